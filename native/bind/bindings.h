@@ -1,0 +1,10 @@
+// What module.cpp calls: one function a submodule.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace textmill::bind {
+
+void bind_base(nanobind::module_& m);
+
+}  // namespace textmill::bind

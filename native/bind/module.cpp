@@ -1,0 +1,10 @@
+// The extension module `textmill._native`: one submodule a package, each bound in a file of its own.
+#include <nanobind/nanobind.h>
+
+#include "bind/bindings.h"
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiled kernels of textmill. Private: use the Python packages around it.";
+  nanobind::module_ base = m.def_submodule("base", "Threads, random numbers, sparse products, vectorised mathematics.");
+  textmill::bind::bind_base(base);
+}

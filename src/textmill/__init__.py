@@ -1,0 +1,36 @@
+"""textmill: the classical language-technology toolbox at native speed.
+
+Importing this package loads nothing but the standard library; each sub-package is imported when it is first used.
+
+>>> import textmill
+>>> textmill.__version__.count(".")
+2
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from textmill.model import load as load
+
+__all__ = ["__version__", "cluster", "corpus", "errors", "load", "metrics", "model", "optimize", "plot", "progress", "report"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("textmill")
+    if name == "load":
+        from textmill.model import load
+
+        return load
+    if name in __all__:
+        return importlib.import_module(f"textmill.{name}")
+    raise AttributeError(f"module 'textmill' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,52 @@
+"""The errors textmill raises, as a tree.
+
+    Exception
+      ValueError
+        DataError            input that cannot be used: names source, line, column, what was wrong, what to do
+      ModelFileError         a model file that is damaged, truncated, foreign or of another kind
+      ClusterError           a cluster that cannot be reached or gave up
+
+A message names the place, the fault and the remedy, in one line. Places read `source:line:column: ...` so that
+editors can jump to them.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ClusterError", "DataError", "ModelFileError"]
+
+
+class DataError(ValueError):
+    """Input that cannot be used.
+
+    `source` is a file name or a short description of where the data came from, `line` a 1-based line or record
+    number, `column` a 1-based character position or the name of a field. All three may be missing.
+
+    >>> print(DataError("tag 'E-PER' is not IOB2; pass scheme='IOBES'", source="train.conll", line=118, column=4))
+    train.conll:118:4: tag 'E-PER' is not IOB2; pass scheme='IOBES'
+    """
+
+    def __init__(
+        self, message: str, *, source: str | None = None, line: int | None = None, column: int | str | None = None
+    ) -> None:
+        place = ":".join(str(part) for part in (source, line, column) if part is not None)
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+        self.source = source
+        self.line = line
+        self.column = column
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _data_error, (self.message, self.source, self.line, self.column)
+
+
+def _data_error(message: str, source: str | None, line: int | None, column: int | str | None) -> DataError:
+    """Rebuild a DataError that travelled from another process with its place."""
+    return DataError(message, source=source, line=line, column=column)
+
+
+class ModelFileError(Exception):
+    """A model file that is damaged, truncated, foreign or holds another kind of model."""
+
+
+class ClusterError(Exception):
+    """A cluster that cannot be reached, lost its work too often, or was asked for something it cannot do."""
