@@ -7,4 +7,6 @@ NB_MODULE(_native, m) {
   m.doc() = "The compiled kernels of textmill. Private: use the Python packages around it.";
   nanobind::module_ base = m.def_submodule("base", "Threads, random numbers, sparse products, vectorised mathematics.");
   textmill::bind::bind_base(base);
+  nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
+  textmill::bind::bind_corpus(corpus);
 }

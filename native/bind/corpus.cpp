@@ -1,0 +1,346 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "corpus/counting.h"
+#include "corpus/sentences.h"
+#include "corpus/words.h"
+
+namespace textmill::bind {
+namespace {
+
+using corpus::Text;
+
+Text text_of(PyObject* object) {
+  return {PyUnicode_DATA(object), static_cast<std::size_t>(PyUnicode_GET_LENGTH(object)), static_cast<int>(PyUnicode_KIND(object))};
+}
+
+// Documents together with references to their Python strings, so that they outlive the release of the GIL.
+class Held {
+ public:
+  // Each document is a str, or, with `tokens`, a list or tuple of str. `first` is the number of the first one.
+  Held(nb::list documents, bool tokens, std::size_t first) : first_(first) {
+    const std::size_t n = documents.size();
+    begin_.reserve(n + 1);
+    begin_.push_back(0);
+    for (std::size_t d = 0; d < n; ++d) {
+      PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
+      if (!tokens) {
+        add(document, d, 0, "a document must be a str, not ");
+      } else if (PyList_Check(document) || PyTuple_Check(document)) {
+        const Py_ssize_t size = PySequence_Fast_GET_SIZE(document);
+        for (Py_ssize_t t = 0; t < size; ++t)
+          add(PySequence_Fast_GET_ITEM(document, t), d, static_cast<std::size_t>(t), "a token must be a str, not ");
+      } else {
+        throw corpus::DataFault(std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name, first + d, 0);
+      }
+      begin_.push_back(texts_.size());
+    }
+  }
+  corpus::Documents view() const { return {texts_, begin_, first_}; }
+
+ private:
+  void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
+    if (!PyUnicode_Check(object)) throw corpus::DataFault(fault + std::string(Py_TYPE(object)->tp_name), first_ + document, position);
+    owners_.push_back(nb::borrow(object));
+    texts_.push_back(text_of(object));
+  }
+
+  std::size_t first_;
+  std::vector<nb::object> owners_;
+  std::vector<Text> texts_;
+  std::vector<std::size_t> begin_;
+};
+
+bool given(const corpus::TokenRules& rules) { return std::holds_alternative<corpus::GivenTokens>(rules); }
+
+using Rules = std::optional<std::variant<corpus::WordRules, corpus::NgramRules>>;  // None: documents are token lists
+
+corpus::TokenRules token_rules(const Rules& rules) {
+  if (!rules) return corpus::GivenTokens{};
+  return std::visit([](const auto& rule) { return corpus::TokenRules(rule); }, *rules);
+}
+
+std::u32string folded(nb::str abbreviation) {
+  std::u32string result;
+  corpus::visit(text_of(abbreviation.ptr()), [&](auto units) {
+    for (const char32_t c : units) {
+      const corpus::Folded f = corpus::fold(c);
+      result.append(f.point, f.size);
+    }
+  });
+  return result;
+}
+
+std::vector<std::u32string> folded(const std::vector<nb::str>& abbreviations) {
+  std::vector<std::u32string> result;
+  for (const nb::str& abbreviation : abbreviations) {
+    result.push_back(folded(abbreviation));
+    require(!result.back().empty() && result.back().back() == U'.', "an abbreviation must end with a full stop: '", abbreviation.c_str(), "'");
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+nb::str python_string(std::string_view utf8) {
+  PyObject* made = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "strict");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(made);
+}
+
+nb::tuple to_python(corpus::Counts&& counts) {
+  return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)), to_numpy(std::move(counts.values)));
+}
+
+// A TermTable that several Python threads may use: counting holds it alone, looking things up shares it.
+class Terms {
+ public:
+  Terms() = default;
+  Terms(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets, std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    const auto starts = view(offsets);
+    require(!starts.empty() && starts[0] == 0, "offsets must begin with 0");
+    for (std::size_t i = 1; i < starts.size(); ++i) require(starts[i] >= starts[i - 1], "offsets must not decrease");
+    require(static_cast<std::size_t>(starts.back()) == bytes.size(), "the last offset must be the number of bytes");
+    nb::gil_scoped_release nogil;
+    table_.emplace(view(bytes), starts, threads);
+  }
+
+  std::size_t size() {
+    nb::gil_scoped_release nogil;
+    const std::shared_lock lock(mutex_);
+    return table_->size();
+  }
+
+  std::int32_t find(std::string_view term) {
+    nb::gil_scoped_release nogil;
+    const std::shared_lock lock(mutex_);
+    return table_->find(term);
+  }
+
+  nb::object count(nb::list documents, const Rules& rules, std::size_t threads, bool rows, std::size_t first) {
+    require(threads > 0, "threads must be at least 1");
+    const corpus::TokenRules how = token_rules(rules);
+    const Held held(documents, given(how), first);
+    corpus::Counts counts;
+    {
+      nb::gil_scoped_release nogil;
+      const std::unique_lock lock(mutex_);
+      table_->count(held.view(), how, threads, rows ? &counts : nullptr);
+    }
+    return rows ? nb::object(to_python(std::move(counts))) : nb::none();
+  }
+
+  nb::tuple count_known(nb::list documents, const Rules& rules, std::size_t threads, std::size_t first) {
+    require(threads > 0, "threads must be at least 1");
+    const corpus::TokenRules how = token_rules(rules);
+    const Held held(documents, given(how), first);
+    corpus::Counts counts;
+    std::int64_t unknown;
+    {
+      nb::gil_scoped_release nogil;
+      const std::shared_lock lock(mutex_);
+      unknown = table_->count_known(held.view(), how, threads, counts);
+    }
+    return nb::make_tuple(to_python(std::move(counts)), unknown);
+  }
+
+  // Ids of strings, new ones for those not yet there; -1 for None.
+  Numpy<std::int32_t, 1> insert(nb::list strings) {
+    std::vector<std::int32_t> ids;
+    const std::unique_lock lock(mutex_);  // short, and no Python code runs inside
+    for (const nb::handle string : strings) {
+      if (string.is_none()) {
+        ids.push_back(-1);
+        continue;
+      }
+      Py_ssize_t size;
+      const char* utf8 = PyUnicode_Check(string.ptr()) ? PyUnicode_AsUTF8AndSize(string.ptr(), &size) : nullptr;
+      if (utf8 == nullptr) {
+        if (PyErr_Occurred()) throw nb::python_error();
+        throw nb::type_error("a term must be a str or None");
+      }
+      ids.push_back(table_->insert({utf8, static_cast<std::size_t>(size)}));
+    }
+    return to_numpy(std::move(ids));
+  }
+
+  void tally(In<std::int32_t, 1> terms, In<std::int32_t, 1> values) {
+    require(terms.size() == values.size(), "terms and values must have the same length");
+    nb::gil_scoped_release nogil;
+    const std::unique_lock lock(mutex_);
+    for (const std::int32_t id : view(terms))
+      require(id >= 0 && static_cast<std::size_t>(id) < table_->size(), "term id ", id, " is out of range");
+    table_->tally(view(terms), view(values));
+  }
+
+  nb::tuple terms_from(std::size_t first) {
+    corpus::TermTable::Export copy;
+    {
+      nb::gil_scoped_release nogil;
+      const std::shared_lock lock(mutex_);
+      require(first <= table_->size(), "first is beyond the last term");
+      copy = table_->terms_from(first);
+    }
+    return nb::make_tuple(to_numpy(std::move(copy.bytes)), to_numpy(std::move(copy.offsets)),
+                          to_numpy(std::move(copy.document_frequency)), to_numpy(std::move(copy.collection_frequency)));
+  }
+
+ private:
+  std::optional<corpus::TermTable> table_{std::in_place};
+  std::shared_mutex mutex_;
+};
+
+nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, std::size_t first) {
+  require(threads > 0, "threads must be at least 1");
+  const corpus::TokenRules how = token_rules(rules);
+  const Held held(documents, given(how), first);
+  std::vector<corpus::TokenStream> streams;
+  {
+    nb::gil_scoped_release nogil;
+    streams = corpus::tokenize(held.view(), how, threads);
+  }
+  nb::list result;
+  for (const corpus::TokenStream& stream : streams) {
+    std::vector<nb::str> strings;  // one Python string for each distinct token
+    strings.reserve(stream.table.size());
+    for (std::size_t t = 0; t < stream.table.size(); ++t) strings.push_back(python_string(stream.table[t]));
+    std::size_t token = 0;
+    for (const std::size_t end : stream.document_ends) {
+      nb::list tokens = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(end - token)));
+      for (Py_ssize_t k = 0; token < end; ++token, ++k)
+        PyList_SET_ITEM(tokens.ptr(), k, nb::object(strings[stream.tokens[token]]).release().ptr());
+      result.append(tokens);
+    }
+  }
+  return result;
+}
+
+nb::list spans_to_python(const std::vector<corpus::Span>& spans) {
+  nb::list result;
+  for (const corpus::Span& span : spans) result.append(nb::make_tuple(span.begin, span.end));
+  return result;
+}
+
+nb::list word_spans(nb::str text, const corpus::WordRules& rules) {
+  const Text units = text_of(text.ptr());
+  std::vector<corpus::Span> spans;
+  {
+    nb::gil_scoped_release nogil;
+    corpus::require_no_surrogate(units, 0);
+    corpus::visit(units, [&](auto u) {
+      corpus::scan_words(u, rules, [&](std::size_t begin, std::size_t end) { spans.push_back({begin, end}); });
+    });
+  }
+  return spans_to_python(spans);
+}
+
+nb::list word_boundaries(nb::str text) {
+  const Text units = text_of(text.ptr());
+  nb::list result;
+  corpus::visit(units, [&](auto u) {
+    for (std::size_t i = 0; i < u.size();) {
+      i = corpus::word_end(u, i);
+      result.append(i);
+    }
+  });
+  return result;
+}
+
+nb::list sentence_spans(nb::str text, const std::vector<nb::str>& abbreviations) {
+  const Text units = text_of(text.ptr());
+  const std::vector<std::u32string> known = folded(abbreviations);
+  std::vector<corpus::Span> spans;
+  {
+    nb::gil_scoped_release nogil;
+    corpus::split_sentences(units, known, spans);
+  }
+  return spans_to_python(spans);
+}
+
+nb::tuple remap(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::int32_t, 1> values,
+                In<std::int32_t, 1> new_id, std::size_t threads) {
+  require(threads > 0, "threads must be at least 1");
+  require(terms.size() == values.size(), "terms and values must have the same length");
+  const auto starts = view(offsets);
+  require(!starts.empty() && starts[0] == 0, "offsets must begin with 0");
+  corpus::Counts result;
+  {
+    nb::gil_scoped_release nogil;
+    for (std::size_t i = 1; i < starts.size(); ++i) require(starts[i] >= starts[i - 1], "offsets must not decrease");
+    require(static_cast<std::size_t>(starts.back()) == terms.size(), "the last offset must be the number of entries");
+    for (const std::int32_t id : view(terms))
+      require(id >= 0 && static_cast<std::size_t>(id) < new_id.size(), "column ", id, " is outside the mapping");
+    result = corpus::remap(starts, view(terms), view(values), view(new_id), threads);
+  }
+  return to_python(std::move(result));
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const corpus::DataFault& fault) {
+    nb::object error = nb::module_::import_("textmill.errors").attr("DataError")(
+        fault.what(), "source"_a = "document", "line"_a = fault.document + 1, "column"_a = fault.position + 1);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  }
+}
+
+}  // namespace
+
+void bind_corpus(nb::module_& m) {
+  nb::register_exception_translator(translate, nullptr);
+
+  nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalised.")
+      .def(
+          "__init__",
+          [](corpus::WordRules* self, bool fold, const std::string& digits, unsigned keep, unsigned split, std::size_t shortest,
+             std::optional<std::size_t> longest, const std::vector<nb::str>& abbreviations) {
+            require(digits == "keep" || digits == "drop" || digits == "mask", "digits must be keep, drop or mask");
+            require((keep & split) == 0, "a compound cannot be both kept and split");
+            new (self) corpus::WordRules{
+                fold, digits == "keep" ? corpus::Digits::keep : digits == "drop" ? corpus::Digits::drop : corpus::Digits::mask,
+                keep, split, shortest, longest.value_or(std::numeric_limits<std::size_t>::max()), folded(abbreviations)};
+          },
+          nb::kw_only(), "fold"_a, "digits"_a, "keep"_a, "split"_a, "shortest"_a, "longest"_a.none(), "abbreviations"_a);
+  nb::class_<corpus::NgramRules>(m, "NgramRules", "Which character n-grams are taken.")
+      .def(
+          "__init__",
+          [](corpus::NgramRules* self, bool fold, std::size_t shortest, std::size_t longest, bool within_words) {
+            require(shortest >= 1 && longest >= shortest, "n-gram lengths must be 1 <= shortest <= longest");
+            new (self) corpus::NgramRules{fold, shortest, longest, within_words};
+          },
+          nb::kw_only(), "fold"_a, "shortest"_a, "longest"_a, "within_words"_a);
+  nb::class_<Terms>(m, "TermTable", "Distinct terms with their frequencies.")
+      .def(nb::init<>())
+      .def(nb::init<In<std::uint8_t, 1>, In<std::int64_t, 1>, std::size_t>(), "bytes"_a, "offsets"_a, "threads"_a)
+      .def("__len__", &Terms::size)
+      .def("find", &Terms::find, "term"_a, "The id of a term, -1 if it is not there.")
+      .def("insert", &Terms::insert, "terms"_a, "Ids of terms, new ones for those not there; -1 for None.")
+      .def("count", &Terms::count, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "rows"_a, "first"_a,
+           "Count documents and add their terms; returns (offsets, terms, counts) when rows are asked for.")
+      .def("count_known", &Terms::count_known, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
+           "Count documents by the terms that are there: ((offsets, terms, counts), number of unknown tokens).")
+      .def("tally", &Terms::tally, "terms"_a, "counts"_a, "Add entries of rows to the frequencies.")
+      .def("terms_from", &Terms::terms_from, "first"_a,
+           "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
+  m.def("tokenize", &tokenize, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a, "The tokens of each document.");
+  m.def("word_spans", &word_spans, "text"_a, "rules"_a, "(begin, end) of each word.");
+  m.def("word_boundaries", &word_boundaries, "text"_a, "Ends of all UAX #29 word segments.");
+  m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a, "(begin, end) of each sentence; they cover the text.");
+  m.def("remap", &remap, "offsets"_a, "terms"_a, "counts"_a, "new_id"_a, nb::kw_only(), "threads"_a,
+        "Rename columns by new_id (-1 drops), sort rows, add equal columns.");
+  m.attr("unicode_version") = corpus::tables::kUnicodeVersion;
+}
+
+}  // namespace textmill::bind
