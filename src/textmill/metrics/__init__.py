@@ -1,0 +1,101 @@
+"""Counts that add, and figures from their sums.
+
+classification   confusion tables, hits and misses of labels: accuracy, precision, recall, F, kappa, MCC
+utility          F in every convention; utilities over the four counts with their derivatives
+curves           scores at every threshold: ROC, DET, precision-recall, equal error rate, best thresholds
+segmentation     P_k, WindowDiff, boundary precision and recall
+edits            word and symbol error rate, alignment, sequence accuracy
+ranking          MRR, MAP, NDCG, precision and recall at k
+regression       squared and absolute error, R^2, correlation, from moments that merge
+significance     bootstrap intervals, paired tests, McNemar, chi-square
+"""
+
+from __future__ import annotations
+
+from textmill.metrics._conventions import signature
+from textmill.metrics.classification import AccuracyCounts, BinaryCounts, Confusion, LabelCounts
+from textmill.metrics.curves import OperatingPoint, ScoreCounts
+from textmill.metrics.edits import EditCounts, align, edit_table, lcs_f
+from textmill.metrics.ranking import (
+    RankingCounts,
+    average_precision,
+    mean_precision,
+    ndcg,
+    precision_at,
+    r_precision,
+    ranked,
+    recall_at,
+    reciprocal_rank,
+)
+from textmill.metrics.regression import Moments, RegressionCounts
+from textmill.metrics.segmentation import Segmentation, WindowCounts, boundary_counts, pk, window_diff
+from textmill.metrics.significance import (
+    ChiSquare,
+    Difference,
+    Interval,
+    PairedCounts,
+    bootstrap_figures,
+    bootstrap_interval,
+    chi_square_fit,
+    chi_square_independence,
+    paired_bootstrap,
+    randomization_test,
+)
+from textmill.metrics.utility import (
+    FWeight,
+    GMeanUtility,
+    LinearUtility,
+    MCCUtility,
+    RatioUtility,
+    RecallFloorUtility,
+    Utility,
+    UtilitySum,
+)
+
+__all__ = [
+    "AccuracyCounts",
+    "BinaryCounts",
+    "ChiSquare",
+    "Confusion",
+    "Difference",
+    "EditCounts",
+    "FWeight",
+    "GMeanUtility",
+    "Interval",
+    "LabelCounts",
+    "LinearUtility",
+    "MCCUtility",
+    "Moments",
+    "OperatingPoint",
+    "PairedCounts",
+    "RankingCounts",
+    "RatioUtility",
+    "RecallFloorUtility",
+    "RegressionCounts",
+    "ScoreCounts",
+    "Segmentation",
+    "Utility",
+    "UtilitySum",
+    "WindowCounts",
+    "align",
+    "average_precision",
+    "bootstrap_figures",
+    "bootstrap_interval",
+    "boundary_counts",
+    "chi_square_fit",
+    "chi_square_independence",
+    "edit_table",
+    "lcs_f",
+    "mean_precision",
+    "ndcg",
+    "paired_bootstrap",
+    "pk",
+    "precision_at",
+    "r_precision",
+    "randomization_test",
+    "ranked",
+    "recall_at",
+    "reciprocal_rank",
+    "signature",
+    "window_diff",
+]
