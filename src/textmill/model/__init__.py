@@ -1,0 +1,44 @@
+"""Estimators, and models that are saved to one file and opened in an instant.
+
+estimators.py   Estimator, Transformer, Classifier, Regressor: scikit-learn's protocol without its import
+base.py         Model: what a class declares so that it can be saved
+layout.py       named axes, types and ranges of arrays
+parameters.py   parameters as canonical JSON
+names.py        classes by public name
+strings.py      StringTable: many strings as two arrays
+file.py         the file format: written atomically, checked, mapped
+foreign.py      files that are something else
+loading.py      load and describe
+"""
+
+from __future__ import annotations
+
+from textmill.model.base import Model, check_fitted
+from textmill.model.estimators import (
+    Classifier,
+    Estimator,
+    Regressor,
+    Transformer,
+    check_choice,
+    check_range,
+    effective_jobs,
+)
+from textmill.model.file import Saved
+from textmill.model.loading import describe, load
+from textmill.model.strings import StringTable
+
+__all__ = [
+    "Classifier",
+    "Estimator",
+    "Model",
+    "Regressor",
+    "Saved",
+    "StringTable",
+    "Transformer",
+    "check_choice",
+    "check_fitted",
+    "check_range",
+    "describe",
+    "effective_jobs",
+    "load",
+]

@@ -1,0 +1,163 @@
+"""Many strings as two arrays, the form in which a model file holds them.
+
+String i is the UTF-8 text bytes[offsets[i]:offsets[i + 1]]. Ten million terms take their bytes plus eight a term; a
+Python string is made only when one is asked for, so a vocabulary opened from a file costs nothing until it is used.
+
+A table from a file is believed only as far as it is read: every string is checked when it is taken out, and `verify`
+checks all of them, which whoever hands the two arrays to a kernel does first.
+"""
+
+from __future__ import annotations
+
+import codecs
+import operator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.errors import DataError, ModelFileError
+from textmill.model.layout import CHUNK, check_offsets
+
+__all__ = ["StringTable"]
+
+
+class StringTable:
+    """An immutable sequence of strings.
+
+    Attributes: bytes (total length in UTF-8,) uint8, offsets (number of strings + 1,) int64; both read-only.
+
+    >>> table = StringTable(["mill", "", "Mühle"])
+    >>> len(table), table[2], table[-3], table.offsets.tolist()
+    (3, 'Mühle', 'mill', [0, 4, 4, 10])
+    >>> table.to_list()
+    ['mill', '', 'Mühle']
+    """
+
+    __slots__ = ("_bytes", "_offsets")
+
+    def __init__(self, strings: Iterable[str] = ()) -> None:
+        encoded: list[bytes] = []
+        for string in strings:
+            if not isinstance(string, str):
+                raise DataError(f"entry {len(encoded)} is {string!r}, not a string; pass strings only")
+            try:
+                encoded.append(string.encode())
+            except UnicodeEncodeError:
+                raise DataError(
+                    f"string {len(encoded)}, {string!r}, holds a lone surrogate, which is no character; "
+                    "decode the text with errors='replace'"
+                ) from None
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+        self._bytes = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        self._offsets = _read_only(offsets)
+
+    @classmethod
+    def from_arrays(cls, bytes: NDArray[np.uint8], offsets: NDArray[np.int64]) -> StringTable:  # noqa: A002
+        """Make a table of existing arrays, which it shares; O(1), so the values are still to be verified.
+
+        >>> StringTable.from_arrays(np.frombuffer(b"onetwo", np.uint8), np.array([0, 3, 6])).to_list()
+        ['one', 'two']
+        """
+        if bytes.dtype != np.uint8 or offsets.dtype != np.int64 or bytes.ndim != 1 or offsets.ndim != 1:
+            raise ModelFileError("strings need one row of uint8 bytes and one row of int64 offsets")
+        if not offsets.size:
+            raise ModelFileError("strings need at least one offset, even when there are no strings")
+        table = cls.__new__(cls)
+        table._bytes, table._offsets = _read_only(bytes), _read_only(offsets)
+        return table
+
+    @property
+    def bytes(self) -> NDArray[np.uint8]:
+        """All strings in UTF-8, one after the other."""
+        return self._bytes
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each string begins, and at last where the bytes end."""
+        return self._offsets
+
+    def __len__(self) -> int:
+        return self._offsets.size - 1
+
+    def __getitem__(self, index: int) -> str:
+        position = operator.index(index)
+        position += len(self) if position < 0 else 0
+        if not 0 <= position < len(self):
+            raise IndexError(f"string {index} of {len(self)}")
+        return self._decode(position, position + 1)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), 65_536):  # a block at a time: fast, and never all strings at once
+            yield from self._decode(start, min(start + 65_536, len(self)))
+
+    def to_list(self) -> list[str]:
+        """Return all strings.
+
+        >>> StringTable(["rye", "oats"]).to_list()
+        ['rye', 'oats']
+        """
+        return self._decode(0, len(self))
+
+    def take(self, indices: NDArray[np.intp]) -> StringTable:
+        """Return the strings at these positions, in this order, without making Python strings.
+
+        >>> StringTable(["rye", "oats", "spelt"]).take(np.array([2, 0])).to_list()
+        ['spelt', 'rye']
+        """
+        lengths = np.diff(self._offsets)[indices]
+        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shift = np.repeat(self._offsets[:-1][indices] - offsets[:-1], lengths)
+        return StringTable.from_arrays(self._bytes[np.arange(offsets[-1]) + shift], offsets)
+
+    def _decode(self, first: int, end: int) -> list[str]:
+        """Strings first to end - 1, each checked."""
+        bounds = self._offsets[first : end + 1].tolist()
+        if any(left > right for left, right in pairwise(bounds)) or bounds[0] < 0 or bounds[-1] > self._bytes.size:
+            raise ModelFileError(f"offsets of the strings {first} to {end - 1} are out of order; the file is damaged")
+        base = bounds[0]
+        data = self._bytes[base : bounds[-1]].tobytes()
+        try:
+            return [data[left - base : right - base].decode() for left, right in pairwise(bounds)]
+        except UnicodeDecodeError:
+            raise ModelFileError(f"strings {first} to {end - 1} are not all UTF-8; the file is damaged") from None
+
+    def verify(self) -> None:
+        """Raise ModelFileError unless every string is sound; O(bytes).
+
+        >>> StringTable(["sound"]).verify()
+        """
+        check_offsets("offsets", self._offsets, self._bytes.size)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            for start in range(0, self._bytes.size, CHUNK):
+                decoder.decode(self._bytes[start : start + CHUNK].tobytes())
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            raise ModelFileError("the strings are not UTF-8") from None
+        # The whole is UTF-8; a part is too exactly when it starts at a character, not at a continuation byte 10xxxxxx.
+        for start in range(0, self._offsets.size, CHUNK):
+            begins = self._offsets[start : start + CHUNK]
+            if np.any(self._bytes[begins[begins < self._bytes.size]] & 0xC0 == 0x80):
+                raise ModelFileError("a string begins in the middle of a character")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StringTable):
+            return NotImplemented
+        return np.array_equal(self._offsets, other._offsets) and np.array_equal(self._bytes, other._bytes)
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content, and the content may be gigabytes
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self._decode(0, min(3, len(self)))))
+        return f"StringTable([{shown}{', ...' if len(self) > 3 else ''}], length {len(self)})"
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
