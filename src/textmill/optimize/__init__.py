@@ -1,0 +1,52 @@
+"""Minimise a function of many parameters, given as `objective(theta) -> (value, gradient)`.
+
+| method | for |
+|---|---|
+| `minimize_lbfgs` | smooth functions; the usual choice |
+| `minimize_owlqn` | a smooth function plus an L1 penalty, with exact zeros |
+| `minimize_cg` | smooth functions when memory is short: 5 vectors against 25 |
+| `minimize_rprop` | either, by the signs of the gradient alone |
+
+All take the same `Stopping` rules, call back once an iteration, survive points where the objective is not finite, keep
+the last whole iterate at Ctrl-C, and return a `Solution` with a `ConvergenceReport`. They work in place, in double
+precision, and give the same bytes for any number of threads.
+"""
+
+from __future__ import annotations
+
+from textmill.optimize.conjugate import minimize_cg
+from textmill.optimize.convergence import ConvergenceReport, Iteration, Plateau, Reason, Solution, Stopping
+from textmill.optimize.descent import Callback, Objective
+from textmill.optimize.gradient import GradientCheck, check_gradient, numerical_gradient
+from textmill.optimize.lbfgs import History, minimize_lbfgs
+from textmill.optimize.linesearch import LineStep, armijo, strong_wolfe
+from textmill.optimize.owlqn import minimize_owlqn
+from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
+from textmill.optimize.rprop import minimize_rprop
+
+__all__ = [
+    "Callback",
+    "ConvergenceReport",
+    "GradientCheck",
+    "History",
+    "Iteration",
+    "KKTReport",
+    "LineStep",
+    "Objective",
+    "Plateau",
+    "Reason",
+    "Solution",
+    "Stopping",
+    "armijo",
+    "check_gradient",
+    "coordinate_update",
+    "kkt_violation",
+    "minimize_cg",
+    "minimize_lbfgs",
+    "minimize_owlqn",
+    "minimize_rprop",
+    "numerical_gradient",
+    "pseudo_gradient",
+    "soft_threshold",
+    "strong_wolfe",
+]

@@ -1,0 +1,121 @@
+"""OWL-QN: L-BFGS for an L1 penalty, giving exact zeros.
+
+Minimise F(theta) = L(theta) + sum_i l1_i |theta_i|, L smooth (an L2 term belongs to it), g = grad L:
+
+    pg       pseudo-gradient of F (module `penalty`)
+    d        = -H pg,  H from pairs s = theta_{t+1} - theta_t,  y = g_{t+1} - g_t   (of the smooth part, not of pg)
+    d_i      <- 0 where d_i pg_i >= 0: d is aligned with -pg
+    theta(a) = P(theta + a d): entries that would leave the orthant, by changing sign, become 0
+    a        = 1, 1/2, 1/4, ... until F(theta(a)) <= F(theta) + 1e-4 pg . (theta(a) - theta)
+               (the first time, with no pairs yet, from at most 1 / |d|)
+
+Alignment is what makes d a descent at coordinates that are 0; elsewhere it only takes curvature out of d.
+align="zeros" leaves the others alone: still a descent, in far fewer iterations when the problem is badly scaled and
+about as many when it is not. Coordinates with l1_i = 0 (a bias) are free: neither alignment nor projection holds for
+them. F falls in every iteration. Cost and memory are those of L-BFGS, 2 m + 5 vectors, since the pseudo-gradient is
+formed again block by block instead of being kept.
+Reference: Andrew & Gao, Scalable training of L1-regularized log-linear models (2007).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textmill.errors import DataError
+from textmill.optimize.convergence import Solution, Stopping
+from textmill.optimize.descent import Callback, Objective, Point, descend
+from textmill.optimize.lbfgs import History, fitting_history
+from textmill.optimize.linesearch import armijo
+from textmill.optimize.penalty import pseudo_gradient
+from textmill.optimize.vector import Floats, blocks, dot
+
+__all__ = ["minimize_owlqn"]
+
+
+def minimize_owlqn(
+    objective: Objective,
+    start: ArrayLike,
+    *,
+    l1: ArrayLike,
+    memory: int = 5,
+    stopping: Stopping | None = None,
+    callback: Callback | None = None,
+    trials: int = 40,
+    history: History | None = None,
+    align: Literal["all", "zeros"] = "all",
+) -> Solution:
+    """Minimise objective + sum l1 |theta|; `objective(theta)` returns value and gradient of the smooth part.
+
+    `l1` is a number, or a vector with one weight >= 0 a coordinate. Values in callback, report and solution include
+    the penalty, gradient norms are those of the pseudo-gradient; the solution's gradient is that of the smooth part,
+    ready for `kkt_violation`. `align` says which entries of the direction must go down the pseudo-gradient: all, as
+    published, or those of coordinates that are 0. The other parameters are those of `minimize_lbfgs`.
+
+    >>> found = minimize_owlqn(lambda t: (float(((t - 3) ** 2).sum()) / 2, t - 3), [0.0, 10.0], l1=[1.0, 5.0])
+    >>> found.theta.round(6).tolist(), found.report.active[-1]
+    ([2.0, 0.0], 1)
+    """
+    if align not in ("all", "zeros"):
+        raise DataError(f"align={align!r} is unknown; pass 'all' or 'zeros'")
+    point = Point(objective, start, l1=l1)
+    method = _OWLQN(point, fitting_history(history, point, memory), trials, align)
+    return descend(point, method, stopping or Stopping(), callback)
+
+
+class _OWLQN:
+    name = "owlqn"
+
+    def __init__(self, point: Point, history: History, trials: int, align: str) -> None:
+        self.point, self.history, self.trials, self.align = point, history, trials, align
+        self.direction = np.empty_like(point.theta)
+
+    def residual(self) -> Floats:
+        return self.point.pseudo_gradient(out=self.direction)
+
+    def advance(self) -> float | None:
+        point, history, direction = self.point, self.history, self.direction
+        point.save(*history.spare())
+        while True:
+            np.negative(self.residual(), out=direction)
+            history.apply(direction)
+            length = self._align()
+            if 0 < length < math.inf:
+                first = 1.0 if len(history) else min(1.0, 1 / length)
+                step = armijo(self._projected, point.value, step=first, trials=self.trials)
+                if step.size > 0:
+                    return step.size
+                point.restore()
+            if not len(history):
+                return None
+            history.clear()  # the pairs mislead: once more along the pseudo-gradient
+
+    def learn(self) -> None:
+        self.history.close(self.point.theta, self.point.gradient)
+
+    def _align(self) -> float:
+        """Zero the entries of the direction that do not go downhill; return its length."""
+        origin, gradient = self.history.spare()
+        with np.errstate(over="ignore", invalid="ignore"):  # pairs may mislead: the caller looks at the length
+            for part in blocks(len(origin)):
+                weight, d = self.point.l1[part], self.direction[part]
+                slope = pseudo_gradient(origin[part], gradient[part], weight)
+                bound = (weight > 0) & (origin[part] == 0) if self.align == "zeros" else weight > 0
+                d[(d * slope >= 0) & bound] = 0.0
+            return math.sqrt(dot(self.direction, self.direction))
+
+    def _projected(self, size: float) -> tuple[float, float]:
+        """Value at theta(size), and the change that the pseudo-gradient predicts."""
+        point, (origin, gradient) = self.point, self.history.spare()
+        predicted = 0.0
+        for part in blocks(len(origin)):
+            old, new, weight = origin[part], point.theta[part], point.l1[part]
+            np.multiply(self.direction[part], size, out=new)
+            np.add(new, old, out=new)
+            new[(new * old < 0) & (weight > 0)] = 0.0  # from 0 an aligned direction cannot go wrong
+            predicted += dot(pseudo_gradient(old, gradient[part], weight), new - old)
+        point.evaluate()
+        return point.value, predicted
