@@ -21,11 +21,44 @@ BLOCK = 128
 SIZE = 0x110000
 
 # The order is that of the enumerations in native/corpus/unicode.h.
-WORD = (
-    "Other CR LF Newline Extend ZWJ Format Regional_Indicator Katakana Hebrew_Letter ALetter Single_Quote Double_Quote "
-    "MidNumLet MidLetter MidNum Numeric ExtendNumLet WSegSpace"
-).split()
-SENTENCE = "Other CR LF Sep Extend Format Sp Lower Upper OLetter Numeric ATerm SContinue STerm Close".split()
+WORD = [
+    "Other",
+    "CR",
+    "LF",
+    "Newline",
+    "Extend",
+    "ZWJ",
+    "Format",
+    "Regional_Indicator",
+    "Katakana",
+    "Hebrew_Letter",
+    "ALetter",
+    "Single_Quote",
+    "Double_Quote",
+    "MidNumLet",
+    "MidLetter",
+    "MidNum",
+    "Numeric",
+    "ExtendNumLet",
+    "WSegSpace",
+]
+SENTENCE = [
+    "Other",
+    "CR",
+    "LF",
+    "Sep",
+    "Extend",
+    "Format",
+    "Sp",
+    "Lower",
+    "Upper",
+    "OLetter",
+    "Numeric",
+    "ATerm",
+    "SContinue",
+    "STerm",
+    "Close",
+]
 PICTOGRAPHIC, LETTER, NUMBER, SYMBOL = 1 << 9, 1 << 10, 1 << 11, 1 << 12
 
 
@@ -70,7 +103,7 @@ def folding(ucd: Path) -> tuple[list[int], list[tuple[int, int, int]]]:
         parts = [part.strip() for part in line.split("#")[0].split(";")]
         if len(parts) >= 3 and parts[1] in ("C", "F"):
             points = [int(point, 16) for point in parts[2].split()]
-            row = (points + [0, 0])[:3]
+            row = ([*points, 0, 0])[:3]
             key = (row[0], row[1], row[2])
             if key not in rows:
                 rows[key] = len(targets)
@@ -101,7 +134,9 @@ def array(kind: str, name: str, values: list[int]) -> str:
 
 def main(ucd: Path, output: Path) -> None:
     """Generate the file."""
-    version = re.search(r"WordBreakProperty-([\d.]+)\.txt", (ucd / "auxiliary/WordBreakProperty.txt").read_text("utf-8"))
+    version = re.search(
+        r"WordBreakProperty-([\d.]+)\.txt", (ucd / "auxiliary/WordBreakProperty.txt").read_text("utf-8")
+    )
     assert version is not None
     fold, targets = folding(ucd)
     blocks, values = two_stages(properties(ucd))
@@ -116,7 +151,9 @@ def main(ucd: Path, output: Path) -> None:
         + array("char32_t", "kFoldTarget", [point for row in targets for point in row]),
         encoding="utf-8",
     )
-    print(f"Unicode {version[1]}: {len(values) // BLOCK} + {len(fold_values) // BLOCK} blocks, {len(targets) - 1} folds")
+    print(
+        f"Unicode {version[1]}: {len(values) // BLOCK} + {len(fold_values) // BLOCK} blocks, {len(targets) - 1} folds"
+    )
 
 
 if __name__ == "__main__":

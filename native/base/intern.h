@@ -59,7 +59,10 @@ class InternTable {
     return {bytes_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
   }
   std::uint64_t hash(std::size_t id) const { return hashes_[id]; }
-  std::size_t byte_size() const { return bytes_.size(); }
+  std::size_t memory() const {
+    return bytes_.capacity() + offsets_.capacity() * sizeof(std::size_t) + hashes_.capacity() * sizeof(std::uint64_t) +
+           slots_.capacity() * sizeof(Slot);
+  }
 
   // The number of the string, or kNone.
   std::uint32_t find(std::string_view key, std::uint64_t hash) const {

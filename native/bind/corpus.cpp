@@ -14,6 +14,7 @@
 #include "bind/bindings.h"
 #include "corpus/counting.h"
 #include "corpus/sentences.h"
+#include "corpus/spill.h"
 #include "corpus/words.h"
 
 namespace textmill::bind {
@@ -102,18 +103,21 @@ nb::tuple to_python(corpus::Counts&& counts) {
   return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)), to_numpy(std::move(counts.values)));
 }
 
+void check_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
+  require(!offsets.empty() && offsets[0] == 0, "offsets must begin with 0");
+  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets must not decrease");
+  require(static_cast<std::size_t>(offsets.back()) == bytes.size(), "the last offset must be the number of bytes");
+}
+
 // A TermTable that several Python threads may use: counting holds it alone, looking things up shares it.
 class Terms {
  public:
   Terms() = default;
   Terms(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets, std::size_t threads) {
     require(threads > 0, "threads must be at least 1");
-    const auto starts = view(offsets);
-    require(!starts.empty() && starts[0] == 0, "offsets must begin with 0");
-    for (std::size_t i = 1; i < starts.size(); ++i) require(starts[i] >= starts[i - 1], "offsets must not decrease");
-    require(static_cast<std::size_t>(starts.back()) == bytes.size(), "the last offset must be the number of bytes");
+    check_strings(view(bytes), view(offsets));
     nb::gil_scoped_release nogil;
-    table_.emplace(view(bytes), starts, threads);
+    table_.emplace(view(bytes), view(offsets), threads);
   }
 
   std::size_t size() {
@@ -154,6 +158,29 @@ class Terms {
     }
     return nb::make_tuple(to_python(std::move(counts)), unknown);
   }
+
+  std::size_t memory() {
+    nb::gil_scoped_release nogil;
+    const std::shared_lock lock(mutex_);
+    return table_->memory();
+  }
+
+  void write_run(const std::string& path, std::int64_t base, std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    nb::gil_scoped_release nogil;
+    const std::shared_lock lock(mutex_);
+    corpus::write_run(*table_, base, path, threads);
+  }
+
+  void absorb(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets, In<std::int64_t, 1> documents, In<std::int64_t, 1> occurrences) {
+    check_strings(view(bytes), view(offsets));
+    require(documents.size() + 1 == offsets.size() && occurrences.size() + 1 == offsets.size(), "a term needs two frequencies");
+    nb::gil_scoped_release nogil;
+    const std::unique_lock lock(mutex_);
+    table_->absorb(view(bytes), view(offsets), view(documents), view(occurrences));
+  }
+
+  const corpus::TermTable& table() const { return *table_; }
 
   // Ids of strings, new ones for those not yet there; -1 for None.
   Numpy<std::int32_t, 1> insert(nb::list strings) {
@@ -286,6 +313,23 @@ nb::tuple remap(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::
   return to_python(std::move(result));
 }
 
+nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_words, double most_documents,
+                     double least_documents, std::int64_t least_occurrences, std::size_t threads) {
+  require(threads > 0, "threads must be at least 1");
+  corpus::MergedTerms merged;
+  {
+    nb::gil_scoped_release nogil;
+    const corpus::TermTable* stop = stop_words == nullptr ? nullptr : &stop_words->table();
+    merged = corpus::merge_runs(paths, {stop, most_documents, least_documents, least_occurrences}, threads);
+  }
+  nb::list removed;
+  for (const auto& rule : merged.removed) removed.append(nb::make_tuple(rule.types, rule.tokens));
+  return nb::make_tuple(to_numpy(std::move(merged.terms.bytes)), to_numpy(std::move(merged.terms.offsets)),
+                        to_numpy(std::move(merged.terms.document_frequency)),
+                        to_numpy(std::move(merged.terms.collection_frequency)), to_numpy(std::move(merged.first)), removed,
+                        merged.tokens, merged.nonzeros);
+}
+
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
@@ -293,6 +337,9 @@ void translate(const std::exception_ptr& pointer, void*) {
     nb::object error = nb::module_::import_("textmill.errors").attr("DataError")(
         fault.what(), "source"_a = "document", "line"_a = fault.document + 1, "column"_a = fault.position + 1);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  } catch (const corpus::FileFault& fault) {
+    errno = fault.number;
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, fault.what());
   }
 }
 
@@ -331,6 +378,11 @@ void bind_corpus(nb::module_& m) {
            "Count documents and add their terms; returns (offsets, terms, counts) when rows are asked for.")
       .def("count_known", &Terms::count_known, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
            "Count documents by the terms that are there: ((offsets, terms, counts), number of unknown tokens).")
+      .def("memory", &Terms::memory, "Bytes held, about.")
+      .def("write_run", &Terms::write_run, "path"_a, nb::kw_only(), "base"_a, "threads"_a,
+           "Write the terms to a file, sorted, for merge_runs; term i gets the position base + i.")
+      .def("absorb", &Terms::absorb, "bytes"_a, "offsets"_a, "documents"_a, "occurrences"_a,
+           "Add terms with their frequencies; new ones get the next ids.")
       .def("tally", &Terms::tally, "terms"_a, "counts"_a, "Add entries of rows to the frequencies.")
       .def("terms_from", &Terms::terms_from, "first"_a,
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
@@ -340,6 +392,9 @@ void bind_corpus(nb::module_& m) {
   m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a, "(begin, end) of each sentence; they cover the text.");
   m.def("remap", &remap, "offsets"_a, "terms"_a, "counts"_a, "new_id"_a, nb::kw_only(), "threads"_a,
         "Rename columns by new_id (-1 drops), sort rows, add equal columns.");
+  m.def("merge_runs", &merge_runs, "paths"_a, nb::kw_only(), "stop_words"_a.none(), "most_documents"_a, "least_documents"_a,
+        "least_occurrences"_a, "threads"_a,
+        "Merge runs: (bytes, offsets, document frequencies, collection frequencies, first positions, removed, tokens, nonzeros).");
   m.attr("unicode_version") = corpus::tables::kUnicodeVersion;
 }
 

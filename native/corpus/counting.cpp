@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 #include "base/parallel.h"
 
@@ -278,6 +279,31 @@ void TermTable::tally(std::span<const std::int32_t> terms, std::span<const std::
   }
 }
 
+void TermTable::absorb(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets,
+                       std::span<const std::int64_t> document_frequency,
+                       std::span<const std::int64_t> collection_frequency) {
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const auto id = insert({reinterpret_cast<const char*>(bytes.data()) + offsets[i],
+                            static_cast<std::size_t>(offsets[i + 1] - offsets[i])});
+    const Place place = place_[static_cast<std::size_t>(id)];
+    partitions_[place.partition].document_frequency[place.entry] += document_frequency[i];
+    partitions_[place.partition].collection_frequency[place.entry] += collection_frequency[i];
+  }
+}
+
+std::pair<std::int64_t, std::int64_t> TermTable::frequencies(std::size_t id) const {
+  const Partition& partition = partitions_[place_[id].partition];
+  return {partition.document_frequency[place_[id].entry], partition.collection_frequency[place_[id].entry]};
+}
+
+std::size_t TermTable::memory() const {
+  std::size_t total = place_.capacity() * sizeof(Place);
+  for (const Partition& partition : partitions_)
+    total += partition.table.memory() + partition.ids.capacity() * sizeof(std::int32_t) +
+             (partition.document_frequency.capacity() + partition.collection_frequency.capacity()) * sizeof(std::int64_t);
+  return total;
+}
+
 TermTable::Export TermTable::terms_from(std::size_t first) const {
   const std::size_t n = size() - first;
   Export copy{{}, std::vector<std::int64_t>(n + 1, 0), std::vector<std::int64_t>(n), std::vector<std::int64_t>(n)};
@@ -287,9 +313,7 @@ TermTable::Export TermTable::terms_from(std::size_t first) const {
   for (std::size_t i = 0; i < n; ++i) {
     const std::string_view term = (*this)[first + i];
     std::copy(term.begin(), term.end(), copy.bytes.begin() + copy.offsets[i]);
-    const Place place = place_[first + i];
-    copy.document_frequency[i] = partitions_[place.partition].document_frequency[place.entry];
-    copy.collection_frequency[i] = partitions_[place.partition].collection_frequency[place.entry];
+    std::tie(copy.document_frequency[i], copy.collection_frequency[i]) = frequencies(first + i);
   }
   return copy;
 }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/csr.h"
@@ -54,6 +55,9 @@ class TermTable {
   void count(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts* rows);
   // Counts documents by the terms that are there; returns how many tokens were not. Changes nothing.
   std::int64_t count_known(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts& rows) const;
+  // Adds the terms of another table with their frequencies; those not seen before get the next ids in their order.
+  void absorb(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets,
+              std::span<const std::int64_t> document_frequency, std::span<const std::int64_t> collection_frequency);
   // Adds rows of counts whose columns are ids of this table to the frequencies.
   void tally(std::span<const std::int32_t> terms, std::span<const std::int32_t> values);
 
@@ -66,8 +70,12 @@ class TermTable {
   };
   Export terms_from(std::size_t first) const;
 
- private:
   static constexpr std::size_t kPartitions = 16;
+  const std::vector<std::int32_t>& ids_of_partition(std::size_t partition) const { return partitions_[partition].ids; }
+  std::pair<std::int64_t, std::int64_t> frequencies(std::size_t id) const;  // documents, occurrences
+  std::size_t memory() const;                                               // bytes held, about
+
+ private:
   struct Partition {
     base::InternTable table;
     std::vector<std::int32_t> ids;              // per entry of table

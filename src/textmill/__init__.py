@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textmill.model import load as load
 
-__all__ = ["__version__", "cluster", "corpus", "errors", "load", "metrics", "model", "optimize", "plot", "progress", "report"]
+__all__ = [
+    "__version__",
+    "cluster",
+    "corpus",
+    "errors",
+    "files",
+    "load",
+    "metrics",
+    "model",
+    "optimize",
+    "plot",
+    "progress",
+    "report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,90 @@
+# textmill: everything sets itself up in .venv; nothing is rebuilt when nothing changed.
+#
+#   make demo       install, run the main jobs on the sample data, write demo/report.html
+#   make test       install, run every test but the slow ones (what CI runs)
+#   make check      the gates and the tests of what you changed, before each commit
+#   make test-all   with full fuzz and random counts
+#   make sanitize   the native tests under the address and undefined-behaviour sanitizers
+#   make bench      ours and the peers, as ratios (SUBJECT=vectorise for one)
+#   make docs       the documentation site, in site/
+#   make browser    Debian's chromium for the browser tests (as root)
+#   make clean      remove everything that was made
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+NATIVE := CMakeLists.txt $(shell find native -type f)
+# an editable install remembers which modules there were: a new or a removed one asks for another
+MODULES := $(shell find src/textmill -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+BUILT := $(STAMPS)/built-$(MODULES)
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+INSTALL := $(PIP) --no-build-isolation -e
+export PYTHONHASHSEED := 0
+
+.PHONY: demo test check test-all sanitize bench docs browser clean
+
+demo: $(BUILT)
+	$(VENV)/bin/textmill demo --output demo
+
+test: $(BUILT) $(STAMPS)/test
+	$(PY) -m pytest -q
+
+test-all: $(BUILT) $(STAMPS)/test
+	$(PY) -m pytest -q -m "slow or not slow"
+
+check: $(BUILT) $(STAMPS)/test
+	$(PY) -m pytest -q -x $$($(PY) tools/changed_tests.py)
+
+bench: $(BUILT) $(STAMPS)/bench
+	$(PY) -m bench $(SUBJECT)
+
+docs: $(BUILT) $(STAMPS)/test
+	$(PY) -m mkdocs build --strict --quiet
+
+# The environment and the build tools. A machine needs only Python and a C++20 compiler: cmake and ninja come from PyPI.
+$(STAMPS)/venv:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "textmill needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) "scikit-build-core>=0.11" "nanobind>=2.8" cmake ninja
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/all: $(STAMPS)/venv pyproject.toml
+	$(INSTALL) '.[all]'
+	touch $@
+
+$(STAMPS)/test: $(STAMPS)/all
+	$(INSTALL) '.[all,test]'
+	touch $@
+
+$(STAMPS)/bench: $(STAMPS)/test
+	$(INSTALL) '.[bench]'
+	touch $@
+
+$(BUILT): $(STAMPS)/all $(NATIVE)
+	rm -f $(STAMPS)/built-*
+	$(INSTALL) . --no-deps
+	touch $@
+
+# A second environment with an instrumented build, which borrows the packages of the first.
+SANITIZED := .venv-sanitize
+SANITIZED_PY := $(SANITIZED)/bin/python
+sanitize: $(BUILT) $(STAMPS)/test
+	test -x $(SANITIZED_PY) || $(PYTHON) -m venv $(SANITIZED)
+	$(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' \
+	  > $$($(SANITIZED_PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/borrowed.pth
+	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps . \
+	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(SANITIZED_PY) -m pytest -q -p no:cacheprovider tests/native tests/corpus tests/model
+
+browser:
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; \
+	else echo "chromium is missing; run 'make browser' as root, or browser tests are skipped"; fi
+
+clean:
+	rm -rf .venv .venv-* build dist site demo src/textmill/_native .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,131 @@
+"""The `textmill` command: finds the job modules beside it, loads the one that is called, turns errors into one line.
+
+A job is a module of this package with a Typer `app`; the first line of its docstring is its line in `textmill
+--help`. Jobs are imported when they are called, and import what they need inside their functions, so that help is
+instant.
+
+Exit codes: 0 done, 1 an error in the data or the files, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["app", "main"]
+
+_FOLDER = Path(__file__).parent
+_INTERRUPTED = 130
+
+
+class Jobs(TyperGroup):
+    """A group whose commands are the modules of this folder."""
+
+    listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all jobs, in alphabetical order."""
+        return sorted(path.stem for path in _FOLDER.glob("[a-z]*.py") if path.stem != "app")
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a job; while help is written, only its name and first line, without an import."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        if self.listing:
+            first_line = (_FOLDER / f"{cmd_name}.py").read_text(encoding="utf-8").split("\n", 1)[0]
+            return TyperCommand(cmd_name, callback=None, help=first_line.strip('"'))
+        job = importlib.import_module(f"textmill.cli.{cmd_name}")
+        return typer.main.get_command(job.app)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help page."""
+        self.listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.listing = False
+
+
+app = typer.Typer(cls=Jobs, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from textmill import __version__
+
+        typer.echo(f"textmill {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no warnings.")] = False,
+) -> None:
+    """The classical language-technology toolbox at native speed."""
+    if quiet:
+        warnings.simplefilter("ignore")
+        return
+    from textmill import progress
+
+    warnings.showwarning = _one_line_warning
+    warnings.simplefilter("always", UserWarning)
+    ctx.with_resource(progress.shown())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = app(arguments, prog_name="textmill", standalone_mode=False)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        code = _report(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report(error: Exception) -> int:
+    """Print an error as one line and return the exit code; errors that are our own faults are raised again."""
+    from textmill.errors import ClusterError, DataError, ModelFileError
+
+    if hasattr(error, "format_message"):  # Typer's: wrong usage
+        context = getattr(error, "ctx", None)
+        command = getattr(context, "command_path", "textmill")
+        message = error.format_message()
+        if not message:  # a command without its verb: the help page is the answer
+            typer.echo(context.get_help() if context is not None else "", err=True)
+        else:
+            typer.echo(f"{command}: {message.rstrip('.')}; see '{command} --help'", err=True)
+        return 2
+    if isinstance(error, BrokenPipeError):  # the reader of our output left early: not a fault
+        sys.stderr.close()
+        return 0
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        typer.echo(f"textmill: {place}{error.strerror or error}", err=True)
+        return 1
+    if isinstance(error, DataError | ModelFileError | ClusterError | MemoryError):
+        typer.echo("textmill: " + " ".join((str(error) or "out of memory").splitlines()), err=True)
+        return 1
+    raise error
+
+
+def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"textmill: {message}", err=True)
+
+
+if __name__ == "__main__":
+    main()

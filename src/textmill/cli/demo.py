@@ -1,0 +1,25 @@
+"""Run the main jobs on the sample articles and write a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report and the files made.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Take the tour: read, cut, count, save and score the articles that come with textmill.
+
+    Example: textmill demo --output demo
+    """
+    from textmill.cli._tour import tour
+
+    typer.echo(f"wrote {tour(output)}; open it in a browser")

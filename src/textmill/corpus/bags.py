@@ -1,0 +1,144 @@
+"""Bags of words: sparse rows of counts, documents x terms, as SciPy CSR matrices.
+
+A bag matrix X has one row a document and one column a term; x_dt counts term t in document d. Columns within a row
+are sorted, counts are int32, ids int32. A stream is any iterable of such matrices: the chunks of one corpus.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill._native import corpus as native
+from textmill.errors import DataError
+from textmill.files import replacing
+from textmill.model import effective_jobs
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+__all__ = ["check_bags", "csr_of", "load_npz", "remap", "save_npz"]
+
+Rows: TypeAlias = "tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]"  # offsets, terms sorted in each row, counts
+
+_INT32 = np.iinfo(np.int32).max
+
+
+def csr_of(rows: Rows, columns: int) -> sparse.csr_matrix:
+    """Make a CSR matrix of sorted rows; offsets become int32, as SciPy likes them, when they fit.
+
+    >>> rows = np.array([0, 2, 2]), np.array([0, 2], np.int32), np.array([1, 4], np.int32)
+    >>> csr_of(rows, 3).toarray().tolist()
+    [[1, 0, 4], [0, 0, 0]]
+    """
+    offsets, terms, counts = rows
+    if offsets[-1] <= _INT32:
+        offsets = offsets.astype(np.int32)
+    X = sparse.csr_matrix((counts, terms, offsets), shape=(len(offsets) - 1, columns), copy=False)
+    X.has_sorted_indices = True
+    X.has_canonical_format = True
+    return X
+
+
+def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr_matrix:
+    """Return X as a CSR matrix of finite numbers with sorted rows, or say what is wrong with it.
+
+    Takes SciPy sparse matrices and arrays of any format and NumPy arrays; copies only when the form must change.
+    Negative entries are refused unless `negative` is set.
+
+    >>> check_bags([[2, 0], [0, 1]]).nnz
+    2
+    >>> check_bags([["red", "blue"]])
+    Traceback (most recent call last):
+    textmill.errors.DataError: X holds no numbers but <U4; turn nominal features into counts first
+    """
+    if not sparse.issparse(X):
+        try:
+            X = np.asarray(X)
+        except ValueError:
+            raise DataError(f"{name} has rows of different lengths; pass one value a column in every row") from None
+        if X.ndim != 2:
+            raise DataError(f"{name} must have rows and columns, got {X.ndim} axes; pass documents x terms")
+    if X.dtype.kind not in "buif":
+        raise DataError(
+            f"{name} holds values that are not numbers ({X.dtype.str}); turn nominal features into counts first"
+        )
+    X = sparse.csr_matrix(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.dtype.kind == "f" and not np.isfinite(X.data).all():
+        row, column = _place(X, ~np.isfinite(X.data))
+        raise DataError(f"{name} holds {X[row, column]} in row {row}, column {column}; remove it or set it to 0")
+    if not negative and X.dtype.kind != "u" and X.nnz and X.data.min() < 0:
+        row, column = _place(X, X.data < 0)
+        raise DataError(f"{name} holds {X[row, column]} in row {row}, column {column}; counts must not be negative")
+    return X
+
+
+def remap(
+    X: sparse.csr_matrix, new_ids: NDArray[np.int32], columns: int, *, n_jobs: int | None = None
+) -> sparse.csr_matrix:
+    """Move every column t of counts to new_ids[t], drop it where that is -1, add columns that meet.
+
+    >>> X = sparse.csr_matrix(np.array([[1, 2, 3, 4]], dtype=np.int32))
+    >>> remap(X, np.array([1, -1, 0, 1], np.int32), 2).toarray().tolist()
+    [[3, 5]]
+    """
+    if X.shape[1] != len(new_ids):
+        raise DataError(f"X has {X.shape[1]} columns but the mapping {len(new_ids)}; they do not belong together")
+    if X.dtype.kind not in "bui" or (X.nnz and X.data.max() > _INT32):
+        raise DataError(f"X must hold whole counts below 2^31, got {X.dtype}; remap before weighting")
+    if len(new_ids) and int(np.max(new_ids)) >= columns:
+        raise DataError(f"the mapping leads to column {int(np.max(new_ids))} but there are {columns}")
+    rows = native.remap(
+        X.indptr.astype(np.int64, copy=False),
+        X.indices.astype(np.int32, copy=False),
+        X.data.astype(np.int32, copy=False),
+        np.ascontiguousarray(new_ids, dtype=np.int32),
+        threads=effective_jobs(n_jobs),
+    )
+    return csr_of(rows, columns)
+
+
+def save_npz(path: str | os.PathLike[str], chunks: Iterable[sparse.csr_matrix], *, columns: int) -> None:
+    """Write a stream of bags to one file that `scipy.sparse.load_npz` opens, completely or not at all.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_npz(f"{folder}/bags.npz", [check_bags([[1, 0]]), check_bags([[0, 2]])], columns=2)
+    ...     load_npz(f"{folder}/bags.npz").toarray().tolist()
+    [[1, 0], [0, 2]]
+    """
+    X = sparse.vstack([sparse.csr_matrix((0, columns), dtype=np.int32), *chunks], format="csr")
+    with replacing(path) as out:
+        sparse.save_npz(out, X)
+
+
+def load_npz(path: str | os.PathLike[str]) -> sparse.csr_matrix:
+    """Read bags that were saved as .npz; anything else in the file is an error, never code that runs."""
+    name = os.fspath(path)
+    try:
+        X = sparse.load_npz(path)
+    except OSError:
+        raise
+    except Exception as error:  # SciPy, NumPy and zipfile raise whatever they stumble over
+        raise DataError(
+            f"not a sparse matrix that SciPy saved ({error}); write it with save_npz", source=name
+        ) from None
+    try:
+        X.check_format() if hasattr(X, "check_format") else None
+        return check_bags(X, name=name)
+    except ValueError as error:
+        raise DataError(f"{error}; the file is damaged", source=name) from None
+
+
+def _place(X: sparse.csr_matrix, wrong: NDArray[np.bool_]) -> tuple[int, int]:
+    """Row and column of the first entry that is wrong."""
+    at = int(wrong.argmax())
+    return int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])

@@ -1,0 +1,233 @@
+"""From batches of documents to counts of terms: what `Vocabulary` and its bags are made with.
+
+A `Cutter` turns documents into what the kernel takes: texts with the rules by which to cut them, or lists of tokens.
+A `TermCounter` counts them. Given a limit of memory it writes its terms to a temporary file, sorted, whenever they
+exceed it, and merges these runs in the end; the counts and the order of first appearance come out exactly as without
+a limit.
+
+Cost with a limit: every distinct term of a run is sorted, written and read once.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import tempfile
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill._native import corpus as native
+from textmill.corpus.bags import csr_of
+from textmill.corpus.readers import Documents
+from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer
+from textmill.errors import DataError
+from textmill.model import StringTable, effective_jobs
+
+__all__ = ["Counted", "Cutter", "TermCounter", "byte_count", "texts_of"]
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_RULES = ("stop_words", "max_df", "min_df", "min_count")
+
+Terms = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+class Cutter:
+    """How documents become what the kernel takes.
+
+    `tokenizer` is a `Tokenizer`, a `CharacterNgrams`, any function from a text to tokens, or None for `Tokenizer()`.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer | CharacterNgrams | Callable[[str], Iterable[str]] | None, n_jobs: int | None
+    ) -> None:
+        self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        self.threads = effective_jobs(n_jobs)
+        self.rules: Rules | None = None
+        if isinstance(self.tokenizer, Tokenizer | CharacterNgrams):
+            self.rules = self.tokenizer.rules()
+        self.normalize = normalizer(self.tokenizer)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is remembered of tokens that were normalised."""
+        # Tokens as written are counted in a table of their own, so that each is normalised once.
+        self.written = native.TermTable()
+        self.form_ids = np.zeros(0, dtype=np.int32)  # by number of the written token; -1: no term
+        self.dropped = np.zeros(0, dtype=bool)  # by number of the written token: the normaliser wants it gone
+
+    def normalizes(self, batch: list[Any]) -> bool:
+        """Say whether the normaliser applies to this batch; lists of tokens are taken as they are."""
+        return self.normalize is not None and isinstance(batch[0], str)
+
+    def cut(self, batch: list[Any]) -> tuple[list[Any], Rules | None]:
+        """Return the batch and the rules by which the kernel cuts it; no rules: it is cut already."""
+        if not isinstance(batch[0], str):
+            return [_token_list(document) for document in batch], None
+        if self.rules is not None:
+            return batch, self.rules
+        tokenizer: Any = self.tokenizer
+        return [list(tokenizer(document)) for document in batch], None
+
+    def count_forms(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, int]:
+        """Return rows of the normalised tokens by the terms of `table`, to which new ones are added if it may grow,
+        and how many tokens are no terms.
+        """
+        normalize: Any = self.normalize
+        cut, rules = self.cut(batch)
+        offsets, terms, counts = self.written.count(cut, rules, threads=self.threads, rows=True, first=first)
+        names, ends, *_ = self.written.terms_from(len(self.form_ids))
+        forms = [normalize(token) or None for token in StringTable.from_arrays(names, ends)]
+        if grow:
+            ids = table.insert(forms)
+        else:
+            ids = np.array([-1 if form is None else table.find(form) for form in forms], dtype=np.int32)
+        self.form_ids = np.concatenate([self.form_ids, ids])
+        self.dropped = np.concatenate([self.dropped, np.array([form is None for form in forms], dtype=bool)])
+        unknown = int(counts[((self.form_ids < 0) & ~self.dropped)[terms]].sum(dtype=np.int64))
+        return native.remap(offsets, terms, counts, self.form_ids, threads=self.threads), unknown
+
+
+class Counted(NamedTuple):
+    """Terms (bytes, offsets, document and collection frequencies) by first appearance, and totals over all of them."""
+
+    terms: Terms
+    tokens: int
+    nonzeros: int
+    removed: dict[str, dict[str, int]]
+
+
+class TermCounter:
+    """Counts batches of documents into a growing table of terms, within a limit of memory if one is given.
+
+    >>> with TermCounter(Cutter(None, 1), memory=1) as counter:
+    ...     for batch in (["to be"], ["or not"], ["to be"]):
+    ...         counter.add(batch)
+    ...     counted = counter.result()
+    >>> StringTable.from_arrays(*counted.terms[:2]).to_list(), counted.terms[2].tolist()
+    (['to', 'be', 'or', 'not'], [2, 2, 1, 1])
+    """
+
+    def __init__(self, cutter: Cutter, *, memory: int | str | None = None) -> None:
+        self.cutter = cutter
+        self.table = native.TermTable()
+        self.documents = 0
+        self.memory = None if memory is None else byte_count(memory)
+        self.runs: list[str] = []
+        self._base = 0  # how many terms, counted as often as they were seen anew, the runs hold
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> TermCounter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def add(self, batch: list[Any]) -> None:
+        """Count a batch."""
+        self._count(batch, rows=False)
+        if self.memory is not None and self.table.memory() > self.memory:
+            self._spill()
+
+    def add_rows(self, batch: list[Any]) -> sparse.csr_matrix:
+        """Count a batch and return its bags over the terms known so far."""
+        return csr_of(self._count(batch, rows=True), len(self.table))
+
+    def result(
+        self,
+        stop_words: Collection[str] = (),
+        most_documents: float = float("inf"),
+        least_documents: float = 0,
+        least_occurrences: int = 0,
+    ) -> Counted:
+        """Return all terms. If some were spilled, terms that the rules remove are removed while runs are merged."""
+        if not self.runs:
+            terms = self.table.terms_from(0)
+            return Counted(terms, int(terms[3].sum()), int(terms[2].sum()), {})
+        self._spill()
+        stop_table = native.TermTable()
+        stop_table.insert(list(stop_words))
+        names, offsets, documents, occurrences, first, removed, tokens, nonzeros = native.merge_runs(
+            self.runs,
+            stop_words=stop_table,
+            most_documents=most_documents,
+            least_documents=least_documents,
+            least_occurrences=least_occurrences,
+            threads=self.cutter.threads,
+        )
+        order = np.argsort(first)
+        table = StringTable.from_arrays(names, offsets).take(order)
+        return Counted(
+            (table.bytes, table.offsets, documents[order], occurrences[order]),
+            tokens,
+            nonzeros,
+            {
+                rule: {"types": types, "tokens": lost}
+                for rule, (types, lost) in zip(_RULES, removed, strict=True)
+                if types
+            },
+        )
+
+    def _count(self, batch: list[Any], *, rows: bool) -> Any:
+        first = self.documents
+        if self.cutter.normalizes(batch):
+            made, _ = self.cutter.count_forms(batch, first, self.table, grow=True)
+            self.table.tally(*made[1:])
+        else:
+            cut, rules = self.cutter.cut(batch)
+            made = self.table.count(cut, rules, threads=self.cutter.threads, rows=rows, first=first)
+        self.documents += len(batch)
+        return made
+
+    def _spill(self) -> None:
+        """Write the terms to a run of their own and start with an empty table."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="textmill-")
+        path = f"{self._folder.name}/{len(self.runs)}.run"
+        try:
+            self.table.write_run(path, base=self._base, threads=self.cutter.threads)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            folder = self._folder.name
+            raise DataError(
+                f"no room for terms in {folder}; free some, or set TMPDIR to a larger folder"
+            ) from None
+        self.runs.append(path)
+        self._base += len(self.table)
+        self.table = native.TermTable()
+        self.cutter.forget()
+
+
+def byte_count(memory: int | str) -> int:
+    """Read an amount of memory: a number of bytes, or a text such as 512MB, 2 GiB, 1.5g.
+
+    >>> byte_count("512MB"), byte_count("2 GiB"), byte_count(4096)
+    (512000000, 2147483648, 4096)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", str(memory).strip().lower())
+    if found is None or found[2] not in _UNITS:
+        raise DataError(f"memory must be a number of bytes or such as '512MB' or '2GiB', got {memory!r}")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def texts_of(documents: Iterable[Any]) -> Iterable[Any]:
+    """Return the texts or token lists of what a caller passed as documents.
+
+    >>> texts_of("one text")
+    Traceback (most recent call last):
+    textmill.errors.DataError: documents must be an iterable of texts, got one text; pass [text]
+    """
+    if isinstance(documents, str):
+        raise DataError("documents must be an iterable of texts, got one text; pass [text]")
+    return documents.texts() if isinstance(documents, Documents) else documents
+
+
+def _token_list(document: Any) -> Any:
+    """A list or tuple of tokens, also of one that is some other collection; what is none, the kernel will name."""
+    other = isinstance(document, Iterable) and not isinstance(document, list | tuple | str | bytes)
+    return list(document) if other else document

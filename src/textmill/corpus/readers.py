@@ -1,0 +1,410 @@
+r"""Records and documents from files, folders and standard input.
+
+    read_records      a table or a file of lines -> Record: fields by name, and the place source:line
+    read_documents    many sources -> Document: an id, a text, the fields, the place
+
+The formats are those of `READERS`, which maps a suffix to a function; a new format is one function and one entry. A
+compression suffix behind it, or compressed content, does not matter.
+
+    txt              plain text: a file is a document, or every line is (unit="line", standard input), empty ones too
+    jsonl, ndjson    every line is a JSON object; blank lines are ignored
+    csv, tsv         rows under a header; blank lines are ignored
+
+A record that cannot be used is raised as a `DataError` (errors="strict"), or left out, counted and reported by one
+`SkippedRecords` warning (errors="skip"). Files that cannot be opened are `OSError`s always.
+
+Cost: one pass; memory is the longest record. References: RFC 8259 (JSON); `tables` for the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, cast
+
+from textmill.corpus.compression import COMPRESSIONS, recognise
+from textmill.corpus.jsonl import read_jsonl
+from textmill.corpus.streams import (
+    BadRecords,
+    Part,
+    SkippedRecords,
+    Source,
+    check_encoding,
+    open_bytes,
+    open_lines,
+    source_name,
+)
+from textmill.corpus.tables import read_csv, read_tsv
+from textmill.corpus.writers import writer
+from textmill.errors import DataError
+
+__all__ = [
+    "READERS",
+    "BadRecords",
+    "Document",
+    "DocumentStream",
+    "Documents",
+    "Reader",
+    "Record",
+    "SkippedRecords",
+    "open_bytes",
+    "open_lines",
+    "read_documents",
+    "read_records",
+    "writer",
+]
+
+_Path: TypeAlias = str | os.PathLike[str]
+_Fields: TypeAlias = dict[str, Any]
+Reader: TypeAlias = Callable[[Part, BadRecords], Iterator[tuple[int, _Fields]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Named values and where they stood: `source`, and the `line` on which the record begins.
+
+    >>> Record({"text": "a storm"}, "news.csv", 7).place
+    'news.csv:7'
+    """
+
+    fields: _Fields
+    source: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """`source:line`, as editors understand it."""
+        return f"{self.source}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its id and place; `fields` are all fields of its record, `line` is None for a whole file.
+
+    >>> Document("n7", "a storm", {"id": "n7", "text": "a storm"}, "news.csv", 7).place
+    'news.csv:7'
+    """
+
+    id: str
+    text: str
+    fields: _Fields
+    source: str
+    line: int | None
+
+    @property
+    def place(self) -> str:
+        """`source:line`, or the source of a whole file."""
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+
+def read_records(
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    errors: str = "strict",
+) -> Iterator[Record]:
+    r"""Yield the records of a path, "-" (standard input) or a binary stream.
+
+    `format` is a key of `READERS`; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream
+    without one. `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
+
+    >>> import io
+    >>> for record in read_records(io.BytesIO(b'id,text\n1,"a, b"\n'), format="csv"):
+    ...     print(record.place, record.fields)
+    stream:2 {'id': '1', 'text': 'a, b'}
+    """
+    name = source_name(source)
+    with BadRecords(errors, name) as bad:
+        for line, fields in _find_reader(source, format)(Part(source, name, encoding, delimiter), bad):
+            yield Record(fields, name, line)
+
+
+def read_documents(
+    sources: _Path | Iterable[_Path],
+    *,
+    text_field: str | None = None,
+    id_field: str | None = None,
+    format: str | None = None,  # noqa: A002
+    unit: str | None = None,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    errors: str = "strict",
+) -> Documents:
+    r"""Give the documents of files, folders and "-" (standard input), in this order.
+
+    A folder gives all its files and those of its folders, sorted by name, hidden ones left out. A record's text is in
+    `text_field` (default "text"), its id in `id_field`; by default that is a field "id" if there is one, else the
+    place. `unit` says what is a document of plain text: a "file" (default), or a "line" (default for standard input).
+    `format`, `delimiter`, `encoding` and `errors` are those of `read_records` and hold for every file. The result can
+    be read again and again, except for standard input and pipes, which give a `DocumentStream`.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "news.jsonl")
+    ...     _ = path.write_text('{"id": "n1", "text": "a storm"}\n{"id": "n2", "text": "it rains"}\n')
+    ...     documents = read_documents(path)
+    ...     print([document.id for document in documents], list(documents.texts()))
+    ['n1', 'n2'] ['a storm', 'it rains']
+    """
+    names = [os.fspath(source) for source in ([sources] if isinstance(sources, str | os.PathLike) else sources)]
+    if not names:
+        raise DataError("no sources to read; name files, folders, or - for standard input")
+    if unit not in (None, "file", "line"):
+        raise ValueError(f"unit must be 'file' or 'line', not {unit!r}")
+    check_encoding(encoding)
+    settings = _Settings(format, text_field or "text", id_field, unit, errors)
+    parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in _files(source))
+    for part in parts:
+        if errors == "strict" and settings.reader(part) is _read_unknown:  # now, not in the middle of a long run
+            raise _unknown_format(part.name)
+    once = any(_is_stream(name) for name in names if not os.path.isdir(name))
+    return DocumentStream(parts, settings) if once else Documents(parts, settings)
+
+
+class Documents:
+    """Documents that can be read again and again, made by `read_documents`.
+
+    Iteration gives `Document`s. The object holds only the addresses of the documents: it is small, and pickled it can
+    be read wherever the files are seen.
+    """
+
+    def __init__(self, parts: tuple[Part, ...], settings: _Settings) -> None:
+        self._parts = parts
+        self._settings = settings
+        self._bad = self._no_bad_records()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the files, in the order of reading."""
+        return tuple(part.name for part in self._parts)
+
+    @property
+    def skipped(self) -> int:
+        """How many bad records the latest pass has left out so far (errors="skip")."""
+        return self._bad.count
+
+    def __iter__(self) -> Iterator[Document]:
+        id_field = self._settings.id_field or "id"
+        for name, line, fields, text in self._rows():
+            given = fields.get(id_field)
+            if not _is_id(given):
+                given = f"{name}:{line}" if line else name
+            yield Document(str(given), text, fields, name, line or None)
+
+    def texts(self) -> Iterable[str]:
+        """Give the texts alone, faster; they too can be read again and again."""
+        return _Texts(self)
+
+    def chunks(self, size: int) -> Iterator[Documents]:
+        """Cut into consecutive pieces of at most `size` lines or files, each for a worker to read by itself.
+
+        Plain files of lines (jsonl, and txt with unit="line") are cut between lines; whole files of text are counted
+        together; any other file is one piece. One after the other the pieces give exactly these documents.
+        """
+        if size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
+        for reader, parts in itertools.groupby(self._parts, self._settings.reader):
+            if reader is _read_whole_text:
+                while files := tuple(itertools.islice(parts, size)):
+                    yield Documents(files, self._settings)
+                continue
+            for part in parts:
+                for piece in _cut(part, size) if reader in (_read_lines, read_jsonl) else [part]:
+                    yield Documents((piece,), self._settings)
+
+    def _no_bad_records(self) -> BadRecords:
+        first, more = self._parts[0].name, len(self._parts) - 1
+        return BadRecords(self._settings.errors, f"{first} and {more} more" if more else first)
+
+    def _rows(self) -> Iterator[tuple[str, int, _Fields, str]]:
+        """Source, line (0 for a whole file), fields and text of every usable record."""
+        self._bad = self._no_bad_records()
+        with self._bad as bad:
+            for part in self._parts:
+                reader = self._settings.reader(part)
+                plain = reader in (_read_lines, _read_whole_text)
+                text_field = "text" if plain else self._settings.text_field
+                id_field = None if plain else self._settings.id_field
+                for line, fields in reader(part, bad):
+                    text = fields.get(text_field)
+                    if type(text) is not str:
+                        bad(_field_fault(text_field, "text", fields, part, line))
+                    elif id_field is not None and not _is_id(fields.get(id_field)):
+                        bad(_field_fault(id_field, "id", fields, part, line))
+                    else:
+                        yield part.name, line, fields, text
+
+
+class DocumentStream(Documents):
+    """Documents that can be read once, from standard input or a pipe: `iter(stream) is stream`."""
+
+    def __init__(self, parts: tuple[Part, ...], settings: _Settings) -> None:
+        super().__init__(parts, settings)
+        self._documents = super().__iter__()
+
+    def __iter__(self) -> Iterator[Document]:
+        return self
+
+    def __next__(self) -> Document:
+        return next(self._documents)
+
+    def texts(self) -> Iterator[str]:
+        """Give the texts alone, once."""
+        return (document.text for document in self)
+
+    def chunks(self, size: int) -> NoReturn:
+        """Refuse: nobody else can read this stream."""
+        raise DataError("a stream cannot be read in pieces; save it as a file first", source=self.sources[0])
+
+
+class _Texts:
+    """The texts of documents, as an iterable."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    def __iter__(self) -> Iterator[str]:
+        return (text for _, _, _, text in self._documents._rows())
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """How `read_documents` was asked to make documents of records."""
+
+    format: str | None
+    text_field: str
+    id_field: str | None
+    unit: str | None
+    errors: str
+
+    def reader(self, part: Part) -> Reader:
+        """The function that reads this part."""
+        reader = _find_reader(part.source, self.format)
+        unit = self.unit or ("line" if _is_stream(part.source) else "file")
+        return _read_whole_text if reader is _read_lines and unit == "file" else reader
+
+
+def _files(source: str) -> Iterator[tuple[str, str]]:
+    """_Path and name of every file that a source stands for. The path is absolute: another process may need it."""
+    if source == "-":
+        yield "-", source_name("-")
+    elif os.path.isdir(source):
+        empty = True
+        for name in _walk(source, frozenset([os.path.realpath(source)])):
+            empty = False
+            yield os.path.abspath(name), name
+        if empty:
+            raise DataError("the folder holds no files (hidden ones do not count)", source=source)
+    else:
+        os.stat(source)  # a missing file is noticed now
+        yield os.path.abspath(source), source
+
+
+def _walk(folder: str, above: frozenset[str]) -> Iterator[str]:
+    """The files below a folder, sorted by name, links followed unless they lead back up."""
+    with os.scandir(folder) as entries:
+        visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    for entry in visible:
+        if not entry.is_dir():
+            yield entry.path
+        elif (real := os.path.realpath(entry.path)) not in above:
+            yield from _walk(entry.path, above | {real})
+
+
+def _is_stream(source: Source) -> bool:
+    """Whether this can be read only once: standard input, a pipe, an open stream."""
+    if not isinstance(source, str | os.PathLike) or source == "-":
+        return True
+    return os.path.exists(source) and not os.path.isfile(source)
+
+
+def _find_reader(source: Source, format: str | None) -> Reader:  # noqa: A002
+    """The reader of a format, or of the suffix of a name."""
+    if format is not None:
+        if format not in READERS:
+            raise ValueError(f"format must be one of {', '.join(READERS)}, not {format!r}")
+        return READERS[format]
+    stem, suffix = os.path.splitext(source_name(source).lower())
+    if suffix in COMPRESSIONS:
+        suffix = os.path.splitext(stem)[1]
+    if suffix[1:] in READERS:
+        return READERS[suffix[1:]]
+    return _read_lines if _is_stream(source) else _read_unknown
+
+
+def _cut(part: Part, size: int) -> Iterator[Part]:
+    """Pieces of `size` lines of a file, if they can be found without decoding; else the whole."""
+    path = cast(str, part.source)
+    with open(path, "rb") as stream:
+        packed = recognise(stream.read(16)) or os.path.splitext(path)[1].lower() in COMPRESSIONS
+        if packed or "\n".encode(part.encoding) != b"\n":
+            yield part
+            return
+        start, line = part.start, part.line
+        stop = os.fstat(stream.fileno()).st_size if part.stop is None else part.stop
+        stream.seek(start)
+        while start < stop and (read := sum(map(len, itertools.islice(stream, size)))):
+            end = min(start + read, stop)
+            yield part._replace(start=start, stop=end, line=line)
+            start, line = end, line + size
+
+
+def _is_id(value: object) -> bool:
+    return (type(value) is str and value != "") or type(value) is int
+
+
+def _field_fault(field: str, role: str, fields: _Fields, part: Part, line: int) -> DataError:
+    """Why a field cannot be the text or the id of a document."""
+    if field in fields:
+        value = fields[field]
+        kind = "nothing" if value in (None, "") else f"a value of type {type(value).__name__}"
+        fault = f"the field {field!r} holds {kind}, not {'a text' if role == 'text' else 'an id'}"
+        return DataError(f"{fault}; name another with {role}_field", source=part.name, line=line, column=field)
+    known = ", ".join(map(repr, itertools.islice(fields, 10))) + (", ..." if len(fields) > 10 else "")
+    fault = f"no field {field!r}; the fields are {known or 'none'}; name the right one with {role}_field"
+    if len(fields) == 1 and (wrong := re.search(r"[;\t|]", next(iter(fields)))):
+        fault = f"the header is one field, {known}; pass delimiter={wrong.group()!r}"
+    return DataError(fault, source=part.name, line=line)
+
+
+def _unknown_format(name: str) -> DataError:
+    return DataError(f"the name does not tell the format; pass format= one of {', '.join(READERS)}", source=name)
+
+
+def _read_unknown(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """Nothing: a file of unknown format is one bad record."""
+    bad(_unknown_format(part.name))
+    yield from ()
+
+
+def _read_lines(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """Every line a record."""
+    for number, line in part.lines(bad):
+        yield number, {"text": line}
+
+
+def _read_whole_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """The whole file a record, unless it is empty; a bad line makes all of it bad."""
+    fault = None
+    try:
+        lines = [line for _, line in part.lines(BadRecords("strict", part.name))]
+    except DataError as error:
+        fault = error
+    if fault is not None:
+        bad(fault)
+    elif lines:
+        yield 0, {"text": "\n".join(lines)}
+
+
+READERS: dict[str, Reader] = {
+    "csv": read_csv,
+    "jsonl": read_jsonl,
+    "ndjson": read_jsonl,
+    "tsv": read_tsv,
+    "txt": _read_lines,
+}

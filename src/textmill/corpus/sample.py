@@ -1,0 +1,56 @@
+"""The sample articles that ship with the package: the default data of the demo, the documentation and the examples.
+
+308 short articles on eleven subjects, written for textmill and dedicated to the public domain (CC0 1.0): 24 in English
+for each subject, four in each of nine other languages, and eight near-duplicates of English articles, whose id ends
+in "-copy". One JSON object a line, UTF-8, with the fields id, subject, language (ISO 639-1), title and text; a blank
+line separates the paragraphs of a text. The articles stand sorted by subject, so shuffle them before cutting off a
+test set. Reading them all takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+from textmill.errors import DataError
+
+__all__ = ["sample_articles", "sample_path", "sample_texts"]
+
+
+def sample_path() -> Path:
+    """Where the sample articles lie, for whatever reads JSON lines.
+
+    >>> sample_path().name
+    'articles.jsonl'
+    """
+    return Path(str(files("textmill.corpus.samples") / "articles.jsonl"))
+
+
+def sample_articles(*, language: str | None = "en") -> list[dict[str, str]]:
+    """The sample articles in one language, or in all of them with `language=None`.
+
+    >>> articles = sample_articles()
+    >>> len(articles), len(sample_articles(language=None))
+    (272, 308)
+    >>> articles[0]["id"], articles[0]["subject"], articles[0]["language"], articles[0]["title"]
+    ('astronomy-01', 'astronomy', 'en', 'Why the Moon shows one face')
+    """
+    with sample_path().open(encoding="utf-8") as lines:
+        articles: list[dict[str, str]] = [json.loads(line) for line in lines]
+    if language is None:
+        return articles
+    chosen = [article for article in articles if article["language"] == language]
+    if not chosen:
+        known = ", ".join(sorted({article["language"] for article in articles}))
+        raise DataError(f"no sample article in language {language!r}; choose one of {known}, or None for all")
+    return chosen
+
+
+def sample_texts(*, language: str | None = "en") -> list[str]:
+    """The texts of the same articles, in the same order, without their titles.
+
+    >>> print(sample_texts(language="fr")[0][:39])
+    Versez 250 g de farine dans un saladier
+    """
+    return [article["text"] for article in sample_articles(language=language)]

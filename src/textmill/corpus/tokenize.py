@@ -1,0 +1,259 @@
+"""Texts to tokens: words by UAX #29 or character n-grams, with folding, compounds, stemming.
+
+Words are the segments between the word boundaries of Unicode Standard Annex #29 that hold a letter or a number, after
+full case folding. That leaves `don't`, `3.14` and `12.4.2010` whole and splits `state-of-the-art`. Compounds that the
+annex splits can be kept whole, and those it keeps can be split, by name:
+
+    numbers         -3.5e-10   1,000.50   50%
+    dates           12.4.2010  2010-04-12  4/12/10
+    addresses       147.251.48.1  fe80::1
+    ranges          10–55  1990-1995
+    abbreviations   U.S.A.  e.g.  and the list given as `abbreviations`
+    emoticons       :-)  <3  ^_^  and emoji
+
+The text is scanned once, in C++, straight from Python's own strings; stemmers and other Python functions are called
+once for each distinct token, not once for each occurrence. Languages written without spaces need a tokenizer of their
+own: any callable from a text to tokens can stand where a `Tokenizer` can.
+
+References: Unicode Standard Annex #29, Unicode Text Segmentation; Porter (2001), Snowball.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sized
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textmill._native import corpus as native
+from textmill.errors import DataError
+from textmill.model import Estimator, Model, check_choice, check_range, effective_jobs
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+__all__ = ["COMPOUNDS", "CharacterNgrams", "Tokenizer", "normalizer", "split_sentences", "text_batches"]
+
+# Names of compound tokens, and their bits in the kernel.
+COMPOUNDS = {"numbers": 1, "dates": 2, "addresses": 4, "ranges": 8, "abbreviations": 16, "emoticons": 32}
+
+Rules: TypeAlias = "native.WordRules | native.NgramRules"
+
+BATCH = 1 << 23  # characters handed to the kernel together: enough for many threads, little enough to stay in memory
+
+
+class Tokenizer(Estimator, Model):
+    """Cut texts into words.
+
+    Parameters: case, "fold" (full case folding) or "keep"; digits, what becomes of tokens without letters: "keep",
+    "drop" or "mask" (each digit becomes 0); keep and split, names of compounds (see COMPOUNDS) to keep whole or to
+    split; abbreviations, further ones with their full stops, for `keep=["abbreviations"]`; shortest and longest,
+    limits on the length of a token in characters; stem, a Snowball language such as "english"; normalize, a function
+    from a token to its canonical form, "" or None to drop it, called before the stemmer, once for each distinct
+    token.
+
+    >>> Tokenizer()("The U.S.A. don't pay 10–55 % :-)")
+    ['the', 'u.s.a', "don't", 'pay', '10', '55']
+    >>> Tokenizer(keep=["ranges", "emoticons"], split=["abbreviations"])("The U.S.A. don't pay 10–55 % :-)")
+    ['the', 'u', 's', 'a', "don't", 'pay', '10–55', ':-)']
+    >>> Tokenizer(stem="english")("Relational databases, indexed")
+    ['relat', 'databas', 'index']
+    """
+
+    format_version: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        *,
+        case: str = "fold",
+        digits: str = "keep",
+        keep: Collection[str] = (),
+        split: Collection[str] = (),
+        abbreviations: Collection[str] = (),
+        shortest: int = 1,
+        longest: int | None = None,
+        stem: str | None = None,
+        normalize: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self.case = case
+        self.digits = digits
+        self.keep = keep
+        self.split = split
+        self.abbreviations = abbreviations
+        self.shortest = shortest
+        self.longest = longest
+        self.stem = stem
+        self.normalize = normalize
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one text."""
+        return next(self.tokenize([text], n_jobs=1))
+
+    def tokenize(self, documents: Iterable[str], *, n_jobs: int | None = None) -> Iterator[list[str]]:
+        """Yield the tokens of each document.
+
+        >>> list(Tokenizer().tokenize(["To be", "or not to be"]))
+        [['to', 'be'], ['or', 'not', 'to', 'be']]
+        """
+        return _tokenize(documents, self.rules(), normalizer(self), n_jobs)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where each token begins and ends in the text, before folding, stemming and normalising.
+
+        >>> Tokenizer().spans("To be!")
+        [(0, 2), (3, 5)]
+        """
+        spans: list[tuple[int, int]] = native.word_spans(text, self.rules())
+        return spans
+
+    def rules(self) -> native.WordRules:
+        """Check the parameters and return them as the kernels want them."""
+        check_choice("case", self.case, ["fold", "keep"])
+        check_choice("digits", self.digits, ["keep", "drop", "mask"])
+        check_range("shortest", self.shortest, at_least=1, whole=True)
+        if self.longest is not None:
+            check_range("longest", self.longest, at_least=self.shortest, whole=True)
+        both = sorted(set(self.keep) & set(self.split))
+        if both:
+            raise DataError(f"{both[0]} cannot be both kept and split; name it once")
+        for abbreviation in self.abbreviations:
+            if not abbreviation.endswith("."):
+                raise DataError(f"abbreviations must end with a full stop, got {abbreviation!r}")
+        return native.WordRules(
+            fold=self.case == "fold",
+            digits=self.digits,
+            keep=_bits("keep", self.keep),
+            split=_bits("split", self.split),
+            shortest=self.shortest,
+            longest=self.longest,
+            abbreviations=list(self.abbreviations),
+        )
+
+
+class CharacterNgrams(Estimator, Model):
+    """Cut texts into overlapping sequences of characters.
+
+    Parameters: lengths, the shortest and the longest n; case, "fold" or "keep"; within, "text" (across words, each
+    run of white space counting as one blank) or "word" (inside each word with a blank on either side; a word shorter
+    than n gives itself).
+
+    >>> CharacterNgrams(lengths=(2, 3))("Tea set")
+    ['te', 'ea', 'a ', ' s', 'se', 'et', 'tea', 'ea ', 'a s', ' se', 'set']
+    >>> CharacterNgrams(lengths=(3, 3), within="word")("Tea set")
+    [' te', 'tea', 'ea ', ' se', 'set', 'et ']
+    """
+
+    format_version: ClassVar[int] = 1
+
+    def __init__(self, *, lengths: tuple[int, int] = (3, 3), case: str = "fold", within: str = "text") -> None:
+        self.lengths = lengths
+        self.case = case
+        self.within = within
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams of one text."""
+        return next(self.tokenize([text], n_jobs=1))
+
+    def tokenize(self, documents: Iterable[str], *, n_jobs: int | None = None) -> Iterator[list[str]]:
+        """Yield the n-grams of each document.
+
+        >>> list(CharacterNgrams(lengths=(2, 2)).tokenize(["to", "be"]))
+        [['to'], ['be']]
+        """
+        return _tokenize(documents, self.rules(), None, n_jobs)
+
+    def rules(self) -> native.NgramRules:
+        """Check the parameters and return them as the kernels want them."""
+        check_choice("case", self.case, ["fold", "keep"])
+        check_choice("within", self.within, ["text", "word"])
+        shortest, longest = self.lengths
+        check_range("lengths[0]", shortest, at_least=1, whole=True)
+        check_range("lengths[1]", longest, at_least=shortest, at_most=1000, whole=True)
+        return native.NgramRules(
+            fold=self.case == "fold", shortest=shortest, longest=longest, within_words=self.within == "word"
+        )
+
+
+def split_sentences(text: str, *, abbreviations: Collection[str] = ()) -> list[str]:
+    """Split a text at the sentence boundaries of UAX #29; white space at the ends of sentences is removed.
+
+    A full stop that ends one of `abbreviations` (compared after case folding) ends no sentence, unless a line ends
+    there.
+
+    >>> split_sentences("He paid 3.50 to Mr. Hill. Then he left! Why?")
+    ['He paid 3.50 to Mr.', 'Hill.', 'Then he left!', 'Why?']
+    >>> split_sentences("He paid 3.50 to Mr. Hill. Then he left! Why?", abbreviations=["Mr."])
+    ['He paid 3.50 to Mr. Hill.', 'Then he left!', 'Why?']
+    """
+    for abbreviation in abbreviations:
+        if not abbreviation.endswith("."):
+            raise DataError(f"abbreviations must end with a full stop, got {abbreviation!r}")
+    sentences = (text[begin:end].strip() for begin, end in native.sentence_spans(text, list(abbreviations)))
+    return [sentence for sentence in sentences if sentence]
+
+
+def normalizer(tokenizer: object) -> Callable[[str], str | None] | None:
+    """Return the function that a tokenizer wants applied once to each distinct token, None if there is none.
+
+    >>> normalizer(Tokenizer(stem="english"))("mills")
+    'mill'
+    """
+    if not isinstance(tokenizer, Tokenizer) or (tokenizer.stem is None and tokenizer.normalize is None):
+        return None
+    normalize = tokenizer.normalize
+    if tokenizer.stem is None:
+        return normalize
+    import snowballstemmer
+
+    if tokenizer.stem not in snowballstemmer.algorithms():
+        raise DataError(f"no stemmer for {tokenizer.stem!r}; there are {', '.join(snowballstemmer.algorithms())}")
+    stem: Callable[[str], str] = snowballstemmer.stemmer(tokenizer.stem).stemWord
+    if normalize is None:
+        return stem
+    return lambda token: stem(form) if (form := normalize(token)) else None
+
+
+def text_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    """Group documents, texts or token lists, into lists that together are large enough to share between threads.
+
+    >>> [len(batch) for batch in text_batches(["word " * 1_000_000] * 3)]
+    [2, 1]
+    """
+    batch: list[Any] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        if isinstance(document, Sized):
+            size += len(document) * (1 if isinstance(document, str) else 8)  # about eight characters a token
+        size += 64  # a bound for streams of empty documents
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _tokenize(
+    documents: Iterable[str], rules: Rules, normalize: Callable[[str], str | None] | None, n_jobs: int | None
+) -> Iterator[list[str]]:
+    """Tokens of each document, batch by batch."""
+    threads = effective_jobs(n_jobs)
+    forms: dict[str, str | None] = {}
+    first = 0
+    for batch in text_batches(documents):
+        for tokens in native.tokenize(batch, rules, threads=threads, first=first):
+            if normalize is None:
+                yield tokens
+                continue
+            for token in tokens:
+                if token not in forms:
+                    forms[token] = normalize(token)
+            yield [form for token in tokens if (form := forms[token])]
+        first += len(batch)
+
+
+def _bits(parameter: str, names: Collection[str]) -> int:
+    """The kernel's bits of compound names."""
+    if isinstance(names, str):
+        raise DataError(f"{parameter} must be a list of names, got the text {names!r}; pass [{names!r}]")
+    for name in names:
+        check_choice(parameter, name, list(COMPOUNDS))
+    return sum(COMPOUNDS[name] for name in set(names))

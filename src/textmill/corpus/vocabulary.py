@@ -1,0 +1,414 @@
+"""Terms and their frequencies: which words there are, in how many documents, how often.
+
+    d_t   document frequency: number of documents that hold term t
+    c_t   collection frequency: number of occurrences of t
+    n     number of documents
+
+One pass over a stream of any length counts all three, in parallel and exactly; ids follow the first appearance of a
+term (or the alphabet), whatever the number of threads. Rules then remove terms, in this order, and what each removed
+is recorded:
+
+    stop_words   terms of a list
+    max_df       d_t > max_df (a data-driven stop list; a float is a share of n)
+    min_df       d_t < min_df (typing errors, hapaxes; a float is a share of n)
+    min_count    c_t < min_count
+    keep         all but the `keep` most frequent of the rest, ties going to the smaller id
+
+Frequencies add, so vocabularies of parts of a corpus merge exactly, as long as nothing was removed yet.
+
+Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill._native import corpus as native
+from textmill.corpus.bags import csr_of, remap
+from textmill.corpus.counting import Cutter, TermCounter, texts_of
+from textmill.corpus.tokenize import CharacterNgrams, Tokenizer, text_batches
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
+from textmill.progress import track
+
+__all__ = ["Bags", "Vocabulary"]
+
+_RULES = ("stop_words", "max_df", "min_df", "min_count", "keep")
+
+
+class Vocabulary(Transformer, Model):
+    """Number the terms of a corpus and count documents by them.
+
+    Documents are texts, cut by `tokenizer`, or lists of tokens, taken as they are.
+
+    Parameters: tokenizer, a `Tokenizer`, a `CharacterNgrams`, any function from a text to tokens, or None for
+    `Tokenizer()`; min_df, max_df, min_count, keep, stop_words, see the module; rank_by, "documents" or "occurrences",
+    which frequency `keep` goes by; order, "appearance" or "sorted", how ids are given; memory, how much the counting
+    may take before terms are spilled to temporary files, in bytes or as "512MB", None for no limit (the counts are
+    the same); n_jobs, threads, None for all cores.
+
+    Attributes: terms_ (V,) strings, document_frequency_ (V,), collection_frequency_ (V,), documents_, tokens_ and
+    nonzeros_, totals before anything was removed, removed_, a mapping from each rule that removed something to the
+    numbers of types and tokens.
+
+    >>> vocabulary = Vocabulary().fit(["to be or not to be", "to do"])
+    >>> vocabulary.terms_.to_list(), vocabulary.document_frequency_.tolist()
+    (['to', 'be', 'or', 'not', 'do'], [2, 1, 1, 1, 1])
+    >>> vocabulary.transform(["do be do be do"]).toarray().tolist()
+    [[0, 2, 0, 0, 3]]
+    >>> vocabulary["not"], "question" in vocabulary
+    (3, False)
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {
+        "terms_": "term: str",
+        "document_frequency_": "term: int64",
+        "collection_frequency_": "term: int64",
+    }
+    state: ClassVar[dict[str, type]] = {"documents_": int, "tokens_": int, "nonzeros_": int, "removed_": dict}
+
+    terms_: StringTable
+    document_frequency_: NDArray[np.int64]
+    collection_frequency_: NDArray[np.int64]
+    documents_: int
+    tokens_: int
+    nonzeros_: int
+    removed_: dict[str, dict[str, int]]
+
+    def __init__(
+        self,
+        *,
+        tokenizer: Tokenizer | CharacterNgrams | Callable[[str], Iterable[str]] | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        min_count: int = 1,
+        keep: int | None = None,
+        rank_by: str = "documents",
+        stop_words: Collection[str] = (),
+        order: str = "appearance",
+        memory: int | str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.min_df = min_df
+        self.max_df = max_df
+        self.min_count = min_count
+        self.keep = keep
+        self.rank_by = rank_by
+        self.stop_words = stop_words
+        self.order = order
+        self.memory = memory
+        self.n_jobs = n_jobs
+
+    def fit(self, documents: Iterable[Any], y: object = None) -> Vocabulary:
+        """Count the terms of a stream of documents in one pass."""
+        self._check()
+        with TermCounter(self._cutter(), memory=self.memory) as counter:
+            for batch in text_batches(track(texts_of(documents), "counting terms", unit="documents")):
+                counter.add(batch)
+            self._finish(counter)
+        return self
+
+    def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
+        """Count the terms and return the bags of the same documents; in one pass, with `memory` in two.
+
+        >>> Vocabulary(min_df=2).fit_transform(iter(["a b", "b c c", "c"])).toarray().tolist()
+        [[1, 0], [1, 2], [0, 1]]
+        """
+        if self.memory is not None:
+            if iter(documents) is documents:
+                raise DataError("counting within `memory` needs 2 passes but a generator can be read once; pass a list")
+            return self.fit(documents).transform(documents)
+        self._check()
+        with TermCounter(self._cutter()) as counter:
+            batches = text_batches(track(texts_of(documents), "counting terms", unit="documents"))
+            parts = [counter.add_rows(batch) for batch in batches]
+            new_ids = self._finish(counter)
+        X = _stack(parts, len(new_ids))
+        unchanged = len(new_ids) == len(self) and not self._reordered()
+        return X if unchanged else remap(X, new_ids, len(self), n_jobs=self.n_jobs)
+
+    def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
+        """Return the bags of documents; tokens that are no terms are left out (`bags` counts them)."""
+        return sparse.vstack([sparse.csr_matrix((0, len(self)), dtype=np.int32), *self.bags(documents)], format="csr")
+
+    def bags(self, documents: Iterable[Any]) -> Bags:
+        """Return the bags as a stream of CSR chunks that is made as it is read, with totals of what was read.
+
+        >>> bags = Vocabulary().fit(["to be"]).bags(["to be", "not to be", ""])
+        >>> sum(int(chunk.sum()) for chunk in bags), bags.unknown, bags.empty
+        (4, 1, 1)
+        """
+        check_fitted(self)
+        return Bags(self, documents)
+
+    def merge(self, other: Vocabulary) -> Vocabulary:
+        """Return the vocabulary of both corpora together; exact, and refused when either was pruned.
+
+        Own terms keep their ids, new ones follow in the other's order (all are sorted again for order="sorted").
+
+        >>> both = Vocabulary().fit(["to be"]).merge(Vocabulary().fit(["be good"]))
+        >>> both.terms_.to_list(), both.collection_frequency_.tolist(), both.documents_
+        (['to', 'be', 'good'], [1, 2, 1], 2)
+        """
+        for part in (self, other):
+            check_fitted(part)
+            if part.removed_:
+                rules = ", ".join(part.removed_)
+                raise DataError(f"counts removed by {rules} are lost and cannot be merged; merge first, then prune")
+        if repr(self.tokenizer) != repr(other.tokenizer):
+            raise DataError(
+                f"tokens were made by {self.tokenizer!r} here and by {other.tokenizer!r} there; use one tokenizer"
+            )
+        table = native.TermTable()
+        for part in (self, other):
+            terms = part.terms_
+            table.absorb(terms.bytes, terms.offsets, part.document_frequency_, part.collection_frequency_)
+        merged = self._copy()
+        merged._take_terms(*table.terms_from(0))
+        merged.documents_ = self.documents_ + other.documents_
+        merged.tokens_ = self.tokens_ + other.tokens_
+        merged.nonzeros_ = self.nonzeros_ + other.nonzeros_
+        merged.removed_ = {}
+        if merged._reordered():
+            merged._select(_alphabetical(merged.terms_, np.arange(len(merged))))
+        return merged
+
+    def prune(self, **rules: Any) -> Vocabulary:
+        """Return a smaller vocabulary by the rules given (min_df, max_df, min_count, keep, rank_by, stop_words).
+
+        >>> vocabulary = Vocabulary().fit(["a b", "b c c", "c"])
+        >>> small = vocabulary.prune(min_df=2)
+        >>> small.terms_.to_list(), small.removed_
+        (['b', 'c'], {'min_df': {'types': 1, 'tokens': 1}})
+        >>> vocabulary.mapping_to(small).tolist()
+        [-1, 0, 1]
+        """
+        check_fitted(self)
+        unknown = sorted(set(rules) - {*_RULES, "rank_by"})
+        if unknown:
+            raise DataError(f"{unknown[0]} is no rule; there are {', '.join((*_RULES, 'rank_by'))}")
+        smaller = self._copy()
+        defaults = Vocabulary()
+        smaller.set_params(**{name: rules.get(name, getattr(defaults, name)) for name in (*_RULES, "rank_by")})
+        smaller._check()
+        smaller._apply_rules()
+        return smaller
+
+    def mapping_to(self, other: Vocabulary) -> NDArray[np.int32]:
+        """Return for each own id the id of that term in another vocabulary, -1 if it is not there; for `remap`."""
+        check_fitted(self)
+        find = other._lexicon().find
+        return np.fromiter((find(term) for term in self.terms_), np.int32, len(self))
+
+    def summary(self) -> str:
+        """Return one line on the corpus and what the rules left of it.
+
+        >>> Vocabulary(min_df=2).fit(["to be", "to do"]).summary()
+        '1 terms (of 3), 2 documents, 4 tokens; removed by min_df: 2 types, 2 tokens'
+        """
+        gone = sum(counts["types"] for counts in self.removed_.values())
+        text = f"{len(self)} terms (of {len(self) + gone}), {self.documents_} documents, {self.tokens_} tokens"
+        for rule, counts in self.removed_.items():
+            text += f"; removed by {rule}: {counts['types']} types, {counts['tokens']} tokens"
+        return text
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a vocabulary from a file."""
+        d, c = self.document_frequency_, self.collection_frequency_
+        if len(d) and (d.min() < 0 or d.max() > self.documents_ or (c < d).any()):
+            raise ModelFileError("frequencies of the terms contradict each other")
+        for counts in self.removed_.values():
+            named = isinstance(counts, dict) and counts.keys() == {"types", "tokens"}
+            if not named or {*map(type, counts.values())} != {int}:
+                raise ModelFileError("the record of removed terms is not one")
+        try:
+            self._table = native.TermTable(self.terms_.bytes, self.terms_.offsets, effective_jobs(None))
+        except ValueError as error:
+            raise ModelFileError(str(error)) from None
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the terms by column, as scikit-learn asks for them."""
+        check_fitted(self)
+        return np.array(self.terms_.to_list(), dtype=object)
+
+    def __len__(self) -> int:
+        check_fitted(self)
+        return len(self.terms_)
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, str) and self._find(term) >= 0
+
+    def __getitem__(self, term: str) -> int:
+        found = self._find(term)
+        if found < 0:
+            raise KeyError(term)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_table"}  # the table is made again on use
+
+    def _find(self, term: str) -> int:
+        try:
+            term.encode()
+        except UnicodeEncodeError:  # a lone surrogate: no term has one
+            return -1
+        found: int = self._lexicon().find(term)
+        return found
+
+    def _lexicon(self) -> native.TermTable:
+        """The hash table of the terms, made when it is first needed."""
+        check_fitted(self)
+        if getattr(self, "_table", None) is None:
+            self._table = native.TermTable(self.terms_.bytes, self.terms_.offsets, effective_jobs(self.n_jobs))
+        return self._table
+
+    def _check(self) -> None:
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            check_range(name, value, at_least=0, at_most=1 if isinstance(value, float) else None)
+        check_range("min_count", self.min_count, at_least=1, whole=True)
+        if self.keep is not None:
+            check_range("keep", self.keep, at_least=1, whole=True)
+        check_choice("rank_by", self.rank_by, ["documents", "occurrences"])
+        check_choice("order", self.order, ["appearance", "sorted"])
+        if isinstance(self.stop_words, str):
+            raise DataError(f"stop_words must be a list of words, got the text {self.stop_words!r}")
+
+    def _reordered(self) -> bool:
+        return self.order == "sorted"
+
+    def _copy(self) -> Vocabulary:
+        copy = Vocabulary(**self.get_params(deep=False))
+        for name in (*self.layout, *self.state):
+            setattr(copy, name, getattr(self, name))
+        return copy
+
+    def _finish(self, counter: TermCounter) -> NDArray[np.int32]:
+        """Take over all counts, apply the rules and the order; returns the new id of every counted term."""
+        stop_words = set(self.stop_words)
+        counted = counter.result(
+            stop_words, self._most(counter.documents), self._least(counter.documents), self.min_count
+        )
+        self._take_terms(*counted.terms)
+        self.documents_, self.tokens_, self.nonzeros_ = counter.documents, counted.tokens, counted.nonzeros
+        self.removed_ = counted.removed
+        return self._apply_rules()
+
+    def _take_terms(
+        self,
+        names: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        documents: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+    ) -> None:
+        self.terms_ = StringTable.from_arrays(names, offsets)
+        self.document_frequency_, self.collection_frequency_ = documents, occurrences
+        self._table = None
+
+    def _most(self, documents: int) -> float:
+        return self.max_df * documents if isinstance(self.max_df, float) else self.max_df
+
+    def _least(self, documents: int) -> float:
+        return self.min_df * documents if isinstance(self.min_df, float) else self.min_df
+
+    def _cutter(self) -> Cutter:
+        return Cutter(self.tokenizer, self.n_jobs)
+
+    def _apply_rules(self) -> NDArray[np.int32]:
+        """Remove terms by the rules and put the rest in order; returns the new id of every term there was."""
+        kept = np.ones(len(self), dtype=bool)
+        removed = dict(self.removed_)
+        for rule, wrong in self._rules(kept):
+            out = kept & wrong
+            if out.any():
+                before = removed.get(rule, {"types": 0, "tokens": 0})
+                tokens = int(self.collection_frequency_[out].sum())
+                removed[rule] = {"types": before["types"] + int(out.sum()), "tokens": before["tokens"] + tokens}
+                kept &= ~out
+        ids = np.flatnonzero(kept)
+        if self._reordered():
+            ids = _alphabetical(self.terms_, ids)
+        new_ids = np.full(len(self), -1, dtype=np.int32)
+        new_ids[ids] = np.arange(len(ids), dtype=np.int32)
+        if len(ids) < len(self) or self._reordered():
+            self._select(ids)
+        self.removed_ = removed
+        return new_ids
+
+    def _rules(self, kept: NDArray[np.bool_]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Each rule in use with the terms it objects to; `kept` holds those that are still there."""
+        d, c = self.document_frequency_, self.collection_frequency_
+        if self.stop_words:
+            listed = np.zeros(len(self), dtype=bool)
+            listed[[self[word] for word in set(self.stop_words) if word in self]] = True
+            yield "stop_words", listed
+        yield "max_df", d > self._most(self.documents_)
+        yield "min_df", d < self._least(self.documents_)
+        yield "min_count", c < self.min_count
+        if self.keep is not None:
+            left = np.flatnonzero(kept)
+            rank = (d if self.rank_by == "documents" else c)[left]
+            beyond = np.zeros(len(self), dtype=bool)
+            beyond[left[np.argsort(-rank, kind="stable")[self.keep :]]] = True  # stable: ties go to the smaller id
+            yield "keep", beyond
+
+    def _select(self, ids: NDArray[np.intp]) -> None:
+        """Keep only the terms with these ids, in this order."""
+        self.terms_ = self.terms_.take(ids)
+        self.document_frequency_ = self.document_frequency_[ids]
+        self.collection_frequency_ = self.collection_frequency_[ids]
+        self._table = None
+
+
+class Bags:
+    """The bags of a stream of documents, chunk by chunk; can be read again when the documents can.
+
+    Attributes, of the last or running pass: documents, tokens (known ones), unknown (tokens that are no terms), empty
+    (documents without a known token).
+    """
+
+    def __init__(self, vocabulary: Vocabulary, documents: Iterable[Any]) -> None:
+        self.vocabulary = vocabulary
+        self._source = texts_of(documents)
+        self.documents = self.tokens = self.unknown = self.empty = 0
+
+    def __iter__(self) -> Iterator[sparse.csr_matrix]:
+        self.documents = self.tokens = self.unknown = self.empty = 0
+        table = self.vocabulary._lexicon()
+        cutter = self.vocabulary._cutter()
+        for batch in text_batches(track(self._source, "making bags", unit="documents")):
+            if cutter.normalizes(batch):
+                rows, unknown = cutter.count_forms(batch, self.documents, table, grow=False)
+            else:
+                cut, rules = cutter.cut(batch)
+                rows, unknown = table.count_known(cut, rules, threads=cutter.threads, first=self.documents)
+            X = csr_of(rows, len(self.vocabulary))
+            self.documents += X.shape[0]
+            self.tokens += int(X.data.sum(dtype=np.int64))
+            self.unknown += unknown
+            self.empty += int(np.count_nonzero(np.diff(X.indptr) == 0))
+            yield X
+
+
+def _stack(parts: list[Any], columns: int) -> sparse.csr_matrix:
+    """Matrices one below the other; earlier ones may have fewer columns."""
+    if len(parts) == 1 and parts[0].shape[1] == columns:
+        return parts[0]
+    counts = np.concatenate([part.data for part in parts]) if parts else np.zeros(0, np.int32)
+    terms = np.concatenate([part.indices for part in parts]) if parts else np.zeros(0, np.int32)
+    lengths = [np.diff(part.indptr) for part in parts]
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
+    return csr_of((offsets.astype(np.int64), terms, counts), columns)
+
+
+def _alphabetical(terms: StringTable, ids: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The ids in the order of their terms' code points."""
+    names = terms.to_list()
+    return np.array(sorted(ids.tolist(), key=names.__getitem__), dtype=np.intp)

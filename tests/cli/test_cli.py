@@ -1,0 +1,177 @@
+"""The command line as a person meets it: in a process of its own, with its exit codes and one-line errors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scipy import sparse
+
+import textmill
+from textmill.cli.app import Jobs, main
+from textmill.corpus import Vocabulary, sample_articles, sample_path
+
+TEXTMILL = [sys.executable, "-m", "textmill.cli.app"]
+
+
+def run(*arguments: str, text: str | bytes = b"") -> subprocess.CompletedProcess[str]:
+    """Run textmill and return what it said."""
+    data = text.encode() if isinstance(text, str) else text
+    done = subprocess.run([*TEXTMILL, *arguments], input=data, capture_output=True, check=False)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a run in this process."""
+    with pytest.raises(SystemExit) as left:
+        main(["-q", *arguments])
+    captured = capsys.readouterr()
+    assert isinstance(left.value.code, int)
+    return left.value.code, captured.out, captured.err
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"textmill {textmill.__version__}\n"
+    page = run("--help")
+    assert page.returncode == 0
+    for job in ("bags", "demo", "info", "tokenize", "vocab"):
+        assert job in page.stdout
+
+
+def test_help_imports_no_job_and_nothing_heavy() -> None:
+    code = (
+        "import sys; from textmill.cli.app import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = ('textmill.cli.', 'numpy', 'scipy')\n"
+        "print([m for m in sys.modules if m.startswith(heavy) and m != 'textmill.cli.app'])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[-1] == "[]"
+
+
+def test_every_job_and_verb_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for job in Jobs().list_commands(None):
+        code, page, _ = said(capsys, job, "--help")
+        assert code == 0
+        verbs = [line.split()[1] for line in page.splitlines() if line.startswith("│ ") and " │" in line]
+        command = Jobs().get_command(None, job)
+        for verb in getattr(command, "commands", None) or {}:
+            assert verb in verbs
+            code, page, _ = said(capsys, job, verb, "--help")
+            assert code == 0
+            assert f"textmill {job} {verb}" in page.split("Example:")[1]
+
+
+def test_tokenize_reads_standard_input() -> None:
+    done = run("tokenize", "-", text="To be, or\nnot to be.\n")
+    assert done.returncode == 0
+    assert done.stdout == "to be or\nnot to be\n"
+
+
+def test_tokenize_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("On 12.4.2010 he left. :-) Why?", encoding="utf-8")
+    assert said(capsys, "tokenize", str(file), "--keep", "emoticons", "--json")[1] == (
+        '["on", "12.4.2010", "he", "left", ":-)", "why"]\n'
+    )
+    assert said(capsys, "tokenize", str(file), "--unit", "sentence")[1].splitlines()[-1].endswith("Why?")
+    assert said(capsys, "tokenize", str(file), "--unit", "character", "--lengths", "2", "2")[1].startswith("on\tn \t 1\t12")
+    code, _, errors = said(capsys, "tokenize", str(file), "--unit", "syllable")
+    assert code == 1
+    assert errors == "textmill: unit must be one of 'word', 'sentence', 'character', got 'syllable'\n"
+
+
+def test_from_files_to_a_vocabulary_to_bags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vocabulary, bags = tmp_path / "v.mill", tmp_path / "b.npz"
+    code, out, _ = said(
+        capsys, "vocab", "build", str(sample_path()), "-o", str(vocabulary), "--min-df", "3", "--max-df", "0.2",
+        "--keep", "400", "--stem", "english", "--jobs", "2",
+    )  # fmt: skip
+    assert code == 0
+    assert out.startswith("400 terms")
+    fitted = textmill.load(vocabulary, expect=Vocabulary)
+    assert (len(fitted), fitted.min_df, fitted.max_df) == (400, 3, 0.2)
+    code, out, _ = said(capsys, "vocab", "show", str(vocabulary), "--top", "2", "--json")
+    assert [json.loads(line)["documents"] for line in out.splitlines()] == sorted(fitted.document_frequency_)[:-3:-1]
+    assert len(said(capsys, "vocab", "show", str(vocabulary), "--top", "0", "--by", "id")[1].splitlines()) == 401
+    code, out, _ = said(capsys, "bags", "make", str(sample_path()), "--vocab", str(vocabulary), "-o", str(bags))
+    assert code == 0
+    X = sparse.load_npz(bags)
+    assert X.shape == (len(sample_articles(language=None)), 400)
+    assert (fitted.transform([article["text"] for article in sample_articles(language=None)]) != X).nnz == 0
+    code, out, _ = said(capsys, "info", str(vocabulary), "--json")
+    assert json.loads(out)["class"] == "corpus.Vocabulary"
+    assert "corpus.Vocabulary" in said(capsys, "info", str(vocabulary))[1]
+
+
+def test_info_describes_the_installation(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "info", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["textmill"] == textmill.__version__
+    assert facts["instruction set"] in ("avx2", "baseline")
+    assert facts["blas"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["frobnicate"], 2, "textmill: No such command 'frobnicate'; see 'textmill --help'"),
+        (["vocab", "build"], 2, "textmill vocab build: Missing argument 'INPUT...'"),
+        (["vocab", "show", "nowhere.mill"], 1, "textmill: nowhere.mill: No such file or directory"),
+        (["tokenize", "nowhere.txt"], 1, "textmill: nowhere.txt: No such file or directory"),
+        (
+            ["vocab", "build", "x", "-o", "v.mill", "--min-df", "few"],
+            1,
+            "textmill: --min-df must be a number such as 5",
+        ),
+        (["tokenize", "--lengths", "3", "2", "--unit", "character", "-"], 1, "textmill: lengths[1] must be"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
+    done = run("-q", *arguments)
+    assert done.returncode == code
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_data_names_its_place_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    file, model = tmp_path / "bad.jsonl", tmp_path / "v.mill"
+    file.write_text('{"text": "fine"}\n{"body": "no text"}\n', encoding="utf-8")
+    done = run("-q", "vocab", "build", str(file), "-o", str(model))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"textmill: {file}:2")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [file]
+    done = run("vocab", "build", str(file), "-o", str(model), "--errors", "skip")
+    assert done.returncode == 0
+    assert "1 " in done.stderr
+    assert model.exists()
+
+
+def test_truncated_input_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "cut.txt.gz"
+    file.write_bytes(gzip.compress(b"words and words " * 1000)[:-20])
+    done = run("-q", "tokenize", str(file))
+    assert done.returncode == 1
+    assert str(file) in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_pipe_is_no_fault() -> None:
+    command = f"yes 'to be or not' | head -200000 | {' '.join(TEXTMILL)} -q tokenize - | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == "to be or not\n"
+    assert done.stderr == ""
+
+
+def test_debug_shows_the_traceback() -> None:
+    done = run("--debug", "vocab", "show", "nowhere.mill")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr

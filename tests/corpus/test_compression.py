@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import tracemalloc
+from functools import partial
+
+import pytest
+
+from textmill.corpus.compression import BLOCK, COMPRESSIONS, compress, decompress, pieces, recognise, stream_of
+from textmill.errors import DataError
+
+SUFFIXES = sorted(COMPRESSIONS)
+TEXT = b"".join(b"line %d of some length\n" % number for number in range(4_000))
+
+
+def pack(suffix: str, data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with compress(packed, COMPRESSIONS[suffix], "x") as stream:
+        stream.write(data)
+    return packed.getvalue()
+
+
+def unpack(suffix: str, data: bytes) -> bytes:
+    return decompress(io.BytesIO(data), COMPRESSIONS[suffix], "some.file").read()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_compressing_and_decompressing_gives_the_same_bytes(suffix):
+    for data in (b"", b"x", TEXT):
+        assert unpack(suffix, pack(suffix, data)) == data
+
+
+@pytest.mark.parametrize(("suffix", "library"), [(".gz", gzip), (".bz2", bz2), (".xz", lzma)])
+def test_the_standard_library_reads_what_we_write_and_the_reverse(suffix, library):
+    assert library.decompress(pack(suffix, TEXT)) == TEXT
+    assert unpack(suffix, library.compress(TEXT)) == TEXT
+
+
+def test_zstandard_reads_what_we_write_and_the_reverse():
+    zstandard = pytest.importorskip("zstandard")
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(pack(".zst", TEXT)) == TEXT
+    assert unpack(".zst", zstandard.ZstdCompressor(write_checksum=True).compress(TEXT)) == TEXT
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_members_in_a_row_are_one_content(suffix):
+    assert unpack(suffix, pack(suffix, TEXT) + pack(suffix, b"") + pack(suffix, b"the end")) == TEXT + b"the end"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_text_gives_the_same_bytes(suffix):
+    assert pack(suffix, TEXT) == pack(suffix, TEXT)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_compressed_data_is_recognised_by_its_first_ten_bytes(suffix):
+    assert recognise(pack(suffix, b"")[:10]) is COMPRESSIONS[suffix]
+    assert recognise(pack(suffix, TEXT)[:10]) is COMPRESSIONS[suffix]
+
+
+@pytest.mark.parametrize("head", [b"", b"B", b"BZh9 begins bzip2", b"(plain) text", b"\x1f", "\ufefft".encode()])
+def test_plain_data_is_not_taken_for_compressed(head):
+    assert recognise(head) is None
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.99])
+def test_cut_data_gives_its_beginning_and_then_an_error(suffix, share):
+    packed = pack(suffix, TEXT)
+    stream = decompress(io.BytesIO(packed[: int(len(packed) * share)]), COMPRESSIONS[suffix], "some.file")
+    got = []
+    with pytest.raises(DataError, match=r"^some\.file: the file ends in the middle of the compressed data"):
+        got.extend(iter(partial(stream.read1, BLOCK), b""))
+    assert TEXT.startswith(b"".join(got))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_cut_second_member_is_an_error(suffix):
+    with pytest.raises(DataError, match="ends in the middle"):
+        unpack(suffix, pack(suffix, b"first\n") + pack(suffix, TEXT)[:-30])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_data_is_an_error_that_names_the_compression(suffix):
+    packed = bytearray(pack(suffix, TEXT))
+    packed[-3] ^= 0x5A
+    with pytest.raises(DataError, match=rf"^some\.file: damaged {COMPRESSIONS[suffix].name} data \("):
+        unpack(suffix, bytes(packed))
+
+
+def test_garbage_after_gzip_data_is_an_error():
+    with pytest.raises(DataError, match="damaged gzip data"):
+        unpack(".gz", gzip.compress(TEXT) + b"garbage")
+
+
+def test_a_disk_error_stays_a_disk_error():
+    class Broken(io.BytesIO):
+        def read(self, size=-1):
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match="Input/output error"):
+        decompress(Broken(), COMPRESSIONS[".gz"], "x").read()
+
+
+def test_skippable_zstd_frames_are_skipped():
+    frame = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
+    assert recognise(frame) is COMPRESSIONS[".zst"]
+    assert unpack(".zst", frame + pack(".zst", TEXT) + frame) == TEXT
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_small_file_with_enormous_content_does_not_fill_the_memory(suffix):
+    size = 2_500_000
+    packed = io.BytesIO(20 * pack(suffix, bytes(size)))
+    tracemalloc.start()
+    try:
+        content = decompress(packed, COMPRESSIONS[suffix], "x")
+        assert sum(map(len, pieces(content))) == 20 * size
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python has zstd itself")
+def test_zstd_without_its_library_names_what_to_install(monkeypatch):
+    packed = pack(".zst", b"text")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(DataError, match=r"^some\.file: zstd data needs .*pip install 'textmill\[io\]'"):
+        unpack(".zst", packed)
+    with pytest.raises(DataError, match=r"^x: zstd data needs .*pip install 'textmill\[io\]'"):
+        pack(".zst", b"text")
+
+
+def test_a_stream_of_parts_reads_like_a_file():
+    stream = stream_of(iter([b"on", b"e\n", b"", b"two\nth", b"ree"]))
+    assert stream.readline() == b"one\n"
+    assert stream.read(2) == b"tw"
+    assert stream.read() == b"o\nthree"
+    assert stream.read() == b""

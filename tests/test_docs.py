@@ -1,0 +1,67 @@
+"""Documentation that runs: doctests of every module, and the code of README and docs in an empty folder."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from test_public import modules
+
+from textmill.cli.app import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.M | re.S)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_doctests(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    assert result.failed == 0
+
+
+def run_shell(line: str) -> None:
+    """One line of a shell block: textmill commands run in this process, with echo and redirection understood."""
+    line, _, target = line.partition(" > ")
+    given, pipe, command = line.rpartition(" | ")
+    words = shlex.split(command if pipe else line)
+    if words[0] != "textmill":
+        return  # make, pip and the like are for the reader's machine
+    standard_input = io.TextIOWrapper(io.BytesIO(" ".join(shlex.split(given)[1:]).encode() + b"\n")) if pipe else None
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        if standard_input is not None:
+            patch.setattr("sys.stdin", standard_input)
+        with pytest.raises(SystemExit) as left:
+            main(["-q", *words[1:]])
+    assert left.value.code == 0, line
+    if target:
+        Path(target.strip()).write_text(output.getvalue(), encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": page.stem}
+    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "bash":
+            for line in code.replace("\\\n", " ").splitlines():
+                if line.strip() and not line.startswith("#"):
+                    run_shell(line.removeprefix("$ "))
+        elif ">>>" in code:
+            test = doctest.DocTestParser().get_doctest(code, names, str(page), str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(test, clear_globs=False)
+            names.update(test.globs)
+            assert runner.failures == 0
+        else:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(code, str(page), "exec"), names)
