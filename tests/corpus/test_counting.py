@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill.corpus import Tokenizer, Vocabulary, sample_texts
+from textmill.corpus import Tokenizer, Vocabulary, read_documents, sample_path, sample_texts
 from textmill.corpus.counting import byte_count
 from textmill.errors import DataError
 
@@ -60,7 +60,7 @@ def test_spilled_counts_of_texts_are_the_same_for_any_number_of_threads(
         limited = Vocabulary(tokenizer=tokenizer, min_df=2, memory="100kB", n_jobs=jobs)
         X = limited.fit_transform(texts)
         assert same(limited, plain)
-        assert (X != plain.transform(texts)).nnz == 0
+        assert (plain.transform(texts) != X).nnz == 0
 
 
 def test_temporary_files_are_removed_also_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,3 +106,27 @@ def test_a_full_folder_is_one_clear_error(tmp_path: Path) -> None:
 def test_wrong_amounts_of_memory_are_named(memory: Any) -> None:
     with pytest.raises(DataError, match="memory must be"):
         byte_count(memory)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Any:
+    """Two worker processes on this machine."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "sorted", "min_df": 2}, {"tokenizer": Tokenizer(stem="english")}])
+def test_a_cluster_counts_what_one_process_counts(
+    workers: Any, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textmill.corpus.vocabulary.PIECE", 50)
+    plain = Vocabulary(**options).fit(read_documents(sample_path()))
+    assert same(Vocabulary(**options).fit(read_documents(sample_path()), cluster=workers), plain)
+    assert same(Vocabulary(**options).fit(sample_texts(language=None), cluster=workers), plain)
+    if not options:
+        assert same(Vocabulary().fit([], cluster=workers), Vocabulary().fit([]))

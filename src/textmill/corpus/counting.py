@@ -14,7 +14,7 @@ import errno
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,27 @@ from scipy import sparse
 from textmill._native import corpus as native
 from textmill.corpus.bags import csr_of
 from textmill.corpus.readers import Documents
-from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer
+from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer, text_batches
 from textmill.errors import DataError
 from textmill.model import StringTable, effective_jobs
 
-__all__ = ["Counted", "Cutter", "TermCounter", "byte_count", "texts_of"]
+__all__ = [
+    "Counted",
+    "Cutter",
+    "TermCounter",
+    "TermCounts",
+    "TokenizerLike",
+    "add_counts",
+    "byte_count",
+    "count_piece",
+    "texts_of",
+]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _RULES = ("stop_words", "max_df", "min_df", "min_count")
 
-Terms = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+TokenizerLike: TypeAlias = "Tokenizer | CharacterNgrams | Callable[[str], Iterable[str]] | None"
+Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 class Cutter:
@@ -41,9 +52,7 @@ class Cutter:
     `tokenizer` is a `Tokenizer`, a `CharacterNgrams`, any function from a text to tokens, or None for `Tokenizer()`.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer | CharacterNgrams | Callable[[str], Iterable[str]] | None, n_jobs: int | None
-    ) -> None:
+    def __init__(self, tokenizer: TokenizerLike, n_jobs: int | None) -> None:
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self.threads = effective_jobs(n_jobs)
         self.rules: Rules | None = None
@@ -194,13 +203,43 @@ class TermCounter:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             folder = self._folder.name
-            raise DataError(
-                f"no room for terms in {folder}; free some, or set TMPDIR to a larger folder"
-            ) from None
+            raise DataError(f"no room for terms in {folder}; free some, or set TMPDIR to a larger folder") from None
         self.runs.append(path)
         self._base += len(self.table)
         self.table = native.TermTable()
         self.cutter.forget()
+
+
+class TermCounts(NamedTuple):
+    """Terms by first appearance with their frequencies, as arrays that travel and add."""
+
+    terms: Terms
+    documents: int
+
+
+def count_piece(piece: Iterable[Any], tokenizer: TokenizerLike, n_jobs: int | None) -> TermCounts:
+    """Count the terms of one piece of a corpus; pure, so it runs unchanged on a worker.
+
+    >>> count_piece(["to be", "to do"], None, 1).terms[2].tolist()
+    [2, 1, 1]
+    """
+    with TermCounter(Cutter(tokenizer, n_jobs)) as counter:
+        for batch in text_batches(texts_of(piece)):
+            counter.add(batch)
+        return TermCounts(counter.result().terms, counter.documents)
+
+
+def add_counts(left: TermCounts, right: TermCounts) -> TermCounts:
+    """Return the counts of both pieces, terms of the left one first.
+
+    >>> both = add_counts(count_piece(["to be"], None, 1), count_piece(["be good"], None, 1))
+    >>> StringTable.from_arrays(*both.terms[:2]).to_list(), both.terms[2].tolist(), both.documents
+    (['to', 'be', 'good'], [1, 2, 1], 2)
+    """
+    table = native.TermTable()
+    table.absorb(*left.terms)
+    table.absorb(*right.terms)
+    return TermCounts(table.terms_from(0), left.documents + right.documents)
 
 
 def byte_count(memory: int | str) -> int:

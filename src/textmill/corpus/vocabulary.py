@@ -21,7 +21,8 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,15 +30,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import corpus as native
+from textmill.cluster import connect
 from textmill.corpus.bags import csr_of, remap
-from textmill.corpus.counting import Cutter, TermCounter, texts_of
-from textmill.corpus.tokenize import CharacterNgrams, Tokenizer, text_batches
+from textmill.corpus.counting import (
+    Cutter,
+    TermCounter,
+    TokenizerLike,
+    add_counts,
+    count_piece,
+    texts_of,
+)
+from textmill.corpus.readers import Documents
+from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import track
 
 __all__ = ["Bags", "Vocabulary"]
 
+PIECE = 8192  # documents that a worker counts at a time
 _RULES = ("stop_words", "max_df", "min_df", "min_count", "keep")
 
 
@@ -84,7 +95,7 @@ class Vocabulary(Transformer, Model):
     def __init__(
         self,
         *,
-        tokenizer: Tokenizer | CharacterNgrams | Callable[[str], Iterable[str]] | None = None,
+        tokenizer: TokenizerLike = None,
         min_df: float = 1,
         max_df: float = 1.0,
         min_count: int = 1,
@@ -106,13 +117,37 @@ class Vocabulary(Transformer, Model):
         self.memory = memory
         self.n_jobs = n_jobs
 
-    def fit(self, documents: Iterable[Any], y: object = None) -> Vocabulary:
-        """Count the terms of a stream of documents in one pass."""
+    def fit(self, documents: Iterable[Any], y: object = None, *, cluster: Any = None) -> Vocabulary:
+        """Count the terms of a stream of documents in one pass.
+
+        `cluster`, the address of a Dask scheduler or a client, lets its workers count pieces of the corpus, which they
+        read themselves when the documents are from `read_documents`; the result has the same bytes.
+        """
         self._check()
+        if cluster is not None:
+            return self._fit_on(cluster, documents)
         with TermCounter(self._cutter(), memory=self.memory) as counter:
             for batch in text_batches(track(texts_of(documents), "counting terms", unit="documents")):
                 counter.add(batch)
             self._finish(counter)
+        return self
+
+    def _fit_on(self, cluster: Any, documents: Iterable[Any]) -> Vocabulary:
+        texts = documents if isinstance(documents, Documents) else texts_of(documents)
+        pieces = texts.chunks(PIECE) if isinstance(texts, Documents) else _lists(texts, PIECE)
+        first = next(pieces, None)
+        if first is None:
+            return self.fit([])
+        with connect(cluster) as workers:
+            todo = track(chain([first], pieces), "counting terms", unit="pieces")
+            jobs = workers.worker_jobs(self.n_jobs)
+            counts = workers.map_reduce(count_piece, todo, add_counts, self.tokenizer, jobs)
+        self._take_terms(*counts.terms)
+        self.documents_ = counts.documents
+        self.tokens_ = int(self.collection_frequency_.sum())
+        self.nonzeros_ = int(self.document_frequency_.sum())
+        self.removed_ = {}
+        self._apply_rules()
         return self
 
     def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
@@ -395,6 +430,13 @@ class Bags:
             self.unknown += unknown
             self.empty += int(np.count_nonzero(np.diff(X.indptr) == 0))
             yield X
+
+
+def _lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Consecutive lists of at most `size` items."""
+    rest = iter(items)
+    while piece := list(islice(rest, size)):
+        yield piece
 
 
 def _stack(parts: list[Any], columns: int) -> sparse.csr_matrix:
