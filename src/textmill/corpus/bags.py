@@ -127,10 +127,8 @@ def load_npz(path: str | os.PathLike[str]) -> sparse.csr_matrix:
         X = sparse.load_npz(path)
     except OSError:
         raise
-    except Exception as error:  # SciPy, NumPy and zipfile raise whatever they stumble over
-        raise DataError(
-            f"not a sparse matrix that SciPy saved ({error}); write it with save_npz", source=name
-        ) from None
+    except Exception:  # SciPy, NumPy and zipfile raise whatever they stumble over
+        raise DataError("not a sparse matrix that SciPy saved; write it with save_npz", source=name) from None
     try:
         X.check_format() if hasattr(X, "check_format") else None
         return check_bags(X, name=name)

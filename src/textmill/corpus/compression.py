@@ -25,9 +25,7 @@ from textmill.errors import DataError
 __all__ = ["BLOCK", "COMPRESSIONS", "Compression", "compress", "decompress", "pieces", "recognise", "stream_of"]
 
 BLOCK = 1 << 16  # larger ones cost more: their memory is handed back to the system each time
-_ZSTD_FEED = (
-    1 << 10
-)  # four bytes of zstd can stand for 128 KiB: small feeds keep a hostile file from filling the memory
+_ZSTD_FEED = 1 << 9  # 4 bytes of zstd may stand for 128 KiB: small feeds keep a hostile file from filling the memory
 
 
 class Compression(NamedTuple):

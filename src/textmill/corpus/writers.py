@@ -19,7 +19,7 @@ from textmill.corpus.streams import check_encoding
 from textmill.errors import DataError
 from textmill.files import replacing
 
-__all__ = ["writer"]
+__all__ = ["binary_writer", "writer"]
 
 
 @contextmanager
@@ -48,6 +48,23 @@ def writer(target: str | os.PathLike[str], *, encoding: str = "utf-8") -> Iterat
             raise DataError(
                 f"{wrong} cannot be written as {error.encoding}; remove it or pass another encoding", source=name
             ) from None
+
+
+@contextmanager
+def binary_writer(target: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a path for writing bytes, compressed if the suffix says so; replaced whole or not at all.
+
+    >>> import gzip, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with binary_writer(f"{folder}/bytes.gz") as out:
+    ...         _ = out.write(b"some bytes")
+    ...     gzip.open(f"{folder}/bytes.gz").read()
+    b'some bytes'
+    """
+    name = os.fspath(target)
+    compression = COMPRESSIONS.get(os.path.splitext(name)[1].lower())
+    with replacing(name) as raw, nullcontext(raw) if compression is None else compress(raw, compression, name) as out:
+        yield out
 
 
 @contextmanager

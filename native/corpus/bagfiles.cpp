@@ -1,0 +1,300 @@
+#include "corpus/bagfiles.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace textmill::corpus {
+namespace {
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// A position in a block of lines, with what is needed to read numbers and to say where one was wrong.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view block) : at_(block.data()), begin_(block.data()), end_(block.data() + block.size()) { start_ = at_; }
+
+  bool done() const { return at_ == end_; }
+  bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
+  char peek() const { return at_ == end_ ? '\n' : *at_; }
+  void skip() { ++at_; }
+  void skip_blanks() {
+    while (at_ != end_ && blank(*at_)) ++at_;
+  }
+  void skip_line() {
+    while (!at_line_end()) ++at_;
+  }
+  void next_line() {
+    if (at_ != end_) ++at_;
+    ++line_;
+    start_ = at_;
+  }
+  std::int64_t line_begin() const { return start_ - begin_; }
+
+  // A whole number; false if there is none here.
+  bool read(std::int64_t& number) {
+    if (at_ != end_ && *at_ == '+') ++at_;
+    const auto [stop, error] = std::from_chars(at_, end_, number);
+    if (error != std::errc()) return false;
+    at_ = stop;
+    return true;
+  }
+  bool read(double& number) {
+    // most values are small whole numbers: read those by hand
+    const char* p = at_;
+    std::int64_t whole = 0;
+    while (p != end_ && *p >= '0' && *p <= '9' && p - at_ < 15) whole = whole * 10 + (*p++ - '0');
+    if (p != at_ && (p == end_ || *p == '\n' || blank(*p))) {
+      number = static_cast<double>(whole);
+      at_ = p;
+      return true;
+    }
+    if (at_ != end_ && *at_ == '+') ++at_;
+    const auto [stop, error] = std::from_chars(at_, end_, number);
+    if (error == std::errc::result_out_of_range) {  // keep its sign and size: huge or tiny, as strtod would
+      number = std::strtod(std::string(at_, stop).c_str(), nullptr);
+    } else if (error != std::errc()) {
+      return false;
+    }
+    at_ = stop;
+    return true;
+  }
+
+  LineFault fault(const std::string& message) const {
+    return {line_, static_cast<std::size_t>(at_ - start_), message};
+  }
+
+ private:
+  const char* at_;
+  const char* begin_;
+  const char* end_;
+  const char* start_;  // of the line
+  std::size_t line_ = 0;
+};
+
+// Reads "column" and checks it; the message is empty if all is well.
+std::string read_column(Scanner& scan, const ParseLimits& limits, std::int32_t& column) {
+  std::int64_t number;
+  if (!scan.read(number)) return "a column number is missing or no whole number";
+  number -= limits.base;
+  if (number < 0 || number >= limits.columns)
+    return "column " + std::to_string(number + limits.base) + " is outside " + std::to_string(limits.base) + " to " +
+           std::to_string(limits.columns - 1 + limits.base);
+  column = static_cast<std::int32_t>(number);
+  return {};
+}
+
+std::string read_value(Scanner& scan, const ParseLimits& limits, double& value) {
+  if (!scan.read(value)) return "a value is missing or no number";
+  if (!std::isfinite(value)) return "a value is not finite; remove it or set it to 0";
+  if (value < 0 && !limits.negative) return "a count is negative; pass negative=True if these are no counts";
+  return {};
+}
+
+void sort_last_row(Pairs& pairs, std::vector<std::pair<std::int32_t, double>>& scratch) {
+  const auto begin = static_cast<std::size_t>(pairs.offsets.back());
+  if (std::is_sorted(pairs.column.begin() + static_cast<std::ptrdiff_t>(begin), pairs.column.end())) return;
+  scratch.clear();
+  for (std::size_t i = begin; i < pairs.column.size(); ++i) scratch.emplace_back(pairs.column[i], pairs.value[i]);
+  std::sort(scratch.begin(), scratch.end());
+  for (std::size_t i = begin; i < pairs.column.size(); ++i) std::tie(pairs.column[i], pairs.value[i]) = scratch[i - begin];
+}
+
+// Reads "column:value" pairs to the end of the line or a comment; returns the message of a fault.
+std::string read_pairs(Scanner& scan, const ParseLimits& limits, bool comments, Pairs& pairs) {
+  for (scan.skip_blanks(); !scan.at_line_end(); scan.skip_blanks()) {
+    if (comments && scan.peek() == '#') {
+      scan.skip_line();
+      break;
+    }
+    std::int32_t column;
+    double value;
+    if (std::string wrong = read_column(scan, limits, column); !wrong.empty()) return wrong;
+    if (scan.peek() != ':') return "':' is missing between a column and its value";
+    scan.skip();
+    if (std::string wrong = read_value(scan, limits, value); !wrong.empty()) return wrong;
+    if (!scan.at_line_end() && !blank(scan.peek())) return "a value is followed by something else than a blank";
+    pairs.column.push_back(column);
+    pairs.value.push_back(value);
+  }
+  return {};
+}
+
+std::string end_row(Pairs& pairs, std::vector<std::pair<std::int32_t, double>>& scratch) {
+  sort_last_row(pairs, scratch);
+  const auto begin = pairs.column.begin() + pairs.offsets.back();
+  if (const auto twice = std::adjacent_find(begin, pairs.column.end()); twice != pairs.column.end())
+    return "a column occurs twice in one document";
+  pairs.offsets.push_back(static_cast<std::int64_t>(pairs.column.size()));
+  return {};
+}
+
+void append_number(std::string& out, double value) {
+  char digits[32];
+  const auto whole = static_cast<std::int64_t>(std::abs(value) < 1e15 ? value : 0);
+  const auto end = static_cast<double>(whole) == value && (value != 0 || !std::signbit(value))
+                       ? std::to_chars(digits, digits + sizeof digits, whole).ptr
+                       : std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, end);
+}
+
+void append_number(std::string& out, std::int64_t value) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+}  // namespace
+
+Triples parse_triples(std::string_view block, const ParseLimits& limits, std::int64_t previous) {
+  Triples out;
+  const std::size_t guess = block.size() / 10;
+  out.row.reserve(guess);
+  out.column.reserve(guess);
+  out.value.reserve(guess);
+  out.begin.reserve(guess);
+  Scanner scan(block);
+  for (; !scan.done(); scan.next_line()) {
+    const std::int64_t begin = scan.line_begin();
+    scan.skip_blanks();
+    if (scan.at_line_end()) continue;
+    if (scan.peek() == '%') {
+      scan.skip_line();
+      continue;
+    }
+    std::int64_t row;
+    std::int32_t column;
+    double value;
+    const auto stop = [&](const std::string& message) {
+      out.fault = scan.fault(message);
+      return out;
+    };
+    if (!scan.read(row)) return stop("a document number is missing or no whole number");
+    row -= limits.base;
+    if (row < 0 || row >= limits.rows)
+      return stop("document " + std::to_string(row + limits.base) + " is outside the " + std::to_string(limits.rows) + " of the header");
+    if (row < previous)
+      return stop("document " + std::to_string(row + limits.base) + " comes after document " + std::to_string(previous + limits.base) +
+                  "; sort the lines by document");
+    scan.skip_blanks();
+    if (std::string wrong = read_column(scan, limits, column); !wrong.empty()) return stop(wrong);
+    scan.skip_blanks();
+    if (std::string wrong = read_value(scan, limits, value); !wrong.empty()) return stop(wrong);
+    scan.skip_blanks();
+    if (!scan.at_line_end()) return stop("a line must hold three numbers, and there is more");
+    previous = row;
+    out.row.push_back(row);
+    out.column.push_back(column);
+    out.value.push_back(value);
+    out.begin.push_back(begin);
+  }
+  return out;
+}
+
+Pairs parse_svmlight(std::string_view block, const ParseLimits& limits) {
+  Pairs out;
+  std::vector<std::pair<std::int32_t, double>> scratch;
+  Scanner scan(block);
+  for (; !scan.done(); scan.next_line()) {
+    const std::int64_t begin = scan.line_begin();
+    scan.skip_blanks();
+    if (scan.at_line_end()) continue;
+    if (scan.peek() == '#') {
+      scan.skip_line();
+      continue;
+    }
+    double label;
+    std::string wrong = scan.read(label) ? "" : "a line must begin with a label, a number";
+    if (wrong.empty() && !std::isfinite(label)) wrong = "a label is not finite";
+    if (wrong.empty() && !scan.at_line_end() && !blank(scan.peek())) wrong = "a label is followed by something else than a blank";
+    scan.skip_blanks();
+    if (wrong.empty() && scan.peek() == 'q') {  // qid:n says which query a line belongs to, for ranking: left out
+      while (!scan.at_line_end() && !blank(scan.peek())) scan.skip();
+    }
+    if (wrong.empty()) wrong = read_pairs(scan, limits, true, out);
+    if (wrong.empty()) wrong = end_row(out, scratch);
+    if (!wrong.empty()) {
+      out.fault = scan.fault(wrong);
+      return out;
+    }
+    out.label.push_back(label);
+    out.begin.push_back(begin);
+  }
+  return out;
+}
+
+Pairs parse_ldac(std::string_view block, const ParseLimits& limits) {
+  Pairs out;
+  std::vector<std::pair<std::int32_t, double>> scratch;
+  Scanner scan(block);
+  for (; !scan.done(); scan.next_line()) {
+    const std::int64_t begin = scan.line_begin();
+    scan.skip_blanks();
+    if (scan.at_line_end()) continue;
+    std::int64_t announced;
+    std::string wrong = scan.read(announced) && (scan.at_line_end() || blank(scan.peek()))
+                            ? ""
+                            : "a line must begin with the number of its terms";
+    if (wrong.empty()) wrong = read_pairs(scan, limits, false, out);
+    const auto found = static_cast<std::int64_t>(out.column.size()) - out.offsets.back();
+    if (wrong.empty() && found != announced)
+      wrong = "the line announces " + std::to_string(announced) + " terms but holds " + std::to_string(found);
+    if (wrong.empty()) wrong = end_row(out, scratch);
+    if (!wrong.empty()) {
+      out.fault = scan.fault(wrong);
+      return out;
+    }
+    out.begin.push_back(begin);
+  }
+  return out;
+}
+
+std::string format_triples(const Rows& rows, std::int64_t base, std::int64_t first_row) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    for (auto e = rows.offsets[r]; e < rows.offsets[r + 1]; ++e) {
+      append_number(out, first_row + static_cast<std::int64_t>(r) + base);
+      out += ' ';
+      append_number(out, rows.column[e] + base);
+      out += ' ';
+      append_number(out, rows.value[e]);
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+std::string format_svmlight(const Rows& rows, std::int64_t base, const double* label) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    append_number(out, label[r]);
+    for (auto e = rows.offsets[r]; e < rows.offsets[r + 1]; ++e) {
+      out += ' ';
+      append_number(out, rows.column[e] + base);
+      out += ':';
+      append_number(out, rows.value[e]);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string format_ldac(const Rows& rows) {
+  std::string out;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    append_number(out, rows.offsets[r + 1] - rows.offsets[r]);
+    for (auto e = rows.offsets[r]; e < rows.offsets[r + 1]; ++e) {
+      out += ' ';
+      append_number(out, static_cast<std::int64_t>(rows.column[e]));
+      out += ':';
+      append_number(out, rows.value[e]);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace textmill::corpus
