@@ -249,10 +249,10 @@ def test_errors_leave_no_file(tmp_path: Path) -> None:
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     write_bags(tmp_path / "a.ldac", matrix([[0, 0, 1]]))
-    with pytest.raises(DataError, match="needs 3 columns, not 2|is outside"):
+    with pytest.raises(DataError, match=r"needs 3 columns, not 2"):
         read_bags(tmp_path / "a.ldac", columns=2).load()
     write_bags(tmp_path / "a.mm", matrix([[0, 0, 1]]))
-    with pytest.raises(DataError, match="has 3 columns, not 2"):
+    with pytest.raises(DataError, match="needs 3 columns, not 2"):
         list(read_bags(tmp_path / "a.mm", columns=2))
     with pytest.raises(DataError, match="terms"):
         read_bags(tmp_path / "a.mm", columns=2, vocabulary=Vocabulary().fit(["a"]))

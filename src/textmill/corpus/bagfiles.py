@@ -284,10 +284,8 @@ class BagFile:
             )
 
     def _chunks_of_coordinates(self) -> Iterator[sparse.csr_matrix]:
-        header = self._header()
-        if self._columns is not None and self._columns < header.columns:
-            raise DataError(f"the file has {header.columns} columns, not {self._columns}", source=self.path)
-        header = header._replace(columns=self.columns)
+        self._measure()
+        header = self._header()._replace(columns=self.columns)
         held: list[Any] = []  # entries of documents that may not be complete yet
         done = 0  # documents given so far
         for _, (rows, columns, values, *_) in self._triples():
