@@ -128,6 +128,7 @@ def test_every_iterate_is_a_point_that_was_evaluated_there(minimize, trials):
 
     found = minimize(rosenbrock, np.linspace(-1, 1, 5), trials=trials, callback=callback)
     assert found.gradient.tobytes() == rosenbrock(found.theta)[1].tobytes()
+    assert all(after < before for before, after in pairwise(found.report.values))
 
 
 def barrier(theta):

@@ -93,6 +93,7 @@ def test_kkt_report_is_the_same_across_blocks():
     random = np.random.default_rng(0)
     theta = random.normal(size=2 * WORK_BLOCK + 10) * (random.random(2 * WORK_BLOCK + 10) < 0.3)
     gradient = random.normal(size=len(theta))
+    gradient[WORK_BLOCK + 7] = 100.0
     violation = np.abs(pseudo_gradient(theta, gradient, 0.5))
     report = kkt_violation(theta, gradient, 0.5, tolerance=0.1)
     assert (report.maximum, report.worst) == (violation.max(), violation.argmax())

@@ -81,6 +81,16 @@ def test_steps_stay_within_their_bounds():
     assert moves[0] == pytest.approx(0.1)
 
 
+def test_steps_that_left_the_domain_stay_short():
+    found = minimize_rprop(
+        lambda t: (-float(t[0]) if t[0] < 0.12 else np.inf, -np.ones(1)),
+        [0.0],
+        stopping=Stopping(iterations=8, value=0),
+    )
+    assert 0.1199 < found.theta[0] < 0.12
+    assert found.report.evaluations <= 40
+
+
 @pytest.mark.parametrize("wrong", [{"first": 0.0}, {"shortest": 0.0}, {"longest": 0.01}, {"shortest": 0.2}])
 def test_senseless_bounds_are_refused(wrong):
     with pytest.raises(DataError, match="rprop needs"):

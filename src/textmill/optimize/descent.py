@@ -164,7 +164,7 @@ class Method(Protocol):
     name: str
 
     def residual(self) -> Floats:
-        """The gradient, or pseudo-gradient, at the current point: zero at an optimum."""
+        """The gradient, or pseudo-gradient, at the current point: zero at an optimum. Called before every `advance`."""
 
     def advance(self) -> float | None:
         """Save the point, move it to a better one and return the step; None when there is none to be found."""

@@ -74,13 +74,13 @@ class _OWLQN:
         self.direction = np.empty_like(point.theta)
 
     def residual(self) -> Floats:
-        return self.point.pseudo_gradient(out=self.direction)
+        return self.point.pseudo_gradient(out=self.direction)  # where the next direction is made from it
 
     def advance(self) -> float | None:
         point, history, direction = self.point, self.history, self.direction
         point.save(*history.spare())
-        while True:
-            np.negative(self.residual(), out=direction)
+        while True:  # the direction holds the pseudo-gradient here
+            np.negative(direction, out=direction)
             history.apply(direction)
             length = self._align()
             if 0 < length < math.inf:
@@ -92,6 +92,7 @@ class _OWLQN:
             if not len(history):
                 return None
             history.clear()  # the pairs mislead: once more along the pseudo-gradient
+            self.residual()
 
     def learn(self) -> None:
         self.history.close(self.point.theta, self.point.gradient)
