@@ -12,6 +12,7 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "corpus/arpa.h"
 #include "corpus/bagfiles.h"
 #include "corpus/counting.h"
 #include "corpus/sentences.h"
@@ -104,6 +105,11 @@ nb::tuple to_python(corpus::Counts&& counts) {
   return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)), to_numpy(std::move(counts.values)));
 }
 
+nb::object fault_to_python(const corpus::LineFault& fault) {
+  if (fault.message.empty()) return nb::none();
+  return nb::make_tuple(fault.line, fault.column, fault.message);
+}
+
 void check_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
   require(!offsets.empty() && offsets[0] == 0, "offsets must begin with 0");
   for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets must not decrease");
@@ -182,6 +188,33 @@ class Terms {
   }
 
   const corpus::TermTable& table() const { return *table_; }
+
+  nb::tuple parse_ngrams(nb::bytes block, std::size_t order) {
+    require(order >= 1, "order must be at least 1");
+    const std::string_view text(block.c_str(), block.size());
+    corpus::NgramLines out;
+    {
+      nb::gil_scoped_release nogil;
+      const std::unique_lock lock(mutex_);
+      out = corpus::parse_ngrams(text, order, *table_);
+    }
+    nb::object fault = fault_to_python(out.fault);
+    return nb::make_tuple(to_numpy(std::move(out.words)), to_numpy(std::move(out.log_probability)),
+                          to_numpy(std::move(out.back_off)), fault);
+  }
+
+  nb::bytes format_ngrams(In<std::int32_t, 2> words, In<double, 1> log_probability, In<double, 1> back_off, bool last) {
+    require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(), "an n-gram needs two numbers");
+    std::string text;
+    {
+      nb::gil_scoped_release nogil;
+      const std::shared_lock lock(mutex_);
+      for (const std::int32_t id : view(words))
+        require(id >= 0 && static_cast<std::size_t>(id) < table_->size(), "word ", id, " is out of range");
+      text = corpus::format_ngrams(view(words), view(log_probability), view(back_off), last, *table_);
+    }
+    return nb::bytes(text.data(), text.size());
+  }
 
   // Ids of strings, new ones for those not yet there; -1 for None.
   Numpy<std::int32_t, 1> insert(nb::list strings) {
@@ -331,11 +364,6 @@ nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_wo
                         merged.tokens, merged.nonzeros);
 }
 
-nb::object fault_to_python(const corpus::LineFault& fault) {
-  if (fault.message.empty()) return nb::none();
-  return nb::make_tuple(fault.line, fault.column, fault.message);
-}
-
 corpus::ParseLimits limits(std::int64_t base, std::int64_t columns, std::int64_t rows, bool negative) {
   require(base == 0 || base == 1, "base must be 0 or 1");
   require(columns >= 0 && columns <= std::numeric_limits<std::int32_t>::max(), "columns must be below 2^31");
@@ -440,6 +468,10 @@ void bind_corpus(nb::module_& m) {
            "Write the terms to a file, sorted, for merge_runs; term i gets the position base + i.")
       .def("absorb", &Terms::absorb, "bytes"_a, "offsets"_a, "documents"_a, "occurrences"_a,
            "Add terms with their frequencies; new ones get the next ids.")
+      .def("parse_ngrams", &Terms::parse_ngrams, "block"_a, "order"_a,
+           "Lines of an ARPA section: (word ids, log10 probabilities, log10 back-offs, fault or None).")
+      .def("format_ngrams", &Terms::format_ngrams, "words"_a, "log_probability"_a, "back_off"_a, "last"_a,
+           "Lines of an ARPA section.")
       .def("tally", &Terms::tally, "terms"_a, "counts"_a, "Add entries of rows to the frequencies.")
       .def("terms_from", &Terms::terms_from, "first"_a,
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");

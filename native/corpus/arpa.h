@@ -1,0 +1,31 @@
+// The n-gram lines of an ARPA file: "log10 p  w_1 ... w_n  [log10 back-off]", parted by blanks or tabs.
+//
+// Words are looked up in (order 1: added to) a TermTable, so that an n-gram is n ids. One pass over the bytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "corpus/bagfiles.h"
+#include "corpus/counting.h"
+
+namespace textmill::corpus {
+
+struct NgramLines {
+  std::vector<std::int32_t> words;     // [lines][order]
+  std::vector<double> log_probability; // base 10
+  std::vector<double> back_off;        // base 10; 0 where the line has none
+  LineFault fault;
+};
+
+// Lines of one section; blank lines are ignored. With order 1 every word must be new, with others every word known.
+NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& words);
+
+// The lines of n-grams [0, log_probability.size()); back-offs are written unless `last` (the highest order has none).
+std::string format_ngrams(std::span<const std::int32_t> words, std::span<const double> log_probability,
+                          std::span<const double> back_off, bool last, const TermTable& table);
+
+}  // namespace textmill::corpus

@@ -1,0 +1,180 @@
+r"""ARPA files: back-off n-gram models as plain arrays.
+
+    \data\               counts of each order
+    \n-grams:            log10 p(w_n | w_1 ... w_n-1)   w_1 ... w_n   [log10 back-off weight of w_1 ... w_n]
+    \end\
+
+Every n-gram becomes a row of word ids. The file is read and parsed block by block; memory is the arrays. What the
+numbers mean is for the packages above: `lm` computes with them, `fst` makes a grammar of them.
+
+Reference: the ARPA MIT-LL format as SRILM's ngram-format(5) describes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import corpus as native
+from textmill.corpus.streams import Source, open_bytes, source_name
+from textmill.corpus.writers import binary_writer
+from textmill.errors import DataError
+from textmill.model import StringTable
+
+__all__ = ["Arpa", "ArpaOrder", "read_arpa", "write_arpa"]
+
+_BLOCK = 1 << 22
+_COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
+_SECTION = re.compile(rb"\\(\d+)-grams:")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArpaOrder:
+    """The n-grams of one order: words (N, n) int32 ids, log10 probabilities (N,), log10 back-off weights (N,)."""
+
+    words: NDArray[np.int32]
+    log_probability: NDArray[np.float64]
+    back_off: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arpa:
+    """A back-off model: its words by id, and its orders from 1 on.
+
+    Ids follow the order of the 1-grams.
+    """
+
+    words: StringTable
+    orders: tuple[ArpaOrder, ...]
+
+
+def read_arpa(source: Source) -> Arpa:
+    r"""Read an ARPA file, compressed or not.
+
+    >>> import io
+    >>> head = b"\\data\\\nngram 1=2\nngram 2=1\n\n"
+    >>> body = b"\\1-grams:\n-0.3 a -0.1\n-0.3 b\n\n\\2-grams:\n-0.2 a b\n\n\\end\\\n"
+    >>> model = read_arpa(io.BytesIO(head + body))
+    >>> model.words.to_list(), model.orders[0].back_off.tolist(), model.orders[1].words.tolist()
+    (['a', 'b'], [-0.1, 0.0], [[0, 1]])
+    """
+    name = source_name(source)
+    with open_bytes(source) as stream:
+        lines = _Lines(stream, name)
+        counts = _read_counts(lines)
+        table = native.TermTable()
+        orders = tuple(_read_order(lines, order, count, table) for order, count in enumerate(counts, start=1))
+        if lines.next_text() != b"\\end\\":
+            raise lines.fault(r"'\end\' is missing behind the last n-gram; was the file cut?")
+    names, offsets, *_ = table.terms_from(0)
+    return Arpa(StringTable.from_arrays(names, offsets), orders)
+
+
+def write_arpa(path: str | os.PathLike[str], model: Arpa) -> None:
+    r"""Write an ARPA file, completely or not at all; numbers have as many digits as read back exactly.
+
+    >>> import tempfile
+    >>> order = ArpaOrder(np.array([[0]], np.int32), np.array([-0.5]), np.array([0.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_arpa(f"{folder}/tiny.arpa", Arpa(StringTable(["mill"]), (order,)))
+    ...     open(f"{folder}/tiny.arpa").read().split()
+    ['\\data\\', 'ngram', '1=1', '\\1-grams:', '-0.5', 'mill', '\\end\\']
+    """
+    name = os.fspath(path)
+    for word in model.words:
+        if not word or word.split() != [word]:
+            raise DataError(f"the word {word!r} has blanks, which part words in ARPA files", source=name)
+    table = native.TermTable(model.words.bytes, model.words.offsets, 1)
+    with binary_writer(path) as out:
+        out.write(b"\\data\\\n")
+        for n, order in enumerate(model.orders, start=1):
+            out.write(b"ngram %d=%d\n" % (n, len(order.log_probability)))
+        for n, order in enumerate(model.orders, start=1):
+            out.write(b"\n\\%d-grams:\n" % n)
+            step = max(1, _BLOCK // (32 * n))
+            for start in range(0, len(order.log_probability), step):
+                part = slice(start, start + step)
+                words = np.ascontiguousarray(order.words[part], dtype=np.int32)
+                if words.shape[1] != n:
+                    raise DataError(f"n-grams of order {n} have {words.shape[1]} words", source=name)
+                numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
+                out.write(table.format_ngrams(words, *numbers, n == len(model.orders)))
+        out.write(b"\n\\end\\\n")
+
+
+class _Lines:
+    """Lines of a stream, one by one or a section at a time, with the number of the line reached."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.stream = stream
+        self.name = name
+        self.number = 0
+
+    def next_text(self) -> bytes:
+        """The next line that is not blank, stripped; empty at the end."""
+        while line := self.stream.readline():
+            self.number += 1
+            if stripped := line.strip():
+                return stripped
+        return b""
+
+    def fault(self, message: str, line: int = 0, column: int | None = None) -> DataError:
+        return DataError(message, source=self.name, line=line or self.number, column=column)
+
+    def blocks(self, count: int) -> Iterator[bytes]:
+        """The next `count` lines that are not blank, in blocks."""
+        block: list[bytes] = []
+        size = 0
+        while count:
+            line = self.stream.readline()
+            if not line or line.startswith(b"\\"):
+                raise self.fault(f"{count} n-grams of this order are missing; was the file cut?", self.number + 1)
+            block.append(line)
+            size += len(line)
+            count -= not line.isspace()
+            if size >= _BLOCK or not count:
+                yield b"".join(block)
+                self.number += len(block)
+                block, size = [], 0
+
+
+def _read_counts(lines: _Lines) -> list[int]:
+    """Numbers of n-grams from order 1 on; the first section's heading stays unread but noted."""
+    line = lines.next_text()
+    while line and line != b"\\data\\":  # toolkits write remarks first
+        line = lines.next_text()
+    if not line:
+        raise lines.fault(r"no ARPA file: '\data\' is missing", 1)
+    counts: list[int] = []
+    while found := _COUNT.fullmatch(line := lines.next_text()):
+        if int(found[1]) != len(counts) + 1:
+            raise lines.fault(f"the count of order {len(counts) + 1} is missing")
+        counts.append(int(found[2]))
+    if not counts:
+        raise lines.fault("counts such as 'ngram 1=100' must follow")
+    if line != b"\\1-grams:":
+        raise lines.fault(rf"'\1-grams:' must follow the counts, got {line[:40].decode('utf-8', 'replace')!r}")
+    return counts
+
+
+def _read_order(lines: _Lines, order: int, count: int, table: native.TermTable) -> ArpaOrder:
+    if order > 1:
+        line = lines.next_text()
+        found = _SECTION.fullmatch(line)
+        if found is None or int(found[1]) != order:
+            shown = line[:40].decode("utf-8", "replace")
+            raise lines.fault(rf"'\{order}-grams:' must follow, got {shown!r}; are there more n-grams than announced?")
+    parts: list[tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]] = []
+    for block in lines.blocks(count):
+        words, probabilities, back_offs, fault = table.parse_ngrams(block, order)
+        if fault is not None:
+            raise lines.fault(fault[2], lines.number + fault[0] + 1, fault[1] + 1)
+        parts.append((words, probabilities, back_offs))
+    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 3
+    return ArpaOrder(joined[0].astype(np.int32, copy=False).reshape(-1, order), joined[1], joined[2])
