@@ -20,7 +20,7 @@ chunks is read only as fast as they are worked off.
 
 Cost: n steps, n - 1 adds, log2 n partial sums alive at a time; on a cluster also one message per chunk and per add
 whose two sides are on different workers, one state per worker, one result per 64 chunks.
-Reference: Rehurek (2011), sections 3.4 and 4.3, for the models summed this way.
+Reference: Rehurek (2011), algorithms 3.4 and 4.3, whose models are summed this way.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "Kept", "Traffic", "connect", "tree_reduce"]
 
-C = TypeVar("C")
 R = TypeVar("R")
 
 GROUP = 64  # chunks whose sum is made on the workers: a power of two, so that groups are whole subtrees
@@ -106,7 +105,7 @@ class Cluster(ABC):
         """
 
     @abstractmethod
-    def keep(self, load: Callable[..., R], addresses: Iterable[C], *state: object) -> list[Kept[R]]:
+    def keep(self, load: Callable[..., R], addresses: Iterable[object], *state: object) -> list[Kept[R]]:
         """What `load(address, *state)` gives, kept where it was loaded: chunks for many passes, shards of an index.
 
         >>> with connect(None) as cluster:
@@ -116,7 +115,7 @@ class Cluster(ABC):
         """
 
     @abstractmethod
-    def map(self, step: Callable[..., R], chunks: Iterable[C], *state: object) -> Iterator[R]:
+    def map(self, step: Callable[..., R], chunks: Iterable[object], *state: object) -> Iterator[R]:
         """What `step(chunk, *state)` gives for each chunk, in order, in this process.
 
         >>> with connect(None) as cluster:
@@ -125,7 +124,9 @@ class Cluster(ABC):
         """
 
     @abstractmethod
-    def map_reduce(self, step: Callable[..., R], chunks: Iterable[C], add: Callable[[R, R], R], *state: object) -> R:
+    def map_reduce(
+        self, step: Callable[..., R], chunks: Iterable[object], add: Callable[[R, R], R], *state: object
+    ) -> R:
         """The sum of `step(chunk, *state)` over all chunks, bracketed as `tree_reduce` says.
 
         >>> from operator import add
@@ -194,14 +195,16 @@ class _Here(Cluster):
     def broadcast(self, state: R) -> Kept[R]:
         return Kept(state, "state")
 
-    def keep(self, load: Callable[..., R], addresses: Iterable[C], *state: object) -> list[Kept[R]]:
+    def keep(self, load: Callable[..., R], addresses: Iterable[object], *state: object) -> list[Kept[R]]:
         return [Kept(load(address, *_values(state)), reprlib.repr(address)) for address in addresses]
 
-    def map(self, step: Callable[..., R], chunks: Iterable[C], *state: object) -> Iterator[R]:
+    def map(self, step: Callable[..., R], chunks: Iterable[object], *state: object) -> Iterator[R]:
         values = _values(state)
         return (step(*_values([chunk]), *values) for chunk in chunks)
 
-    def map_reduce(self, step: Callable[..., R], chunks: Iterable[C], add: Callable[[R, R], R], *state: object) -> R:
+    def map_reduce(
+        self, step: Callable[..., R], chunks: Iterable[object], add: Callable[[R, R], R], *state: object
+    ) -> R:
         return tree_reduce(add, self.map(step, chunks, *state))
 
     def worker_jobs(self, n_jobs: int | None) -> int | None:
@@ -230,13 +233,13 @@ class _Dask(Cluster):
             self._client.replicate([future])
         return Kept(future, "state")
 
-    def keep(self, load: Callable[..., R], addresses: Iterable[C], *state: object) -> list[Kept[R]]:
+    def keep(self, load: Callable[..., R], addresses: Iterable[object], *state: object) -> list[Kept[R]]:
         with self._flight() as flight:
             kept = [Kept[R](flight.start(load, address, *state), reprlib.repr(address)) for address in addresses]
             flight.land()
         return kept
 
-    def map(self, step: Callable[..., R], chunks: Iterable[C], *state: object) -> Iterator[R]:
+    def map(self, step: Callable[..., R], chunks: Iterable[object], *state: object) -> Iterator[R]:
         waiting: deque[Future] = deque()
         with self._flight() as flight:
             for chunk in chunks:
@@ -246,7 +249,9 @@ class _Dask(Cluster):
             while waiting:
                 yield flight.result(waiting.popleft())
 
-    def map_reduce(self, step: Callable[..., R], chunks: Iterable[C], add: Callable[[R, R], R], *state: object) -> R:
+    def map_reduce(
+        self, step: Callable[..., R], chunks: Iterable[object], add: Callable[[R, R], R], *state: object
+    ) -> R:
         with self._flight() as flight:
             parts = (flight.start(step, chunk, *state) for chunk in chunks)
             return tree_reduce(add, _sums_of_groups(flight, add, parts))
@@ -255,7 +260,6 @@ class _Dask(Cluster):
         return 1
 
     def count_traffic(self) -> None:
-        """Add up what every process has received."""
         if self._traffic is not None and self._post is not None:
             elsewhere = self._client.run(_collect, *self._post, on_error="ignore")  # not from workers that died
             counts = [_collect(*self._post), *elsewhere.values()]
@@ -320,7 +324,10 @@ class _Flight:
         """A task on some worker; futures and `Kept` arguments are their values there."""
         values = _values(arguments)
         if self._post is not None:
-            function, values = _deliver, [function, self._post, *_parcels(values, self._post)]
+            from distributed import Future
+
+            parcels = [value if isinstance(value, Future) else _Parcel(value, self._post) for value in values]
+            function, values = _deliver, [function, self._post, *parcels]
         key = (f"{role}-{self._name}", next(self._numbers))
         try:
             task = self._client.submit(function, *values, key=key, retries=RETRIES, priority=priority)
@@ -330,12 +337,10 @@ class _Flight:
         return task
 
     def land(self) -> None:
-        """Wait until all are finished."""
         while self._tasks:
             self._wait()
 
     def result(self, task: Future) -> Any:
-        """What a task gave, brought here."""
         self._sweep()
         timeout = WORKERLESS_SECONDS
         while True:
@@ -351,7 +356,6 @@ class _Flight:
                     return value.open() if isinstance(value, _Parcel) else value
 
     def _wait(self, *others: Future) -> None:
-        """Until some task has finished."""
         from distributed import wait
 
         try:
@@ -407,7 +411,7 @@ def _explained(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _client(cluster: str | Client) -> Iterator[Client]:
-    """A client that is connected and has a worker."""
+    """A client that is connected."""
     try:
         from distributed import Client
         from distributed.comm import get_address_host_port
@@ -489,13 +493,12 @@ class _Parcel:
     def __reduce__(self) -> tuple[object, ...]:
         return _Parcel, (self._value, self._post, True)
 
-    def __sizeof__(self) -> int:
+    def __sizeof__(self) -> int:  # the scheduler must see the true size, as it does without the parcel
         from dask.sizeof import sizeof
 
-        return int(sizeof(self._value))  # the scheduler must see the true size, as it does without the parcel
+        return int(sizeof(self._value))
 
     def open(self) -> Any:
-        """The value."""
         mark, delay = self._post
         with _received_lock:
             first, self._travelled = self._travelled, False
@@ -505,12 +508,6 @@ class _Parcel:
         if first:
             time.sleep(delay)
         return self._value
-
-
-def _parcels(values: Iterable[object], post: tuple[str, float]) -> list[object]:
-    from distributed import Future
-
-    return [value if isinstance(value, Future) else _Parcel(value, post) for value in values]
 
 
 def _deliver(function: Callable[..., object], post: tuple[str, float], *parcels: _Parcel) -> _Parcel:

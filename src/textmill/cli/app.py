@@ -22,6 +22,7 @@ __all__ = ["app", "main"]
 
 _FOLDER = Path(__file__).parent
 _INTERRUPTED = 130
+_interrupted: list[Warning] = []  # warnings of training loops that Ctrl-C has ended
 
 
 class Jobs(TyperGroup):
@@ -94,6 +95,8 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in arguments:
             raise
         code = _report(error)
+    if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
+        code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -124,6 +127,10 @@ def _report(error: Exception) -> int:
 
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from textmill.progress import TrainingInterrupted
+
+    if isinstance(message, TrainingInterrupted):
+        _interrupted.append(message)
     typer.echo(f"textmill: {message}", err=True)
 
 
