@@ -2,9 +2,9 @@
 
     decimals = those that give the greatest number `digits` digits and the least two, less the zeros all of them end in
 
-Numbers so different that the least would take more than three decimals beyond those of the greatest are written one by
-one, `digits` digits each. From five digits before the point on, digits are grouped by commas; so years have none.
-Cost: O(n).
+Numbers so different that the least would take more than three decimals beyond those of the greatest, or so large or
+small that most of it would be zeros, are written one by one, `digits` digits each. From five digits before the point
+on, digits are grouped by commas; so years have none. Cost: O(n).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["numerals", "printable"]
+__all__ = ["MISSING", "numerals", "one_line", "printable"]
 
-MISSING = "–"  # what is written for NaN
+MISSING = "–"  # stands for NaN
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -33,7 +33,7 @@ def numerals(values: Sequence[float], *, digits: int = 4) -> list[str]:
     if all(value == int(value) for value in known) and max(sizes, default=0) < 16:
         return [_numeral(value, f"{comma}d") for value in values]
     wanted, least = max(0, digits - 1 - max(sizes)), max(0, 1 - min(sizes))
-    if least > wanted + 3 or max(sizes) > 9:
+    if least > wanted + 3 or not -5 < max(sizes) < 10:
         return [_numeral(value, f".{digits}g") for value in values]
     decimals = max(wanted, least)
     written = [f"{value:.{decimals}f}" for value in known]
@@ -57,3 +57,12 @@ def printable(text: object) -> str:
     'a tab\t, a bell�, half a character �'
     """
     return _UNPRINTABLE.sub("\ufffd", str(text))
+
+
+def one_line(text: object) -> str:
+    r"""The same without line breaks and double spaces, for names, titles and messages.
+
+    >>> one_line("two\nlines  and half a \ud83d")
+    'two lines and half a �'
+    """
+    return " ".join(printable(text).split())

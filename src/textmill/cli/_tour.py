@@ -19,7 +19,7 @@ from textmill.report import Report
 
 __all__ = ["tour"]
 
-SENTENCE = "On 12.4.2010 Dr. Hill moved from the U.S.A. (147.251.48.1) and paid 10–55 % more. State-of-the-art? Don't ask :-)"
+SENTENCE = "On 12.4.2010 Dr. Hill left the U.S.A. (147.251.48.1) and paid 10–55 % more. State-of-the-art? Don't ask :-)"
 
 
 def tour(folder: Path) -> Path:
@@ -43,7 +43,7 @@ def show_corpus(report: Report, documents: list[Document], folder: Path) -> None
         f"{len(documents)} short articles in {len(languages)} languages, {languages['en']} of them English, "
         "read from one JSON-lines file. Your own can be text, JSONL, CSV or TSV, compressed or not, or whole folders."
     )
-    report.table(["subject", "English articles"], sorted(subjects.items()))
+    report.table(["subject", "articles"], sorted(subjects.items()), caption="English articles by subject")
 
 
 def show_tokens(report: Report, documents: list[Document], folder: Path) -> None:
@@ -75,16 +75,9 @@ def show_terms(report: Report, documents: list[Document], folder: Path) -> None:
     report.text(f"Counted in one pass on all cores: {vocabulary.summary()}.")
     ranks = np.arange(1, len(vocabulary) + 1)
     counts = np.sort(vocabulary.collection_frequency_)[::-1]
-    report.figure(
-        plot.lines(
-            {"articles": (ranks, counts), "1 / rank": (ranks, counts[0] / ranks)},
-            x_label="rank",
-            y_label="occurrences",
-            x_scale="log",
-            y_scale="log",
-        ),
-        caption="Zipf's law: occurrences of a term by its rank",
-    )
+    curves = {"articles": (ranks, counts), "1 / rank": (ranks, counts[0] / ranks)}
+    figure = plot.lines(curves, x_label="rank", y_label="occurrences", x_scale="log", y_scale="log")
+    report.figure(plot.to_svg(figure), caption="Zipf's law: occurrences of a term by its rank")
     report.table(
         ["rule", "types removed", "tokens removed"],
         [(rule, removed["types"], removed["tokens"]) for rule, removed in pruned.removed_.items()],
@@ -112,7 +105,8 @@ def show_subjects(report: Report, documents: list[Document], folder: Path) -> No
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:
     """Articles that are nearly the same, by the cosine of their counts."""
     X = Vocabulary(max_df=0.2).fit_transform(document.text for document in documents).astype(float)
-    X = sparse.diags_array(1 / np.maximum(np.sqrt(X.multiply(X).sum(axis=1)), 1e-300)) @ X
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    X = sparse.diags_array(1 / np.maximum(lengths, 1e-300)) @ X
     similar = sparse.triu(X @ X.T, k=1).tocoo()
     order = np.argsort(-similar.data)[:10]
     report.heading("Near-duplicates")
@@ -144,19 +138,15 @@ def show_classification(report: Report, documents: list[Document], folder: Path)
         f"it gets {table.accuracy():.1%} of the subjects right."
     )
     names = [str(label) for label in table.labels]
-    report.figure(
-        plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names),
-        caption="Which subjects are taken for which",
-    )
+    figure = plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names)
+    report.figure(plot.to_svg(figure), caption="Which subjects are taken for which")
 
 
 def show_files(report: Report, documents: list[Document], folder: Path) -> None:
     """A model file and a matrix, as the command line makes them."""
     vocabulary = Vocabulary(min_df=2).fit(document.text for document in documents)
     vocabulary.save(folder / "articles.mill")
-    save_npz(
-        folder / "articles.npz", vocabulary.bags(document.text for document in documents), columns=len(vocabulary)
-    )
+    save_npz(folder / "articles.npz", vocabulary.bags(document.text for document in documents), columns=len(vocabulary))
     loaded = textmill.load(folder / "articles.mill", verify=True)
     facts = describe(folder / "articles.mill")
     report.heading("Files")
@@ -189,4 +179,5 @@ def _signed_likelihood_ratio(X: sparse.csr_matrix, inside: NDArray[np.bool_]) ->
     expected = np.array([rows[k // 2] * columns[k % 2] / total for k in range(4)])
     with np.errstate(divide="ignore", invalid="ignore"):
         cells = np.where(observed > 0, observed * np.log(observed / expected), 0.0)
-    return np.where(a / a.sum() > b / b.sum(), 2, -2) * cells.sum(axis=0)
+    ratio: NDArray[np.float64] = np.where(a / a.sum() > b / b.sum(), 2.0, -2.0) * cells.sum(axis=0)
+    return ratio

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import functools
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
-from textmill.plot.inputs import Floats, clean
+from textmill.plot.inputs import Floats
 from textmill.plot.output import drawing, to_svg
 from textmill.plot.style import GRID, INK, LARGE, MEDIUM, MUTED, SMALL, fonts, import_matplotlib
-from textmill.readable import numerals
+from textmill.readable import numerals, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +70,7 @@ def new_axes(width: float, height: float, x_label: str, y_label: str, title: str
     figure._repr_svg_ = functools.partial(to_svg, figure)  # type: ignore[attr-defined] # notebooks and reports ask for it
     plain: dict[str, Any] = {"family": fonts(), "parse_math": False, "color": INK}
     if title:
-        lines = textwrap.wrap(clean(title), int(width * _TITLE_CHARACTERS))
+        lines = textwrap.wrap(one_line(title), int(width * _TITLE_CHARACTERS))
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=LARGE, fontweight="bold", **plain)
     axes = figure.add_subplot(facecolor="none")
     axes.spines[["top", "right"]].set_visible(False)
@@ -78,9 +79,9 @@ def new_axes(width: float, height: float, x_label: str, y_label: str, title: str
     axes.set_axisbelow(True)
     ticks: dict[str, Any] = {"labelsize": SMALL, "labelcolor": MUTED, "labelfontfamily": fonts(), "color": MUTED}
     axes.tick_params(direction="out", length=3, width=0.8, **ticks)
-    axes.set_xlabel(clean(x_label), fontsize=MEDIUM, **plain)
+    axes.set_xlabel(one_line(x_label), fontsize=MEDIUM, **plain)
     if y_label:
-        axes.set_ylabel(clean(y_label), fontsize=MEDIUM, rotation=0, ha="left", va="bottom", **plain)
+        axes.set_ylabel(one_line(y_label), fontsize=MEDIUM, rotation=0, ha="left", va="bottom", **plain)
         axes.yaxis.set_label_coords(0, 1.02)
     return figure, axes
 
@@ -115,26 +116,27 @@ def set_scale(axes: Axes, which: str, scale: str, values: Floats, *, pad: tuple[
 
 def _limits(scale: str, values: Floats, pad: tuple[float, float]) -> tuple[float, float]:
     if scale == "log":
-        low, high = _padded(np.log10(values), pad)
+        low, high = _padded(np.log10(values), pad, 0.3)
         return 10**low, 10**high
     if scale == "probit":
-        low, high = _padded(special.ndtri(values), pad)
-        return float(special.ndtr(low)), float(special.ndtr(high))
-    low, high = _padded(values, pad)
+        low, high = special.ndtr(_padded(special.ndtri(values), pad, 0.3))
+        return max(float(low), 1e-15), min(float(high), 1 - 1e-15)
     least, greatest = float(values.min()), float(values.max())
-    if low < 0 <= least:
+    low, high = _padded(values, pad, 0.1 * abs(greatest) or 0.1)
+    if low < 0 <= least and greatest > 0:
         low = 0.0
-    for edge in (0.0, 1.0):
-        if greatest <= edge < high and (edge == 0 or least >= 0):
-            high = edge
+    if least < 0 and greatest <= 0 < high:
+        high = 0.0
+    if least >= 0 and greatest <= 1 < high:
+        high = 1.0
     return low, high
 
 
-def _padded(values: Floats, pad: tuple[float, float]) -> tuple[float, float]:
+def _padded(values: Floats, pad: tuple[float, float], alone: float) -> tuple[float, float]:
+    """Least and greatest value with some room, `alone` if they are one."""
     low, high = float(values.min()), float(values.max())
-    if low == high:
-        margin = 0.1 * abs(high) or 0.1
-        return low - margin, high + margin
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        return low - alone, high + alone
     return low - pad[0] * (high - low), high + pad[1] * (high - low)
 
 
@@ -172,17 +174,13 @@ def add_note(axes: Axes, text: str, point: tuple[float, float], **look: Any) -> 
     )
 
 
-def add_legend(axes: Axes) -> None:
-    """A legend on the right of the axes, in the order of drawing."""
+def add_legend(axes: Axes, entries: Sequence[tuple[Any, str]]) -> None:
+    """A legend on the right of the axes; an entry is something drawn and its name."""
     where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.03), "alignment": "left"}
-    look: dict[str, Any] = {
-        "frameon": False,
-        "handlelength": 2.2,
-        "prop": {"family": fonts(), "size": MEDIUM},
-        "labelcolor": INK,
-    }
-    for text in axes.legend(**where, **look).get_texts():
-        text.set_parse_math(False)
+    look: dict[str, Any] = {"frameon": False, "handlelength": 2.2, "prop": {"family": fonts(), "size": MEDIUM}}
+    legend = axes.legend([drawn for drawn, _ in entries], ["name"] * len(entries), labelcolor=INK, **where, **look)
+    for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
+        text.set(text=name, parse_math=False)  # as a label, a name that begins with an underscore would be left out
 
 
 def lay_out(figure: Figure) -> None:

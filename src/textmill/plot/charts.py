@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from textmill.errors import DataError
 from textmill.plot.axes import add_legend, add_note, finish, lay_out, new_axes, set_scale, strip_frame, written
-from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, clean, cut, finite, has_place
+from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, cut, finite, has_place
 from textmill.plot.labels import label_ends, label_points
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
+from textmill.readable import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ __all__ = ["bars", "histogram", "lines", "scatter"]
 
 MOST_MARKERS = 25  # points of a line
 MOST_VECTORS = 5_000  # points of a group that are not made an image
+MOST_BARS = 300
 MOST_BINS = 60
 
 
@@ -51,9 +53,9 @@ def lines(
     """
     curves = as_points(series, x_scale, y_scale)
     dots = as_points(marks, x_scale, y_scale) if marks else []
-    across = {name: _placed(f"horizontal '{clean(name)}'", [y], y_scale) for name, y in (horizontals or {}).items()}
+    across = {name: _placed(f"horizontal '{cut(name)}'", [y], y_scale) for name, y in (horizontals or {}).items()}
     down = {
-        name: _placed(f"vertical '{clean(name)}'", np.atleast_1d(x), x_scale) for name, x in (verticals or {}).items()
+        name: _placed(f"vertical '{cut(name)}'", np.atleast_1d(x), x_scale) for name, x in (verticals or {}).items()
     }
     figure, axes = new_axes(6.4, 4.0, x_label, y_label, title)
     set_scale(axes, "x", x_scale, np.concatenate([*(points.x for points in curves + dots), *down.values()]))
@@ -62,22 +64,23 @@ def lines(
         low = max(axes.get_xlim()[0], axes.get_ylim()[0])
         high = min(axes.get_xlim()[1], axes.get_ylim()[1])
         axes.plot(np.linspace(low, high, 200), np.linspace(low, high, 200), color=MUTED, linewidth=0.8, zorder=1.5)
+    entries = []
     for i, (name, x, y) in enumerate(curves):
         color, dash, marker = look(i)
         few = {"marker": marker, "markersize": 5, "markeredgecolor": PAPER, "markeredgewidth": 0.8}
         style: dict[str, Any] = {"linestyle": dash, "linewidth": 1.7, **(few if len(x) <= MOST_MARKERS else {})}
-        axes.plot(x, y, color=color, label=name, clip_on=False, zorder=2.5, **style)
+        entries += [(axes.plot(x, y, color=color, clip_on=False, zorder=2.5, **style)[0], name)]
     for i, (name, x, y) in enumerate(dots):
         style = {"marker": look(i).marker, "markersize": 6, "markeredgecolor": INK, "clip_on": False, "zorder": 3}
-        axes.plot(x, y, linestyle="none", markerfacecolor=PAPER if i % 2 else INK, label=name, **style)
+        entries += [(axes.plot(x, y, linestyle="none", markerfacecolor=PAPER if i % 2 else INK, **style)[0], name)]
     for name, height in across.items():
-        axes.axhline(height[0], color=INK, linewidth=0.9, linestyle=DOTTED, label=cut(name))
-    _draw_verticals(axes, down)
+        entries += [(axes.axhline(height[0], color=INK, linewidth=0.9, linestyle=DOTTED), cut(name))]
+    entries += _draw_verticals(axes, down)
     lay_out(figure)
     ends = [(name, *_end(x, y)) for name, x, y in curves]
     ends += [(cut(name), axes.get_xlim()[1], float(height[0])) for name, height in across.items()]
-    if len(ends) + len(dots) + len(down) > 1 and (dots or down or not label_ends(axes, ends)):
-        add_legend(axes)
+    if len(entries) > 1 and (dots or down or not label_ends(axes, ends)):
+        add_legend(axes, entries)
     return finish(figure)
 
 
@@ -99,13 +102,16 @@ def bars(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['2.5×', '0.8×']
     """
-    if not labels or not series:
+    if len(labels) == 0 or not series:
         raise DataError("there is nothing to draw; pass at least one label and one series")
+    if len(labels) * len(series) > MOST_BARS:
+        raise DataError(f"{len(labels) * len(series)} bars cannot be read; pass at most {MOST_BARS}")
     start = float(x_scale == "log") if origin is None else origin
-    sets = {name: finite(f"bars of '{clean(name)}'", values, missing=True) for name, values in series.items()}
+    _placed("origin", [start], x_scale)
+    sets = {name: finite(f"bars of '{cut(name)}'", values, missing=True) for name, values in series.items()}
     for name, values in sets.items():
-        check_lengths(f"bars of '{clean(name)}'", len(values), "labels", len(labels))
-        _placed(f"bars of '{clean(name)}'", [start, *values[~np.isnan(values)]], x_scale)
+        check_lengths(f"bars of '{cut(name)}'", len(values), "labels", len(labels))
+        _placed(f"bars of '{cut(name)}'", values[~np.isnan(values)], x_scale)
     figure, axes = new_axes(6.4, 0.6 + (0.1 + 0.19 * len(sets)) * len(labels), x_label, "", title)
     everything = np.concatenate([*sets.values()])
     room = 0.12 if (everything < start).any() else 0.0  # for numbers on the left
@@ -113,19 +119,21 @@ def bars(
     strip_frame(axes)
     rows, height = np.arange(len(labels)), 0.8 / len(sets)
     numbers = np.reshape(written(everything), (len(sets), len(labels)))
+    entries = []
     for i, (name, values) in enumerate(sets.items()):
         middles = rows + (i - (len(sets) - 1) / 2) * height
-        axes.barh(middles, values - start, left=start, height=0.9 * height, color=look(i).color, label=cut(name))
+        bar = axes.barh(middles, values - start, left=start, height=0.9 * height, color=look(i).color)
+        entries += [(bar, cut(name))]
         for middle, value, number in zip(middles, values, numbers[i], strict=True):
             if not math.isnan(value):
                 where = {"xytext": (3, 0), "ha": "left"} if value >= start else {"xytext": (-3, 0), "ha": "right"}
-                add_note(axes, number + clean(unit), (value, middle), va="center_baseline", **where)
+                add_note(axes, one_line(number + unit), (value, middle), va="center_baseline", **where)
     axes.axvline(start, color=MUTED, linewidth=0.8)
     axes.set_xticks([])  # each bar has its value
     axes.set_yticks(rows, [cut(label) for label in labels], fontsize=MEDIUM, color=INK, parse_math=False)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     if len(sets) > 1:
-        add_legend(axes)
+        add_legend(axes, entries)
     return finish(figure)
 
 
@@ -151,8 +159,9 @@ def scatter(
     ['tree', 'graph']
     """
     clouds = as_points(groups, x_scale, y_scale)
-    for unknown in {*(labels or {}), *(sizes or {})} - groups.keys():
-        raise DataError(f"labels or sizes of '{clean(unknown)}', which is none of the groups; use the same names")
+    unknown = [name for name in [*(labels or {}), *(sizes or {})] if name not in groups]
+    if unknown:
+        raise DataError(f"there are labels or sizes of '{cut(unknown[0])}', but no such group; use the same names")
     texts = [[cut(label) for label in (labels or {}).get(name, ())] for name in groups]
     areas = [_areas(name, (sizes or {}).get(name), len(cloud.x)) for name, cloud in zip(groups, clouds, strict=True)]
     figure, axes = new_axes(6.4, 5.0, x_label, y_label, title)
@@ -160,19 +169,14 @@ def scatter(
     set_scale(axes, "y", y_scale, np.concatenate([cloud.y for cloud in clouds]), pad=(0.07, 0.07))
     if equal:
         axes.set_aspect("equal", adjustable="box")
+    entries = []
     for i, (cloud, text, area) in enumerate(zip(clouds, texts, areas, strict=True)):
         check_lengths(f"labels of '{cloud.name}'", len(text) or len(cloud.x), "points", len(cloud.x))
-        style: dict[str, Any] = {
-            "edgecolors": PAPER,
-            "linewidths": 0.5,
-            "alpha": 0.85,
-            "zorder": 2.5,
-            "label": cloud.name,
-        }
-        style |= {"marker": look(i).marker, "color": look(i).color, "rasterized": len(cloud.x) > MOST_VECTORS}
-        axes.scatter(cloud.x, cloud.y, s=area, **style)
+        style: dict[str, Any] = {"marker": look(i).marker, "rasterized": len(cloud.x) > MOST_VECTORS, "zorder": 2.5}
+        style |= {"color": look(i).color, "edgecolors": PAPER, "linewidths": 0.5, "alpha": 0.85}
+        entries += [(axes.scatter(cloud.x, cloud.y, s=area, **style), cloud.name)]
     if len(clouds) > 1:
-        add_legend(axes)
+        add_legend(axes, entries)
     finish(figure)
     label_points(axes, clouds, texts, areas)
     return figure
@@ -198,10 +202,10 @@ def histogram(
     >>> figure.axes[0].patches[0].get_data().values.tolist()
     [1.0, 2.0, 3.0]
     """
-    sets = {name: finite(f"sample '{clean(name)}'", values) for name, values in samples.items()}
+    sets = {name: finite(f"sample '{cut(name)}'", values) for name, values in samples.items()}
     if not sets:
         raise DataError("there is nothing to draw; pass at least one sample, a name with its values")
-    down = {name: finite(f"vertical '{clean(name)}'", np.atleast_1d(x)) for name, x in (verticals or {}).items()}
+    down = {name: finite(f"vertical '{cut(name)}'", np.atleast_1d(x)) for name, x in (verticals or {}).items()}
     everything = np.concatenate([*sets.values()])
     edges = _edges(everything, bins)
     heights = [np.histogram(values, edges)[0] / (len(values) if shares else 1) for values in sets.values()]
@@ -211,18 +215,22 @@ def histogram(
         locator: Any = axes.xaxis.get_major_locator()
         locator.set_params(integer=True)
     seen = np.concatenate(heights)
+    _placed("heights of bins", seen[seen > 0], y_scale)
     floor = 0.0 if y_scale == "linear" else float(seen[seen > 0].min()) / 2
     set_scale(axes, "y", y_scale, np.append(seen[seen > floor], floor))
     axes.set_ylim(bottom=floor)
+    entries = []
     for i, (name, height) in enumerate(zip(sets, heights, strict=True)):
         color, dash, _ = look(i)
-        several = len(sets) > 1
-        axes.stairs(height, edges, baseline=floor, fill=True, color=color, alpha=0.25 if several else 0.9, zorder=2)
-        if several:
-            axes.stairs(height, edges, baseline=floor, color=color, linestyle=dash, linewidth=1.5, label=cut(name))
-    _draw_verticals(axes, down)
-    if len(sets) + len(down) > 1:
-        add_legend(axes)
+        filled = axes.stairs(height, edges, baseline=floor, fill=True, color=color, zorder=2)
+        entries += [(filled, cut(name))]
+        if len(sets) > 1:
+            filled.set_alpha(0.25)
+            line = axes.stairs(height, edges, baseline=floor, color=color, linestyle=dash, linewidth=1.5, zorder=2.5)
+            entries[-1] = (line, cut(name))
+    entries += _draw_verticals(axes, down)
+    if len(entries) > 1:
+        add_legend(axes, entries)
     return finish(figure)
 
 
@@ -240,37 +248,40 @@ def _end(x: Floats, y: Floats) -> tuple[float, float]:
     return float(x[last]), float(y[last])
 
 
-def _draw_verticals(axes: Axes, places: Mapping[str, Floats]) -> None:
+def _draw_verticals(axes: Axes, places: Mapping[str, Floats]) -> list[tuple[Any, str]]:
+    """Thin lines from bottom to top; returns their entries in the legend."""
+    entries = []
     for i, (name, x) in enumerate(places.items()):
-        style: dict[str, Any] = {
-            "color": INK if i % 2 else MUTED,
-            "linewidth": 0.9,
-            "linestyle": DOTTED if i % 2 else DASHED,
-        }
-        axes.vlines(x, 0, 1, transform=axes.get_xaxis_transform(), label=cut(name), zorder=1.6, **style)
+        style: dict[str, Any] = {"color": INK, "linestyle": DOTTED} if i % 2 else {"color": MUTED, "linestyle": DASHED}
+        drawn = axes.vlines(x, 0, 1, transform=axes.get_xaxis_transform(), linewidth=0.9, zorder=1.6, **style)
+        entries += [(drawn, cut(name))]
+    return entries
 
 
 def _areas(name: str, sizes: ArrayLike | None, points: int) -> Floats:
     """Square points (typographic) that each point of a group takes; the greatest is 400."""
     if sizes is None:
         return np.asarray(30.0 if points <= 500 else 8.0)
-    given = finite(f"sizes of '{clean(name)}'", sizes)
-    check_lengths(f"sizes of '{clean(name)}'", len(given), "points", points)
+    given = finite(f"sizes of '{cut(name)}'", sizes)
+    check_lengths(f"sizes of '{cut(name)}'", len(given), "points", points)
     if given.min() < 0 or given.max() == 0:
-        raise DataError(f"sizes of '{clean(name)}' must not be negative, nor all 0")
+        raise DataError(f"sizes of '{cut(name)}' must not be negative, nor all 0")
     areas: Floats = 400.0 * given / given.max()
     return areas
 
 
 def _edges(values: Floats, bins: int | None) -> Floats:
     """Borders of bins: around whole numbers, or of the width of Freedman & Diaconis (1981)."""
+    if bins is not None and bins < 1:
+        raise DataError(f"bins is {bins}; pass at least 1")
     low, high = float(values.min()), float(values.max())
-    if bins is None and high - low < MOST_BINS and np.array_equal(values, np.rint(values)):
+    size = max(abs(low), abs(high))
+    if bins is None and high - low < MOST_BINS and size < 2**50 and np.array_equal(values, np.rint(values)):
         return np.arange(low, high + 2) - 0.5
+    if high - low <= 1e-9 * size:  # as good as one value
+        return np.array([low - 0.05 * size, high + 0.05 * size])
     if bins is None:
         quarter, three_quarters = np.quantile(values, [0.25, 0.75])
-        width = 2 * (three_quarters - quarter) / len(values) ** (1 / 3)
+        width = float(2 * (three_quarters - quarter) / len(values) ** (1 / 3))
         bins = math.ceil(min((high - low) / width, MOST_BINS)) if width > 0 else 10
-    if bins < 1:
-        raise DataError(f"bins is {bins}; pass at least 1")
     return np.histogram_bin_edges(values, bins)

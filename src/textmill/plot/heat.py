@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from textmill.errors import DataError
 from textmill.plot.axes import add_note, finish, new_axes, strip_frame, tick, written
-from textmill.plot.inputs import check_lengths, clean, cut, finite
+from textmill.plot.inputs import check_lengths, cut, finite
 from textmill.plot.style import GRID, INK, MEDIUM, MUTED, PAPER, SMALL, fonts, import_matplotlib, look
+from textmill.readable import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,7 @@ def heat_map(
     check_lengths("names of columns", len(columns) or width, "columns", width)
     check_lengths("names of rows", len(rows) or height, "rows", height)
     if color_map not in (None, *matplotlib.colormaps):
-        raise DataError(f"color_map '{clean(color_map)}' is not known to Matplotlib; one that is: 'gray'")
+        raise DataError(f"color_map '{cut(color_map)}' is not known to Matplotlib; one that is: 'gray'")
     spans = _spans(groups, table.shape) if groups else {}
     (across, across_at), (down, down_at) = _names(columns, spans, width), _names(rows, spans, height)
     numbered = table.size <= MOST_NUMBERS
@@ -71,7 +72,7 @@ def heat_map(
     size = left + cell * width + (0.2 if numbered else 0.9), above + cell * height + (0.65 if title else 0.35)
     figure, axes = new_axes(*size, x_label, "", title)
     strip_frame(axes)
-    axes.set_ylabel(clean(y_label), fontsize=MEDIUM, color=INK, family=fonts(), parse_math=False)
+    axes.set_ylabel(one_line(y_label), fontsize=MEDIUM, color=INK, family=fonts(), parse_math=False)
     low, high = float(np.nanmin(table)), float(np.nanmax(table))
     if low < 0:
         low, high = -max(-low, high), max(-low, high)
@@ -88,14 +89,19 @@ def heat_map(
         for (row, column), number in zip(np.ndindex(table.shape), written(table.ravel()), strict=True):
             value = table[row, column]
             if not math.isnan(value):
-                red, green, blue, _ = colors(image.norm(value))
-                ink = "#000000" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "#ffffff"
+                ink = "#000000" if _luminance(colors(image.norm(value))) > 0.18 else "#ffffff"
                 add_note(axes, number, (column, row), ha="center", va="center_baseline", color=ink)
     else:
         bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=16, format=matplotlib.ticker.FuncFormatter(tick))
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelsize=SMALL, labelcolor=MUTED, labelfontfamily=fonts())
     return finish(figure)
+
+
+def _luminance(color: Sequence[float]) -> float:
+    """From 0, black, to 1, white; where it is 0.18, black and white are read equally well (WCAG 2.1)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color[:3]]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
 
 def _spans(groups: Mapping[str, int], shape: tuple[int, ...]) -> Spans:
@@ -123,7 +129,7 @@ def _draw_groups(axes: Axes, spans: Spans, boxes: Sequence[tuple[str, str]]) -> 
         axes.axvline(end - 0.5, color=PAPER, linewidth=1.2)
     for i, (first, last) in enumerate(boxes):
         if first not in spans or last not in spans:
-            raise DataError(f"a box goes from '{clean(first)}' to '{clean(last)}'; both must be among the groups")
+            raise DataError(f"a box goes from '{cut(first)}' to '{cut(last)}'; both must be among the groups")
         corner, side = spans[first][0] - 0.5, spans[last][1] - spans[first][0]
         style: dict[str, Any] = {"edgecolor": look(i + 1).color, "linewidth": 2, "zorder": 3, "clip_on": False}
         axes.add_patch(Rectangle((corner, corner), side, side, fill=False, **style))

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill.errors import DataError
-from textmill.readable import printable
+from textmill.readable import one_line
 
-__all__ = ["Floats", "Pairs", "Points", "as_points", "check_lengths", "clean", "cut", "finite", "has_place", "numbers"]
+__all__ = ["Floats", "Pairs", "Points", "as_points", "check_lengths", "cut", "finite", "has_place", "numbers"]
 
 Floats = NDArray[np.float64]
 Pairs = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 LONGEST = 40  # characters of a name in a figure
-_PLACES = {"linear": (-np.inf, np.inf), "log": (0.0, np.inf), "probit": (0.0, 1.0)}
+_PLACES = {"linear": (-1e200, 1e200), "log": (1e-200, 1e200), "probit": (1e-12, 1 - 1e-12)}  # more is lost in rounding
 
 
 class Points(NamedTuple):
@@ -41,13 +41,13 @@ def as_points(series: Pairs, x_scale: str, y_scale: str) -> list[Points]:
         try:
             given_x, given_y = pair
         except (TypeError, ValueError):
-            raise DataError(f"series '{clean(name)}' is not a pair; pass its x values and its y values") from None
-        x, y = numbers(f"x of '{clean(name)}'", given_x), numbers(f"y of '{clean(name)}'", given_y)
-        check_lengths(f"x values of '{clean(name)}'", len(x), "y values", len(y))
+            raise DataError(f"series '{cut(name)}' is not a pair; pass its x values and its y values") from None
+        x, y = numbers(f"x of '{cut(name)}'", given_x), numbers(f"y of '{cut(name)}'", given_y)
+        check_lengths(f"x values of '{cut(name)}'", len(x), "y values", len(y))
         placed = has_place(x_scale, x) & has_place(y_scale, y)
         if not placed.any():
             raise DataError(
-                f"series '{clean(name)}' has no point with a place on {x_scale} x and {y_scale} y axes; pass others"
+                f"series '{cut(name)}' has no point with a place on {x_scale} x and {y_scale} y axes; pass others"
             )
         found.append(Points(cut(name), np.where(placed, x, np.nan), np.where(placed, y, np.nan)))
     return found
@@ -56,7 +56,7 @@ def as_points(series: Pairs, x_scale: str, y_scale: str) -> list[Points]:
 def has_place(scale: str, values: Floats) -> NDArray[np.bool_]:
     """Which values lie inside an axis of this scale."""
     if scale not in _PLACES:
-        raise DataError(f"scale '{clean(scale)}' is not known; pass one of {', '.join(_PLACES)}")
+        raise DataError(f"scale '{one_line(scale)}' is not known; pass one of {', '.join(_PLACES)}")
     low, high = _PLACES[scale]
     placed: NDArray[np.bool_] = (low < values) & (values < high)  # neither NaN nor infinite
     return placed
@@ -83,7 +83,7 @@ def numbers(what: str, values: ArrayLike, *, dimensions: int = 1) -> Floats:
 def finite(what: str, values: ArrayLike, *, missing: bool = False, dimensions: int = 1) -> Floats:
     """The same, without infinity; NaN only if values may be `missing`, and not all of them."""
     array = numbers(what, values, dimensions=dimensions)
-    if np.isinf(array).any() or (np.isnan(array).any() and not missing):
+    if not (has_place("linear", array) | (np.isnan(array) & missing)).all():
         raise DataError(f"{what} holds NaN or infinity, which cannot be drawn; remove or replace it")
     if np.isnan(array).all():
         raise DataError(f"{what} holds nothing but NaN; pass at least one value")
@@ -102,14 +102,5 @@ def cut(text: object) -> str:
     >>> cut("Minutes of the meeting of the Philosophical Society")
     'Minutes of the meeting of the Philosoph…'
     """
-    line = clean(text)
+    line = one_line(text)
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
-
-
-def clean(text: object) -> str:
-    r"""Plain text on one line; what can be neither drawn nor stored is replaced.
-
-    >>> clean("two\nlines and half a \ud800")
-    'two lines and half a �'
-    """
-    return printable(" ".join(str(text).split()))

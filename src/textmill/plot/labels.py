@@ -76,6 +76,8 @@ def label_points(axes: Axes, groups: Sequence[Points], texts: Sequence[Sequence[
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.font_manager import FontProperties
 
+    if not any(texts):
+        return
     pixels = axes.figure.dpi / 72  # in a point
     room = _Room(axes.bbox.width, axes.bbox.height)
     labelled = []

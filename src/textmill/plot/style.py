@@ -21,7 +21,7 @@ __all__ = [
     "MUTED",
     "PAPER",
     "SMALL",
-    "Look",
+    "Style",
     "fonts",
     "import_matplotlib",
     "look",
@@ -41,7 +41,7 @@ OTHER_FONTS = (  # for scripts it does not have; those that are not installed ar
 )
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """How one series looks."""
 
     color: str
@@ -49,14 +49,14 @@ class Look(NamedTuple):
     marker: str
 
 
-def look(i: int) -> Look:
+def look(i: int) -> Style:
     """The look of series `i`; no two of the first 36 are the same.
 
     >>> look(0).color, look(6).color, look(0).dash == look(6).dash
     ('#0072b2', '#0072b2', False)
     """
     turn, color = divmod(i, len(COLORS))
-    return Look(COLORS[color], DASHES[(i + turn) % len(DASHES)], MARKERS[(i + turn) % len(MARKERS)])
+    return Style(COLORS[color], DASHES[(i + turn) % len(DASHES)], MARKERS[(i + turn) % len(MARKERS)])
 
 
 def import_matplotlib() -> Any:
