@@ -287,6 +287,19 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
   return result;
 }
 
+nb::tuple count_hashed(nb::list documents, const Rules& rules, std::size_t columns, bool with_sign, std::size_t threads, std::size_t first) {
+  require(threads > 0, "threads must be at least 1");
+  require(columns >= 1 && columns <= std::numeric_limits<std::int32_t>::max(), "columns must be between 1 and 2^31 - 1");
+  const corpus::TokenRules how = token_rules(rules);
+  const Held held(documents, given(how), first);
+  corpus::Counts counts;
+  {
+    nb::gil_scoped_release nogil;
+    counts = corpus::TermTable::count_hashed(held.view(), how, columns, with_sign, threads);
+  }
+  return to_python(std::move(counts));
+}
+
 nb::list spans_to_python(const std::vector<corpus::Span>& spans) {
   nb::list result;
   for (const corpus::Span& span : spans) result.append(nb::make_tuple(span.begin, span.end));
@@ -476,6 +489,8 @@ void bind_corpus(nb::module_& m) {
       .def("terms_from", &Terms::terms_from, "first"_a,
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
   m.def("tokenize", &tokenize, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a, "The tokens of each document.");
+  m.def("count_hashed", &count_hashed, "documents"_a, "rules"_a.none(), nb::kw_only(), "columns"_a, "with_sign"_a, "threads"_a, "first"_a,
+        "Count documents by hashed terms: (offsets, columns, counts).");
   m.def("word_spans", &word_spans, "text"_a, "rules"_a, "(begin, end) of each word.");
   m.def("word_boundaries", &word_boundaries, "text"_a, "Ends of all UAX #29 word segments.");
   m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a, "(begin, end) of each sentence; they cover the text.");

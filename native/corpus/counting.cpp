@@ -1,6 +1,8 @@
 #include "corpus/counting.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <stdexcept>
 #include <tuple>
 
@@ -42,6 +44,26 @@ void scan(const Documents& documents, std::size_t first, std::size_t last, const
         }
       },
       rules);
+}
+
+// MurmurHash3, 32 bits, seed 0 (Appleby 2011). Part of saved models and of what other machines compute: never to change.
+std::uint32_t murmur3(std::string_view bytes) {
+  const auto rotate = [](std::uint32_t x, int by) { return std::rotl(x, by); };
+  const auto scramble = [&](std::uint32_t k) { return rotate(k * 0xCC9E2D51u, 15) * 0x1B873593u; };
+  std::uint32_t h = 0;
+  std::size_t i = 0;
+  for (; i + 4 <= bytes.size(); i += 4) {
+    std::uint32_t k = 0;
+    for (std::size_t b = 0; b < 4; ++b) k |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + b])) << (8 * b);
+    h = rotate(h ^ scramble(k), 13) * 5 + 0xE6546B64u;
+  }
+  std::uint32_t tail = 0;
+  for (std::size_t b = bytes.size() - i; b > 0; --b) tail = tail << 8 | static_cast<unsigned char>(bytes[i + b - 1]);
+  if (i < bytes.size()) h ^= scramble(tail);
+  h ^= static_cast<std::uint32_t>(bytes.size());
+  h = (h ^ h >> 16) * 0x85EBCA6Bu;
+  h = (h ^ h >> 13) * 0xC2B2AE35u;
+  return h ^ h >> 16;
 }
 
 }  // namespace
@@ -109,7 +131,7 @@ struct TermTable::Chunk {
         if (id[entry.column] >= 0) rows.entries[kept++] = {id[entry.column], entry.value};
         else unknown += entry.value;
       }
-      base::sort_and_add({rows.entries.data() + start, kept - start});
+      kept = start + base::sort_and_add({rows.entries.data() + start, kept - start});
       rows.offsets[r + 1] = static_cast<std::int64_t>(kept);
     }
     rows.entries.resize(kept);
@@ -269,6 +291,27 @@ std::int64_t TermTable::count_known(const Documents& documents, const TokenRules
   std::int64_t unknown = 0;
   for (const Chunk& chunk : chunks) unknown += chunk.unknown;
   return unknown;
+}
+
+Counts TermTable::count_hashed(const Documents& documents, const TokenRules& rules, std::size_t columns, bool with_sign,
+                               std::size_t threads) {
+  std::vector<Chunk> chunks = count_chunks(documents, rules, threads);
+  base::parallel_for(chunks.size(), threads, [&](std::size_t c) {
+    Chunk& chunk = chunks[c];
+    std::vector<char> negative(chunk.id.size(), 0);
+    for (std::size_t local = 0; local < chunk.id.size(); ++local) {
+      const auto hash = static_cast<std::int64_t>(static_cast<std::int32_t>(murmur3(chunk.table[local])));
+      chunk.id[local] = static_cast<std::int32_t>(static_cast<std::size_t>(std::abs(hash)) % columns);
+      negative[local] = hash < 0;
+    }
+    if (with_sign)
+      for (base::Entry& entry : chunk.rows.entries)
+        if (negative[static_cast<std::size_t>(entry.column)]) entry.value = -entry.value;
+    chunk.rename();
+  });
+  Counts rows;
+  gather(chunks, threads, rows);
+  return rows;
 }
 
 void TermTable::tally(std::span<const std::int32_t> terms, std::span<const std::int32_t> values) {

@@ -55,6 +55,10 @@ class TermTable {
   void count(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts* rows);
   // Counts documents by the terms that are there; returns how many tokens were not. Changes nothing.
   std::int64_t count_known(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts& rows) const;
+  // Counts documents by the hash of their terms modulo `columns`, without any table; `with_sign` lets half of the terms
+  // count negatively, so that collisions cancel out on average.
+  static Counts count_hashed(const Documents& documents, const TokenRules& rules, std::size_t columns, bool with_sign,
+                             std::size_t threads);
   // Adds the terms of another table with their frequencies; those not seen before get the next ids in their order.
   void absorb(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets,
               std::span<const std::int64_t> document_frequency, std::span<const std::int64_t> collection_frequency);

@@ -115,7 +115,7 @@ class Report:
         >>> Report("Newspapers").table(["model", "F1"], [("CRF", 93.71), ("HMM", None)], caption="Chunking.")
         """
         table = [tuple(row) for row in rows]
-        if not columns:
+        if len(columns) == 0:
             raise DataError(f"table '{_cut(caption)}' has no columns; pass at least one")
         for number, row in enumerate(table, 1):
             if len(row) != len(columns):

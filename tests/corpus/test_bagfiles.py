@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import io as scipy_io
 from scipy import sparse
 
-from textmill.corpus import Vocabulary
-from textmill.corpus.bagfiles import FORMATS, read_bags, write_bags
+from textmill.corpus import Vocabulary, convert_bags, read_bags, write_bags
+from textmill.corpus.bagfiles import FORMATS
 from textmill.errors import DataError
 
 NUMBERS = ["mm", "svmlight", "ldac", "uci", "npz"]
@@ -297,3 +297,20 @@ def test_streams_larger_than_a_block_are_cut_between_lines(tmp_path: Path, monke
 def test_standard_reading_does_not_need_a_last_line_end(tmp_path: Path) -> None:
     (tmp_path / "a.svmlight").write_bytes(b"# comment\r\n1 qid:3 2:0.5 1:+2 # more\r\n\r\n-1")
     assert read_bags(tmp_path / "a.svmlight").load().toarray().tolist() == [[2.0, 0.5], [0.0, 0.0]]
+
+
+def test_converting_keeps_rows_and_labels(tmp_path: Path) -> None:
+    X = matrix([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+    write_bags(tmp_path / "a.svmlight", X, labels=[3, -1, 2.5])
+    vocabulary = Vocabulary().fit([["x", "y", "z"]])
+    convert_bags(tmp_path / "a.svmlight", tmp_path / "b.mallet", vocabulary=vocabulary, columns=3)
+    convert_bags(tmp_path / "b.mallet", tmp_path / "c.svmlight.gz", vocabulary=vocabulary)
+    bags = read_bags(tmp_path / "c.svmlight.gz", columns=3)
+    assert (bags.load() != X).nnz == 0
+    assert next(bags.labelled())[1].tolist() == [3, -1, 2.5]
+    for kind in ("mm", "ldac", "uci", "npz", "svmlight"):
+        convert_bags(tmp_path / "a.svmlight", tmp_path / f"d.{kind}")
+        assert (read_bags(tmp_path / f"d.{kind}").load() != X).nnz == 0
+    write_bags(tmp_path / "e.mallet", X, vocabulary=vocabulary, labels=["good", "bad", "ugly"])
+    with pytest.raises(DataError, match="labels are texts"):
+        convert_bags(tmp_path / "e.mallet", tmp_path / "f.svmlight")

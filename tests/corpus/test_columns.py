@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -166,6 +165,25 @@ def test_faults_are_named_with_their_place(text, options, fault):
         read(text, **options)
 
 
+def test_strict_reading_stops_at_once_and_does_not_wait_for_the_end_of_a_sentence():
+    class Endless(io.RawIOBase):
+        lines = b"a X\nb\n" + b"c X\n" * 100
+        given = 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            assert self.given < 1 << 22, "read on after the fault"
+            size = min(len(buffer), len(self.lines))
+            buffer[:size] = self.lines[:size]
+            self.given += size
+            return size
+
+    with pytest.raises(DataError, match=r"^stream:2: found 1 columns"):
+        list(read_columns(io.BufferedReader(Endless())))
+
+
 def test_skipping_leaves_out_whole_sentences_and_reports_them():
     text = b"a X\nb Y\n\nc X\nd\ne X\n\nf\xff X\ng X\n\nh X\n\ni X\nj X\xff"
     sentences, first = skipping(lambda: read(text, errors="skip"), 3)
@@ -272,7 +290,8 @@ CONLLU = (
 
 def test_conllu_round_trip_gives_the_same_bytes(tmp_path):
     path = tmp_path / "a.conllu"
-    text = "\n".join(["# sent_id = 0", word("0.1", "it", "_"), word(1, "rains"), "", *CONLLU])
+    rain = [word("0.1", "it", "_"), word(1, "rains"), word("1.1", "it", "_"), word(2, "on", "1"), word("2.1", "x", "_")]
+    text = "\n".join(["# sent_id = 0", *rain, "", *CONLLU])
     path.write_text(text, encoding="utf-8")
     sentences = list(read_conllu(path))
     write_columns(sentences, tmp_path / "b.conllu", separator="\t")
@@ -338,10 +357,8 @@ def test_conllu_without_heads_is_accepted_and_faulty_sentences_can_be_skipped():
 
 
 def test_a_file_without_blank_lines_is_one_long_sentence():
-    begin = time.perf_counter()
-    [sentence] = read("word X\n" * 300_000)
-    assert len(sentence) == 300_000
-    assert time.perf_counter() - begin < 30
+    [sentence] = read("word X\n" * 100_000)
+    assert sentence.columns == (("word",) * 100_000, ("X",) * 100_000)
 
 
 def test_more_distinct_lines_than_are_remembered_are_read():

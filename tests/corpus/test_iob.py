@@ -78,6 +78,14 @@ def test_lenient_reading_of_every_short_sequence_is_that_of_conlleval():
             assert spans_of(sequence, lenient=True) == conlleval_spans(sequence), sequence
 
 
+@pytest.mark.parametrize("left", "BIESLU")
+@pytest.mark.parametrize("right", "BIESLU")
+def test_neighbours_with_one_label_are_parted_where_one_ends_or_one_begins(left, right):
+    one = left in "BI" and right in "IEL"
+    expected = [(0, 2, "x")] if one else [(0, 1, "x"), (1, 2, "x")]
+    assert spans_of([f"{left}-x", f"{right}-x"], lenient=True) == expected
+
+
 @settings(derandomize=True, max_examples=300)
 @given(st.lists(st.sampled_from(TAGS), max_size=10))
 def test_lenient_spans_cover_exactly_the_tokens_that_are_not_outside(tags):

@@ -153,6 +153,11 @@ def test_neighbouring_tokens_are_independent():
     assert stats.chi2_contingency(pairs).pvalue > CHANCE
 
 
+def test_lengths_tokens_mixtures_and_topics_have_random_numbers_of_their_own():
+    firsts = [synthetic._philox(7, purpose, block).random() for purpose in synthetic._Purpose for block in range(3)]
+    assert len(set(firsts)) == 15
+
+
 def test_lengths_are_log_normal_with_the_mean_that_was_asked_for():
     stream = ZipfStream(vocabulary=2, length=1000, spread=0.4, seed=3)
     tokens = np.asarray(stream.bags(0, 500).sum(axis=1)).ravel()
@@ -198,6 +203,12 @@ def test_words_of_a_document_follow_its_mixture_of_topics():
         assert (stream.mixtures(start, stop) == mixtures[start:stop]).all()
 
 
+def test_terms_without_probability_are_not_drawn_even_at_the_edges():
+    cumulated = synthetic._cumulated(np.array([[0.0, 1, 0], [0.5, 0, 0.5]]))
+    rows, uniform = np.array([0, 0, 1, 1, 1]), np.array([0.0, 1 - 2**-53, 0.0, 0.5, 1 - 2**-53])
+    assert synthetic._pick(cumulated, rows, uniform).tolist() == [1, 1, 0, 2, 2]
+
+
 def test_words_of_given_topics_come_from_their_topics_only():
     bars = np.kron(np.eye(3), np.full(4, 0.25))
     stream = TopicStream(400, topics=bars, alpha=1e-6, length=30, seed=9)
@@ -230,9 +241,7 @@ def test_gradual_drift_mixes_the_next_topics_in():
 
 @pytest.mark.parametrize("drift", ["abrupt", "gradual"])
 def test_drift_of_popularity_leaves_the_topics_and_moves_the_mixtures(drift):
-    stream = DriftingStream(
-        topics=4, vocabulary=50, alpha=2.0, length=1, period=2000, drift=drift, changes="popularity", seed=12
-    )
+    stream = DriftingStream(topics=4, vocabulary=50, alpha=2.0, period=2000, drift=drift, changes="popularity", seed=12)
     assert (stream.topics_at(0) == stream.topics_at(9999)).all()
     for start, stop in [(0, 2000), (2000, 4000)]:
         alphas = np.array([stream.popularity_at(document) for document in range(start, stop, 20)])

@@ -333,6 +333,13 @@ def test_every_lie_about_an_array_is_noticed(entry, message, tmp_path):
     refused(put_together(header, description, body), message, tmp_path)
 
 
+def test_arrays_that_share_bytes_are_noticed_even_when_there_is_no_gap(tmp_path):
+    header, description, body = take_apart(words_file())
+    begin, end = header["terms.bytes"]["data_offsets"]
+    header["terms.bytes"] |= {"shape": [end - begin + 16], "data_offsets": [begin - 16, end]}
+    refused(put_together(header, description, body), "'terms.bytes' leaves a gap or lies over another", tmp_path)
+
+
 def test_lies_about_the_header_as_a_whole_are_noticed(tmp_path):
     header, description, body = take_apart(words_file())
     text = compact(description)

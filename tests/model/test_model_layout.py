@@ -98,6 +98,8 @@ def test_offsets_pass_exactly_when_they_rise_from_zero_to_the_end(chunk):
         assert passes(check_offsets, np.array([0, *sorted(values), 9]), 9)
 
     check()
+    for at in range(1, 8):  # one fall, at every position of a chunk
+        assert not passes(check_offsets, np.array([0, *range(2, at + 2), 1, *range(10, 19 - at), 99]), 99)
 
 
 def test_positions_of_faults_are_named(chunk):

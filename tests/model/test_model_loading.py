@@ -153,6 +153,10 @@ def test_every_disagreement_between_file_and_class_is_a_fault(changed):
         refused(changed("everything", edit), message)
 
 
+def test_an_unfitted_model_with_arrays_is_a_fault(changed):
+    refused(changed("bayes", lambda saved: setattr(saved, "fitted", False)), "is not fitted but has arrays")
+
+
 def test_wrong_values_are_found_at_once_with_verify_and_else_before_use(changed):
     def put(name, values):
         def edit(saved):

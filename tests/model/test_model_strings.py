@@ -26,6 +26,19 @@ def test_a_table_is_the_list_it_was_made_of(words):
     assert copy.deepcopy(table) == table
 
 
+@given(texts, st.data())
+def test_strings_are_taken_in_any_order(words, data):
+    positions = data.draw(st.lists(st.integers(0, len(words) - 1), max_size=20)) if words else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strings, "_BLOCK", 3)
+        assert StringTable(words).take(np.array(positions, dtype=np.intp)).to_list() == [words[i] for i in positions]
+
+
+def test_positions_outside_are_not_taken():
+    with pytest.raises(IndexError):
+        StringTable(["a"]).take(np.array([1]))
+
+
 @given(texts, texts)
 def test_tables_are_equal_exactly_when_their_lists_are(left, right):
     assert (StringTable(left) == StringTable(right)) == (left == right)
@@ -89,7 +102,9 @@ def table(data, offsets):
 )
 def test_damaged_tables_are_found_by_verify_and_by_every_way_of_reading(data, offsets):
     damaged = table(data, offsets)
-    for use in (StringTable.verify, StringTable.to_list, list, lambda t: [t[i] for i in range(len(t))]):
+    everything = np.arange(len(offsets) - 1)
+    uses = (StringTable.verify, StringTable.to_list, list, lambda t: t.take(everything).to_list())
+    for use in (*uses, lambda t: [t[i] for i in range(len(t))]):
         with pytest.raises(ModelFileError):
             use(damaged)
 

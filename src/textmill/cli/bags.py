@@ -19,23 +19,91 @@ def bags() -> None:
 def make(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     vocab: Annotated[Path, typer.Option(help="Made by `textmill vocab build`.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The matrix to write (.npz).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; its suffix names the format.")],
+    format: Annotated[str | None, typer.Option(help="npz, mm, svmlight, ldac, uci, low or mallet.")] = None,  # noqa: A002
     text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
     errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
     jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
 ) -> None:
-    """Count documents by the terms of a vocabulary; the matrix opens with scipy.sparse.load_npz.
+    """Count documents by the terms of a vocabulary and write them as .npz, .mm, .svmlight, .ldac, .uci, .low, .mallet.
 
     Example: textmill bags make news.jsonl.gz --text-field body --vocab news.mill -o news.npz
     """
-    from textmill.corpus import Vocabulary, read_documents, save_npz
+    from textmill.corpus import Vocabulary, read_documents, write_bags
     from textmill.model import load
 
     vocabulary = load(vocab, expect=Vocabulary)
     vocabulary.set_params(n_jobs=jobs)
     bags = vocabulary.bags(read_documents(sources, text_field=text_field, errors=errors, encoding=encoding))
-    save_npz(output, bags, columns=len(vocabulary))
+    write_bags(output, bags, format=format, columns=len(vocabulary), vocabulary=vocabulary)
     typer.echo(
         f"{bags.documents} documents ({bags.empty} empty), {bags.tokens} tokens in the vocabulary, {bags.unknown} not"
     )
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="A file of bags.")],
+    output: Annotated[Path, typer.Argument(help="The file to write; its suffix names the format.")],
+    from_format: Annotated[str | None, typer.Option("--from", help="Format of the input; default: by suffix.")] = None,
+    to_format: Annotated[str | None, typer.Option("--to", help="Format of the output; default: by suffix.")] = None,
+    vocab: Annotated[Path | None, typer.Option(help="The vocabulary, for formats that hold words.")] = None,
+    columns: Annotated[int | None, typer.Option(help="Number of columns, for formats that do not say.")] = None,
+    negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
+) -> None:
+    """Convert between formats of bags, chunk by chunk; labels of SVMlight and MALLET are kept.
+
+    Example: textmill bags convert news.mm.gz news.svmlight
+    """
+    from textmill.corpus import Vocabulary, convert_bags
+    from textmill.model import load
+
+    vocabulary = None if vocab is None else load(vocab, expect=Vocabulary)
+    bags = convert_bags(
+        source,
+        output,
+        from_format=from_format,
+        to_format=to_format,
+        vocabulary=vocabulary,
+        columns=columns,
+        negative=negative,
+    )
+    typer.echo(f"{bags.documents} documents, {bags.columns} columns")
+
+
+@app.command()
+def info(
+    source: Annotated[Path, typer.Argument(help="A file of bags.")],
+    format: Annotated[str | None, typer.Option(help="Its format; default: by suffix.")] = None,  # noqa: A002
+    negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
+    index: Annotated[bool, typer.Option("--index", help="Also write an index for single documents.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read a file of bags through and say what it holds.
+
+    Example: textmill bags info news.mm.gz
+    """
+    from json import dumps
+
+    from textmill.corpus import read_bags
+
+    bags = read_bags(source, format=format, negative=negative)
+    nonzeros, empty, total = 0, 0, 0.0
+    for chunk in bags:
+        nonzeros += chunk.nnz
+        empty += int(((chunk.indptr[1:] - chunk.indptr[:-1]) == 0).sum())
+        total += float(chunk.sum())
+    cells = bags.documents * bags.columns
+    facts: dict[str, object] = {
+        "format": bags.format,
+        "documents": bags.documents,
+        "empty": empty,
+        "columns": bags.columns,
+        "nonzeros": nonzeros,
+        "density": nonzeros / cells if cells else 0.0,
+        "total": total,
+    }
+    if index:
+        facts["index"] = bags.save_index()
+    typer.echo(dumps(facts, indent=2) if json else "\n".join(f"{name}: {value}" for name, value in facts.items()))

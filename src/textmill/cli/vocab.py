@@ -30,6 +30,7 @@ def build(
     keep_compound: Annotated[list[str] | None, typer.Option(help="Compounds kept whole, such as dates.")] = None,
     split_compound: Annotated[list[str] | None, typer.Option(help="Compounds split into their parts.")] = None,
     memory: Annotated[str | None, typer.Option(help="Spill terms to disk beyond this, such as 512MB.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
     errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
     jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
@@ -38,7 +39,7 @@ def build(
 
     Example: textmill vocab build news.jsonl.gz --text-field body --min-df 5 --max-df 0.1 --keep 100000 -o news.mill
     """
-    from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, open_lines, read_documents
+    from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, read_documents
 
     words = Tokenizer(stem=stem, digits=digits, keep=keep_compound or (), split=split_compound or ())
     vocabulary = Vocabulary(
@@ -48,12 +49,13 @@ def build(
         min_count=min_count,
         keep=keep,
         rank_by=rank_by,
-        stop_words=[] if stop_words is None else [line.strip() for _, line in open_lines(stop_words) if line.strip()],
+        stop_words=_words(stop_words),
         order=order,
         memory=memory,
         n_jobs=jobs,
     )
-    vocabulary.fit(read_documents(sources, text_field=text_field, errors=errors, encoding=encoding))
+    documents = read_documents(sources, text_field=text_field, errors=errors, encoding=encoding)
+    vocabulary.fit(documents, cluster=cluster)
     vocabulary.save(output)
     typer.echo(vocabulary.summary())
 
@@ -97,3 +99,82 @@ def _count_or_share(option: str, value: str) -> float:
         return float(value) if "." in value or "e" in value.lower() else int(value)
     except ValueError:
         raise DataError(f"{option} must be a number such as 5 or a share such as 0.05, got {value!r}") from None
+
+
+@app.command()
+def merge(
+    vocabularies: Annotated[list[Path], typer.Argument(help="Vocabularies that were not pruned.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
+) -> None:
+    """Add the counts of vocabularies of several parts of a corpus, exactly.
+
+    Example: textmill vocab merge part1.mill part2.mill -o whole.mill
+    """
+    from functools import reduce
+
+    from textmill.corpus import Vocabulary
+    from textmill.model import load
+
+    parts = [load(path, expect=Vocabulary) for path in vocabularies]
+    merged = reduce(Vocabulary.merge, parts)
+    merged.save(output)
+    typer.echo(merged.summary())
+
+
+@app.command()
+def prune(
+    vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
+    min_df: Annotated[str, typer.Option(help="Least documents of a term, a number or a share.")] = "1",
+    max_df: Annotated[str, typer.Option(help="Most documents of a term, a number or a share.")] = "1.0",
+    min_count: Annotated[int, typer.Option(help="Least occurrences of a term.")] = 1,
+    keep: Annotated[int | None, typer.Option(help="Keep only this many most frequent terms.")] = None,
+    rank_by: Annotated[str, typer.Option(help="What --keep goes by: documents or occurrences.")] = "documents",
+    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one a line.")] = None,
+) -> None:
+    """Remove terms by rules, without counting again.
+
+    Example: textmill vocab prune all.mill --min-df 5 --max-df 0.1 -o some.mill
+    """
+    from textmill.corpus import Vocabulary
+    from textmill.model import load
+
+    smaller = load(vocabulary, expect=Vocabulary).prune(
+        min_df=_count_or_share("--min-df", min_df),
+        max_df=_count_or_share("--max-df", max_df),
+        min_count=min_count,
+        keep=keep,
+        rank_by=rank_by,
+        stop_words=_words(stop_words),
+    )
+    smaller.save(output)
+    typer.echo(smaller.summary())
+
+
+@app.command()
+def report(
+    vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
+    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
+    text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
+    errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read documents through a vocabulary and report density, empty documents, unknown tokens, memory.
+
+    Example: textmill vocab report news.mill news.jsonl.gz
+    """
+    from json import dumps
+
+    from textmill.corpus import Vocabulary, corpus_report, read_documents
+    from textmill.model import load
+
+    terms = load(vocabulary, expect=Vocabulary)
+    figures = corpus_report(read_documents(sources, text_field=text_field, errors=errors), terms)
+    typer.echo(dumps(figures.as_dict(), indent=2) if json else str(figures))
+
+
+def _words(path: Path | None) -> list[str]:
+    """Words of a file, one a line."""
+    from textmill.corpus import open_lines
+
+    return [] if path is None else [line.strip() for _, line in open_lines(path) if line.strip()]

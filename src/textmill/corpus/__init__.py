@@ -1,16 +1,25 @@
 """Documents, tokens, vocabularies, bags of words, columns and trees: text on its way in.
 
 readers, streams, writers   files, folders and pipes, plain or compressed, into records and documents
-tokenize                    words, sentences, character n-grams
-vocabulary, bags            terms with their frequencies, and sparse rows of counts
-products                    products of bags with dense matrices
+tokenize, variants          words, sentences, character n-grams; spellings that mean the same
+vocabulary, hashing         terms with their frequencies; columns by hash
+bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
+dictionaries, arpa          term lists and back-off models of other tools
+chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 trees                       bracketed trees
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package
 """
 
+from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
+from textmill.corpus.bagfiles import BagFile, read_bags
 from textmill.corpus.bags import check_bags, load_npz, remap, save_npz
+from textmill.corpus.bagwriters import convert_bags, write_bags
+from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
+from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
+from textmill.corpus.hashing import HashedBags
+from textmill.corpus.presets import preset
 from textmill.corpus.readers import (
     Document,
     Documents,
@@ -23,29 +32,53 @@ from textmill.corpus.readers import (
     writer,
 )
 from textmill.corpus.sample import sample_articles, sample_path, sample_texts
-from textmill.corpus.tokenize import CharacterNgrams, Tokenizer, split_sentences
+from textmill.corpus.summary import CorpusReport, corpus_report
+from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences
+from textmill.corpus.variants import VariantTokenizer
 from textmill.corpus.vocabulary import Bags, Vocabulary
 
 __all__ = [
+    "Arpa",
+    "ArpaOrder",
+    "BagFile",
     "Bags",
+    "Chain",
     "CharacterNgrams",
+    "CorpusReport",
     "Document",
     "Documents",
+    "HashedBags",
+    "PatternTokenizer",
     "Record",
     "SkippedRecords",
     "Tokenizer",
+    "VariantTokenizer",
     "Vocabulary",
     "check_bags",
+    "convert_bags",
+    "corpus_report",
+    "is_one_shot",
     "load_npz",
     "open_bytes",
     "open_lines",
+    "preset",
+    "read_arpa",
+    "read_bags",
+    "read_dictionary",
     "read_documents",
     "read_records",
+    "read_terms",
+    "rechunk",
     "remap",
+    "require_passes",
     "sample_articles",
     "sample_path",
     "sample_texts",
     "save_npz",
     "split_sentences",
+    "write_arpa",
+    "write_bags",
+    "write_dictionary",
+    "write_terms",
     "writer",
 ]

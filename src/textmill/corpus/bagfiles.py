@@ -18,27 +18,24 @@ References: Matrix Market exchange formats (NIST); SVMlight; LDA-C; UCI Bag of W
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import corpus as native
-from textmill.corpus.bags import check_bags, csr_of, load_npz, save_npz
+from textmill.corpus.bags import check_bags, csr_of, load_npz
 from textmill.corpus.compression import COMPRESSIONS
 from textmill.corpus.streams import open_bytes, open_lines
 from textmill.corpus.vocabulary import Vocabulary
-from textmill.corpus.writers import binary_writer, writer
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_choice
 
-__all__ = ["FORMATS", "BagFile", "read_bags", "write_bags"]
+__all__ = ["COORDINATES", "FORMATS", "WORDS", "BagFile", "format_of", "read_bags", "whole_counts"]
 
 FORMATS = {
     ".mm": "mm",
@@ -55,7 +52,7 @@ FORMATS = {
     ".mallet": "mallet",
     ".npz": "npz",
 }
-_COORDINATES, _PAIRS, _WORDS = ("mm", "uci"), ("svmlight", "ldac"), ("low", "mallet")
+COORDINATES, _PAIRS, WORDS = ("mm", "uci"), ("svmlight", "ldac"), ("low", "mallet")
 _BLOCK = 1 << 22  # bytes parsed at a time
 _MOST = np.iinfo(np.int32).max
 
@@ -74,12 +71,12 @@ class BagFile:
     Attributes: path, format, documents, columns. Those of formats without a header are found by a first pass over the
     file, or given as `columns`.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> write_bags(f"{folder.name}/tiny.mm", [check_bags([[1, 0, 2], [0, 0, 0], [0, 3, 0]])])
-    >>> bags = read_bags(f"{folder.name}/tiny.mm")
+    >>> _ = pathlib.Path(folder.name, "tiny.ldac").write_text("2 0:1 2:2\\n0\\n1 1:3\\n")
+    >>> bags = read_bags(f"{folder.name}/tiny.ldac")
     >>> bags.documents, bags.columns, [chunk.toarray().tolist() for chunk in bags]
-    (3, 3, [[[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0]]])
+    (3, 3, [[[1, 0, 2], [0, 0, 0], [0, 3, 0]]])
     >>> bags[2].toarray().tolist()
     [[0.0, 3.0, 0.0]]
     """
@@ -95,7 +92,7 @@ class BagFile:
         chunk: int = 4096,
     ) -> None:
         self.path = os.fspath(path)
-        self.format = _format_of(self.path, format)
+        self.format = format_of(self.path, format)
         self.vocabulary = vocabulary
         self.negative = negative
         self.chunk = chunk
@@ -130,7 +127,7 @@ class BagFile:
             X = load_npz(self.path) if not self.negative else check_bags(sparse.load_npz(self.path), negative=True)
             for start in range(0, X.shape[0], self.chunk):
                 yield X[start : start + self.chunk], np.zeros(0)
-        elif self.format in _WORDS:
+        elif self.format in WORDS:
             yield from self._chunks_of_words()
         elif self.format in _PAIRS:
             yield from self._chunks_of_pairs(self.columns)
@@ -178,13 +175,13 @@ class BagFile:
 
     def _measure(self) -> None:
         """Find the numbers of documents and columns: from the header, or by a pass over the file."""
-        if self.format in _COORDINATES:
+        if self.format in COORDINATES:
             header = self._header()
             documents, columns = header.documents, header.columns
         elif self.format == "npz":
             documents, columns = load_npz(self.path).shape
-        elif self.format in _WORDS:
-            vocabulary = self._vocabulary()
+        elif self.format in WORDS:
+            vocabulary = self.vocabulary_of_words()
             documents, columns = sum(1 for _ in self._lines_of_words()), len(vocabulary)
         else:
             documents, columns = 0, 0
@@ -198,7 +195,8 @@ class BagFile:
         self._documents = documents
         self._columns = columns if self._columns is None else self._columns
 
-    def _vocabulary(self) -> Vocabulary:
+    def vocabulary_of_words(self) -> Vocabulary:
+        """Return the vocabulary of a file of words: the one given, or that of all its words, sorted."""
         if self.vocabulary is None:
             self.vocabulary = Vocabulary(order="sorted").fit(words for _, words in self._lines_of_words())
         return self.vocabulary
@@ -229,7 +227,7 @@ class BagFile:
             raise DataError(f"the first line announces {announced} documents but {documents} follow", source=self.path)
 
     def _chunks_of_words(self) -> Iterator[tuple[sparse.csr_matrix, NDArray[Any]]]:
-        vocabulary = self._vocabulary()
+        vocabulary = self.vocabulary_of_words()
         lines = self._lines_of_words()
         while batch := list(islice(lines, self.chunk)):
             labels = [label for label, _ in batch] if self.format == "mallet" else []
@@ -238,7 +236,7 @@ class BagFile:
     def _chunks_of_pairs(self, columns: int) -> Iterator[tuple[sparse.csr_matrix, NDArray[Any]]]:
         counts = self.format == "ldac"
         for _, (offsets, ids, values, labels, _, _) in self._pairs(columns):
-            X = csr_of((offsets, ids, _whole(values, self.path) if counts else values), columns)
+            X = csr_of((offsets, ids, whole_counts(values, self.path) if counts else values), columns)
             for start in range(0, X.shape[0], self.chunk):
                 yield X[start : start + self.chunk], labels[start : start + self.chunk]
 
@@ -314,7 +312,7 @@ class BagFile:
         if self._index is None:
             self._index = self._saved_index()
         if self._index is None:
-            if self.format not in _COORDINATES + _PAIRS:
+            if self.format not in COORDINATES + _PAIRS:
                 raise DataError(f"{self.format} has no index; convert it to mm, svmlight or ldac", source=self.path)
             if os.path.splitext(self.path)[1].lower() in COMPRESSIONS:
                 raise DataError("a compressed file has no index; decompress it first", source=self.path)
@@ -377,96 +375,12 @@ def read_bags(
     return BagFile(path, format=format, columns=columns, vocabulary=vocabulary, negative=negative, chunk=chunk)
 
 
-def write_bags(
-    path: str | os.PathLike[str],
-    chunks: Iterable[Any],
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: int | None = None,
-    labels: ArrayLike | None = None,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write a stream of bags to a file, completely or not at all, compressed if the suffix says so.
+def format_of(path: str, given: str | None) -> str:
+    """Return the format of a file, as given or by its suffix.
 
-    `chunks` is an iterable of matrices, or one matrix. `columns` is needed only for an empty stream; `labels` are
-    written by svmlight and mallet (default 0); `vocabulary` is needed by low and mallet, whose files hold the words
-    themselves.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bags(f"{folder}/tiny.svmlight", check_bags([[1, 0, 2], [0, 3, 0]]), labels=[1, -1])
-    ...     open(f"{folder}/tiny.svmlight").read()
-    '1 1:1 3:2\\n-1 2:3\\n'
+    >>> format_of("news.mm.gz", None), format_of("docword.nips.txt", None), format_of("news.txt", "ldac")
+    ('mm', 'uci', 'ldac')
     """
-    name = os.fspath(path)
-    kind = _format_of(name, format)
-    stream = iter([chunks]) if sparse.issparse(chunks) else iter(chunks)
-    if kind == "npz":
-        matrices = [check_bags(X, negative=True) for X in stream]
-        save_npz(name, matrices, columns=matrices[0].shape[1] if matrices else columns or 0)
-        return
-    if kind in _WORDS:
-        if vocabulary is None:
-            raise DataError(f"{kind} holds words; pass the vocabulary of the columns", source=name)
-        _write_words(name, kind, stream, labels, vocabulary)
-        return
-    with tempfile.TemporaryFile() as body:  # the header, which comes first, is known last
-        rows, entries, width, whole = 0, 0, columns, True
-        for X in stream:
-            X = check_bags(X, negative=True)
-            if width is not None and X.shape[1] != width:
-                raise DataError(f"a chunk has {X.shape[1]} columns, those before it {width}", source=name)
-            width = X.shape[1]
-            values = X.data.astype(np.float64)
-            if kind in ("ldac", "uci"):
-                _whole(values, name)
-            whole = whole and bool((values == np.floor(values)).all())
-            some = _labels_of(labels, rows, X.shape[0], name) if kind == "svmlight" else np.zeros(0)
-            arrays = (X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
-            form = "triples" if kind in _COORDINATES else kind
-            body.write(native.format_rows(form, *arrays, some, base=int(kind != "ldac"), first_row=rows))
-            rows += X.shape[0]
-            entries += X.nnz
-        if labels is not None and len(np.asarray(labels)) != rows:
-            raise DataError(f"{len(np.asarray(labels))} labels for {rows} documents", source=name)
-        body.seek(0)
-        sizes = (rows, width or 0, entries)
-        with binary_writer(name) as out:
-            if kind == "mm":
-                out.write(b"%%MatrixMarket matrix coordinate real general\n" + b"%d %d %d\n" % sizes)
-            elif kind == "uci":
-                out.write(b"%d\n%d\n%d\n" % sizes)
-            shutil.copyfileobj(body, out)
-
-
-def _write_words(name: str, kind: str, stream: Iterator[Any], labels: ArrayLike | None, vocabulary: Vocabulary) -> None:
-    words = vocabulary.terms_.to_list()
-    for word in words:
-        if not word or word.split() != [word]:
-            raise DataError(f"the term {word!r} has blanks, which part words in this format; use mm", source=name)
-    matrices = [check_bags(X) for X in stream] if kind == "low" else stream  # low begins with the number of documents
-    given = None if labels is None else list(np.asarray(labels, dtype=object))
-    row = 0
-    with writer(name) as out:
-        if kind == "low":
-            out.write(f"{sum(X.shape[0] for X in matrices)}\n")
-        for X in matrices:
-            X = check_bags(X)
-            if X.shape[1] != len(words):
-                raise DataError(f"bags of {X.shape[1]} columns do not belong to {len(words)} terms", source=name)
-            counts = _whole(X.data.astype(np.float64), name)
-            for start, end in zip(X.indptr, X.indptr[1:], strict=False):
-                tokens = [
-                    words[t] for t, n in zip(X.indices[start:end], counts[start:end], strict=True) for _ in range(n)
-                ]
-                if kind == "mallet":
-                    label = str(given[row]) if given is not None else "0"
-                    tokens = [str(row), label or "0", *tokens]
-                out.write(" ".join(tokens) + "\n")
-                row += 1
-
-
-def _format_of(path: str, given: str | None) -> str:
     known = sorted(set(FORMATS.values()))
     if given is not None:
         check_choice("format", given, known)
@@ -555,7 +469,7 @@ def _rows_of(
 ) -> sparse.csr_matrix:
     """Rows first to end - 1 of sorted triples."""
     offsets = np.searchsorted(rows, np.arange(first, end + 1)).astype(np.int64)
-    data = _whole(values, name) if header.counts else values
+    data = whole_counts(values, name) if header.counts else values
     step = np.diff(columns) <= 0
     if len(step) and (step & (np.diff(rows) == 0)).any():  # columns of some document are not in order
         order = np.lexsort((columns, rows))
@@ -567,8 +481,12 @@ def _rows_of(
     return csr_of((offsets, columns, data), header.columns)
 
 
-def _whole(values: NDArray[np.float64], name: str) -> NDArray[np.int32]:
-    """Values as counts."""
+def whole_counts(values: NDArray[np.float64], name: str) -> NDArray[np.int32]:
+    """Return values as counts, if all of them are whole numbers.
+
+    >>> whole_counts(np.array([2.0, 3.0]), "news.uci").tolist()
+    [2, 3]
+    """
     counts = values.astype(np.int32)
     if not np.array_equal(counts, values):
         wrong = values[np.flatnonzero(counts != values)[0]]
@@ -576,14 +494,3 @@ def _whole(values: NDArray[np.float64], name: str) -> NDArray[np.int32]:
             f"{wrong:g} is no whole count below 2^31, which this format holds; use mm or svmlight", source=name
         )
     return counts
-
-
-def _labels_of(labels: ArrayLike | None, start: int, count: int, name: str) -> NDArray[np.float64]:
-    if labels is None:
-        return np.zeros(count)
-    part = np.asarray(labels)[start : start + count]
-    if part.dtype.kind not in "buif":
-        raise DataError(f"svmlight labels are numbers, got {part[:1].tolist()}", source=name)
-    if len(part) < count:
-        raise DataError(f"{len(np.asarray(labels))} labels are too few", source=name)
-    return part.astype(np.float64)

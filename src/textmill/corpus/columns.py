@@ -38,6 +38,7 @@ _Row: TypeAlias = tuple[str, ...]
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+_UNWRITABLE = re.compile(r"[\0\r\n]|^[ \t]*$")  # what would be read otherwise than it was written, or not at all
 _KNOWN_LINES = 1 << 16  # lines remembered, about 20 MB
 
 
@@ -168,14 +169,14 @@ def write_columns(
     dog|NN
     <BLANKLINE>
     """
-    in_lines = r"[\0\r\n]|^[ \t]*$"  # would be read otherwise, or not at all
-    in_columns = in_lines + ("|[ \t]" if separator == " " else f"|{re.escape(separator)}")
+    parting = "[ \t]" if separator == " " else re.escape(separator)
+    in_columns = re.compile(rf"{_UNWRITABLE.pattern}|{parting}")
     with writer(target, encoding=encoding) as out:
         for sentence in sentences:
             head = [] if sentence.document is None else [sentence.document, ""]
             values = set(chain.from_iterable(sentence.columns))
-            bad = [value for value in values if re.search(in_columns, value)]
-            bad += [line for line in (*head[:1], *sentence.comments) if re.search(in_lines, line)]
+            bad = [value for value in values if in_columns.search(value)]
+            bad += [line for line in (*head[:1], *sentence.comments) if _UNWRITABLE.search(line)]
             if bad or not values:
                 what = repr(min(bad)) if bad else "a sentence without tokens"
                 fault = f"{what} cannot stand in a file of columns parted by {separator!r}; replace or remove it"

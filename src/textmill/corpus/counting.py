@@ -79,7 +79,14 @@ class Cutter:
         if self.rules is not None:
             return batch, self.rules
         tokenizer: Any = self.tokenizer
+        if hasattr(tokenizer, "tokenize"):
+            return list(tokenizer.tokenize(batch, n_jobs=self.threads)), None
         return [list(tokenizer(document)) for document in batch], None
+
+    def forms(self, batch: list[Any]) -> list[list[str]]:
+        """Return the normalised tokens of a batch of texts."""
+        tokenizer: Any = self.tokenizer  # only a Tokenizer has a normaliser
+        return list(tokenizer.tokenize(batch, n_jobs=self.threads))
 
     def count_forms(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, int]:
         """Return rows of the normalised tokens by the terms of `table`, to which new ones are added if it may grow,

@@ -30,7 +30,15 @@ from textmill.model import Estimator, Model, check_choice, check_range, effectiv
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["COMPOUNDS", "CharacterNgrams", "Tokenizer", "normalizer", "split_sentences", "text_batches"]
+__all__ = [
+    "COMPOUNDS",
+    "CharacterNgrams",
+    "PatternTokenizer",
+    "Tokenizer",
+    "normalizer",
+    "split_sentences",
+    "text_batches",
+]
 
 # Names of compound tokens, and their bits in the kernel.
 COMPOUNDS = {"numbers": 1, "dates": 2, "addresses": 4, "ranges": 8, "abbreviations": 16, "emoticons": 32}
@@ -170,6 +178,43 @@ class CharacterNgrams(Estimator, Model):
         return native.NgramRules(
             fold=self.case == "fold", shortest=shortest, longest=longest, within_words=self.within == "word"
         )
+
+
+class PatternTokenizer(Estimator, Model):
+    """Cut texts into the matches of a regular expression, for recipes that define words that way.
+
+    Parameters: pattern, in the syntax of the `regex` package; case, "lower", "fold" or "keep", applied first. Slower
+    than a `Tokenizer`: the expression runs in Python's world.
+
+    >>> PatternTokenizer(pattern="[a-z]{2,}")("A B-52 bomber")
+    ['bomber']
+    """
+
+    format_version: ClassVar[int] = 1
+
+    def __init__(self, *, pattern: str = r"\w+", case: str = "lower") -> None:
+        self.pattern = pattern
+        self.case = case
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one text."""
+        return next(self.tokenize([text]))
+
+    def tokenize(self, documents: Iterable[str], *, n_jobs: int | None = None) -> Iterator[list[str]]:
+        """Yield the tokens of each document.
+
+        >>> list(PatternTokenizer(case="keep").tokenize(["To be", "or not"]))
+        [['To', 'be'], ['or', 'not']]
+        """
+        import regex
+
+        check_choice("case", self.case, ["lower", "fold", "keep"])
+        try:
+            find = regex.compile(self.pattern).findall
+        except regex.error as error:
+            raise DataError(f"pattern {self.pattern!r} is no regular expression: {error}") from None
+        change: Any = {"lower": str.lower, "fold": str.casefold, "keep": str}[self.case]
+        return (find(change(document)) for document in documents)
 
 
 def split_sentences(text: str, *, abbreviations: Collection[str] = ()) -> list[str]:

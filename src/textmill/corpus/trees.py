@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from sys import intern
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 from textmill.corpus.iob import Span
@@ -367,10 +368,10 @@ def _parse(
                 only = children[0]
                 yield only if not label and len(children) == 1 and isinstance(only, Tree) else Tree(label, children)
             elif fresh:
-                labels[-1] = token
+                labels[-1] = intern(token)
                 fresh = False
             elif labels and labels[-1]:
-                below[-1].append(token)
+                below[-1].append(intern(token))
             else:
                 fault = at, f"{token!r} stands outside of a labelled bracket"
                 break

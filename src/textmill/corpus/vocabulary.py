@@ -32,6 +32,7 @@ from scipy import sparse
 from textmill._native import corpus as native
 from textmill.cluster import connect
 from textmill.corpus.bags import csr_of, remap
+from textmill.corpus.chains import require_passes
 from textmill.corpus.counting import (
     Cutter,
     TermCounter,
@@ -157,8 +158,7 @@ class Vocabulary(Transformer, Model):
         [[1, 0], [1, 2], [0, 1]]
         """
         if self.memory is not None:
-            if iter(documents) is documents:
-                raise DataError("counting within `memory` needs 2 passes but a generator can be read once; pass a list")
+            require_passes(documents, 2, "counting within `memory`")
             return self.fit(documents).transform(documents)
         self._check()
         with TermCounter(self._cutter()) as counter:

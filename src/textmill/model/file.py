@@ -77,7 +77,7 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
     target = Path(os.path.realpath(path))  # through a symbolic link, not over it
     if target.exists() and not target.is_file():
         raise ModelFileError("not saved: there is a folder or device of that name; choose another name")
-    arrays = {name: _plain(array) for name, array in _flat(saved).items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in _flat(saved).items()}  # the library swaps bytes
     text = canonical(_description(saved))
     if 2 * len(text.encode()) > MAX_HEADER:  # twice: quotes are escaped once more in the header
         raise ModelFileError(
@@ -120,11 +120,6 @@ def _flat(saved: Saved, prefix: str = "") -> dict[str, NDArray[Any]]:
         if part is not None:
             arrays |= _flat(part, f"{prefix}part/{name}/")
     return arrays
-
-
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Little-endian, rows first, contiguous; a copy only when it was not."""
-    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ from textmill.model.layout import CHUNK, check_offsets
 
 __all__ = ["StringTable"]
 
+_BLOCK = 1 << 16  # strings handled together: fast, and never all of them at once
+
 
 class StringTable:
     """An immutable sequence of strings.
@@ -91,8 +93,8 @@ class StringTable:
         return self._decode(position, position + 1)[0]
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), 65_536):  # a block at a time: fast, and never all strings at once
-            yield from self._decode(start, min(start + 65_536, len(self)))
+        for start in range(0, len(self), _BLOCK):
+            yield from self._decode(start, min(start + _BLOCK, len(self)))
 
     def to_list(self) -> list[str]:
         """Return all strings.
@@ -108,11 +110,18 @@ class StringTable:
         >>> StringTable(["rye", "oats", "spelt"]).take(np.array([2, 0])).to_list()
         ['spelt', 'rye']
         """
-        lengths = np.diff(self._offsets)[indices]
-        offsets = np.zeros(len(indices) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        shift = np.repeat(self._offsets[:-1][indices] - offsets[:-1], lengths)
-        return StringTable.from_arrays(self._bytes[np.arange(offsets[-1]) + shift], offsets)
+        begins, ends = self._offsets[:-1][indices], self._offsets[1:][indices]
+        if np.any((begins < 0) | (ends < begins) | (ends > self._bytes.size)):
+            raise ModelFileError("offsets of the strings are out of order; the file is damaged")
+        offsets = np.zeros(begins.size + 1, dtype=np.int64)
+        np.cumsum(ends - begins, out=offsets[1:])
+        taken = np.empty(offsets[-1], dtype=np.uint8)
+        for start in range(0, begins.size, _BLOCK):  # positions take eight times the room of the bytes
+            block = slice(start, min(start + _BLOCK, begins.size))
+            first, end = offsets[block.start], offsets[block.stop]
+            shift = np.repeat(begins[block] - offsets[block], ends[block] - begins[block])
+            taken[first:end] = self._bytes[np.arange(first, end) + shift]
+        return StringTable.from_arrays(taken, offsets)
 
     def _decode(self, first: int, end: int) -> list[str]:
         """Strings first to end - 1, each checked."""
