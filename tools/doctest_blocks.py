@@ -1,4 +1,4 @@
-"""Docstring examples as code on the documentation site: a run of lines from `>>>` to a blank line is fenced for Markdown."""
+"""Docstring examples as code on the documentation site: lines from `>>>` to a blank one are fenced for Markdown."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ def test_tokenize_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         '["on", "12.4.2010", "he", "left", ":-)", "why"]\n'
     )
     assert said(capsys, "tokenize", str(file), "--unit", "sentence")[1].splitlines()[-1].endswith("Why?")
-    assert said(capsys, "tokenize", str(file), "--unit", "character", "--lengths", "2", "2")[1].startswith("on\tn \t 1\t12")
+    grams = said(capsys, "tokenize", str(file), "--unit", "character", "--lengths", "2", "2")[1]
+    assert grams.startswith("on\tn \t 1\t12")
     code, _, errors = said(capsys, "tokenize", str(file), "--unit", "syllable")
     assert code == 1
     assert errors == "textmill: unit must be one of 'word', 'sentence', 'character', got 'syllable'\n"

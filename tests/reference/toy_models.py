@@ -3,7 +3,6 @@
 `install()` puts them where a public package would be, `textmill.toys`, so that the rule "only public names of textmill"
 is met and not bent.
 """
-# ruff: noqa: RUF012
 
 from __future__ import annotations
 

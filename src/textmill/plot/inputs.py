@@ -103,4 +103,4 @@ def cut(text: object) -> str:
     'Minutes of the meeting of the Philosoph…'
     """
     line = one_line(text)
-    return line
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
