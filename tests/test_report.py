@@ -218,8 +218,16 @@ def test_other_cells_are_text() -> None:
     assert not any("class" in cell for cell in page.all("th"))
 
 
+def test_truth_is_yes_and_no() -> None:
+    page = table(["name", "converged", "kept"], [("a", True, np.True_), ("b", False, np.False_)])
+    assert page.text("td") == ["yes", "yes", "no", "no"]
+    assert page.all("td") == [{}] * 4
+
+
 def test_a_column_of_nothing_is_text_and_a_table_may_have_no_rows() -> None:
-    assert table(["a", "b"], [("x", None)]).text("td") == [MISSING]
+    page = table(["a", "b"], [("x", None)])
+    assert page.text("td") == [MISSING]
+    assert page.all("td") == [{}]
     assert table(["a"], []).all("td") == []
 
 

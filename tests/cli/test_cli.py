@@ -176,3 +176,46 @@ def test_debug_shows_the_traceback() -> None:
     done = run("--debug", "vocab", "show", "nowhere.mill")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
+
+
+def test_vocabularies_are_merged_pruned_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [article["text"] for article in sample_articles()]
+    for name, part in (("a", texts[:100]), ("b", texts[100:])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in part), encoding="utf-8")
+        assert said(capsys, "vocab", "build", f"{tmp_path}/{name}.jsonl", "-o", f"{tmp_path}/{name}.mill")[0] == 0
+    code, out, _ = said(
+        capsys, "vocab", "merge", f"{tmp_path}/a.mill", f"{tmp_path}/b.mill", "-o", f"{tmp_path}/ab.mill"
+    )
+    assert code == 0
+    assert textmill.load(tmp_path / "ab.mill").terms_ == Vocabulary().fit(texts).terms_
+    limited = ["vocab", "build", f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl", "--memory", "1kB"]
+    assert said(capsys, *limited, "-o", f"{tmp_path}/limited.mill")[0] == 0
+    assert textmill.load(tmp_path / "limited.mill").terms_ == Vocabulary().fit(texts).terms_
+    (tmp_path / "stop.txt").write_text("the\nof\n", encoding="utf-8")
+    prune = ["vocab", "prune", f"{tmp_path}/ab.mill", "-o", f"{tmp_path}/small.mill", "--min-df", "3"]
+    code, out, _ = said(capsys, *prune, "--stop-words", f"{tmp_path}/stop.txt")
+    assert "removed by stop_words: 2 types" in out
+    code, out, _ = said(capsys, "vocab", "report", f"{tmp_path}/small.mill", f"{tmp_path}/a.jsonl", "--json")
+    assert json.loads(out)["documents"] == 100
+    assert "density" in said(capsys, "vocab", "report", f"{tmp_path}/small.mill", f"{tmp_path}/a.jsonl")[1]
+
+
+def test_bags_are_converted_and_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vocabulary = tmp_path / "v.mill"
+    said(capsys, "vocab", "build", str(sample_path()), "-o", str(vocabulary), "--min-df", "3")
+    for suffix in ("npz", "mm.gz", "svmlight", "ldac", "uci", "low", "mallet"):
+        made = tmp_path / f"b.{suffix}"
+        assert said(capsys, "bags", "make", str(sample_path()), "--vocab", str(vocabulary), "-o", str(made))[0] == 0
+        words = ["--vocab", str(vocabulary)] if suffix in ("low", "mallet") else []
+        code, out, _ = said(capsys, "bags", "convert", str(made), str(tmp_path / f"{suffix}.mm"), *words)
+        assert code == 0
+        code, out, _ = said(capsys, "bags", "info", str(tmp_path / f"{suffix}.mm"), "--json", "--index")
+        facts = json.loads(out)
+        assert (facts["documents"], facts["format"]) == (308, "mm")
+        assert Path(facts["index"]).exists()
+        expected = sparse.load_npz(tmp_path / "b.npz")
+        assert (facts["nonzeros"], facts["total"]) == (expected.nnz, expected.sum())
+    assert "density" in said(capsys, "bags", "info", str(tmp_path / "b.npz"))[1]
+    code, _, errors = said(capsys, "bags", "convert", str(tmp_path / "b.low"), str(tmp_path / "b.xyz"))
+    assert code == 1
+    assert "what format is .xyz" in errors

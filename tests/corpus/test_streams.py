@@ -142,10 +142,22 @@ def test_a_byte_order_mark_elsewhere_is_content():
     assert list(decode_lines(blocks, encoding="utf-8", bad=STRICT, name="x", line=2)) == [(2, "\ufeffb")]
 
 
-def test_newline_bytes_inside_other_code_units_do_not_end_lines():
-    text = "ਊ\u0a00\u000aĊ\nend"  # all have a byte 0x0a
-    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+ODD = "\u0a61\u0100\u6100\u0a61"  # in UTF-16 the bytes of a newline stand in here, in both orders, across characters
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_newline_bytes_across_code_units_do_not_end_lines(encoding):
+    for text in (ODD, f"a\n{ODD}", f"{ODD}\n{ODD}\nend", f"a\n{ODD}" * 3):
         assert lines_of(text.encode(encoding), encoding=encoding) == expected_lines(text)
+        blocks = cuts(text.encode(encoding), [5])
+        assert [line for _, line in decode_lines(blocks, encoding=encoding, bad=STRICT, name="x")] == text.split("\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_bad_lines_of_wide_characters_are_left_out_alone(encoding):
+    data = f"{ODD}\n".encode(encoding) + f"{ODD}\ud800\n{ODD}\n".encode(encoding, "surrogatepass")
+    with pytest.warns(SkippedRecords, match="x:2:5: byte 0x"):
+        assert lines_of(data, encoding=encoding, errors="skip", name="x") == [ODD, ODD]
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "base64", "rot13", "undefined"])

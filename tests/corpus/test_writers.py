@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textmill.corpus import writers
 from textmill.corpus.compression import COMPRESSIONS
 from textmill.corpus.streams import open_lines
 from textmill.corpus.writers import writer
@@ -104,13 +107,17 @@ def test_an_unknown_encoding_is_named_before_anything_is_opened(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_standard_output_is_written_in_order_and_stays_open(capfdbinary):
-    print("before")  # noqa: T201
-    with writer("-", encoding="utf-16-le") as out:
-        out.write("é\n")
-    print("after")  # noqa: T201
-    sys.stdout.flush()
-    assert capfdbinary.readouterr().out == b"before\n" + "é\n".encode("utf-16-le") + b"after\n"
+def test_standard_output_is_written_in_order_and_stays_open():
+    program = """if True:
+        from textmill.corpus.writers import writer
+        print("before")
+        with writer("-", encoding="utf-16-le") as out:
+            out.write("\\xe9\\n")
+        print("after")
+    """
+    environment = {**os.environ, "PYTHONPATH": str(Path(writers.__file__).absolute().parents[2])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=60)
+    assert done.stdout == b"before\n" + "é\n".encode("utf-16-le") + b"after\n", done.stderr
 
 
 def test_writing_is_not_seen_before_it_is_complete(tmp_path):

@@ -311,8 +311,17 @@ def test_any_text_can_be_drawn_as_it_is(
     assert caplog.records == []
 
 
-def test_a_dollar_is_a_dollar() -> None:
-    assert ">$x_1$ and $y$<" in lines({"f": ([0, 1], [0, 1])}, x_label="$x_1$ and $y$", y_label="y")._repr_svg_()
+def test_a_dollar_is_a_dollar_everywhere() -> None:
+    name = "$x_1$"
+    figures = {  # and how often it is written
+        lines({name: ([0, 1], [0, 1]), "b": ([0, 1], [1, 1])}, x_label=name, y_label=name, title=name): 4,  # legend
+        lines({name: ([0, 1], [0, 1]), "b": ([0, 1], [0, 0])}, **LABELS): 1,  # at the end of the line
+        bars([name], {name: [1], "b": [1]}, x_label=""): 2,
+        scatter({"g": ([0], [0])}, labels={"g": [name]}, **LABELS): 1,
+        heat_map([[1]], columns=[name], rows=[name], x_label="", y_label=name): 3,
+    }
+    for figure, times in figures.items():
+        assert figure._repr_svg_().count(f">{name}<") == times
 
 
 EXTREMES = [[0.0], [5.0, 5.0], [1e-199, 9e199], [-9e199, 9e199], [1, 1 + 1e-15], [0, 5e-324], [1e199, 1e199]]

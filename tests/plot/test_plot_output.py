@@ -131,14 +131,15 @@ def test_threads_draw_the_same_figures() -> None:
 
 
 def test_settings_and_filters_of_the_process_stay(tmp_path: Path) -> None:
-    settings, filters = dict(matplotlib.rcParams), list(warnings.filters)
-    plot.save(sample(), tmp_path / "f.svg")
     broken = Figure()
     broken.text(0, 0, "$\\frac{$")  # cannot be drawn
-    with pytest.raises(ValueError, match="frac"):
-        plot.to_svg(broken)
-    assert dict(matplotlib.rcParams) == settings
-    assert warnings.filters == filters
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "mine", "pdf.fonttype": 3}):
+        settings, filters = dict(matplotlib.rcParams), list(warnings.filters)
+        plot.save(sample(), tmp_path / "f.svg")
+        with pytest.raises(ValueError, match="frac"):
+            plot.to_svg(broken)
+        assert dict(matplotlib.rcParams) == settings
+        assert warnings.filters == filters
 
 
 def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed() -> None:

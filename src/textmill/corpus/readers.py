@@ -9,6 +9,8 @@ compression suffix behind it, or compressed content, does not matter.
     txt              plain text: a file is a document, or every line is (unit="line", standard input), empty ones too
     jsonl, ndjson    every line is a JSON object; blank lines are ignored
     csv, tsv         rows under a header; blank lines are ignored
+    parquet          rows of columns
+    wikipedia, xml   the pages of a MediaWiki dump, as plain text
 
 A record that cannot be used is raised as a `DataError` (errors="strict"), or left out, counted and reported by one
 `SkippedRecords` warning (errors="skip"). Files that cannot be opened are `OSError`s always.
@@ -27,6 +29,8 @@ from typing import Any, NoReturn, TypeAlias, cast
 
 from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
+from textmill.corpus.parquet import read_parquet
+from textmill.corpus.remote import is_remote, remote_files, remote_path
 from textmill.corpus.streams import (
     BadRecords,
     Part,
@@ -38,6 +42,7 @@ from textmill.corpus.streams import (
     source_name,
 )
 from textmill.corpus.tables import read_csv, read_tsv
+from textmill.corpus.wikipedia import read_wikipedia
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
 
@@ -103,15 +108,16 @@ class Document:
 def read_records(
     source: Source,
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | Reader | None = None,  # noqa: A002
     delimiter: str = ",",
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> Iterator[Record]:
     r"""Yield the records of a path, "-" (standard input) or a binary stream.
 
-    `format` is a key of `READERS`; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream
-    without one. `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
+    A path may be a remote address, s3://... or any other that fsspec knows. `format` is a key of `READERS` or a function
+    such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream without one.
+    `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
 
     >>> import io
     >>> for record in read_records(io.BytesIO(b'id,text\n1,"a, b"\n'), format="csv"):
@@ -129,7 +135,7 @@ def read_documents(
     *,
     text_field: str | None = None,
     id_field: str | None = None,
-    format: str | None = None,  # noqa: A002
+    format: str | Reader | None = None,  # noqa: A002
     unit: str | None = None,
     delimiter: str = ",",
     encoding: str = "utf-8",
@@ -137,9 +143,10 @@ def read_documents(
 ) -> Documents:
     r"""Give the documents of files, folders and "-" (standard input), in this order.
 
-    A folder gives all its files and those of its folders, sorted by name, hidden ones left out. A record's text is in
-    `text_field` (default "text"), its id in `id_field`; by default that is a field "id" if there is one, else the
-    place. `unit` says what is a document of plain text: a "file" (default), or a "line" (default for standard input).
+    A folder gives all its files and those of its folders, sorted by name, hidden ones left out; a remote one is an
+    address that ends with /. A record's text is in `text_field` (default "text"), its id in `id_field`; by default that
+    is a field "id" if there is one, else the place. `unit` says what is a document of plain text: a "file" (default),
+    or a "line" (default for standard input).
     `format`, `delimiter`, `encoding` and `errors` are those of `read_records` and hold for every file. The result can
     be read again and again, except for standard input and pipes, which give a `DocumentStream`.
 
@@ -276,7 +283,7 @@ class _Texts:
 class _Settings:
     """How `read_documents` was asked to make documents of records."""
 
-    format: str | None
+    format: str | Reader | None
     text_field: str
     id_field: str | None
     unit: str | None
@@ -293,6 +300,9 @@ def _files(source: str) -> Iterator[tuple[str, str]]:
     """_Path and name of every file that a source stands for. The path is absolute: another process may need it."""
     if source == "-":
         yield "-", source_name("-")
+    elif is_remote(source):
+        for name in remote_files(source):
+            yield name, name
     elif os.path.isdir(source):
         empty = True
         for name in _walk(source, frozenset([os.path.realpath(source)])):
@@ -323,15 +333,18 @@ def _is_stream(source: Source) -> bool:
     return os.path.exists(source) and not os.path.isfile(source)
 
 
-def _find_reader(source: Source, format: str | None) -> Reader:  # noqa: A002
+def _find_reader(source: Source, format: str | Reader | None) -> Reader:  # noqa: A002
     """The reader of a format, or of the suffix of a name."""
+    if callable(format):
+        return format
     if format is not None:
         if format not in READERS:
             raise ValueError(f"format must be one of {', '.join(READERS)}, not {format!r}")
         return READERS[format]
-    stem, suffix = os.path.splitext(source_name(source).lower())
+    stem, suffix = os.path.splitext(remote_path(source_name(source)).lower())
     if suffix in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1]
+    suffix = re.sub(r"^(\.xml)-p[0-9]+p[0-9]+.*", r"\1", suffix)  # a part of a dump: its first and its last page
     if suffix[1:] in READERS:
         return READERS[suffix[1:]]
     return _read_lines if _is_stream(source) else _read_unknown
@@ -340,6 +353,9 @@ def _find_reader(source: Source, format: str | None) -> Reader:  # noqa: A002
 def _cut(part: Part, size: int) -> Iterator[Part]:
     """Pieces of `size` lines of a file, if they can be found without decoding; else the whole."""
     path = cast(str, part.source)
+    if is_remote(path):
+        yield part
+        return
     with open(path, "rb") as stream:
         packed = recognise(stream.read(16)) or os.path.splitext(path)[1].lower() in COMPRESSIONS
         if packed or "\n".encode(part.encoding) != b"\n":
@@ -405,6 +421,9 @@ READERS: dict[str, Reader] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "ndjson": read_jsonl,
+    "parquet": read_parquet,
     "tsv": read_tsv,
     "txt": _read_lines,
+    "wikipedia": read_wikipedia,
+    "xml": read_wikipedia,
 }

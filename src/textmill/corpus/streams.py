@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, TypeAlias, cast
 
 from textmill.corpus.compression import BLOCK, COMPRESSIONS, decompress, pieces, recognise, stream_of
+from textmill.corpus.remote import is_remote, open_remote
 from textmill.errors import DataError
 
 __all__ = [
@@ -143,7 +144,8 @@ def check_encoding(encoding: str) -> str:
 def open_bytes(source: Source, *, name: str | None = None) -> Iterator[IO[bytes]]:
     """Open a path, "-" (standard input) or a binary stream for reading, decompressed if its content is compressed.
 
-    A fault in the compressed data is a `DataError`. A stream that was handed in stays open.
+    A path may be the address of a remote file, s3://... or any other that fsspec knows. A fault in the compressed data
+    is a `DataError`. A stream that was handed in stays open.
 
     >>> import gzip
     >>> with open_bytes(io.BytesIO(gzip.compress(b"some text"))) as stream:
@@ -156,6 +158,8 @@ def open_bytes(source: Source, *, name: str | None = None) -> Iterator[IO[bytes]
             raw = source
         elif source == "-":
             raw = sys.stdin.buffer
+        elif is_remote(source):
+            raw = stack.enter_context(open_remote(source))
         else:
             raw = stack.enter_context(open(source, "rb"))
         if isinstance(raw, io.TextIOBase):

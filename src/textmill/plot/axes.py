@@ -30,32 +30,7 @@ __all__ = ["add_legend", "add_note", "finish", "lay_out", "new_axes", "set_scale
 
 _TITLE_CHARACTERS = 10.5  # in an inch
 _PER_CENT = (0.01, 0.1, 1, 5, 20, 50, 80, 95, 99, 99.9, 99.99)
-_MORE_PER_CENT = (
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.5,
-    1,
-    2,
-    5,
-    10,
-    20,
-    30,
-    40,
-    50,
-    60,
-    70,
-    80,
-    90,
-    95,
-    98,
-    99,
-    99.5,
-    99.8,
-    99.9,
-)
+_MORE_PER_CENT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.8)
 
 
 def new_axes(width: float, height: float, x_label: str, y_label: str, title: str | None) -> tuple[Figure, Axes]:
@@ -66,8 +41,8 @@ def new_axes(width: float, height: float, x_label: str, y_label: str, title: str
 
     label_height = (0.08 if title else 0.2) if y_label else 0.0  # inches; the layout does not count labels above axes
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06, rect=(0, 0, 1, 1 - label_height / height))
-    figure = Figure(figsize=(width, height), dpi=100, layout=layout, facecolor="none")
-    figure._repr_svg_ = functools.partial(to_svg, figure)  # type: ignore[attr-defined] # notebooks and reports ask for it
+    figure: Any = Figure(figsize=(width, height), dpi=100, layout=layout, facecolor="none")
+    figure._repr_svg_ = functools.partial(to_svg, figure)  # what notebooks and reports ask a drawing for
     plain: dict[str, Any] = {"family": fonts(), "parse_math": False, "color": INK}
     if title:
         lines = textwrap.wrap(one_line(title), int(width * _TITLE_CHARACTERS))
@@ -183,14 +158,15 @@ def add_legend(axes: Axes, entries: Sequence[tuple[Any, str]]) -> None:
         text.set(text=name, parse_math=False)  # as a label, a name that begins with an underscore would be left out
 
 
-def lay_out(figure: Figure) -> None:
+def lay_out(axes: Axes) -> None:
     """Give the axes the place that labels and legends leave, so that data have places in pixels."""
+    figure: Any = axes.figure
     with drawing():
         figure.draw_without_rendering()
 
 
 def finish(figure: Figure) -> Figure:
     """Lay out a last time: later drawings must not move anything, not even by rounding."""
-    lay_out(figure)
+    lay_out(figure.axes[0])
     figure.set_layout_engine("none")
     return figure

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill.errors import DataError
-from textmill.plot.axes import add_legend, add_note, finish, lay_out, new_axes, set_scale, strip_frame, written
+from textmill.plot.axes import add_legend, add_note, finish, new_axes, set_scale, strip_frame, written
 from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, cut, finite, has_place
 from textmill.plot.labels import label_ends, label_points
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
@@ -76,7 +76,6 @@ def lines(
     for name, height in across.items():
         entries += [(axes.axhline(height[0], color=INK, linewidth=0.9, linestyle=DOTTED), cut(name))]
     entries += _draw_verticals(axes, down)
-    lay_out(figure)
     ends = [(name, *_end(x, y)) for name, x, y in curves]
     ends += [(cut(name), axes.get_xlim()[1], float(height[0])) for name, height in across.items()]
     if len(entries) > 1 and (dots or down or not label_ends(axes, ends)):

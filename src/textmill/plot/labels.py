@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.plot.axes import add_note
+from textmill.plot.axes import add_note, lay_out
 from textmill.plot.inputs import Floats, Points
 from textmill.plot.output import drawing
 from textmill.plot.style import MEDIUM, MUTED, SMALL, fonts
@@ -36,6 +36,7 @@ _PLACES = [(2, side) for side in _SIDES] + [(14, side) for side in _SIDES[2:]]  
 
 def label_ends(axes: Axes, ends: Sequence[tuple[str, float, float]]) -> bool:
     """Write each name to the right of the axes at the height where its line ends, if all fit; else nothing."""
+    lay_out(axes)
     frame, points = axes.bbox, 72 / axes.figure.dpi
     places = axes.transData.transform([(x, y) for _, x, y in ends])
     order = np.argsort(places[:, 1], kind="stable")

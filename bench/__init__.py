@@ -1,0 +1,1 @@
+"""Benchmarks: ours and the peers in one run, as ratios, with quality beside speed. `python -m bench SUBJECT`."""

@@ -1,0 +1,30 @@
+"""`python -m bench SUBJECT...`: run benchmarks; without a subject, all of them."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+from bench.harness import Options, report
+
+SUBJECTS = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "harness")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
+    parser.add_argument("--repeats", type=int, default=5, help="alternating runs of each side")
+    parser.add_argument("--quick", action="store_true", help="small inputs, to see that it runs")
+    arguments = parser.parse_args()
+    unknown = set(arguments.subjects) - set(SUBJECTS)
+    if unknown:
+        parser.error(f"no subject {sorted(unknown)[0]!r}; there are {', '.join(SUBJECTS)}")
+    options = Options(repeats=1 if arguments.quick else arguments.repeats, quick=arguments.quick)
+    for subject in arguments.subjects or SUBJECTS:
+        module = importlib.import_module(f"bench.{subject}")
+        report(subject, module.jobs(options), options, module.PACKAGES)
+
+
+if __name__ == "__main__":
+    main()

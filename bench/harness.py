@@ -1,0 +1,116 @@
+"""What every benchmark shares: alternating runs, medians, one table, one JSON file.
+
+A subject is a module of this package with `PACKAGES`, whose versions are printed, and `jobs(options) -> list[Job]`.
+A job has two callables that do the same work, `ours` and `peer`; they run alternately, so that a noisy machine
+disturbs both alike. The ratio is the peer's median time divided by ours: above 1 we are faster. `quality` says what both
+results are worth, or that they are equal, and is worked out once.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for."""
+
+    repeats: int = 5
+    quick: bool = False
+
+    @property
+    def data(self) -> Path:
+        folder = os.environ.get("TEXTMILL_DATA")
+        if not folder:
+            raise SystemExit("this bench needs real data: set TEXTMILL_DATA to their folder")
+        return Path(folder)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Two ways to do the same work."""
+
+    name: str
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    peer_name: str
+    quality: Callable[[], str] = lambda: "-"
+    unit: str = "s"  # "s": seconds measured here; anything else: the callables return their own figure, lower is better
+    bar: float | None = None  # the ratio that is asked for
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    job: str
+    ours: float
+    peer: float
+    ratio: float
+    bar: float | None
+    peer_name: str
+    unit: str
+    quality: str
+
+
+def measure(job: Job, repeats: int) -> Row:
+    """Run both sides alternately and compare their medians."""
+    ours, peer = [], []
+    for _ in range(repeats):
+        ours.append(figure(job.ours, job.unit))
+        peer.append(figure(job.peer, job.unit))
+    a, b = statistics.median(ours), statistics.median(peer)
+    return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.unit, job.quality())
+
+
+def figure(work: Callable[[], Any], unit: str) -> float:
+    """Seconds that the work takes, or the figure that it returns."""
+    gc.collect()
+    if unit != "s":
+        return float(work())
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def report(subject: str, jobs: list[Job], options: Options, packages: list[str]) -> None:
+    """Measure all jobs, print the table as it grows, write it as JSON."""
+    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ["textmill", "numpy", *packages])
+    print(f"{subject}: {options.repeats} alternating runs, medians\n{_processor()}, {machine}\n{versions}\n")
+    print(f"{'job':<44} {'ours':>10} {'peer':>10} {'ratio':>8} {'asked':>6}  peer; quality")
+    rows = []
+    for job in jobs:
+        row = measure(job, options.repeats)
+        rows.append(row)
+        asked = f"{row.bar:.1f}x" if row.bar is not None else "-"
+        values = f"{row.ours:>8.3f} {row.unit:<1} {row.peer:>8.3f} {row.unit:<1}"
+        print(f"{row.job:<44} {values} {row.ratio:>7.2f}x {asked:>6}  {row.peer_name}; {row.quality}", flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    content = {
+        "subject": subject,
+        "machine": f"{_processor()}, {machine}",
+        "versions": versions,
+        "rows": [asdict(row) for row in rows],
+    }
+    (RESULTS / f"{subject}.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown processor")

@@ -1,0 +1,177 @@
+r"""Wikitext to plain text.
+
+    markup -> without what is not read (comments, templates, tables, notes, formulas, tags) -> parsed -> visible text
+
+The first step matches brackets in one pass: a closing mark ends the nearest opening mark of its kind, and what was left
+open in between stays text. The second step, links, styles, headings, lists and entities, is the parser of
+mwparserfromhell, which is asked about a paragraph at a time. Of a link remains what the reader sees; files, categories
+and links to other languages go. Marks that have no partner are dropped and their content is kept.
+
+Cost: the first step is linear; the parser can be quadratic in a hostile paragraph, so long ones are parsed by lines and
+a line of more than 20,000 characters is refused.
+Reference: MediaWiki, Help:Formatting and Help:Links.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from textmill.errors import DataError
+
+__all__ = ["HIDDEN", "plain_text", "rough_text"]
+
+HIDDEN = frozenset({"category", "file", "image"})  # namespaces whose links are not part of the text
+
+_MARK = re.compile(
+    r"(?P<open>\{{2,})|(?P<close>\}{2,})"
+    r"|(?P<table>^[ \t:*\#;]*\{\|)|(?P<end>^[ \t]*\|\}(?!\}(?!\})))"
+    r"|(?P<comment><!--)|(?P<uncomment>-->)"
+    r"|<(?P<slash>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*)[^<>]*?(?P<single>/?)>"
+    r"|(?P<switch>__[A-Z]{3,}__)",
+    re.MULTILINE,
+)
+_NESTED = {"ref", "table"}  # elements without text to read, whose content is wikitext
+_LITERAL = {"nowiki", "pre"}  # elements whose content is text to read as it stands
+_RAW = {
+    *{"categorytree", "ce", "chem", "gallery", "graph", "hiero", "imagemap", "inputbox", "mapframe", "maplink", "math"},
+    *{"score", "section", "source", "syntaxhighlight", "templatedata", "timeline", "comment"},
+} | _LITERAL  # elements whose content is something else than wikitext
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:")
+_PARAGRAPH = 4_000  # characters; what is longer is parsed by lines
+_LINE = 20_000
+
+
+def plain_text(markup: str, hidden: Collection[str] = HIDDEN) -> str:
+    """Give the text that a reader of the page would see as running text, headings and lists included.
+
+    `hidden` are the lower-case names of the namespaces whose links are dropped. What the parser raises is passed on;
+    a line that is too long to parse is a `DataError`.
+
+    >>> plain_text("'''Anarchism''' is a [[political philosophy|philosophy]].{{Cite|x}}<ref>[[Note]]</ref>")
+    'Anarchism is a philosophy.'
+    """
+    try:
+        import mwparserfromhell
+    except ImportError:
+        raise DataError("wikitext needs the mwparserfromhell library: pip install 'textmill[io]'") from None
+    visible: list[str] = []
+    for paragraph in _without_hidden_parts(markup).split("\n\n"):
+        lines = [paragraph] if len(paragraph) <= _PARAGRAPH else paragraph.split("\n")
+        if any(len(line) > _LINE for line in lines):
+            raise DataError(f"a line has more than {_LINE:,} characters; cut it")
+        parsed = (mwparserfromhell.parse(line).nodes if line else () for line in lines)
+        visible.append("\n".join("".join(_visible(nodes, hidden)) for nodes in parsed))
+    return _tidy("\n\n".join(visible))
+
+
+def rough_text(markup: str) -> str:
+    """Give the text without tags and bracket marks, for pages that `plain_text` cannot do; this never fails.
+
+    >>> rough_text("'''a''' [[b|c]] <i>d</i> {{e}}")
+    'a b c d e'
+    """
+    text = re.sub(r"<[^<>]*>", "", markup)
+    return _tidy(html.unescape(re.sub(r"'{2,}|[{}\[\]]{2,}", "", text).replace("|", " ")))
+
+
+def _without_hidden_parts(markup: str) -> str:
+    """The markup without everything that is dropped with its content, and without tags."""
+    marks = list(_MARK.finditer(markup))
+    last_end = {kind: mark.start() for mark in marks if (kind := _ends(mark))}
+    opened: list[tuple[str, int]] = []  # kind and where it begins
+    still_open: Counter[str] = Counter()
+    raw: tuple[str, int] | None = None  # the element whose content is not wikitext
+    cuts: list[tuple[int, int, str]] = []
+    for mark in marks:
+        start, end = mark.span()
+        begins, ends = _begins(mark), _ends(mark)
+        if raw is not None:
+            if ends == raw[0]:
+                if ends not in _LITERAL:
+                    cuts.append((raw[1], -end, ""))
+                raw = None
+            continue
+        if begins in _RAW and last_end.get(begins, -1) > start:
+            raw = begins, start
+            continue
+        cuts.append((start, -end, "\n" if begins == "br" else ""))
+        if begins in _NESTED or begins in ("{{", "{|"):
+            count = (end - start) // 2 if begins == "{{" else 1
+            opened += [(begins, start)] * count
+            still_open[begins] += count
+        for _ in range((end - start) // 2 if ends == "}}" else bool(ends)):
+            kind = {"}}": "{{", "|}": "{|"}.get(ends, ends)
+            found = begin = None
+            while still_open[kind] and found != kind:
+                found, begin = opened.pop()
+                still_open[found] -= 1
+            if begin is not None:
+                cuts.append((begin, -end, ""))
+    return _cut_out(markup, cuts)
+
+
+def _begins(mark: re.Match[str]) -> str:
+    """What a mark opens, "" for nothing."""
+    if mark["tag"]:
+        return "" if mark["slash"] or (mark["single"] and mark["tag"].lower() != "br") else mark["tag"].lower()
+    return "{{" if mark["open"] else "{|" if mark["table"] else "comment" if mark["comment"] else ""
+
+
+def _ends(mark: re.Match[str]) -> str:
+    """What a mark closes, "" for nothing."""
+    if mark["tag"]:
+        return mark["tag"].lower() if mark["slash"] else ""
+    return "}}" if mark["close"] else "|}" if mark["end"] else "comment" if mark["uncomment"] else ""
+
+
+def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
+    """The text without the pieces (start, -end), each replaced by something; inner pieces go with the outer."""
+    kept: list[str] = []
+    position = 0
+    for start, minus_end, instead in sorted(cuts):
+        if start >= position:
+            kept += [text[position:start], instead]
+            position = -minus_end
+    kept.append(text[position:])
+    return "".join(kept)
+
+
+def _visible(nodes: Iterable[Any], hidden: Collection[str]) -> Iterator[str]:
+    """The visible pieces of parsed wikitext."""
+    from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
+
+    for node in nodes:
+        if isinstance(node, Text):
+            yield re.sub(r"'{2,}", "", node.value)  # styles without a partner
+        elif isinstance(node, Wikilink):
+            if not _is_hidden(str(node.title), node.text is not None, hidden):
+                yield from _visible((node.title if node.text is None else node.text).nodes, hidden)
+        elif isinstance(node, ExternalLink):
+            if node.title is not None:
+                yield from _visible(node.title.nodes, hidden)
+            elif not node.brackets:
+                yield str(node.url)
+        elif isinstance(node, HTMLEntity):
+            yield node.normalize()
+        elif isinstance(node, Heading):
+            yield "".join(_visible(node.title.nodes, hidden)).strip()
+        elif isinstance(node, Tag) and node.contents is not None:
+            literal = str(node.tag).lower() in _LITERAL
+            yield from [str(node.contents)] if literal else _visible(node.contents.nodes, hidden)
+
+
+def _is_hidden(title: str, labelled: bool, hidden: Collection[str]) -> bool:
+    """Whether a link is no part of the text; a colon before the title makes any link an ordinary one."""
+    namespace, colon, _ = title.partition(":")
+    if not colon:
+        return False
+    return namespace.strip().replace("_", " ").lower() in hidden or (not labelled and bool(_LANGUAGE.match(title)))
+
+
+def _tidy(text: str) -> str:
+    """The text without blanks at the ends of lines and with single blank lines."""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.strip() for line in text.split("\n"))).strip()
