@@ -137,6 +137,13 @@ class BagFile:
 
     def load(self) -> sparse.csr_matrix:
         """Return all bags as one matrix."""
+        if self.format in _PAIRS and self._columns is None:  # the number of columns comes out of the same pass
+            parts = [X for X, _ in self._chunks_of_pairs(_MOST)]
+            self._columns = max([0, *(int(X.indices.max()) + 1 for X in parts if X.nnz)])
+            self._documents = sum(X.shape[0] for X in parts)
+            for X in parts:
+                X.resize(X.shape[0], self._columns)
+            return sparse.vstack([sparse.csr_matrix((0, self._columns)), *parts], format="csr")
         return sparse.vstack([sparse.csr_matrix((0, self.columns)), *self], format="csr")
 
     def __len__(self) -> int:

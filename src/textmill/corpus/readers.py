@@ -115,8 +115,8 @@ def read_records(
 ) -> Iterator[Record]:
     r"""Yield the records of a path, "-" (standard input) or a binary stream.
 
-    A path may be a remote address, s3://... or any other that fsspec knows. `format` is a key of `READERS` or a function
-    such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream without one.
+    A path may be a remote address, s3://... or any other that fsspec knows. `format` is a key of `READERS`, or a
+    function such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream without one.
     `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
 
     >>> import io
@@ -146,9 +146,9 @@ def read_documents(
     A folder gives all its files and those of its folders, sorted by name, hidden ones left out; a remote one is an
     address that ends with /. A record's text is in `text_field` (default "text"), its id in `id_field`; by default that
     is a field "id" if there is one, else the place. `unit` says what is a document of plain text: a "file" (default),
-    or a "line" (default for standard input).
-    `format`, `delimiter`, `encoding` and `errors` are those of `read_records` and hold for every file. The result can
-    be read again and again, except for standard input and pipes, which give a `DocumentStream`.
+    or a "line" (default for standard input). `format`, `delimiter`, `encoding` and `errors` are those of `read_records`
+    and hold for every file. The result can be read again and again, except for standard input and pipes, which give a
+    `DocumentStream`.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

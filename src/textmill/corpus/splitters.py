@@ -67,7 +67,7 @@ class _Parts(Iterable[_Item]):
     """The parts of documents that can be read again and again."""
 
     def __init__(self, documents: Iterable[_Item], split: Callable[[str], Iterable[str]]) -> None:
-        self._documents = documents
+        self._documents: Iterable[_Item] = documents
         self._split = split
 
     def __iter__(self) -> Iterator[_Item]:

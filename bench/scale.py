@@ -1,0 +1,91 @@
+"""Vocabularies at scale: spilling to disk, constant memory, two workers.
+
+    TEXTMILL_DATA=... python -m bench scale
+
+memory  peak resident memory of counting, weighting and writing out a generated stream, in a process of its own: that of
+        ten times as many documents is to be within 10 % (ratio at least 0.91)
+spill   counting 20 Newsgroups with a limit far below its vocabulary, against no limit: at most three times the time
+dask    the vocabulary of 20 Newsgroups, twenty times, by two workers against one
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.harness import Job, Options
+from textmill.corpus import Vocabulary, read_documents
+
+PACKAGES = ["distributed", "scipy"]
+
+STREAM = """
+import resource, sys, tempfile
+from textmill.corpus import Chain, Vocabulary, write_bags
+from textmill.corpus.synthetic import ZipfStream
+from textmill.vectors import Weighting
+texts = ZipfStream(int(sys.argv[1]), terms=20_000, seed=1).tokens()
+vocabulary = Vocabulary().fit(texts)
+weighting = Weighting.of(vocabulary)
+with tempfile.TemporaryDirectory() as folder:
+    write_bags(f"{folder}/stream.mm", Chain(vocabulary.bags(texts), weighting.transform))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def jobs(options: Options) -> list[Job]:
+    """All comparisons."""
+    source = options.data / "newsgroups" / "20news.jsonl.gz"
+    texts = list(read_documents(source).texts())[: 500 if options.quick else None]
+    small = 2_000 if options.quick else 100_000
+
+    def peak(documents: int) -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", STREAM, str(documents)], check=True, capture_output=True, text=True
+        )
+        return float(done.stdout)
+
+    def spilled() -> Vocabulary:
+        return Vocabulary(memory="2MB").fit(texts)
+
+    def equal() -> str:
+        limited, plain = spilled(), Vocabulary().fit(texts)
+        same = limited.terms_ == plain.terms_ and (limited.collection_frequency_ == plain.collection_frequency_).all()
+        return f"{len(plain)} terms, {'identical' if same else 'DIFFERENT'} counts"
+
+    copies, one, two = _clusters(source, 1 if options.quick else 20)
+
+    def count(client: Any) -> Vocabulary:
+        return Vocabulary().fit(read_documents(copies), cluster=client)
+
+    return [
+        Job("memory, MiB: 10 times the documents", lambda: peak(10 * small), lambda: peak(small), f"{small} documents",
+            unit="M", bar=0.91),
+        Job("spill beyond 2 MB", spilled, lambda: Vocabulary().fit(texts), "no limit", equal, bar=0.33),
+        Job("20 News x 20, two workers", lambda: count(two), lambda: count(one), "one worker",
+            lambda: f"equal: {count(one).terms_ == count(two).terms_}", bar=1.6),
+    ]  # fmt: skip
+
+
+def _clusters(source: Path, times: int) -> tuple[str, Any, Any]:
+    """A file with copies of the corpus, and Dask clusters with one and with two worker processes."""
+    from distributed import Client, LocalCluster
+
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    path = Path(folder.name, "copies.jsonl")
+    content = gzip.decompress(source.read_bytes())
+    with path.open("wb") as out:
+        for _ in range(times):
+            out.write(content)
+    clients = []
+    for workers in (1, 2):
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+        clients.append(Client(cluster))
+        atexit.register(cluster.close)
+        atexit.register(clients[-1].close)
+    return str(path), clients[0], clients[1]
