@@ -2,8 +2,8 @@
 
 A subject is a module of this package with `PACKAGES`, whose versions are printed, and `jobs(options) -> list[Job]`.
 A job has two callables that do the same work, `ours` and `peer`; they run alternately, so that a noisy machine
-disturbs both alike. The ratio is the median of the peer divided by ours: above 1 we are faster. `quality` says what both
-results are worth, or that they are equal, and is worked out once.
+disturbs both alike. The ratio is the median of the peer divided by ours: above 1 we are faster. `quality` says what
+both results are worth, or that they are equal, and is worked out once.
 """
 
 from __future__ import annotations

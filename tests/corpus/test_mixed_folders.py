@@ -15,7 +15,9 @@ import zstandard
 from textmill.corpus.readers import SkippedRecords, read_documents
 from textmill.errors import DataError
 
-DUMP = "<mediawiki><page><title>T</title><ns>0</ns><id>8</id><revision><text>''wiki''</text></revision></page></mediawiki>"
+DUMP = (
+    "<mediawiki><page><title>T</title><ns>0</ns><id>8</id><revision><text>''wiki''</text></revision></page></mediawiki>"
+)
 
 
 @pytest.fixture

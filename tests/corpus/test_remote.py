@@ -38,8 +38,9 @@ def memory():
 @pytest.mark.parametrize(
     ("source", "remote"),
     [
-        ("s3://bucket/x", True), ("https://a.b/x", True), ("memory://x", True), ("HTTP://x", True), ("git+ssh://x", True),
-        ("C://x", False), ("x.csv", False), ("/a//b", False), ("://x", False), ("-", False), ("a b://x", False),
+        ("s3://bucket/x", True), ("https://a.b/x", True), ("memory://x", True), ("HTTP://x", True),
+        ("git+ssh://x", True), ("C://x", False), ("x.csv", False), ("/a//b", False), ("://x", False), ("-", False),
+        ("a b://x", False),
         (io.BytesIO(), False),
     ],
 )  # fmt: skip
@@ -118,7 +119,7 @@ def test_a_missing_remote_file_is_noticed_at_once():
 def test_the_query_of_an_address_is_no_part_of_the_suffix(memory):
     assert remote_path("https://a.org/x.csv.gz?key=a/b.txt#top") == "https://a.org/x.csv.gz"
     assert remote_path("s3://bucket/what?.csv") == "s3://bucket/what?.csv"
-    with mock.patch("textmill.corpus.streams.open_remote", lambda address: io.BytesIO(b"id,text\n3,snow\n")):
+    with mock.patch("textmill.corpus.streams.open_remote", return_value=io.BytesIO(b"id,text\n3,snow\n")):
         (record,) = read_records("https://a.org/x.csv?key=7")
     assert record.fields == {"id": "3", "text": "snow"}
 
@@ -135,11 +136,15 @@ def refuse_import(monkeypatch, package):
 
 
 def test_what_is_missing_is_named(monkeypatch):
-    with pytest.raises(DataError, match=r"^klingon://x\.txt: fsspec does not know klingon://; copy the file here first"):
+    with pytest.raises(
+        DataError, match=r"^klingon://x\.txt: fsspec does not know klingon://; copy the file here first"
+    ):
         read_documents("klingon://x.txt")
     with monkeypatch.context() as patch:
         refuse_import(patch, "fsspec")
-        with pytest.raises(DataError, match=r"s3://b/x\.txt: s3:// needs the fsspec library: pip install 'textmill\[io"):
+        with pytest.raises(
+            DataError, match=r"s3://b/x\.txt: s3:// needs the fsspec library: pip install 'textmill\[io"
+        ):
             list(read_records("s3://b/x.txt"))
     error = ImportError("Install s3fs to access S3")
     with (

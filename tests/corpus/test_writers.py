@@ -115,7 +115,8 @@ def test_standard_output_is_written_in_order_and_stays_open():
             out.write("\\xe9\\n")
         print("after")
     """
-    environment = {**os.environ, "PYTHONPATH": str(Path(writers.__file__).absolute().parents[2])}
+    folder = str(Path(writers.__file__).absolute().parents[2])
+    environment = {**os.environ, "PYTHONPATH": folder, "PYTHONUNBUFFERED": ""}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=60)
     assert done.stdout == b"before\n" + "é\n".encode("utf-16-le") + b"after\n", done.stderr
 

@@ -49,7 +49,7 @@ def read_parquet(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, A
             shutil.copyfileobj(stream, copy)
             stream = copy
         try:
-            file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER)
+            file = pyarrow.parquet.ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
             _check_names(file.schema_arrow.names, part.name)
             for batch in file.iter_batches(_ROWS, use_threads=False):
                 for fields in _rows(batch):
@@ -58,7 +58,9 @@ def read_parquet(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, A
                         yield number, fields
                     else:
                         bad(DataError(fields, source=part.name, line=number))
-        except (pyarrow.ArrowException, OSError) as error:
+        except DataError:
+            raise
+        except (pyarrow.ArrowException, OSError, ValueError) as error:  # ValueError: names that are not UTF-8
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             fault = " ".join(str(error).split())

@@ -28,19 +28,23 @@ HIDDEN = frozenset({"category", "file", "image"})  # namespaces whose links are 
 
 _MARK = re.compile(
     r"(?P<open>\{{2,})|(?P<close>\}{2,})"
+    r"|(?P<link>\[\[)|(?P<unlink>\]\])"
     r"|(?P<table>^[ \t:*\#;]*\{\|)|(?P<end>^[ \t]*\|\}(?!\}(?!\})))"
     r"|(?P<comment><!--)|(?P<uncomment>-->)"
     r"|<(?P<slash>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*)[^<>]*?(?P<single>/?)>"
     r"|(?P<switch>__[A-Z]{3,}__)",
     re.MULTILINE,
 )
-_NESTED = {"ref", "table"}  # elements without text to read, whose content is wikitext
+_OPENING = {"open": "{{", "link": "[[", "table": "{|", "comment": "comment"}
+_CLOSING = {"close": "{{", "unlink": "[[", "end": "{|", "uncomment": "comment"}
+_NESTED = {"ref", "table", "{{", "{|"}  # what has no text to read, and holds wikitext
 _LITERAL = {"nowiki", "pre"}  # elements whose content is text to read as it stands
 _RAW = {
     *{"categorytree", "ce", "chem", "gallery", "graph", "hiero", "imagemap", "inputbox", "mapframe", "maplink", "math"},
     *{"score", "section", "source", "syntaxhighlight", "templatedata", "timeline", "comment"},
 } | _LITERAL  # elements whose content is something else than wikitext
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:")
+_NAMESPACE = re.compile(r"([^:|\[\]\n]*):")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:[^|]*")
 _PARAGRAPH = 4_000  # characters; what is longer is parsed by lines
 _LINE = 20_000
 
@@ -59,12 +63,12 @@ def plain_text(markup: str, hidden: Collection[str] = HIDDEN) -> str:
     except ImportError:
         raise DataError("wikitext needs the mwparserfromhell library: pip install 'textmill[io]'") from None
     visible: list[str] = []
-    for paragraph in _without_hidden_parts(markup).split("\n\n"):
+    for paragraph in _without_hidden_parts(markup, hidden).split("\n\n"):
         lines = [paragraph] if len(paragraph) <= _PARAGRAPH else paragraph.split("\n")
         if any(len(line) > _LINE for line in lines):
             raise DataError(f"a line has more than {_LINE:,} characters; cut it")
         parsed = (mwparserfromhell.parse(line).nodes if line else () for line in lines)
-        visible.append("\n".join("".join(_visible(nodes, hidden)) for nodes in parsed))
+        visible.append("\n".join("".join(_visible(nodes)) for nodes in parsed))
     return _tidy("\n\n".join(visible))
 
 
@@ -78,7 +82,7 @@ def rough_text(markup: str) -> str:
     return _tidy(html.unescape(re.sub(r"'{2,}|[{}\[\]]{2,}", "", text).replace("|", " ")))
 
 
-def _without_hidden_parts(markup: str) -> str:
+def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
     """The markup without everything that is dropped with its content, and without tags."""
     marks = list(_MARK.finditer(markup))
     last_end = {kind: mark.start() for mark in marks if (kind := _ends(mark))}
@@ -98,19 +102,28 @@ def _without_hidden_parts(markup: str) -> str:
         if begins in _RAW and last_end.get(begins, -1) > start:
             raw = begins, start
             continue
+        if "[[" in (begins, ends):  # the parser will need it
+            if begins:
+                opened.append((begins, start))
+                still_open[begins] += 1
+            elif opened and opened[-1][0] == ends:
+                begin = opened.pop()[1]
+                still_open[ends] -= 1
+                if _is_hidden(markup[begin + 2 : start], hidden):
+                    cuts.append((begin, -end, ""))
+            continue
         cuts.append((start, -end, "\n" if begins == "br" else ""))
-        if begins in _NESTED or begins in ("{{", "{|"):
+        if begins in _NESTED:
             count = (end - start) // 2 if begins == "{{" else 1
             opened += [(begins, start)] * count
             still_open[begins] += count
-        for _ in range((end - start) // 2 if ends == "}}" else bool(ends)):
-            kind = {"}}": "{{", "|}": "{|"}.get(ends, ends)
-            found = begin = None
-            while still_open[kind] and found != kind:
-                found, begin = opened.pop()
+        for _ in range((end - start) // 2 if ends == "{{" else bool(ends)):
+            found, first = "", -1
+            while still_open[ends] and found != ends:
+                found, first = opened.pop()
                 still_open[found] -= 1
-            if begin is not None:
-                cuts.append((begin, -end, ""))
+            if found:
+                cuts.append((first, -end, ""))
     return _cut_out(markup, cuts)
 
 
@@ -118,14 +131,22 @@ def _begins(mark: re.Match[str]) -> str:
     """What a mark opens, "" for nothing."""
     if mark["tag"]:
         return "" if mark["slash"] or (mark["single"] and mark["tag"].lower() != "br") else mark["tag"].lower()
-    return "{{" if mark["open"] else "{|" if mark["table"] else "comment" if mark["comment"] else ""
+    return next((kind for group, kind in _OPENING.items() if mark[group]), "")
 
 
 def _ends(mark: re.Match[str]) -> str:
     """What a mark closes, "" for nothing."""
     if mark["tag"]:
         return mark["tag"].lower() if mark["slash"] else ""
-    return "}}" if mark["close"] else "|}" if mark["end"] else "comment" if mark["uncomment"] else ""
+    return next((kind for group, kind in _CLOSING.items() if mark[group]), "")
+
+
+def _is_hidden(link: str, hidden: Collection[str]) -> bool:
+    """Whether a link is no part of the text; a colon before the title makes any link an ordinary one."""
+    namespace = _NAMESPACE.match(link)
+    if namespace is None:
+        return False
+    return namespace[1].strip().replace("_", " ").lower() in hidden or _LANGUAGE.fullmatch(link) is not None
 
 
 def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
@@ -140,7 +161,7 @@ def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
     return "".join(kept)
 
 
-def _visible(nodes: Iterable[Any], hidden: Collection[str]) -> Iterator[str]:
+def _visible(nodes: Iterable[Any]) -> Iterator[str]:
     """The visible pieces of parsed wikitext."""
     from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
 
@@ -148,28 +169,19 @@ def _visible(nodes: Iterable[Any], hidden: Collection[str]) -> Iterator[str]:
         if isinstance(node, Text):
             yield re.sub(r"'{2,}", "", node.value)  # styles without a partner
         elif isinstance(node, Wikilink):
-            if not _is_hidden(str(node.title), node.text is not None, hidden):
-                yield from _visible((node.title if node.text is None else node.text).nodes, hidden)
+            yield from _visible((node.title if node.text is None else node.text).nodes)
         elif isinstance(node, ExternalLink):
             if node.title is not None:
-                yield from _visible(node.title.nodes, hidden)
+                yield from _visible(node.title.nodes)
             elif not node.brackets:
                 yield str(node.url)
         elif isinstance(node, HTMLEntity):
             yield node.normalize()
         elif isinstance(node, Heading):
-            yield "".join(_visible(node.title.nodes, hidden)).strip()
+            yield "".join(_visible(node.title.nodes)).strip()
         elif isinstance(node, Tag) and node.contents is not None:
             literal = str(node.tag).lower() in _LITERAL
-            yield from [str(node.contents)] if literal else _visible(node.contents.nodes, hidden)
-
-
-def _is_hidden(title: str, labelled: bool, hidden: Collection[str]) -> bool:
-    """Whether a link is no part of the text; a colon before the title makes any link an ordinary one."""
-    namespace, colon, _ = title.partition(":")
-    if not colon:
-        return False
-    return namespace.strip().replace("_", " ").lower() in hidden or (not labelled and bool(_LANGUAGE.match(title)))
+            yield from [str(node.contents)] if literal else _visible(node.contents.nodes)
 
 
 def _tidy(text: str) -> str:
