@@ -1,0 +1,44 @@
+// Products of a sparse matrix with dense ones, threaded.
+//
+//   multiply               C = A B      C_ij = sum_e a_e B[column_e, j]   over the entries e of row i
+//   multiply_transposed    C = A^T B    C_cj = sum_e a_e B[row_e, j]      over the entries e of column c, in row order
+//
+// A is n x m in compressed sparse rows; its rows need not be sorted and may repeat a column. B and C are row-major with k
+// columns; k = 1 is a vector. Sums are kept in float64 whatever the types. Cost: nnz * k multiplications, one visit of an
+// entry for each 8 packs of columns; the rows of B (or C) that later entries need are fetched ahead.
+//
+// Every element of C is summed in one order, whoever computes it: the bytes are the same for any number of threads.
+// multiply() cuts by rows; multiply_transposed() gives each thread a range of the columns of A with about the same number
+// of entries, and needs n * (threads + 1) offsets of memory for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace textmill::base {
+
+template <class Offset, class Value>  // std::int32_t or std::int64_t; double, float or std::int32_t
+struct Csr {
+  std::size_t rows;                      // n
+  std::size_t columns;                   // m < 2^31
+  std::span<const Offset> offsets;       // [n + 1], rising from 0 to nnz
+  std::span<const std::int32_t> indices; // [>= nnz], each in [0, m)
+  std::span<const Value> values;         // as many as indices
+};
+
+// Both products throw std::invalid_argument, saying what is wrong where, when A is not as above; C then holds nothing of
+// use. They look at the indices of a block of rows before they follow them, which costs little: the second look finds
+// them in the cache.
+
+// C (n x k) = A B (m x k). C does not overlap the inputs. Real is double or float.
+template <class Offset, class Value, class Real>
+void multiply(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t k, std::span<Real> c,
+              std::size_t threads);
+
+// C (m x k) = A^T B (n x k). C does not overlap the inputs.
+template <class Offset, class Value, class Real>
+void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t k, std::span<double> c,
+                         std::size_t threads);
+
+}  // namespace textmill::base
