@@ -234,8 +234,9 @@ inline Simd choose_simd() {
 
 #if defined(TEXTMILL_HAS_AVX2)
 template <class Kernel>
-TEXTMILL_AVX2 decltype(auto) run_avx2(Kernel kernel) {
-  return kernel.template operator()<Avx2Pack>();
+TEXTMILL_AVX2 decltype(auto) run_avx2(const Kernel& kernel) {
+  const Kernel local = kernel;  // in registers, out of reach of the kernel's own stores
+  return local.template operator()<Avx2Pack>();
 }
 #endif
 }  // namespace detail
@@ -249,7 +250,7 @@ inline Simd simd() {
 
 // Calls kernel.operator()<P>() with the packs of the instruction set in use.
 template <class Kernel>
-decltype(auto) with_packs(Kernel kernel) {
+decltype(auto) with_packs(const Kernel& kernel) {
 #if defined(TEXTMILL_HAS_AVX2)
   if (simd() == Simd::avx2) return detail::run_avx2(kernel);
 #endif

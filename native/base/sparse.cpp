@@ -1,7 +1,6 @@
 #include "base/sparse.h"
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "base/checked.h"
@@ -16,8 +15,9 @@ using detail::refuse;
 constexpr std::size_t kTile = 8;              // packs of a row kept in registers
 constexpr std::size_t kAhead = 8;             // entries between the fetch of a dense row and its use
 constexpr std::size_t kRowBlock = 64;         // rows handed to a thread at once
-constexpr std::size_t kEntryBlock = 1 << 16;  // entries checked, or numbers cleared, at once
-constexpr std::size_t kSample = 1024;         // entries looked at for each range of columns
+constexpr std::size_t kBlock = 1 << 14;       // offsets checked, or numbers added, at once
+constexpr std::size_t kLine = 8;              // doubles of a cache line
+constexpr std::size_t kEntriesPerLane = 16;   // entries that a column must have on average for each lane of its sum
 
 // A pack of one: the columns left over when k is no multiple of the real packs.
 struct Single {
@@ -32,7 +32,7 @@ struct Single {
   friend Single multiply_add(Single a, Single b, Single c) { return a.v * b.v + c.v; }
 };
 
-// Entries [begin, end) of one row; the arrays reach up to `last` at least, so far may be read ahead.
+// Entries [begin, end) of one row; up to `last` the arrays may be read ahead.
 template <class Value>
 struct Row {
   const std::int32_t* columns;
@@ -42,10 +42,17 @@ struct Row {
   std::size_t last;
 };
 
-struct Range {  // of columns
-  std::int32_t low;
-  std::uint32_t size;
-  bool holds(std::int32_t column) const { return static_cast<std::uint32_t>(column - low) < size; }
+// A block of rows, its offsets in one type.
+template <class Value>
+struct Rows {
+  const std::int32_t* columns;
+  const Value* values;
+  std::size_t count;
+  std::size_t offsets[kRowBlock + 1];
+
+  TEXTMILL_INLINED Row<Value> operator[](std::size_t i) const {
+    return {columns, values, offsets[i], offsets[i + 1], offsets[count] - 1};
+  }
 };
 
 template <class T>
@@ -69,12 +76,11 @@ TEXTMILL_INLINED inline void gather(const Row<Value>& row, const Real* b, std::s
 
 // N packs of a row of B, to the rows of C that its entries name: c[column_e] += a_e b.
 template <Pack P, std::size_t N, class Value, class Real>
-TEXTMILL_INLINED inline void scatter(const Row<Value>& row, Range range, const Real* b, std::size_t k, double* c) {
+TEXTMILL_INLINED inline void scatter(const Row<Value>& row, const Real* b, std::size_t k, double* c) {
   P from[N];
   for (std::size_t j = 0; j < N; ++j) from[j] = P::load(b + j * P::width);
   for (std::size_t e = row.begin; e < row.end; ++e) {
-    if constexpr (N * P::width > 1) fetch(c + row.columns[std::min(e + kAhead, row.last)] * k, N * P::width);
-    if (!range.holds(row.columns[e])) continue;
+    fetch(c + row.columns[std::min(e + kAhead, row.last)] * k, N * P::width);
     double* to = c + row.columns[e] * k;
     const P value = static_cast<double>(row.values[e]);
     for (std::size_t j = 0; j < N; ++j) {
@@ -121,22 +127,40 @@ double dot(const Row<Value>& row, const Real* b) {
 }
 
 template <class Value, class Real>
-void gather_row(const Row<Value>& row, const Real* b, std::size_t k, Real* c) {
+void gather_rows(const Rows<Value>& rows, const Real* b, std::size_t k, Real* c) {
   if (k == 1) {
-    *c = static_cast<Real>(dot(row, b));
+    for (std::size_t i = 0; i < rows.count; ++i) c[i] = static_cast<Real>(dot(rows[i], b));
     return;
   }
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    cover<P>(k, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED { gather<Q, N>(row, b + j, k, c + j); });
+  with_packs([=, &rows]<class P>() TEXTMILL_INLINED {
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      const Row<Value> row = rows[i];
+      cover<P>(k, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
+        gather<Q, N>(row, b + j, k, c + i * k + j);
+      });
+    }
   });
 }
 
+// The first `width` of k columns.
 template <class Value, class Real>
-void scatter_row(const Row<Value>& row, Range range, const Real* b, std::size_t k, double* c) {
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    cover<P>(k, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
-      scatter<Q, N>(row, range, b + j, k, c + j);
-    });
+void scatter_rows(const Rows<Value>& rows, std::size_t width, const Real* b, std::size_t k, double* c) {
+  if (k == 1) {
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      const double x = b[i];
+      for (std::size_t e = rows.offsets[i]; e < rows.offsets[i + 1]; ++e) {
+        c[rows.columns[e]] += static_cast<double>(rows.values[e]) * x;
+      }
+    }
+    return;
+  }
+  with_packs([=, &rows]<class P>() TEXTMILL_INLINED {
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      const Row<Value> row = rows[i];
+      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
+        scatter<Q, N>(row, b + i * k + j, k, c + j);
+      });
+    }
   });
 }
 
@@ -151,7 +175,7 @@ void check_form(const Csr<Offset, Value>& a, std::size_t threads) {
     refuse("there are ", a.indices.size(), " indices but ", a.values.size(), " values");
   }
   if (a.offsets[0] != 0) refuse("indptr starts with ", a.offsets[0], ", not 0");
-  parallel_blocks(a.rows, kEntryBlock, threads, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(a.rows, kBlock, threads, [&](std::size_t begin, std::size_t end) {
     bool falls = false;
     for (std::size_t i = begin; i < end; ++i) falls |= a.offsets[i + 1] < a.offsets[i];
     if (!falls) return;
@@ -163,60 +187,27 @@ void check_form(const Csr<Offset, Value>& a, std::size_t threads) {
   }
 }
 
-// That the entries of rows [first, behind) name columns of the matrix.
+// Rows [first, behind), at most kRowBlock of them, once their entries are known to name columns of the matrix.
 template <class Offset, class Value>
-void check_columns(const Csr<Offset, Value>& a, std::size_t first, std::size_t behind) {
-  const std::int32_t *columns = a.indices.data(), *end = columns + a.offsets[behind];
+Rows<Value> checked_rows(const Csr<Offset, Value>& a, std::size_t first, std::size_t behind) {
+  const std::int32_t *columns = a.indices.data(), *begin = columns + a.offsets[first], *end = columns + a.offsets[behind];
   const auto limit = static_cast<std::uint32_t>(a.columns) - 1;
   std::uint32_t signs = 0;  // the sign bit is set by an index below 0, and by one above the limit
-  for (const std::int32_t* c = columns + a.offsets[first]; c < end; ++c) {
+  for (const std::int32_t* c = begin; c < end; ++c) {
     const auto column = static_cast<std::uint32_t>(*c);
     signs |= column | (limit - column);
   }
-  if (signs >> 31 == 0) return;
-  for (const std::int32_t* c = columns + a.offsets[first];; ++c) {
-    if (*c >= 0 && static_cast<std::size_t>(*c) < a.columns) continue;
-    refuse("entry ", c - columns, " has column ", *c, ", the matrix has ", a.columns, " columns");
+  if (signs >> 31 != 0) {
+    const auto outside = [&](std::int32_t c) { return c < 0 || static_cast<std::size_t>(c) >= a.columns; };
+    const std::int32_t* wrong = std::find_if(begin, end, outside);
+    refuse("entry ", wrong - columns, " has column ", *wrong, ", the matrix has ", a.columns, " columns");
   }
-}
-
-// Bounds of `parts` ranges of columns that hold about the same number of entries, judged by a sample.
-template <class Offset, class Value>
-std::vector<std::int32_t> balanced_bounds(const Csr<Offset, Value>& a, std::size_t parts) {
-  std::vector<std::int32_t> bounds(parts + 1, 0);
-  bounds[parts] = static_cast<std::int32_t>(a.columns);
-  if (parts == 1) return bounds;
-  const std::size_t entries = a.offsets[a.rows], size = std::min(entries, parts * kSample);
-  std::vector<std::int32_t> sample(size);
-  for (std::size_t i = 0; i < size; ++i) sample[i] = a.indices[i * entries / size];
-  std::sort(sample.begin(), sample.end());
-  for (std::size_t p = 1; p < parts; ++p) bounds[p] = sample[p * size / parts];
-  return bounds;
-}
-
-// Where each range of columns starts in each row, [n][parts + 1]; empty when some row is not sorted. Checks the columns.
-template <class Offset, class Value>
-std::vector<Offset> cut_rows(const Csr<Offset, Value>& a, std::span<const std::int32_t> bounds, std::size_t threads) {
-  const std::size_t parts = bounds.size() - 1;
-  std::vector<Offset> cuts(product(a.rows, parts + 1, "the table of cuts"));
-  std::atomic<bool> sorted = true;
-  parallel_blocks(a.rows, kRowBlock, threads, [&](std::size_t first, std::size_t behind) {
-    check_columns(a, first, behind);
-    for (std::size_t i = first; i < behind; ++i) {
-      const std::int32_t *columns = a.indices.data(), *at = columns + a.offsets[i], *end = columns + a.offsets[i + 1];
-      bool falls = false;
-      for (const std::int32_t* c = at + 1; c < end; ++c) falls |= c[0] < c[-1];
-      if (falls) sorted = false;
-      cuts[i * (parts + 1)] = a.offsets[i];
-      for (std::size_t p = 1; p < parts; ++p) {
-        at = std::lower_bound(at, end, bounds[p]);
-        cuts[i * (parts + 1) + p] = static_cast<Offset>(at - columns);
-      }
-      cuts[i * (parts + 1) + parts] = a.offsets[i + 1];
-    }
-  });
-  if (!sorted) cuts.clear();
-  return cuts;
+  Rows<Value> rows;
+  rows.columns = columns;
+  rows.values = a.values.data();
+  rows.count = behind - first;
+  std::copy(&a.offsets[first], &a.offsets[behind] + 1, rows.offsets);
+  return rows;
 }
 
 }  // namespace
@@ -226,13 +217,7 @@ void multiply(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t 
               std::size_t threads) {
   check_form(a, threads);
   parallel_blocks(a.rows, kRowBlock, threads, [&](std::size_t first, std::size_t behind) {
-    check_columns(a, first, behind);
-    Row<Value> row{a.indices.data(), a.values.data(), 0, 0, static_cast<std::size_t>(a.offsets[behind]) - 1};
-    for (std::size_t i = first; i < behind; ++i) {
-      row.begin = a.offsets[i];
-      row.end = a.offsets[i + 1];
-      gather_row(row, b.data(), k, c.data() + i * k);
-    }
+    gather_rows(checked_rows(a, first, behind), b.data(), k, c.data() + first * k);
   });
 }
 
@@ -240,26 +225,35 @@ template <class Offset, class Value, class Real>
 void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t k, std::span<double> c,
                          std::size_t threads) {
   check_form(a, threads);
-  parallel_blocks(c.size(), kEntryBlock, threads, [&](std::size_t begin, std::size_t end) {
+  // Columns [j, j + width) of C from rows [first, behind) of A and B, into a cleared `out` of the size of C.
+  const auto add_rows = [&](std::size_t first, std::size_t behind, std::size_t j, std::size_t width, double* out) {
+    for (std::size_t begin = first; begin < behind; begin += kRowBlock) {
+      const Rows<Value> rows = checked_rows(a, begin, std::min(behind, begin + kRowBlock));
+      scatter_rows(rows, width, b.data() + begin * k + j, k, out + j);
+    }
+  };
+  parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
     std::fill(c.begin() + begin, c.begin() + end, 0.0);
   });
-  const auto entries = static_cast<std::size_t>(a.offsets[a.rows]);
-  if (entries == 0) return;
-  const std::size_t parts = std::max<std::size_t>(1, std::min({threads, a.columns, kMaxThreads}));
-  const std::vector<std::int32_t> bounds = balanced_bounds(a, parts);
-  const std::vector<Offset> cuts = parts > 1 ? cut_rows(a, std::span(bounds), threads) : std::vector<Offset>();
-  parallel_for(parts, threads, [&](std::size_t p) {
-    const Range range{bounds[p], static_cast<std::uint32_t>(bounds[p + 1] - bounds[p])};
-    Row<Value> row{a.indices.data(), a.values.data(), 0, 0, 0};
-    for (std::size_t first = 0; first < a.rows; first += kRowBlock) {
-      const std::size_t behind = std::min(a.rows, first + kRowBlock);
-      if (parts == 1) check_columns(a, first, behind);
-      row.last = static_cast<std::size_t>(a.offsets[behind]) - 1;
-      for (std::size_t i = first; i < behind; ++i) {
-        row.begin = cuts.empty() ? a.offsets[i] : cuts[i * (parts + 1) + p];  // unsorted: every part reads every row
-        row.end = cuts.empty() ? a.offsets[i + 1] : cuts[i * (parts + 1) + p + 1];
-        scatter_row(row, range, b.data() + i * k, k, c.data());
-      }
+  if (k >= 2 * kLine) {
+    const std::size_t lines = k / kLine, slices = std::min(lines, std::max<std::size_t>(threads, 1));
+    parallel_for(slices, threads, [&](std::size_t s) {
+      const std::size_t j = lines * s / slices * kLine, end = s + 1 == slices ? k : lines * (s + 1) / slices * kLine;
+      add_rows(0, a.rows, j, end - j, c.data());
+    });
+    return;
+  }
+  const std::size_t entries = a.offsets[a.rows], columns = std::max<std::size_t>(a.columns, 1);
+  const std::size_t lanes = std::clamp<std::size_t>(entries / (kEntriesPerLane * columns), 1, kLanes);
+  std::vector<double> others(product(lanes - 1, c.size(), "the lanes of a sum"));
+  parallel_for(lanes, threads, [&](std::size_t l) {
+    double* out = l == 0 ? c.data() : others.data() + (l - 1) * c.size();
+    add_rows(a.rows * l / lanes, a.rows * (l + 1) / lanes, 0, k, out);
+  });
+  parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t l = 1; l < lanes; ++l) {
+      const double* lane = others.data() + (l - 1) * c.size();
+      for (std::size_t i = begin; i < end; ++i) c[i] += lane[i];
     }
   });
 }
