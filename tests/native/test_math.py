@@ -156,7 +156,9 @@ def test_exp_underflows_gradually_and_then_to_zero():
 
 
 @extended_only
-@pytest.mark.parametrize(("low", "high"), [(1e-308, 1.0), (0.5, 1.4), (1.5, 2.0), (2.0, 6.5), (6.0, 50.0), (50.0, 1e300)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-308, 1.0), (0.5, 1.4), (1.5, 2.0), (2.0, 6.5), (6.0, 50.0), (50.0, 1e300)]
+)
 def test_digamma_is_right_to_a_relative_1e15_away_from_its_root(low, high):
     for values in (np.linspace(low, high, 50_001), np.geomspace(low, high, 50_001)):
         got, exact = apply("digamma", values), digamma_extended(values)
