@@ -1,9 +1,41 @@
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+#include <nanobind/stl/string.h>
+
+#include "base/checked.h"
+#include "base/math.h"
 #include "base/parallel.h"
+#include "base/random.h"
+#include "base/simd.h"
+#include "base/sparse.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 
 namespace textmill::bind {
 namespace {
+
+using AnyShapeIn = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using AnyShapeOut = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using AnyType = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // dtype and rank are looked at by hand
+using AnyTypeOut = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+constexpr std::size_t kBlock = 1 << 14;  // values a thread takes at once: 128 KiB
+
+void require_threads(std::size_t threads) { require(threads > 0, "threads must be at least 1"); }
+
+template <class A, class B>
+bool overlap(const A& a, const B& b) {
+  const auto* first = static_cast<const char*>(static_cast<const void*>(a.data()));
+  const auto* second = static_cast<const char*>(static_cast<const void*>(b.data()));
+  return a.nbytes() > 0 && b.nbytes() > 0 && first < second + b.nbytes() && second < first + a.nbytes();
+}
+
+// ---------------------------------------------------------------------------------------------------------- threads
 
 struct Total {
   double value = 0.0;
@@ -12,7 +44,7 @@ struct Total {
 };
 
 double sum(In<double, 1> values, std::size_t threads) {
-  require(threads > 0, "threads must be at least 1");
+  require_threads(threads);
   const auto v = view(values);
   nb::gil_scoped_release nogil;
   Total total;
@@ -20,10 +52,312 @@ double sum(In<double, 1> values, std::size_t threads) {
   return total.value;
 }
 
+void spin(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+void testing_raise(std::size_t items, std::size_t threads, In<bool, 1> raises) {
+  require(raises.size() == items, "raises must have ", items, " entries");
+  const bool* raise = raises.data();
+  nb::gil_scoped_release nogil;
+  base::parallel_for(items, threads, [=](std::size_t item) {
+    spin(std::chrono::microseconds(20));
+    require(!raise[item], "item ", item);
+  });
+}
+
+std::size_t testing_concurrency(std::size_t outer, std::size_t inner, std::size_t threads, std::size_t inner_threads) {
+  nb::gil_scoped_release nogil;
+  std::atomic<std::size_t> running{0}, most{0};
+  base::parallel_for(outer, threads, [&](std::size_t) {
+    base::parallel_for(inner, inner_threads, [&](std::size_t) {
+      const std::size_t now = ++running;
+      for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+      }
+      spin(std::chrono::microseconds(200));
+      --running;
+    });
+  });
+  return most;
+}
+
+// -------------------------------------------------------------------------------------------------------- conversions
+
+std::int32_t testing_narrow(std::int64_t value) { return base::narrow<std::int32_t>(value, "value"); }
+std::size_t testing_product(std::size_t a, std::size_t b) { return base::product(a, b, "array"); }
+std::int32_t testing_count(double value) { return base::count<std::int32_t>(value, "value"); }
+
+// -------------------------------------------------------------------------------------------------------- mathematics
+
+std::string simd() { return base::simd() == base::Simd::avx2 ? "avx2" : "baseline"; }
+
+template <void (*function)(std::span<const double>, std::span<double>)>
+void elementwise(AnyShapeIn values, AnyShapeOut out, std::size_t threads) {
+  require_threads(threads);
+  require(values.ndim() == out.ndim(), "out must have ", values.ndim(), " axes, got ", out.ndim());
+  for (std::size_t i = 0; i < values.ndim(); ++i) {
+    require(values.shape(i) == out.shape(i), "axis ", i, " of out must be ", values.shape(i), ", got ", out.shape(i));
+  }
+  require(values.data() == out.data() || !overlap(values, out), "out overlaps values without being the same array");
+  const auto from = view(values);
+  const auto to = view(out);
+  nb::gil_scoped_release nogil;
+  base::parallel_blocks(to.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    function(from.subspan(begin, end - begin), to.subspan(begin, end - begin));
+  });
+}
+
+double logsumexp(In<double, 1> values) {
+  const auto v = view(values);
+  nb::gil_scoped_release nogil;
+  return base::logsumexp(v);
+}
+
+void logsumexp_rows(In<double, 2> values, Out<double, 1> out, std::size_t threads) {
+  require_threads(threads);
+  const std::size_t rows = values.shape(0), columns = values.shape(1);
+  require(out.shape(0) == rows, "out must have ", rows, " entries, got ", out.shape(0));
+  require(!overlap(values, out), "out overlaps values");
+  const auto from = view(values);
+  const auto to = view(out);
+  nb::gil_scoped_release nogil;
+  base::parallel_blocks(rows, kBlock / (columns + 1) + 1, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) to[i] = base::logsumexp(from.subspan(i * columns, columns));
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------ random numbers
+
+void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std::uint32_t, 1> out) {
+  require(counter.size() == 4 && key.size() == 2 && out.size() == 4, "counter, key, out must have 4, 2, 4 words");
+  const auto words = base::philox4x32({counter(0), counter(1), counter(2), counter(3)}, {key(0), key(1)});
+  std::copy(words.begin(), words.end(), out.data());
+}
+
+// Row i of out is filled by fill(Random(seed, i), row).
+template <class T, class Fill>
+void fill_rows(std::uint64_t seed, const Out<T, 2>& out, std::size_t threads, Fill fill) {
+  require_threads(threads);
+  const std::size_t columns = out.shape(1);
+  const auto to = view(out);
+  nb::gil_scoped_release nogil;
+  base::parallel_blocks(out.shape(0), kBlock / (columns + 1) + 1, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      base::Random random(seed, i);
+      fill(random, to.subspan(i * columns, columns));
+    }
+  });
+}
+
+void require_shape(double shape, const char* name) {
+  require(shape >= 1e-300 && std::isfinite(shape), name, " must be finite and at least 1e-300, got ", shape);
+}
+
+void random_uniform(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
+  fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.uniform();
+  });
+}
+
+void random_below(std::uint64_t seed, std::int64_t n, Out<std::int64_t, 2> out, std::size_t threads) {
+  require(n >= 1, "n must be at least 1, got ", n);
+  fill_rows(seed, out, threads, [n](base::Random& random, std::span<std::int64_t> row) {
+    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
+  });
+}
+
+void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
+  fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.normal();
+  });
+}
+
+void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
+  require_shape(shape, "shape");
+  fill_rows(seed, out, threads, [shape](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.gamma(shape);
+  });
+}
+
+void random_beta(std::uint64_t seed, double a, double b, Out<double, 2> out, std::size_t threads) {
+  require_shape(a, "a");
+  require_shape(b, "b");
+  fill_rows(seed, out, threads, [a, b](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.beta(a, b);
+  });
+}
+
+void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> out, std::size_t threads) {
+  require(alpha.size() >= 1, "alpha is empty");
+  require(out.shape(1) == alpha.size(), "out must have ", alpha.size(), " columns, got ", out.shape(1));
+  require(!overlap(alpha, out), "out overlaps alpha");
+  const auto shapes = view(alpha);
+  for (const double shape : shapes) require_shape(shape, "alpha");
+  fill_rows(seed, out, threads, [shapes](base::Random& random, std::span<double> row) {
+    random.dirichlet(shapes, row);
+  });
+}
+
+void random_categorical(std::uint64_t seed, In<double, 1> weights, Out<std::int64_t, 2> out, std::size_t threads) {
+  require(!overlap(weights, out), "out overlaps weights");
+  const auto w = view(weights);
+  double total = 0.0;
+  for (const double weight : w) {
+    require(weight >= 0.0, "weights must be at least 0, got ", weight);
+    total += weight;
+  }
+  require(total > 0.0 && std::isfinite(total), "weights must have a positive, finite sum, got ", total);
+  fill_rows(seed, out, threads, [w](base::Random& random, std::span<std::int64_t> row) {
+    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.categorical(w));
+  });
+}
+
+void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_t threads) {
+  fill_rows(seed, out, threads, [](base::Random& random, std::span<std::int64_t> row) {
+    std::iota(row.begin(), row.end(), 0);
+    random.shuffle(row);
+  });
+}
+
+// ------------------------------------------------------------------------------------------------------ sparse products
+
+std::string name(nb::dlpack::dtype type) {
+  static constexpr const char* kinds[] = {"int", "uint", "float"};
+  return (type.code < 3 ? kinds[type.code] : "type") + std::to_string(static_cast<int>(type.bits));
+}
+
+template <class T, class Array>
+bool holds(const Array& array) {
+  return array.dtype() == nb::dtype<T>();
+}
+
+template <class T, class Array>
+std::span<T> typed(const Array& array) {
+  return {static_cast<T*>(const_cast<void*>(static_cast<const void*>(array.data()))), array.size()};
+}
+
+// Calls body(Csr<...>) with the types of the three arrays of a SciPy CSR matrix; the products check their contents.
+template <class Body>
+void with_csr(const AnyType& indptr, const AnyType& indices, const AnyType& data, std::size_t columns,
+              std::size_t threads, Body body) {
+  require_threads(threads);
+  require(indices.ndim() == 1 && data.ndim() == 1, "indices and data must have one axis");
+  require(holds<std::int32_t>(indices), "indices must be int32, got ", name(indices.dtype()));
+  const auto with_types = [&]<class Offset, class Value>() {
+    const base::Csr<Offset, Value> a{indptr.size() - 1, columns, typed<const Offset>(indptr),
+                                     typed<const std::int32_t>(indices), typed<const Value>(data)};
+    nb::gil_scoped_release nogil;
+    body(a);
+  };
+  const auto with_offsets = [&]<class Offset>() {
+    if (holds<double>(data)) return with_types.template operator()<Offset, double>();
+    if (holds<float>(data)) return with_types.template operator()<Offset, float>();
+    if (holds<std::int32_t>(data)) return with_types.template operator()<Offset, std::int32_t>();
+    require(false, "data must be float64, float32 or int32, got ", name(data.dtype()));
+  };
+  if (holds<std::int32_t>(indptr)) return with_offsets.template operator()<std::int32_t>();
+  if (holds<std::int64_t>(indptr)) return with_offsets.template operator()<std::int64_t>();
+  require(false, "indptr must be int32 or int64, got ", name(indptr.dtype()));
+}
+
+std::size_t count_rows(const AnyType& indptr) {
+  require(indptr.ndim() == 1 && indptr.size() >= 1, "indptr must have one axis, and one entry more than there are rows");
+  return indptr.size() - 1;
+}
+
+// The number of columns of a dense operand: a vector has one.
+template <class Array>
+std::size_t dense_columns(const Array& array, std::size_t rows, std::size_t rank, const char* name) {
+  require(array.ndim() == rank, name, " must have ", rank, " axes, got ", array.ndim());
+  require(array.shape(0) == rows, name, " must have ", rows, " rows, got ", array.shape(0));
+  return rank == 1 ? 1 : array.shape(1);
+}
+
+void require_apart(const AnyTypeOut& out, std::initializer_list<const AnyType*> inputs) {
+  for (const AnyType* input : inputs) require(!overlap(out, *input), "out overlaps an input");
+}
+
+template <std::size_t Rank>
+void csr_product(AnyType indptr, AnyType indices, AnyType data, std::size_t columns, AnyType dense, AnyTypeOut out,
+                 std::size_t threads) {
+  const std::size_t rows = count_rows(indptr);
+  const std::size_t k = dense_columns(dense, columns, Rank, "dense");
+  require(dense_columns(out, rows, Rank, "out") == k, "out must have ", k, " columns");
+  require_apart(out, {&indptr, &indices, &data, &dense});
+  require(holds<double>(dense) || holds<float>(dense), "dense must be float64 or float32, got ", name(dense.dtype()));
+  require(out.dtype() == dense.dtype(), "out must be ", name(dense.dtype()), " like dense, got ", name(out.dtype()));
+  with_csr(indptr, indices, data, columns, threads, [&](const auto& a) {
+    if (holds<double>(dense)) return base::multiply(a, typed<const double>(dense), k, typed<double>(out), threads);
+    base::multiply(a, typed<const float>(dense), k, typed<float>(out), threads);
+  });
+}
+
+template <std::size_t Rank>
+void csr_transposed_product(AnyType indptr, AnyType indices, AnyType data, std::size_t columns, AnyType dense,
+                            AnyTypeOut out, std::size_t threads) {
+  const std::size_t rows = count_rows(indptr);
+  const std::size_t k = dense_columns(dense, rows, Rank, "dense");
+  require(dense_columns(out, columns, Rank, "out") == k, "out must have ", k, " columns");
+  require_apart(out, {&indptr, &indices, &data, &dense});
+  require(holds<double>(dense) || holds<float>(dense), "dense must be float64 or float32, got ", name(dense.dtype()));
+  require(holds<double>(out), "out must be float64, got ", name(out.dtype()));
+  with_csr(indptr, indices, data, columns, threads, [&](const auto& a) {
+    const auto to = typed<double>(out);
+    if (holds<double>(dense)) return base::multiply_transposed(a, typed<const double>(dense), k, to, threads);
+    base::multiply_transposed(a, typed<const float>(dense), k, to, threads);
+  });
+}
+
 }  // namespace
 
 void bind_base(nb::module_& m) {
   m.def("sum", &sum, "values"_a, "threads"_a, "Sum of an array: the same bits for any number of threads.");
+  m.def("testing_raise", &testing_raise, "items"_a, "threads"_a, "raises"_a,
+        "For tests: a parallel loop whose marked items raise.");
+  m.def("testing_concurrency", &testing_concurrency, "outer"_a, "inner"_a, "threads"_a, "inner_threads"_a,
+        "For tests: the most bodies of two nested parallel loops that ran at the same time.");
+
+  m.def("testing_narrow", &testing_narrow, "value"_a, "For tests: int64 to int32, checked.");
+  m.def("testing_product", &testing_product, "a"_a, "b"_a, "For tests: a size of a x b, checked.");
+  m.def("testing_count", &testing_count, "value"_a, "For tests: float to an int32 count, checked.");
+
+  m.def("simd", &simd, "The instruction set of the kernels: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
+  const auto def_elementwise = [&m](const char* name, auto function, const char* text) {
+    m.def(name, function, "values"_a, "out"_a.noconvert(), "threads"_a, text);
+  };
+  def_elementwise("exp", &elementwise<base::exp>, "out = exp(values), to 1 ulp; out may be values.");
+  def_elementwise("log", &elementwise<base::log>, "out = log(values), to 1 ulp; out may be values.");
+  def_elementwise("log1p", &elementwise<base::log1p>, "out = log(1 + values), to 1 ulp; out may be values.");
+  def_elementwise("digamma", &elementwise<base::digamma>,
+                  "out = digamma(values) for values > 0, to a relative 1e-15; out may be values.");
+  m.def("logsumexp", &logsumexp, "values"_a, "log(sum(exp(values))), -inf for no values.");
+  m.def("logsumexp_rows", &logsumexp_rows, "values"_a, "out"_a.noconvert(), "threads"_a,
+        "out[i] = log(sum(exp(values[i]))).");
+
+  m.def("philox4x32", &philox4x32, "counter"_a, "key"_a, "out"_a.noconvert(), "One block of Philox4x32-10.");
+  const auto def_random = [&m](const char* name, auto function, const char* text, auto... parameters) {
+    m.def(name, function, "seed"_a, parameters..., "out"_a.noconvert(), "threads"_a, text);
+  };
+  def_random("random_uniform", &random_uniform, "Row i: uniform numbers in [0, 1) of the stream (seed, i).");
+  def_random("random_below", &random_below, "Row i: uniform integers in [0, n) of the stream (seed, i).", "n"_a);
+  def_random("random_normal", &random_normal, "Row i: standard normal numbers of the stream (seed, i).");
+  def_random("random_gamma", &random_gamma, "Row i: gamma numbers of the stream (seed, i).", "shape"_a);
+  def_random("random_beta", &random_beta, "Row i: beta numbers of the stream (seed, i).", "a"_a, "b"_a);
+  def_random("random_dirichlet", &random_dirichlet, "Row i: a Dirichlet vector of the stream (seed, i).", "alpha"_a);
+  def_random("random_categorical", &random_categorical,
+             "Row i: indices drawn in proportion to weights, of the stream (seed, i).", "weights"_a);
+  def_random("random_permutation", &random_permutation, "Row i: a permutation of the stream (seed, i).");
+
+  const auto def_product = [&m](const char* name, auto function, const char* text) {
+    m.def(name, function, "indptr"_a, "indices"_a, "data"_a, "columns"_a, "dense"_a, "out"_a.noconvert(), "threads"_a,
+          text);
+  };
+  def_product("csr_dense", &csr_product<2>, "out = A @ dense for a CSR matrix A; out has the dtype of dense.");
+  def_product("csr_vector", &csr_product<1>, "out = A @ dense for a CSR matrix A and a vector.");
+  def_product("csr_transposed_dense", &csr_transposed_product<2>, "out = A.T @ dense for a CSR matrix A; out is float64.");
+  def_product("csr_transposed_vector", &csr_transposed_product<1>, "out = A.T @ dense for a CSR matrix A and a vector.");
 }
 
 }  // namespace textmill::bind

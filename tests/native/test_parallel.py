@@ -1,0 +1,176 @@
+"""The thread pool: same bits for any number of threads, exceptions, nesting, fork, signals."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill._native import base
+
+THREADS = [1, 2, 3, 8, 64]
+VALUES = np.random.default_rng(7).normal(size=100_003) * 10.0 ** np.random.default_rng(8).integers(-8, 8, 100_003)
+
+
+def lane_sum(values):
+    """The definition: 16 lanes of neighbouring items, each summed in order, added in order."""
+    bounds = [len(values) * lane // 16 for lane in range(17)]
+    total = 0.0
+    for begin, end in itertools.pairwise(bounds):
+        lane = 0.0
+        for value in values[begin:end].tolist():
+            lane += value
+        total += lane
+    return total
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_a_sum_has_the_same_bits_for_any_number_of_threads(threads):
+    assert base.sum(VALUES, threads) == lane_sum(VALUES)
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17])
+def test_a_sum_of_fewer_items_than_lanes_is_the_lane_sum(size):
+    assert base.sum(VALUES[:size], 4) == lane_sum(VALUES[:size])
+
+
+def test_more_threads_than_the_system_would_give_are_cut_down():
+    assert base.sum(VALUES, 10**9) == lane_sum(VALUES)
+    base.testing_raise(5000, 10**9, np.zeros(5000, bool))
+    assert thread_count() <= 300
+
+
+def test_no_threads_are_refused():
+    with pytest.raises(ValueError, match="threads must be at least 1"):
+        base.sum(VALUES, 0)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_the_exception_of_the_smallest_item_is_raised(threads):
+    for seed in range(5):
+        raises = np.random.default_rng(seed).random(400) < 0.05
+        with pytest.raises(ValueError, match=rf"^item {np.argmax(raises)}$"):
+            base.testing_raise(400, threads, raises)
+
+
+def test_the_pool_works_on_after_an_exception():
+    with pytest.raises(ValueError, match="item 0"):
+        base.testing_raise(100, 4, np.ones(100, bool))
+    base.testing_raise(100, 4, np.zeros(100, bool))
+    assert base.sum(VALUES, 4) == lane_sum(VALUES)
+
+
+def test_nested_loops_never_run_more_bodies_than_threads():
+    assert base.testing_concurrency(6, 20, 3, 3) <= 3
+    assert base.testing_concurrency(6, 20, 1, 8) == 1
+    assert base.testing_concurrency(1, 20, 1, 8) == 1
+
+
+def test_a_loop_of_one_item_leaves_its_threads_to_the_loop_inside():
+    assert 2 <= base.testing_concurrency(1, 300, 4, 4) <= 4
+
+
+def test_calls_from_many_python_threads_at_once_all_get_their_answer():
+    expected = lane_sum(VALUES)
+    answers = []
+
+    def work():
+        answers.extend(base.sum(VALUES, threads) for _ in range(20) for threads in (1, 2, 5))
+
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert answers == [expected] * 6 * 60
+
+
+def test_python_runs_on_while_a_kernel_computes():
+    worker = threading.Thread(target=base.testing_concurrency, args=(2000, 1, 1, 1))
+    worker.start()
+    steps = 0
+    while worker.is_alive():
+        steps += 1
+        time.sleep(0.001)
+    worker.join()
+    assert steps > 10
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_computes_the_same_sum():
+    expected = base.sum(VALUES, 4)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if base.sum(VALUES, 4) == expected and base.sum(VALUES, 8) == expected else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert base.sum(VALUES, 4) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_forked_while_the_pool_is_busy_has_a_pool_of_its_own():
+    worker = threading.Thread(target=base.testing_concurrency, args=(2000, 1, 3, 1))
+    worker.start()
+    children = []
+    while worker.is_alive() and len(children) < 10:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if base.testing_concurrency(20, 1, 3, 1) <= 3 else 1)
+        children.append(child)
+    worker.join()
+    assert children
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * len(children)
+
+
+def sum_with_four_threads(values):
+    return base.sum(values, 4)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_multiprocessing_by_fork_works_after_the_pool_was_used():
+    expected = base.sum(VALUES, 4)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(sum_with_four_threads, [VALUES] * 4) == [expected] * 4
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_more_processor_time_is_used_than_was_asked_for(threads):
+    wall, cpu = time.perf_counter(), time.process_time()
+    base.testing_concurrency(500, 1, threads, 1)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    assert cpu <= 1.1 * threads * wall
+
+
+def test_ctrl_c_between_kernels_is_heard_at_once():
+    def interrupt():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    started = time.perf_counter()
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        while time.perf_counter() - started < 10.0:
+            base.sum(VALUES, 3)
+    assert time.perf_counter() - started < 2.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_signals_do_not_go_to_the_threads_of_the_pool():
+    base.sum(VALUES, 8)
+    blocked = []
+    for status in Path("/proc/self/task").glob("*/status"):
+        mask = next(line for line in status.read_text().splitlines() if line.startswith("SigBlk"))
+        blocked.append(bool(int(mask.split()[1], 16) >> (signal.SIGINT - 1) & 1))
+    assert sum(blocked) >= 7
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def thread_count():
+    return len(os.listdir("/proc/self/task")) if sys.platform == "linux" else 0
