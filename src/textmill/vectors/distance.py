@@ -24,9 +24,11 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,7 +50,8 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 _PROBABILITIES = ("hellinger", "kl", "js")
 _NAMED = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}
-_FEW = 4  # rows against which merging is cheaper than transposing them
+_FEW = 4  # rows against which pairs are compared one by one
+_TILE = (256, 2048)  # rows and columns of a product that one thread makes
 _BLOCK = 1 << 22  # entries of a block when its size is not given: 32 MiB
 
 
@@ -138,7 +141,7 @@ def _pairwise(
     check_range("block", block, at_least=1, whole=True)
     dtype = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
     some_sparse = sparse.issparse(X) or sparse.issparse(Y)
-    prepare: Callable[..., Any] = _sparse if some_sparse else _dense
+    prepare: Callable[..., Any] = partial(_sparse, n_jobs=n_jobs) if some_sparse else _dense
     left = prepare(X, names[0], measure, normalize)
     right = left if Y is X else prepare(Y, names[1], measure, normalize)
     compute = (_sparse_blocks if some_sparse else _dense_blocks)(right, measure, p, n_jobs)
@@ -175,7 +178,7 @@ def _checked_measure(measure: str, p: float | None, base: float, normalize: bool
 def _row(vector: Any, name: str) -> Any:
     """A vector as a matrix of one row."""
     if not sparse.issparse(vector):
-        vector = np.asarray(vector)
+        vector = _array(vector, name)
         if vector.ndim == 1:
             return vector[np.newaxis]
     if vector.shape[:-1] != (1,):
@@ -188,13 +191,24 @@ def _matrix(X: Any, name: str) -> Any:
     if sparse.issparse(X):
         X = check_bags(X, name=name, negative=True)
     else:
-        X = np.asarray(X)
-        if X.ndim != 2 or X.dtype.kind not in "buif" or (X.dtype.kind == "f" and not np.isfinite(X).all()):
+        X = _array(X, name)
+        if X.ndim != 2 or (X.dtype.kind == "f" and not np.isfinite(X).all()):
             check_bags(X, name=name, negative=True)  # which knows what to say
     return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
 
 
-def _sparse(X: Any, name: str, measure: str, normalize: bool) -> sparse.csr_matrix:
+def _array(values: Any, name: str) -> NDArray[Any]:
+    """Dense numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} has rows of different lengths; pass one value a column in every row") from None
+    if array.dtype.kind not in "buif":
+        raise DataError(f"{name} holds values that are not numbers ({array.dtype.str}); pass numbers")
+    return array.astype(np.float64) if array.dtype == np.float16 else array
+
+
+def _sparse(X: Any, name: str, measure: str, normalize: bool, n_jobs: int | None) -> sparse.csr_matrix:
     """Rows as the sparse kernels want them: float64, no zeros stored, probabilities or of length 1 where needed."""
     precision = X.dtype
     X = sparse.csr_matrix(X, dtype=np.float64)
@@ -202,7 +216,7 @@ def _sparse(X: Any, name: str, measure: str, normalize: bool) -> sparse.csr_matr
         X = X.copy()
         X.eliminate_zeros()
     if measure == "cosine":
-        return weigh(X, "nnc")
+        return weigh(X, "nnc", n_jobs=n_jobs)
     if measure in _PROBABILITIES:
         _check_sign(X.data, lambda at: int(np.searchsorted(X.indptr, at, side="right")) - 1, name)
         sums = _checked_sums(np.asarray(X.sum(axis=1)).ravel(), name, normalize, precision)
@@ -271,29 +285,41 @@ def _sparse_blocks(Y: sparse.csr_matrix, measure: str, p: float, n_jobs: int | N
 def _dense_blocks(Y: Floats, measure: str, p: float, n_jobs: int | None) -> Callable[[Any], Floats]:
     """A function from dense rows to their block."""
     threads = effective_jobs(n_jobs)
-    limited: Any = nullcontext
-    if n_jobs is not None:
-        limited = partial(ThreadpoolController().limit, limits=threads, user_api="blas")
+    if measure not in ("cosine", "euclidean", "hellinger") or Y.shape[0] <= _FEW:
+        kernel = "euclidean" if measure == "hellinger" else measure
 
-    def product(X: Floats) -> Floats:
-        with limited(), np.errstate(over="ignore", invalid="ignore"):
-            return X @ Y.T  # type: ignore[no-any-return]
+        def direct(X: Floats) -> Floats:
+            out = np.empty((X.shape[0], Y.shape[0]))
+            native.compare_rows(X.astype(np.float64, copy=False), right, kernel, p=p, out=out, threads=threads)
+            return out
 
-    def cosine(X: Floats) -> Floats:
-        out = product(X)
-        return np.clip(out, -1.0, 1.0, out=out)
+        right = Y.astype(np.float64, copy=False)
+        return direct
 
-    def euclidean(X: Floats) -> Floats:
-        out = product(X)
+    blas = ThreadpoolController()
+
+    def by_products(X: Floats) -> Floats:
+        out = np.empty((X.shape[0], Y.shape[0]), dtype=X.dtype)
+        _multiply(X, Y, out, threads, blas)
+        if measure == "cosine":
+            return np.clip(out, -1.0, 1.0, out=out)
         native.euclidean_of_products(X, Y, out=out, threads=threads)
         return out
 
-    def direct(X: Floats) -> Floats:
-        out = np.empty((X.shape[0], Y.shape[0]))
-        native.compare_rows(X, Y, measure, p=p, out=out, threads=threads)
-        return out
+    return by_products
 
-    return {"cosine": cosine, "euclidean": euclidean, "hellinger": euclidean}.get(measure, direct)
+
+def _multiply(X: Floats, Y: Floats, out: Floats, threads: int, blas: ThreadpoolController) -> None:
+    """Fill out = X Y^T tile by tile, each by one thread: BLAS threads of its own would change the last bits."""
+
+    def fill(tile: tuple[int, int]) -> None:
+        rows, columns = slice(tile[0], tile[0] + _TILE[0]), slice(tile[1], tile[1] + _TILE[1])
+        with np.errstate(over="ignore", invalid="ignore"):  # such distances are computed anew
+            np.matmul(X[rows], Y[columns].T, out=out[rows, columns])
+
+    tiles = product(range(0, len(X), _TILE[0]), range(0, len(Y), _TILE[1]))
+    with blas.limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        deque(pool.map(fill, tiles), maxlen=0)  # waits, and raises what a tile raised
 
 
 def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

@@ -11,9 +11,9 @@
             "n/d"       log(n / d_t)
             "smooth"    log((1 + n) / (1 + d_t)) + 1
 
-`nnn` changes nothing, `bnn` is binary, `ntc` is TF-IDF. A term that training never saw has the idf 0. Entries of weight 0
-are dropped, so a weighted row never has more of them than the row of counts. log(n / (1 + d)) is negative for a term of
-all documents: it counts as 0 unless negative="keep".
+`nnn` changes nothing, `bnn` is binary, `ntc` is TF-IDF. A term that training never saw has the idf 0. Entries of weight
+0 are dropped, so a weighted row never has more of them than the row of counts. log(n / (1 + d)) is negative for a term
+of all documents: it counts as 0 unless negative="keep".
 
 What is learnt are the integers n and d: they add, so chunks, streams and machines give exactly the same model, and the
 idf is derived when it is needed. Cost: one visit of an entry.
@@ -245,7 +245,7 @@ class Weighting(Transformer, Model):
         negative = idf < 0
         if self.negative == "clip" and negative.any():
             warnings.warn(
-                f"{np.count_nonzero(negative)} terms that are in all {n} documents have a negative idf, taken as 0; "
+                f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, taken as 0; "
                 "pass negative='keep', or idf='smooth' to count them",
                 NegativeWeights,
                 stacklevel=2,
