@@ -245,8 +245,8 @@ class Weighting(Transformer, Model):
         negative = idf < 0
         if self.negative == "clip" and negative.any():
             warnings.warn(
-                f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, taken as 0; "
-                "pass negative='keep', or idf='smooth' to count them",
+                f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, "
+                "which counts as 0; pass negative='keep', or idf='smooth' to weigh them",
                 NegativeWeights,
                 stacklevel=2,
             )
