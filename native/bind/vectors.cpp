@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -25,13 +26,19 @@ void check_rows(const char* name, std::span<const std::int64_t> offsets, std::sp
   for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
   require(static_cast<std::size_t>(offsets.back()) == columns.size() && columns.size() == values,
           name, " must have as many columns and values as its last offset says");
+  std::int32_t least = 0, most = -1;
+  for (const std::int32_t column : columns) {
+    least = std::min(least, column);
+    most = std::max(most, column);
+  }
+  require(least >= 0 && most < static_cast<std::int64_t>(extent), "columns of ", name, " must lie from 0 to ", extent, " - 1, got ",
+          least < 0 ? least : most);
+  if (!sorted) return;
   for (std::size_t i = 1; i < offsets.size(); ++i) {
-    std::int64_t least = 0;
-    for (auto e = static_cast<std::size_t>(offsets[i - 1]); e < static_cast<std::size_t>(offsets[i]); ++e) {
-      require(columns[e] >= least && static_cast<std::size_t>(columns[e]) < extent, "column ", columns[e], " in row ", i - 1,
-              " of ", name, " is out of range or out of order");
-      if (sorted) least = std::int64_t{columns[e]} + 1;
-    }
+    bool rising = true;
+    for (auto e = static_cast<std::size_t>(offsets[i - 1]) + 1; e < static_cast<std::size_t>(offsets[i]); ++e)
+      rising &= columns[e] > columns[e - 1];
+    require(rising, "columns of ", name, " must rise within row ", i - 1);
   }
 }
 
@@ -98,7 +105,7 @@ void match_rows(const Csr& x, const Csr& y, const Csr& terms, const std::string&
                 std::size_t threads) {
   const Measure measure = measure_of(name);
   require(measure == Measure::cosine || measure == Measure::jaccard || measure == Measure::manhattan ||
-              measure == Measure::euclidean, name, " is not made of common terms");
+              measure == Measure::euclidean || measure == Measure::js, name, " is not made of common terms");
   nb::gil_scoped_release nogil;
   const SparseRows a = checked("X", x, extent), b = checked("Y", y, extent), t = checked("terms", terms, b.rows);
   require(t.rows == extent, "terms must have ", extent, " rows");

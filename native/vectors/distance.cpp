@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "base/parallel.h"
@@ -21,6 +24,10 @@ using Sums = std::array<double, kLanes>;
 
 double total(const Sums& sums) { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
 
+double value_if(bool condition, double value) {  // else 0
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & -std::uint64_t{condition});
+}
+
 // Pairs of entries of two sparse rows: each(f) calls f(x_i, y_i, lane) for the union of their supports.
 struct SparsePair {
   std::span<const std::int32_t> x_columns, y_columns;
@@ -29,14 +36,11 @@ struct SparsePair {
   template <class F>
   void each(F&& f) const {
     std::size_t i = 0, j = 0;
-    while (i < x.size() && j < y.size()) {
-      if (x_columns[i] == y_columns[j]) {
-        f(x[i++], y[j++], 0);
-      } else if (x_columns[i] < y_columns[j]) {
-        f(x[i++], 0.0, 0);
-      } else {
-        f(0.0, y[j++], 0);
-      }
+    while (i < x.size() && j < y.size()) {  // without branches: which side is next cannot be predicted
+      const bool left = x_columns[i] <= y_columns[j], right = y_columns[j] <= x_columns[i];
+      f(value_if(left, x[i]), value_if(right, y[j]), 0);
+      i += left;
+      j += right;
     }
     for (; i < x.size(); ++i) f(x[i], 0.0, 0);
     for (; j < y.size(); ++j) f(0.0, y[j], 0);
@@ -113,6 +117,11 @@ double kl(const Pair& pair) {
   return std::max(0.0, total(sums));
 }
 
+double kl(const SparsePair& pair) {  // most pairs of sparse rows end at the first term that only x has
+  const auto &x = pair.x_columns, &y = pair.y_columns;
+  return std::includes(y.begin(), y.end(), x.begin(), x.end()) ? kl<SparsePair>(pair) : kInfinity;
+}
+
 template <class Pair>
 double js(const Pair& pair) {
   Sums sums{};
@@ -123,6 +132,8 @@ double js(const Pair& pair) {
   });
   return std::max(0.0, 0.5 * total(sums));
 }
+
+double js_of_common(double x, double y) { return x * std::log(x / (x + y)) + y * std::log(y / (x + y)); }
 
 template <class Pair>
 double cosine(const Pair& pair) {
@@ -224,6 +235,12 @@ void match_rows(const SparseRows& x, const SparseRows& y, const SparseRows& term
     match(x, y, terms, out, threads, [](double, double) { return 1.0; }, [](double) { return 1.0; },
           [](double common, double of_x, double of_y, std::size_t, std::size_t) {
             return jaccard_of(common, of_x + of_y - common);
+          });
+  } else if (measure == Measure::js) {
+    match(x, y, terms, out, threads, js_of_common, [](double a) { return a * std::numbers::ln2; },
+          [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
+            const double twice = of_x + of_y + sum;
+            return is_exact(twice, of_x + of_y) ? 0.5 * twice : js(pair_of(x, i, y, j));
           });
   } else if (measure == Measure::manhattan) {
     match(x, y, terms, out, threads, [](double a, double b) { return std::abs(a - b) - std::abs(a) - std::abs(b); },

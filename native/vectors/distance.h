@@ -11,10 +11,11 @@
 //
 // Two ways for sparse rows. Merging two sorted supports visits their union: exact, O(nnz(x) + nnz(y)) a pair. Following
 // the columns of Y from the entries of x visits only common terms, for all y at once: a sum over common terms and totals
-// of the rows give cosine, Jaccard, Manhattan and Euclidean,
+// of the rows give cosine, Jaccard,
 //
 //   sum |x_i - y_i|   = sum |x_i| + sum |y_i| + sum over common i of |x_i - y_i| - |x_i| - |y_i|
 //   sum (x_i - y_i)^2 = sum x_i^2 + sum y_i^2 - 2 sum over common i of x_i y_i
+//   2 js              = log 2 (sum x_i + sum y_i) + sum over common i of x_i log(x_i / (x_i + y_i)) + y_i log(y_i / (x_i + y_i))
 //
 // and where such a difference has lost digits, because the rows are near each other, the pair is merged after all.
 //
@@ -50,7 +51,7 @@ void merge_rows(const SparseRows& x, const SparseRows& y, Measure measure, doubl
 void compare_rows(const DenseRows& x, const DenseRows& y, Measure measure, double p, std::span<double> out,
                   std::size_t threads);
 
-// out [x.rows][y.rows] = cosine, jaccard, manhattan or euclidean, by common terms; `terms` is y transposed, each of its
+// out [x.rows][y.rows] = cosine, jaccard, manhattan, euclidean or js, by common terms; `terms` is y transposed, each of its
 // columns below y.rows, with at least as many rows as x has columns.
 void match_rows(const SparseRows& x, const SparseRows& y, const SparseRows& terms, Measure measure,
                 std::span<double> out, std::size_t threads);

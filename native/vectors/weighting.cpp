@@ -33,43 +33,58 @@ class Logarithm {
 };
 
 // Euclidean length, also where squares would overflow or vanish.
-double length(std::span<const double> row, double squares) {
+double length(std::span<const double> row) {
+  std::array<double, 4> sums{};  // four, so that additions need not wait for each other
+  std::size_t k = 0;
+  for (; k + 4 <= row.size(); k += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += row[k + lane] * row[k + lane];
+  for (; k < row.size(); ++k) sums[0] += row[k] * row[k];
+  const double squares = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   if (squares > 1e-280 && squares < 1e280) return std::sqrt(squares);
   double largest = 0.0;
   for (const double w : row) largest = std::max(largest, std::abs(w));
+  if (largest == 0.0) return 0.0;
   double sum = 0.0;
   for (const double w : row) sum += (w / largest) * (w / largest);
   return largest * std::sqrt(sum);
 }
 
+// Drops the entries of value 0 and returns how many are left.
+template <class Real>
+std::size_t drop_zeros(std::span<std::int32_t> columns, std::span<Real> values) {
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    columns[kept] = columns[k];
+    values[kept] = values[k];
+    kept += values[k] != Real(0);
+  }
+  return kept;
+}
+
 template <class Count, class Real, class Local>
 std::size_t weigh_row(const Rows<Count>& in, std::size_t row, const Scheme& scheme, const Local& local,
                       const Weighted<Real>& out, std::vector<double>& weights) {
-  const auto begin = static_cast<std::size_t>(in.offsets[row]), end = static_cast<std::size_t>(in.offsets[row + 1]);
-  if (weights.size() < end - begin) weights.resize(end - begin);
-  std::int32_t* columns = out.columns.data() + begin;
-  std::size_t kept = 0;
-  double squares = 0.0;
-  for (std::size_t e = begin; e < end; ++e) {
-    const auto a = static_cast<double>(in.values[e]);
-    const double global = scheme.global.empty() ? 1.0 : scheme.global[static_cast<std::size_t>(in.columns[e])];
-    const double w = a == 0.0 ? 0.0 : local(a) * global;
-    weights[kept] = w;
-    columns[kept] = in.columns[e];
-    squares += w * w;
-    kept += w != 0.0;
+  const auto begin = static_cast<std::size_t>(in.offsets[row]), size = static_cast<std::size_t>(in.offsets[row + 1]) - begin;
+  if (weights.size() < size) weights.resize(size);
+  const auto given = in.values.subspan(begin, size);
+  const auto columns = out.columns.subspan(begin, size);
+  const auto values = out.values.subspan(begin, size);
+  std::copy_n(in.columns.begin() + static_cast<std::ptrdiff_t>(begin), size, columns.begin());
+  double* w = weights.data();
+  for (std::size_t k = 0; k < size; ++k) {
+    const auto a = static_cast<double>(given[k]);
+    w[k] = a == 0.0 ? 0.0 : local(a);
   }
-  if (kept == 0) return 0;
-  const double divisor = scheme.unit ? length({weights.data(), kept}, squares) : 1.0;
-  Real* values = out.values.data() + begin;
-  std::size_t last = 0;
-  for (std::size_t k = 0; k < kept; ++k) {
-    const auto value = static_cast<Real>(weights[k] / divisor);
-    values[last] = value;
-    columns[last] = columns[k];
-    last += value != Real(0);  // a weight may vanish only here, in float32
+  if (!scheme.global.empty())
+    for (std::size_t k = 0; k < size; ++k) w[k] *= scheme.global[static_cast<std::size_t>(columns[k])];
+  double divisor = scheme.unit ? length({w, size}) : 1.0;
+  if (divisor == 0.0) divisor = 1.0;  // nothing in the row
+  bool zeros = false;
+  for (std::size_t k = 0; k < size; ++k) {
+    values[k] = static_cast<Real>(w[k] / divisor);
+    zeros |= values[k] == Real(0);
   }
-  return last;
+  return zeros ? drop_zeros(columns, values) : size;
 }
 
 // Moves the rows, which lie where they lay in the input, together; offsets[i + 1] holds the length of row i.

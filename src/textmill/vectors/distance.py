@@ -13,8 +13,8 @@ A distance d is the similarity 1 / (1 + d) (`similarity_of_distance`). hellinger
 must not be negative and sum to 1. kl >= 2 hellinger^2, in nats. Hellinger distances are Euclidean distances of square
 roots, over sqrt 2; Euclidean distances of rows of length 1 rank like cosines, |x - y|^2 = 2 - 2 cos(x, y).
 
-Cost of a pair of sparse rows: their common terms for cosine, hellinger, jaccard, L_1 and L_2, all their terms else, and
-of dense rows one visit of each column; cosine, hellinger and L_2 of dense rows are matrix products. Where a difference
+Cost of a pair of sparse rows: their common terms for cosine, hellinger, js, jaccard, L_1 and L_2, else all their terms;
+of dense rows: one visit of each column, and cosine, hellinger and L_2 are matrix products. Where a difference
 of sums has lost digits, because rows are near each other, it is computed anew from differences of entries. Memory: the
 rows and one block of results.
 
@@ -267,7 +267,7 @@ def _sparse_blocks(Y: sparse.csr_matrix, measure: str, p: float, n_jobs: int | N
     """A function from sparse rows to their block."""
     threads = effective_jobs(n_jobs)
     kernel = "euclidean" if measure == "hellinger" else measure
-    matched = kernel in ("cosine", "euclidean", "jaccard", "manhattan") and Y.shape[0] > _FEW
+    matched = kernel in ("cosine", "euclidean", "jaccard", "js", "manhattan") and Y.shape[0] > _FEW
     right = _arrays(Y)
     terms = _arrays(Y.T.tocsr()) if matched else None
 
