@@ -197,8 +197,8 @@ std::vector<double> totals(const SparseRows& m, F&& f) {
   return sums;
 }
 
-// Has a difference of sums of size `of` kept enough digits?
-bool is_exact(double difference, double of) { return difference > kNear * of + kTiny && of < kHuge; }
+// Has a difference of sums of size `of` kept enough digits? No, either, when they overflowed.
+bool is_exact(double difference, double of) { return difference > kNear * of + kTiny; }
 
 // f: what a common term adds; total: what an entry of a row adds; finish(sum of f, totals of both rows, i, j).
 template <class F, class Total, class Finish>

@@ -235,7 +235,13 @@ def test_float32_rows_give_float32_results(measure: str) -> None:
         found = pairwise_matrix(make(X.astype(np.float32)), **options(measure))
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
-        assert pairwise_matrix(make(X.astype(np.float32)), make(X), **options(measure)).dtype == np.float64
+        for left, right in ((np.float32, np.float64), (np.float64, np.float32)):
+            mixed = pairwise_matrix(make(X.astype(left)), make(X.astype(right)), **options(measure))
+            both = (X.astype(dtype).astype(np.float64) for dtype in (left, right))
+            extra = {"normalize": True} if measure in PROBABILITIES else {}
+            assert mixed.dtype == np.float64
+            tolerance = 3e-8 if measure == "cosine" else 1e-12  # unit rows of float32 are float32
+            np.testing.assert_allclose(mixed, pairwise_matrix(*both, **options(measure), **extra), atol=tolerance)
 
 
 def test_probabilities_are_normalised_on_demand() -> None:

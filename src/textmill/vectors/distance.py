@@ -1,22 +1,21 @@
 """Distances and similarities of vectors, and of all pairs of rows, block by block.
 
-    measure                              x against y
-    manhattan, euclidean, chebyshev      L_1, L_2, L_inf, as minkowski with p = 1, 2, inf
-    minkowski       distance             (sum_i |x_i - y_i|^p)^(1/p)                         p >= 1
-    cosine          similarity           x.y / (|x| |y|), in [-1, 1]; 0 when |x| or |y| is 0
-    hellinger       distance, in [0, 1]  sqrt(1/2 sum_i (sqrt x_i - sqrt y_i)^2)
-    kl              divergence           sum_i x_i log(x_i / y_i); infinite where y_i = 0 < x_i
-    js              divergence           1/2 kl(x, m) + 1/2 kl(y, m), m = (x + y) / 2        (Jensen-Shannon)
-    jaccard         similarity, in [0, 1]   terms of both / terms of either, whatever their weights; 1 if none has any
+    manhattan, euclidean, chebyshev     L_1, L_2, L_inf: minkowski with p = 1, 2, inf
+    minkowski    distance               (sum_i |x_i - y_i|^p)^(1/p)                         p >= 1
+    cosine       similarity, -1 to 1    x.y / (|x| |y|); 0 when |x| or |y| is 0
+    hellinger    distance, 0 to 1       sqrt(1/2 sum_i (sqrt x_i - sqrt y_i)^2)
+    kl           divergence             sum_i x_i log(x_i / y_i); infinite where y_i = 0 < x_i
+    js           divergence             1/2 kl(x, m) + 1/2 kl(y, m), m = (x + y) / 2        (Jensen-Shannon)
+    jaccard      similarity, 0 to 1     terms of both / terms of either, whatever their weights; 1 if none has any
 
 A distance d is the similarity 1 / (1 + d) (`similarity_of_distance`). hellinger, kl and js compare probabilities: rows
 must not be negative and sum to 1. kl >= 2 hellinger^2, in nats. Hellinger distances are Euclidean distances of square
 roots, over sqrt 2; Euclidean distances of rows of length 1 rank like cosines, |x - y|^2 = 2 - 2 cos(x, y).
 
 Cost of a pair of sparse rows: their common terms for cosine, hellinger, js, jaccard, L_1 and L_2, else all their terms;
-of dense rows: one visit of each column, and cosine, hellinger and L_2 are matrix products. Where a difference
-of sums has lost digits, because rows are near each other, it is computed anew from differences of entries. Memory: the
-rows and one block of results.
+of dense rows: one visit of each column, and cosine, hellinger and L_2 are matrix products. Where a difference of sums
+has lost digits, because rows are near each other, it is computed anew from differences of entries. Memory: the rows and
+one block of results.
 
 Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, chapter 2.
 """
@@ -299,7 +298,7 @@ def _dense_blocks(Y: Floats, measure: str, p: float, n_jobs: int | None) -> Call
     blas = ThreadpoolController()
 
     def by_products(X: Floats) -> Floats:
-        out = np.empty((X.shape[0], Y.shape[0]), dtype=X.dtype)
+        out = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X, Y))
         _multiply(X, Y, out, threads, blas)
         if measure == "cosine":
             return np.clip(out, -1.0, 1.0, out=out)
