@@ -1,0 +1,170 @@
+"""From texts to weighted vectors, in one estimator: cut into terms, count, weigh.
+
+    text -> tokens (`Tokenizer`) -> counts (`Vocabulary`) -> weights (`Weighting`)
+
+Passes over the documents: `fit` one, `transform` and `vectors` one, `fit_transform` one, because it keeps the counts,
+`fit_vectors` two, because it keeps nothing but the vocabulary, whatever the length of the stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill.corpus import Vocabulary, check_bags
+from textmill.errors import DataError
+from textmill.model import Model, StringTable, Transformer, check_fitted, check_range
+from textmill.vectors.weighting import Vectors, Weighting
+
+__all__ = ["TextVectorizer"]
+
+
+class TextVectorizer(Transformer, Model):
+    """Turn documents, texts or lists of tokens, into rows of term weights.
+
+    Parameters: vocabulary, a `Vocabulary` whose parameters say how documents are cut and which terms are kept, None for
+    its defaults; weighting, a `Weighting` whose parameters say how terms are weighed, None for its defaults (TF-IDF).
+    Both are copied, not fitted themselves; their parameters can be set as vocabulary__min_df, weighting__scheme.
+
+    Attributes: those of the fitted vocabulary, terms_ (V,), document_frequency_ (V,), documents_ and so on; vocabulary_
+    and weighting_, both fitted.
+
+    >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth"))
+    >>> vectorizer.fit_transform(["to be", "to do"]).toarray().round(4).tolist()
+    [[0.5797, 0.8148, 0.0], [0.5797, 0.0, 0.8148]]
+    >>> [[term for term, weight in row] for row in vectorizer.inverse(vectorizer.transform(["do be do", "to"]), top=2)]
+    [['do', 'be'], ['to']]
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = Vocabulary.layout
+    state: ClassVar[dict[str, type]] = Vocabulary.state
+    parts: ClassVar[dict[str, str]] = {"vocabulary": "corpus.Vocabulary", "weighting": "vectors.Weighting"}
+
+    terms_: StringTable
+    document_frequency_: NDArray[np.int64]
+    documents_: int
+
+    def __init__(self, *, vocabulary: Vocabulary | None = None, weighting: Weighting | None = None) -> None:
+        self.vocabulary = vocabulary
+        self.weighting = weighting
+
+    def fit(self, documents: Iterable[Any], y: object = None, **options: Any) -> TextVectorizer:
+        """Count the terms of a stream of documents in one pass; `options` go to `Vocabulary.fit`."""
+        return self._take(self._new_vocabulary().fit(documents, **options))
+
+    def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
+        """Count the terms and return the vectors of the same documents, in one pass."""
+        vocabulary = self._new_vocabulary()
+        X = vocabulary.fit_transform(documents, **options)
+        return self._take(vocabulary).weighting_.transform(X)
+
+    def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
+        """Return the vectors of documents."""
+        return self.weighting_.transform(self.vocabulary_.transform(documents))
+
+    def transform_query(self, documents: Iterable[Any]) -> sparse.csr_matrix:
+        """Return the vectors of queries, weighed by the scheme for queries.
+
+        >>> vectorizer = TextVectorizer(weighting=Weighting(scheme="nnn.bnc")).fit(["to be", "or not to be"])
+        >>> vectorizer.transform_query(["not not to"]).toarray().round(4).tolist()
+        [[0.7071, 0.0, 0.0, 0.7071]]
+        """
+        return self.weighting_.transform_query(self.vocabulary_.transform(documents))
+
+    def vectors(self, documents: Iterable[Any]) -> Vectors:
+        """Return the vectors as a stream of CSR chunks that are made as they are read.
+
+        The stream tells what it met: `vectors.documents`, `vectors.bags.unknown` and more.
+
+        >>> vectors = TextVectorizer(weighting=Weighting(scheme="nnc")).fit(["to be"]).vectors(["be", "or not to be"])
+        >>> [chunk.toarray().round(4).tolist() for chunk in vectors], vectors.bags.unknown
+        ([[[0.0, 1.0], [0.7071, 0.7071]]], 2)
+        """
+        return Vectors(self.weighting_, self.vocabulary_.bags(documents), source=documents)
+
+    def fit_vectors(self, documents: Iterable[Any], **options: Any) -> Vectors:
+        """Count the terms in one pass and return the stream of vectors, which reads the documents again.
+
+        >>> TextVectorizer().fit_vectors(text for text in ["to be"])
+        Traceback (most recent call last):
+        textmill.errors.DataError: fit_vectors needs 2 passes but a generator can be read once; pass a list ...
+        """
+        if iter(documents) is documents:
+            raise DataError(
+                "fit_vectors needs 2 passes but a generator can be read once; pass a list or a reader of files, "
+                "or use fit_transform, which keeps all in memory"
+            )
+        return self.fit(documents, **options).vectors(documents)
+
+    def inverse(self, X: Any, *, top: int = 10) -> list[list[tuple[str, float]]]:
+        """Return for each row the terms of the `top` largest weights with these, ties in the order of the columns."""
+        check_range("top", top, at_least=1, whole=True)
+        check_fitted(self)
+        X = check_bags(X, negative=True)
+        if X.shape[1] != len(self.terms_):
+            raise DataError(
+                f"X has {X.shape[1]} columns but there are {len(self.terms_)} terms; pass vectors made here"
+            )
+        rows = []
+        for begin, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+            weights, columns = X.data[begin:end], X.indices[begin:end]
+            best = [k for k in np.argsort(-weights, kind="stable") if weights[k] != 0][:top]
+            rows.append([(self.terms_[int(columns[k])], float(weights[k])) for k in best])
+        return rows
+
+    def merge(self, other: TextVectorizer) -> TextVectorizer:
+        """Return the vectorizer of both corpora together, exactly; see `Vocabulary.merge`.
+
+        >>> TextVectorizer().fit(["to be"]).merge(TextVectorizer().fit(["be good"])).document_frequency_.tolist()
+        [1, 2, 1]
+        """
+        merged = TextVectorizer(**self.get_params(deep=False))
+        return merged._take(self.vocabulary_.merge(other.vocabulary_))
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The fitted vocabulary."""
+        return self._fitted()[0]
+
+    @property
+    def weighting_(self) -> Weighting:
+        """The weighting by the frequencies of the vocabulary."""
+        return self._fitted()[1]
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a vectorizer from a file."""
+        self.vocabulary_.check_values()
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the terms by column, as scikit-learn asks for them."""
+        return self.vocabulary_.get_feature_names_out()
+
+    def _new_vocabulary(self) -> Vocabulary:
+        """An unfitted vocabulary; all parameters are checked before a long pass begins."""
+        Weighting(**self._weighting_parameters()).schemes()
+        return Vocabulary() if self.vocabulary is None else Vocabulary(**self.vocabulary.get_params(deep=False))
+
+    def _weighting_parameters(self) -> dict[str, Any]:
+        return {} if self.weighting is None else self.weighting.get_params(deep=False)
+
+    def _take(self, vocabulary: Vocabulary) -> TextVectorizer:
+        """Become fitted by what a vocabulary counted."""
+        for name in (*Vocabulary.layout, *Vocabulary.state):
+            setattr(self, name, getattr(vocabulary, name))
+        self._made = (vocabulary, Weighting.of(vocabulary, **self._weighting_parameters()))
+        return self
+
+    def _fitted(self) -> tuple[Vocabulary, Weighting]:
+        """The two that do the work; those of a vectorizer from a file are made when they are first needed."""
+        check_fitted(self)
+        if not hasattr(self, "_made"):
+            vocabulary = self._new_vocabulary()
+            for name in (*Vocabulary.layout, *Vocabulary.state):
+                setattr(vocabulary, name, getattr(self, name))
+            self._take(vocabulary)
+        return self._made
