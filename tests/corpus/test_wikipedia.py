@@ -314,6 +314,7 @@ CASES = {
     "== H ==\ntext\n=== '''I''' ===": "H\ntext\nI",
     "* one\n** two\n# three\n; four\n: five": "one\ntwo\nthree\nfour\nfive",
     "a &amp; b &lt;i&gt; &eacute;&nbsp;&#65;": "a & b <i> é\xa0A",
+    "a&#xD800;&#128;b &unknown; &": "a\ufffd€b &unknown; &",
     "a{{b|{{c}}|d={{{e|}}}}}f": "af",
     "a {{{b|c}}} d": "a  d",
     "a<ref name=x>[[b]] {{c}}</ref> d<ref name=x /> e<REF>f</Ref>": "a d e",
@@ -335,7 +336,7 @@ CASES = {
     "a\n\n\n\n\nb  \n c": "a\n\nb\nc",
     # malformed
     "a {{b c": "a b c",
-    "a }} b |} c": "a  b |} c",
+    "a }} b |} c": "a  b  c",
     "a <ref>b {{c</ref> d": "a  d",
     "a <ref>b": "a b",
     "<ref>a <ref>b</ref> c": "a  c",
@@ -360,7 +361,7 @@ MARKS = (
 @settings(derandomize=True, max_examples=200, deadline=None)
 @given(
     st.lists(
-        st.sampled_from(re.findall(r"\S+|\n", MARKS) + [" b ", "[http://x "]),
+        st.sampled_from([*re.findall(r"\S+|\n", MARKS), " b ", "[http://x "]),
         max_size=40,
     ).map("".join)
 )

@@ -17,9 +17,12 @@ from textmill.corpus.bagfiles import BagFile, read_bags
 from textmill.corpus.bags import check_bags, load_npz, remap, save_npz
 from textmill.corpus.bagwriters import convert_bags, write_bags
 from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
+from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
 from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
 from textmill.corpus.hashing import HashedBags
+from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
 from textmill.corpus.presets import preset
+from textmill.corpus.products import Operator, as_operator
 from textmill.corpus.readers import (
     Document,
     Documents,
@@ -32,8 +35,11 @@ from textmill.corpus.readers import (
     writer,
 )
 from textmill.corpus.sample import sample_articles, sample_path, sample_texts
+from textmill.corpus.splitters import split_documents
 from textmill.corpus.summary import CorpusReport, corpus_report
+from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
 from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences
+from textmill.corpus.trees import Tree, parse_tree, read_trees
 from textmill.corpus.variants import VariantTokenizer
 from textmill.corpus.vocabulary import Bags, Vocabulary
 
@@ -47,27 +53,40 @@ __all__ = [
     "CorpusReport",
     "Document",
     "Documents",
+    "DriftingStream",
     "HashedBags",
+    "Operator",
     "PatternTokenizer",
     "Record",
+    "Sentence",
     "SkippedRecords",
     "Tokenizer",
+    "TopicStream",
+    "Tree",
     "VariantTokenizer",
     "Vocabulary",
+    "ZipfStream",
+    "as_operator",
     "check_bags",
+    "check_tags",
     "convert_bags",
+    "convert_tags",
     "corpus_report",
     "is_one_shot",
     "load_npz",
     "open_bytes",
     "open_lines",
+    "parse_tree",
     "preset",
     "read_arpa",
     "read_bags",
+    "read_columns",
+    "read_conllu",
     "read_dictionary",
     "read_documents",
     "read_records",
     "read_terms",
+    "read_trees",
     "rechunk",
     "remap",
     "require_passes",
@@ -75,9 +94,13 @@ __all__ = [
     "sample_path",
     "sample_texts",
     "save_npz",
+    "spans_of",
+    "split_documents",
     "split_sentences",
+    "tags_of",
     "write_arpa",
     "write_bags",
+    "write_columns",
     "write_dictionary",
     "write_terms",
     "writer",

@@ -116,8 +116,8 @@ def read_records(
     r"""Yield the records of a path, "-" (standard input) or a binary stream.
 
     A path may be a remote address, s3://... or any other that fsspec knows. `format` is a key of `READERS`, or a
-    function such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream without one.
-    `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
+    function such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream
+    without one. `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
 
     >>> import io
     >>> for record in read_records(io.BytesIO(b'id,text\n1,"a, b"\n'), format="csv"):

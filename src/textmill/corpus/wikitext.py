@@ -26,17 +26,14 @@ __all__ = ["HIDDEN", "plain_text", "rough_text"]
 
 HIDDEN = frozenset({"category", "file", "image"})  # namespaces whose links are not part of the text
 
-_MARK = re.compile(
-    r"(?P<open>\{{2,})|(?P<close>\}{2,})"
-    r"|(?P<link>\[\[)|(?P<unlink>\]\])"
-    r"|(?P<table>^[ \t:*\#;]*\{\|)|(?P<end>^[ \t]*\|\}(?!\}(?!\})))"
-    r"|(?P<comment><!--)|(?P<uncomment>-->)"
-    r"|<(?P<slash>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*)[^<>]*?(?P<single>/?)>"
-    r"|(?P<switch>__[A-Z]{3,}__)",
-    re.MULTILINE,
+_MARK = re.compile(  # every branch begins with a letter of its own, which makes the search fast
+    r"\{\{+|\}\}+|\[\[|\]\]"
+    r"|\{(?<![^\s:*\#;]\{)\||\|(?<![^\n ]\|)\}(?!\}(?!\}))"
+    r"|<!--|-->|<(/?)([A-Za-z][A-Za-z0-9]*)[^<>]*?(/?)>"
+    r"|__[A-Z]{3,}__"
 )
-_OPENING = {"open": "{{", "link": "[[", "table": "{|", "comment": "comment"}
-_CLOSING = {"close": "{{", "unlink": "[[", "end": "{|", "uncomment": "comment"}
+_OPENING = {"{{": "{{", "[[": "[[", "{|": "{|", "<!": "comment"}
+_CLOSING = {"}}": "{{", "]]": "[[", "|}": "{|", "--": "comment"}
 _NESTED = {"ref", "table", "{{", "{|"}  # what has no text to read, and holds wikitext
 _LITERAL = {"nowiki", "pre"}  # elements whose content is text to read as it stands
 _RAW = {
@@ -44,7 +41,8 @@ _RAW = {
     *{"score", "section", "source", "syntaxhighlight", "templatedata", "timeline", "comment"},
 } | _LITERAL  # elements whose content is something else than wikitext
 _NAMESPACE = re.compile(r"([^:|\[\]\n]*):")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:[^|]*")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?:[^|\[\]]*")
+_STYLE = re.compile(r"'{2,}")
 _PARAGRAPH = 4_000  # characters; what is longer is parsed by lines
 _LINE = 20_000
 
@@ -84,15 +82,13 @@ def rough_text(markup: str) -> str:
 
 def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
     """The markup without everything that is dropped with its content, and without tags."""
-    marks = list(_MARK.finditer(markup))
-    last_end = {kind: mark.start() for mark in marks if (kind := _ends(mark))}
+    marks = list(_marks(markup))
+    last_end = {ends: start for start, _, _, ends in marks}
     opened: list[tuple[str, int]] = []  # kind and where it begins
     still_open: Counter[str] = Counter()
     raw: tuple[str, int] | None = None  # the element whose content is not wikitext
     cuts: list[tuple[int, int, str]] = []
-    for mark in marks:
-        start, end = mark.span()
-        begins, ends = _begins(mark), _ends(mark)
+    for start, end, begins, ends in marks:
         if raw is not None:
             if ends == raw[0]:
                 if ends not in _LITERAL:
@@ -109,7 +105,7 @@ def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
             elif opened and opened[-1][0] == ends:
                 begin = opened.pop()[1]
                 still_open[ends] -= 1
-                if _is_hidden(markup[begin + 2 : start], hidden):
+                if _is_hidden(markup, begin + 2, start, hidden):
                     cuts.append((begin, -end, ""))
             continue
         cuts.append((start, -end, "\n" if begins == "br" else ""))
@@ -127,26 +123,25 @@ def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
     return _cut_out(markup, cuts)
 
 
-def _begins(mark: re.Match[str]) -> str:
-    """What a mark opens, "" for nothing."""
-    if mark["tag"]:
-        return "" if mark["slash"] or (mark["single"] and mark["tag"].lower() != "br") else mark["tag"].lower()
-    return next((kind for group, kind in _OPENING.items() if mark[group]), "")
+def _marks(markup: str) -> Iterator[tuple[int, int, str, str]]:
+    """Where each mark begins and ends, what it opens and what it closes, "" for nothing."""
+    for mark in _MARK.finditer(markup):
+        slash, tag, single = mark.groups()
+        if tag is None:
+            two = mark.group()[:2]
+            yield *mark.span(), _OPENING.get(two, ""), _CLOSING.get(two, "")
+        else:
+            tag = tag.lower()
+            yield *mark.span(), "" if slash or (single and tag != "br") else tag, tag if slash else ""
 
 
-def _ends(mark: re.Match[str]) -> str:
-    """What a mark closes, "" for nothing."""
-    if mark["tag"]:
-        return mark["tag"].lower() if mark["slash"] else ""
-    return next((kind for group, kind in _CLOSING.items() if mark[group]), "")
-
-
-def _is_hidden(link: str, hidden: Collection[str]) -> bool:
-    """Whether a link is no part of the text; a colon before the title makes any link an ordinary one."""
-    namespace = _NAMESPACE.match(link)
+def _is_hidden(markup: str, start: int, end: int, hidden: Collection[str]) -> bool:
+    """Whether the link there is no part of the text; a colon before the title makes any link an ordinary one."""
+    namespace = _NAMESPACE.match(markup, start, end)
     if namespace is None:
         return False
-    return namespace[1].strip().replace("_", " ").lower() in hidden or _LANGUAGE.fullmatch(link) is not None
+    name = namespace[1].strip().replace("_", " ").lower()
+    return name in hidden or _LANGUAGE.fullmatch(markup, start, end) is not None
 
 
 def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
@@ -163,25 +158,24 @@ def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
 
 def _visible(nodes: Iterable[Any]) -> Iterator[str]:
     """The visible pieces of parsed wikitext."""
-    from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
-
     for node in nodes:
-        if isinstance(node, Text):
-            yield re.sub(r"'{2,}", "", node.value)  # styles without a partner
-        elif isinstance(node, Wikilink):
-            yield from _visible((node.title if node.text is None else node.text).nodes)
-        elif isinstance(node, ExternalLink):
-            if node.title is not None:
-                yield from _visible(node.title.nodes)
-            elif not node.brackets:
-                yield str(node.url)
-        elif isinstance(node, HTMLEntity):
-            yield node.normalize()
-        elif isinstance(node, Heading):
-            yield "".join(_visible(node.title.nodes)).strip()
-        elif isinstance(node, Tag) and node.contents is not None:
-            literal = str(node.tag).lower() in _LITERAL
-            yield from [str(node.contents)] if literal else _visible(node.contents.nodes)
+        match type(node).__name__:
+            case "Text":
+                yield _STYLE.sub("", node.value)  # styles without a partner
+            case "Wikilink":
+                yield from _visible((node.title if node.text is None else node.text).nodes)
+            case "ExternalLink":
+                if node.title is not None:
+                    yield from _visible(node.title.nodes)
+                elif not node.brackets:
+                    yield str(node.url)
+            case "HTMLEntity":
+                yield html.unescape(str(node))  # never half a character
+            case "Heading":
+                yield "".join(_visible(node.title.nodes)).strip()
+            case "Tag" if node.contents is not None:
+                literal = str(node.tag).lower() in _LITERAL
+                yield from [str(node.contents)] if literal else _visible(node.contents.nodes)
 
 
 def _tidy(text: str) -> str:
