@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.counting import count
+from reference.titles import COUNTS, STOP, TERMS, TITLES
 from scipy import sparse
 
 import textmill
@@ -21,19 +22,6 @@ from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, remap, sampl
 from textmill.errors import DataError, ModelFileError
 
 TOKENS = st.lists(st.lists(st.sampled_from(["a", "b", "bb", "é", "", "x" * 40, "\U0001f600"]), max_size=8), max_size=12)
-
-TITLES = [  # the sample corpus of Deerwester et al. (1990)
-    "Human machine interface for Lab ABC computer applications",
-    "A survey of user opinion of computer system response time",
-    "The EPS user interface management system",
-    "System and human system engineering testing of EPS",
-    "Relation of user-perceived response time to error measurement",
-    "The generation of random binary unordered trees",
-    "The intersection graph of paths in trees",
-    "Graph minors IV: Widths of trees and well-quasi-ordering",
-    "Graph minors: A survey",
-]
-STOP = ["for", "a", "of", "the", "and", "to", "in"]
 
 
 def test_to_be_or_not_to_be() -> None:
@@ -47,39 +35,11 @@ def test_to_be_or_not_to_be() -> None:
 def test_the_sample_corpus_gives_the_printed_matrix() -> None:
     vocabulary = Vocabulary(stop_words=STOP, min_count=2)
     X = vocabulary.fit_transform(TITLES)
-    order = [
-        "human",
-        "interface",
-        "computer",
-        "user",
-        "system",
-        "response",
-        "time",
-        "eps",
-        "survey",
-        "trees",
-        "graph",
-        "minors",
-    ]
-    assert sorted(vocabulary.terms_) == sorted(order)
-    dense = X.toarray()[:, [vocabulary[term] for term in order]].T
-    assert dense.tolist() == [
-        [1, 0, 0, 1, 0, 0, 0, 0, 0],
-        [1, 0, 1, 0, 0, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0, 0, 0, 0, 0],
-        [0, 1, 1, 0, 1, 0, 0, 0, 0],
-        [0, 1, 1, 2, 0, 0, 0, 0, 0],
-        [0, 1, 0, 0, 1, 0, 0, 0, 0],
-        [0, 1, 0, 0, 1, 0, 0, 0, 0],
-        [0, 0, 1, 1, 0, 0, 0, 0, 0],
-        [0, 1, 0, 0, 0, 0, 0, 0, 1],
-        [0, 0, 0, 0, 0, 1, 1, 1, 0],
-        [0, 0, 0, 0, 0, 0, 1, 1, 1],
-        [0, 0, 0, 0, 0, 0, 0, 1, 1],
-    ]
+    assert sorted(vocabulary.terms_) == sorted(TERMS)
+    assert np.array_equal(X.toarray()[:, [vocabulary[term] for term in TERMS]], COUNTS)
     assert (X.sum(), (X.data**2).sum(), X.nnz) == (29, 31, 28)
     three = {"user", "system", "trees", "graph"}
-    assert all(vocabulary.document_frequency_[vocabulary[t]] == (3 if t in three else 2) for t in order)
+    assert all(vocabulary.document_frequency_[vocabulary[t]] == (3 if t in three else 2) for t in TERMS)
     assert vocabulary.documents_ == 9
     assert vocabulary.transform(["human computer interaction"]).sum() == 2
 

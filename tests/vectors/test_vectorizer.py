@@ -9,25 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.titles import STOP, TITLES
 from scipy import sparse
 
 import textmill
 from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, sample_texts
 from textmill.errors import DataError, ModelFileError
 from textmill.vectors import TextVectorizer, Weighting, pairwise_matrix
-
-TITLES = [  # the sample corpus of Deerwester et al. (1990)
-    "Human machine interface for Lab ABC computer applications",
-    "A survey of user opinion of computer system response time",
-    "The EPS user interface management system",
-    "System and human system engineering testing of EPS",
-    "Relation of user-perceived response time to error measurement",
-    "The generation of random binary unordered trees",
-    "The intersection graph of paths in trees",
-    "Graph minors IV: Widths of trees and well-quasi-ordering",
-    "Graph minors: A survey",
-]
-STOP = ["for", "a", "of", "the", "and", "to", "in"]
 
 
 def titles_vectorizer(**weighting: Any) -> TextVectorizer:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from reference.smart_weights import weights
+from reference.titles import COUNTS
 from scipy import sparse
 
 import textmill
@@ -28,25 +29,6 @@ from textmill.vectors.weighting import weigh
 SCHEMES = ["".join(letters) for letters in itertools.product("nbal", "nt", "nc")]
 IDFS = ["n/(1+d)", "n/d", "smooth"]
 
-# The sample corpus of Deerwester et al. (1990), terms x documents: human interface computer user system response time
-# EPS survey trees graph minors; c1 to c5, m1 to m4.
-SAMPLE = np.array(
-    [
-        [1, 0, 0, 1, 0, 0, 0, 0, 0],
-        [1, 0, 1, 0, 0, 0, 0, 0, 0],
-        [1, 1, 0, 0, 0, 0, 0, 0, 0],
-        [0, 1, 1, 0, 1, 0, 0, 0, 0],
-        [0, 1, 1, 2, 0, 0, 0, 0, 0],
-        [0, 1, 0, 0, 1, 0, 0, 0, 0],
-        [0, 1, 0, 0, 1, 0, 0, 0, 0],
-        [0, 0, 1, 1, 0, 0, 0, 0, 0],
-        [0, 1, 0, 0, 0, 0, 0, 0, 1],
-        [0, 0, 0, 0, 0, 1, 1, 1, 0],
-        [0, 0, 0, 0, 0, 0, 1, 1, 1],
-        [0, 0, 0, 0, 0, 0, 0, 1, 1],
-    ],
-    dtype=np.int32,
-).T
 HUMAN, COMPUTER, USER, SYSTEM, RESPONSE, TIME, EPS, SURVEY = 0, 2, 3, 4, 5, 6, 7, 8
 C2, C4 = 1, 3
 
@@ -83,16 +65,16 @@ def bytes_of(X: sparse.csr_matrix) -> tuple[bytes, ...]:
     ],
 )
 def test_c4_has_the_printed_weights(scheme: str, expected: list[float]) -> None:
-    row = Weighting(scheme=scheme).fit(SAMPLE).transform(SAMPLE[[C4]]).toarray()[0]
+    row = Weighting(scheme=scheme).fit(COUNTS).transform(COUNTS[[C4]]).toarray()[0]
     assert row[[HUMAN, SYSTEM, EPS]] == pytest.approx(expected, abs=1e-6 if scheme == "lnn" else 5e-5)
     assert np.count_nonzero(row) == 3
 
 
 def test_the_sample_corpus_has_the_printed_idf_and_cosines() -> None:
-    weighting = Weighting().fit(SAMPLE)
+    weighting = Weighting().fit(COUNTS)
     assert weighting.idf_[HUMAN] == pytest.approx(1.0986, abs=5e-5)
     assert weighting.idf_[SYSTEM] == pytest.approx(0.8109, abs=5e-5)
-    X = weighting.transform(SAMPLE)
+    X = weighting.transform(COUNTS)
     c2 = X[[C2]].toarray()[0, [COMPUTER, USER, SYSTEM, RESPONSE, TIME, SURVEY]]
     assert c2 == pytest.approx([0.4433, 0.3272, 0.3272, 0.4433, 0.4433, 0.4433], abs=5e-5)
     cosines = (X @ X[[C4]].T).toarray()[:, 0]
@@ -100,17 +82,17 @@ def test_the_sample_corpus_has_the_printed_idf_and_cosines() -> None:
 
 
 def test_gensims_default_is_a_choice_of_parameters() -> None:
-    weighting = Weighting(scheme="ntc", idf="n/d", log_base=2).fit(SAMPLE)
-    row = weighting.transform(SAMPLE[[C4]]).toarray()[0]
+    weighting = Weighting(scheme="ntc", idf="n/d", log_base=2).fit(COUNTS)
+    row = weighting.transform(COUNTS[[C4]]).toarray()[0]
     assert row[[HUMAN, SYSTEM, EPS]] == pytest.approx([0.4918, 0.7185, 0.4918], abs=5e-5)
 
 
 @pytest.mark.parametrize("normalize", [True, False])
 def test_gensim_agrees(normalize: bool) -> None:
     models = pytest.importorskip("gensim.models")
-    corpus = [[(t, int(a)) for t, a in enumerate(row) if a] for row in SAMPLE]
+    corpus = [[(t, int(a)) for t, a in enumerate(row) if a] for row in COUNTS]
     peer = models.TfidfModel(corpus, normalize=normalize)
-    X = Weighting(scheme="ntc" if normalize else "ntn", idf="n/d", log_base=2).fit(SAMPLE).transform(SAMPLE)
+    X = Weighting(scheme="ntc" if normalize else "ntn", idf="n/d", log_base=2).fit(COUNTS).transform(COUNTS)
     for row, document in zip(X.toarray(), corpus, strict=True):
         expected = np.zeros(len(row))
         for t, w in peer[document]:
@@ -134,8 +116,8 @@ def test_scikit_learn_agrees_where_conventions_coincide(norm: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("kind", IDFS)
 def test_the_sample_corpus_is_weighed_as_defined(scheme: str, kind: str) -> None:
-    X = Weighting(scheme=scheme, idf=kind).fit(SAMPLE).transform(SAMPLE)
-    np.testing.assert_allclose(X.toarray(), weights(SAMPLE, SAMPLE, scheme, kind=kind), rtol=1e-12, atol=1e-15)
+    X = Weighting(scheme=scheme, idf=kind).fit(COUNTS).transform(COUNTS)
+    np.testing.assert_allclose(X.toarray(), weights(COUNTS, COUNTS, scheme, kind=kind), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.filterwarnings("ignore::textmill.vectors.NegativeWeights")
@@ -163,7 +145,7 @@ def test_random_matrices_are_weighed_as_defined() -> None:
     "count", [np.int8, np.uint16, np.int64, np.uint64, np.longdouble, np.float32, np.float64, np.bool_]
 )
 def test_the_type_of_the_counts_does_not_matter(count: type) -> None:
-    X = sparse.csr_matrix(np.minimum(SAMPLE, 1) if count is np.bool_ else SAMPLE)
+    X = sparse.csr_matrix(np.minimum(COUNTS, 1) if count is np.bool_ else COUNTS)
     weighting = Weighting(scheme="ltc").fit(X)
     assert bytes_of(weighting.transform(X.astype(count))) == bytes_of(weighting.transform(X))
 
@@ -185,7 +167,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(scheme: str) -> None:
 
 
 def test_input_is_left_alone() -> None:
-    X = sparse.csr_matrix(SAMPLE)
+    X = sparse.csr_matrix(COUNTS)
     before = bytes_of(X)
     made = Weighting().fit(X).transform(X)
     made.data[:] = made.indices[:] = 0
@@ -202,7 +184,7 @@ def test_stored_zeros_count_as_absent_and_are_dropped() -> None:
 
 def test_empty_rows_stay_empty() -> None:
     for scheme in SCHEMES:
-        weighting = Weighting(scheme=scheme).fit(SAMPLE)
+        weighting = Weighting(scheme=scheme).fit(COUNTS)
         assert weighting.transform(np.zeros((3, 12))).nnz == 0
         assert weighting.transform(np.zeros((0, 12))).shape == (0, 12)
     assert Weighting().fit(np.zeros((0, 4))).transform([[1, 2, 3, 4]]).nnz == 0
@@ -237,16 +219,16 @@ def test_negative_idf_is_clipped_with_one_warning_or_kept() -> None:
 
 
 def test_a_parameter_changed_after_fit_changes_the_idf() -> None:
-    weighting = Weighting().fit(SAMPLE)
+    weighting = Weighting().fit(COUNTS)
     before = weighting.idf_.copy()
     assert not np.array_equal(weighting.set_params(idf="smooth").idf_, before)
-    weighting.set_params(idf="n/(1+d)").partial_fit(SAMPLE)
+    weighting.set_params(idf="n/(1+d)").partial_fit(COUNTS)
     assert not np.array_equal(weighting.idf_, before)
 
 
 def test_the_base_of_logarithms_cancels_out_of_unit_vectors_only() -> None:
     for scheme, equal in (("ntc", True), ("ntn", False), ("ltc", True)):
-        two, e = (Weighting(scheme=scheme, log_base=base).fit(SAMPLE).transform(SAMPLE) for base in (2, math.e))
+        two, e = (Weighting(scheme=scheme, log_base=base).fit(COUNTS).transform(COUNTS) for base in (2, math.e))
         assert np.allclose(two.data, e.data, rtol=1e-14) is equal
 
 
@@ -277,21 +259,21 @@ def test_stored_frequencies_of_a_vocabulary_are_enough() -> None:
 
 def test_queries_have_a_scheme_of_their_own() -> None:
     for weighting in (Weighting(scheme="lnc.ntc"), Weighting(scheme="lnc", query="ntc")):
-        weighting.fit(SAMPLE)
-        assert bytes_of(weighting.transform(SAMPLE)) == bytes_of(Weighting(scheme="lnc").fit(SAMPLE).transform(SAMPLE))
-        queries = weighting.transform_query(SAMPLE)
-        assert bytes_of(queries) == bytes_of(Weighting(scheme="ntc").fit(SAMPLE).transform(SAMPLE))
-    assert bytes_of(Weighting().fit(SAMPLE).transform_query(SAMPLE)) == bytes_of(
-        Weighting().fit(SAMPLE).transform(SAMPLE)
+        weighting.fit(COUNTS)
+        assert bytes_of(weighting.transform(COUNTS)) == bytes_of(Weighting(scheme="lnc").fit(COUNTS).transform(COUNTS))
+        queries = weighting.transform_query(COUNTS)
+        assert bytes_of(queries) == bytes_of(Weighting(scheme="ntc").fit(COUNTS).transform(COUNTS))
+    assert bytes_of(Weighting().fit(COUNTS).transform_query(COUNTS)) == bytes_of(
+        Weighting().fit(COUNTS).transform(COUNTS)
     )
 
 
 def test_a_stream_of_vectors_can_be_read_again_unless_it_comes_from_a_generator() -> None:
-    weighting = Weighting().fit(SAMPLE)
-    vectors = weighting.vectors([SAMPLE[:4], SAMPLE[4:]])
-    assert (sparse.vstack(list(vectors)) != weighting.transform(SAMPLE)).nnz == 0
+    weighting = Weighting().fit(COUNTS)
+    vectors = weighting.vectors([COUNTS[:4], COUNTS[4:]])
+    assert (sparse.vstack(list(vectors)) != weighting.transform(COUNTS)).nnz == 0
     assert len(list(vectors)) == 2
-    once = weighting.vectors(chunk for chunk in [SAMPLE])
+    once = weighting.vectors(chunk for chunk in [COUNTS])
     assert len(list(once)) == 1
     with pytest.raises(DataError, match="can be read once"):
         list(once)
@@ -310,21 +292,21 @@ def test_values_of_any_size_give_unit_rows() -> None:
 
 
 def test_a_weighting_comes_back_from_its_file(tmp_path: Path) -> None:
-    weighting = Weighting(scheme="ltc.bnn", idf="smooth", dtype="float32").fit(SAMPLE)
+    weighting = Weighting(scheme="ltc.bnn", idf="smooth", dtype="float32").fit(COUNTS)
     weighting.save(tmp_path / "weighting.mill")
     back = textmill.load(tmp_path / "weighting.mill", expect=Weighting)
     assert back.get_params() == weighting.get_params()
-    assert bytes_of(back.transform(SAMPLE)) == bytes_of(weighting.transform(SAMPLE))
-    back.partial_fit(SAMPLE)
+    assert bytes_of(back.transform(COUNTS)) == bytes_of(weighting.transform(COUNTS))
+    back.partial_fit(COUNTS)
     assert back.documents_ == 18
     weighting.save(tmp_path / "again.mill")
     assert (tmp_path / "again.mill").read_bytes() == (tmp_path / "weighting.mill").read_bytes()
     copy = pickle.loads(pickle.dumps(weighting))  # noqa: S301 - our own bytes
-    assert bytes_of(copy.transform(SAMPLE)) == bytes_of(weighting.transform(SAMPLE))
+    assert bytes_of(copy.transform(COUNTS)) == bytes_of(weighting.transform(COUNTS))
 
 
 def test_impossible_frequencies_in_a_file_are_refused() -> None:
-    weighting = Weighting().fit(SAMPLE)
+    weighting = Weighting().fit(COUNTS)
     weighting.documents_ = 1
     with pytest.raises(ModelFileError, match="contradict"):
         weighting.verify()
@@ -337,8 +319,8 @@ def test_scikit_learns_pipeline_and_search_take_it() -> None:
     pipeline = make_pipeline(Vocabulary(), Weighting(idf="smooth"))
     assert pipeline.fit_transform(["to be", "to do"]).shape == (2, 3)
     assert pipeline.get_feature_names_out().tolist() == ["to", "be", "do"]
-    assert Weighting().fit(SAMPLE).get_feature_names_out()[:2].tolist() == ["x0", "x1"]
-    assert not hasattr(clone(Weighting().fit(SAMPLE)), "documents_")
+    assert Weighting().fit(COUNTS).get_feature_names_out()[:2].tolist() == ["x0", "x1"]
+    assert not hasattr(clone(Weighting().fit(COUNTS)), "documents_")
 
 
 @pytest.mark.parametrize(
@@ -361,7 +343,7 @@ def test_scikit_learns_pipeline_and_search_take_it() -> None:
 )
 def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError) as caught:
-        Weighting(**parameters).fit(SAMPLE).transform(SAMPLE)
+        Weighting(**parameters).fit(COUNTS).transform(COUNTS)
     assert message in str(caught.value)
 
 
@@ -377,7 +359,7 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) ->
     ],
 )
 def test_bad_input_is_named_and_leaves_the_old_fit(X: Any, message: str) -> None:
-    weighting = Weighting().fit(SAMPLE)
+    weighting = Weighting().fit(COUNTS)
     with pytest.raises(DataError) as caught:
         weighting.fit(X)
     assert message in str(caught.value)
@@ -385,18 +367,18 @@ def test_bad_input_is_named_and_leaves_the_old_fit(X: Any, message: str) -> None
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
-    weighting = Weighting().fit(SAMPLE)
+    weighting = Weighting().fit(COUNTS)
     with pytest.raises(DataError, match="X has 3 columns but the weighting 12; use bags of one vocabulary"):
         weighting.transform(np.ones((1, 3)))
     with pytest.raises(DataError, match="X has 2 columns"):
         weighting.merge(Weighting().fit(np.eye(2)))
     with pytest.raises(DataError, match="not fitted yet"):
-        Weighting().transform(SAMPLE)
+        Weighting().transform(COUNTS)
     with pytest.raises(DataError, match="not fitted yet"):
         Weighting().idf_  # noqa: B018
 
     def chunks() -> Iterator[sparse.csr_matrix]:
-        yield sparse.csr_matrix(SAMPLE)
+        yield sparse.csr_matrix(COUNTS)
 
     with pytest.raises(DataError, match="must have rows and columns"):
         weighting.transform(chunks())

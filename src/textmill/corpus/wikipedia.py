@@ -73,7 +73,7 @@ def read_wikipedia(
     """
     plain_text("")  # a missing library is noticed now
     pages = _Pages(part.name, frozenset(namespaces), redirects)
-    rough: list[str] = []
+    rough, first = 0, ""  # pages whose markup could not be parsed
     with open_bytes(part.source, name=part.name) as stream:
         blocks = pieces(stream)
         more = True
@@ -82,14 +82,15 @@ def read_wikipedia(
                 block = next(blocks, b"")
             except DataError as error:
                 fault = f"{error.message} The end is {pages.reached()}"
-                raise DataError(fault, source=part.name, line=pages.number) from None
+                raise DataError(fault, source=part.name, line=pages.number or None) from None
             more = block != b""
             wrong = pages.feed(block)
             for number, fields in pages.finished:
                 try:
                     fields["text"] = plain_text(fields["text"], pages.hidden)
                 except Exception:  # whatever a parser may do with a page nobody has checked
-                    rough.append(fields["title"])
+                    first = first if rough else fields["title"]
+                    rough += 1
                     fields["text"] = rough_text(fields["text"])
                 yield number, fields
             pages.finished.clear()
@@ -97,7 +98,7 @@ def read_wikipedia(
                 bad(wrong)
                 break
     if rough:
-        warnings.warn(RoughPages(len(rough), part.name, rough[0]), stacklevel=2)
+        warnings.warn(RoughPages(rough, part.name, first), stacklevel=2)
 
 
 class _Pages:
