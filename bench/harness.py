@@ -67,10 +67,12 @@ class Row:
 
 def measure(job: Job, repeats: int) -> Row:
     """Run both sides alternately and compare their medians."""
-    ours, peer = [], []
-    for _ in range(repeats):
-        ours.append(figure(job.ours, job.unit))
-        peer.append(figure(job.peer, job.unit))
+    ours: list[float] = []
+    peer: list[float] = []
+    for run in range(repeats):
+        sides = [(ours, job.ours), (peer, job.peer)]
+        for figures, work in sides if run % 2 == 0 else reversed(sides):
+            figures.append(figure(work, job.unit))
     a, b = statistics.median(ours), statistics.median(peer)
     return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.unit, job.quality())
 

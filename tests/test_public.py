@@ -23,11 +23,11 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["textmill", *modules()])
-def test_public_names_are_listed_sorted_and_there(name: str) -> None:
+def test_public_names_are_listed_once_and_there(name: str) -> None:
     module = importlib.import_module(name)
     if name == "textmill.corpus.samples":
         return
-    assert list(module.__all__) == sorted(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)  # their order is checked by ruff
     for public in module.__all__:
         assert getattr(module, public) is not None
 

@@ -79,11 +79,11 @@ def read_arpa(source: Source) -> Arpa:
 def write_arpa(path: str | os.PathLike[str], model: Arpa) -> None:
     r"""Write an ARPA file, completely or not at all; numbers have as many digits as read back exactly.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> order = ArpaOrder(np.array([[0]], np.int32), np.array([-0.5]), np.array([0.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_arpa(f"{folder}/tiny.arpa", Arpa(StringTable(["mill"]), (order,)))
-    ...     open(f"{folder}/tiny.arpa").read().split()
+    ...     pathlib.Path(folder, "tiny.arpa").read_text().split()
     ['\\data\\', 'ngram', '1=1', '\\1-grams:', '-0.5', 'mill', '\\end\\']
     """
     name = os.fspath(path)

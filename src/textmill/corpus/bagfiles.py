@@ -72,13 +72,11 @@ class BagFile:
     file, or given as `columns`.
 
     >>> import pathlib, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> _ = pathlib.Path(folder.name, "tiny.ldac").write_text("2 0:1 2:2\\n0\\n1 1:3\\n")
-    >>> bags = read_bags(f"{folder.name}/tiny.ldac")
-    >>> bags.documents, bags.columns, [chunk.toarray().tolist() for chunk in bags]
-    (3, 3, [[[1, 0, 2], [0, 0, 0], [0, 3, 0]]])
-    >>> bags[2].toarray().tolist()
-    [[0.0, 3.0, 0.0]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "tiny.ldac").write_text("2 0:1 2:2\\n0\\n1 1:3\\n")
+    ...     bags = read_bags(f"{folder}/tiny.ldac")
+    ...     print(bags.documents, bags.columns, [chunk.toarray().tolist() for chunk in bags], bags[2].sum())
+    3 3 [[[1, 0, 2], [0, 0, 0], [0, 3, 0]]] 3.0
     """
 
     def __init__(

@@ -42,10 +42,10 @@ def write_bags(
     written by svmlight and mallet (default 0); `vocabulary` is needed by low and mallet, whose files hold the words
     themselves.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_bags(f"{folder}/tiny.svmlight", check_bags([[1, 0, 2], [0, 3, 0]]), labels=[1, -1])
-    ...     open(f"{folder}/tiny.svmlight").read()
+    ...     pathlib.Path(folder, "tiny.svmlight").read_text()
     '1 1:1 3:2\\n-1 2:3\\n'
     """
     name = os.fspath(path)

@@ -27,7 +27,16 @@ import numpy as np
 
 from textmill.errors import DataError
 
-__all__ = ["Classifier", "Estimator", "Regressor", "Transformer", "check_choice", "check_range", "effective_jobs"]
+__all__ = [
+    "Classifier",
+    "Estimator",
+    "Regressor",
+    "Transformer",
+    "check_choice",
+    "check_range",
+    "constructor_parameters",
+    "effective_jobs",
+]
 
 
 class Estimator:
