@@ -156,6 +156,14 @@ def test_bad_data_names_its_place_and_leaves_nothing_behind(tmp_path: Path) -> N
     assert model.exists()
 
 
+def test_no_documents_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    done = run("-q", "vocab", "build", str(tmp_path / "empty.jsonl"), "-o", str(tmp_path / "v.mill"))
+    assert done.returncode == 1
+    assert done.stderr == "textmill: there are no documents to count; pass at least one\n"
+    assert not (tmp_path / "v.mill").exists()
+
+
 def test_truncated_input_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "cut.txt.gz"
     file.write_bytes(gzip.compress(b"words and words " * 1000)[:-20])

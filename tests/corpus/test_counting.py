@@ -129,4 +129,5 @@ def test_a_cluster_counts_what_one_process_counts(
     assert same(Vocabulary(**options).fit(read_documents(sample_path()), cluster=workers), plain)
     assert same(Vocabulary(**options).fit(sample_texts(language=None), cluster=workers), plain)
     if not options:
-        assert same(Vocabulary().fit([], cluster=workers), Vocabulary().fit([]))
+        with pytest.raises(DataError, match="there are no documents to count"):
+            Vocabulary().fit([], cluster=workers)

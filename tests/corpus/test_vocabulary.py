@@ -21,7 +21,8 @@ from textmill._native import corpus as native
 from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, remap, sample_texts
 from textmill.errors import DataError, ModelFileError
 
-TOKENS = st.lists(st.lists(st.sampled_from(["a", "b", "bb", "é", "", "x" * 40, "\U0001f600"]), max_size=8), max_size=12)
+WORDS = st.sampled_from(["a", "b", "bb", "é", "", "x" * 40, "\U0001f600"])
+TOKENS = st.lists(st.lists(WORDS, max_size=8), min_size=1, max_size=12)
 
 
 def test_to_be_or_not_to_be() -> None:
@@ -155,7 +156,9 @@ def test_bags_tell_what_was_not_known(tmp_path: Path) -> None:
 
 def test_empty_streams_and_empty_documents() -> None:
     vocabulary = Vocabulary()
-    assert vocabulary.fit_transform([]).shape == (0, 0)
+    for use in (vocabulary.fit, vocabulary.fit_transform, Vocabulary(memory=1).fit):
+        with pytest.raises(DataError, match="there are no documents to count"):
+            use([])
     assert vocabulary.fit_transform(["", "  "]).shape == (2, 0)
     assert vocabulary.transform(["a"]).shape == (1, 0)
     assert Vocabulary().fit(["a b"]).transform([]).shape == (0, 2)

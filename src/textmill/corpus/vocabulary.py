@@ -50,6 +50,7 @@ from textmill.progress import track
 __all__ = ["Bags", "Vocabulary"]
 
 PIECE = 8192  # documents that a worker counts at a time
+_NO_DOCUMENTS = "there are no documents to count; pass at least one"
 _RULES = ("stop_words", "max_df", "min_df", "min_count", "keep")
 
 
@@ -138,11 +139,13 @@ class Vocabulary(Transformer, Model):
         pieces = texts.chunks(PIECE) if isinstance(texts, Documents) else _lists(texts, PIECE)
         first = next(pieces, None)
         if first is None:
-            return self.fit([])
+            raise DataError(_NO_DOCUMENTS)
         with connect(cluster) as workers:
             todo = track(chain([first], pieces), "counting terms", unit="pieces")
             jobs = workers.worker_jobs(self.n_jobs)
             counts = workers.map_reduce(count_piece, todo, add_counts, self.tokenizer, jobs)
+        if counts.documents == 0:
+            raise DataError(_NO_DOCUMENTS)
         self._take_terms(*counts.terms)
         self.documents_ = counts.documents
         self.tokens_ = int(self.collection_frequency_.sum())
@@ -327,6 +330,8 @@ class Vocabulary(Transformer, Model):
 
     def _finish(self, counter: TermCounter) -> NDArray[np.int32]:
         """Take over all counts, apply the rules and the order; returns the new id of every counted term."""
+        if counter.documents == 0:
+            raise DataError(_NO_DOCUMENTS)
         stop_words = set(self.stop_words)
         counted = counter.result(
             stop_words, self._most(counter.documents), self._least(counter.documents), self.min_count
