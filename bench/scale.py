@@ -28,7 +28,7 @@ import resource, sys, tempfile
 from textmill.corpus import Chain, Vocabulary, write_bags
 from textmill.corpus.synthetic import ZipfStream
 from textmill.vectors import Weighting
-texts = ZipfStream(int(sys.argv[1]), terms=20_000, seed=1).tokens()
+texts = ZipfStream(int(sys.argv[1]), vocabulary=20_000, length=40, seed=1).tokens()
 vocabulary = Vocabulary().fit(texts)
 weighting = Weighting.of(vocabulary)
 with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +84,7 @@ def _clusters(source: Path, times: int) -> tuple[str, Any, Any]:
             out.write(content)
     clients = []
     for workers in (1, 2):
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
         clients.append(Client(cluster))
         atexit.register(cluster.close)
         atexit.register(clients[-1].close)

@@ -114,7 +114,7 @@ def workers() -> Any:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         yield client
