@@ -91,6 +91,14 @@ std::int32_t testing_count(double value) { return base::count<std::int32_t>(valu
 
 // -------------------------------------------------------------------------------------------------------- mathematics
 
+std::string compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
 std::string simd() { return base::simd() == base::Simd::avx2 ? "avx2" : "baseline"; }
 
 template <void (*function)(std::span<const double>, std::span<double>)>
@@ -128,7 +136,7 @@ void logsumexp_rows(In<double, 2> values, Out<double, 1> out, std::size_t thread
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ random numbers
+// ----------------------------------------------------------------------------------------------------- random numbers
 
 void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std::uint32_t, 1> out) {
   require(counter.size() == 4 && key.size() == 2 && out.size() == 4, "counter, key, out must have 4, 2, 4 words");
@@ -221,7 +229,7 @@ void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ sparse products
+// ---------------------------------------------------------------------------------------------------- sparse products
 
 std::string name(nb::dlpack::dtype type) {
   static constexpr const char* kinds[] = {"int", "uint", "float"};
@@ -263,7 +271,7 @@ void with_csr(const AnyType& indptr, const AnyType& indices, const AnyType& data
 }
 
 std::size_t count_rows(const AnyType& indptr) {
-  require(indptr.ndim() == 1 && indptr.size() >= 1, "indptr must have one axis, and one entry more than there are rows");
+  require(indptr.ndim() == 1 && indptr.size() >= 1, "indptr must have one axis and one entry more than there are rows");
   return indptr.size() - 1;
 }
 
@@ -323,7 +331,8 @@ void bind_base(nb::module_& m) {
   m.def("testing_product", &testing_product, "a"_a, "b"_a, "For tests: a size of a x b, checked.");
   m.def("testing_count", &testing_count, "value"_a, "For tests: float to an int32 count, checked.");
 
-  m.def("simd", &simd, "The instruction set of the kernels: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
+  m.def("simd", &simd, "The instruction set in use: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
+  m.def("compiler", &compiler, "The compiler that built this module, for benchmark tables.");
   const auto def_elementwise = [&m](const char* name, auto function, const char* text) {
     m.def(name, function, "values"_a, "out"_a.noconvert(), "threads"_a, text);
   };
@@ -356,8 +365,10 @@ void bind_base(nb::module_& m) {
   };
   def_product("csr_dense", &csr_product<2>, "out = A @ dense for a CSR matrix A; out has the dtype of dense.");
   def_product("csr_vector", &csr_product<1>, "out = A @ dense for a CSR matrix A and a vector.");
-  def_product("csr_transposed_dense", &csr_transposed_product<2>, "out = A.T @ dense for a CSR matrix A; out is float64.");
-  def_product("csr_transposed_vector", &csr_transposed_product<1>, "out = A.T @ dense for a CSR matrix A and a vector.");
+  def_product("csr_transposed_dense", &csr_transposed_product<2>,
+              "out = A.T @ dense for a CSR matrix A; out is float64.");
+  def_product("csr_transposed_vector", &csr_transposed_product<1>,
+              "out = A.T @ dense for a CSR matrix A and a vector.");
 }
 
 }  // namespace textmill::bind
