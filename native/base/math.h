@@ -13,7 +13,7 @@
 //   exp         1 ulp, subnormal results included               exp(-inf) = 0, exp(>= 709.79) = inf
 //   log         1 ulp, subnormal arguments included             log(0) = -inf, log(< 0) = NaN
 //   log1p       1 ulp, keeps the sign of zero                   log1p(-1) = -inf, log1p(< -1) = NaN
-//   digamma     5 ulp below 6, also at its root; 2 ulp above    digamma(0) = -inf, digamma(< 0) = NaN
+//   digamma     6 ulp below 6, also at its root; 2 ulp above    digamma(0) = -inf, digamma(< 0) = NaN
 //   logsumexp   the rounding of its sum, n 2^-54 at most        of nothing, or of nothing but -inf: -inf
 //
 // NaN gives NaN everywhere. What a value gives never depends on where in the array it stands. Inside a kernel of their
