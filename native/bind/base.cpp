@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <nanobind/stl/string.h>
 
@@ -52,18 +53,12 @@ double sum(In<double, 1> values, std::size_t threads) {
   return total.value;
 }
 
-void spin(std::chrono::microseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
-
 void testing_raise(std::size_t items, std::size_t threads, In<bool, 1> raises) {
   require(raises.size() == items, "raises must have ", items, " entries");
   const bool* raise = raises.data();
   nb::gil_scoped_release nogil;
   base::parallel_for(items, threads, [=](std::size_t item) {
-    spin(std::chrono::microseconds(20));
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
     require(!raise[item], "item ", item);
   });
 }
@@ -76,7 +71,7 @@ std::size_t testing_concurrency(std::size_t outer, std::size_t inner, std::size_
       const std::size_t now = ++running;
       for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
       }
-      spin(std::chrono::microseconds(200));
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
       --running;
     });
   });
@@ -325,7 +320,7 @@ void bind_base(nb::module_& m) {
   m.def("testing_raise", &testing_raise, "items"_a, "threads"_a, "raises"_a,
         "For tests: a parallel loop whose marked items raise.");
   m.def("testing_concurrency", &testing_concurrency, "outer"_a, "inner"_a, "threads"_a, "inner_threads"_a,
-        "For tests: the most bodies of two nested parallel loops that ran at the same time.");
+        "For tests: the most bodies of two nested parallel loops, each asleep for half a millisecond, that met.");
 
   m.def("testing_narrow", &testing_narrow, "value"_a, "For tests: int64 to int32, checked.");
   m.def("testing_product", &testing_product, "a"_a, "b"_a, "For tests: a size of a x b, checked.");
