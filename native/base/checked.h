@@ -38,7 +38,9 @@ To narrow(From value, const char* what) {
 // a * b. The result is at most PTRDIFF_MAX, the largest size an array can have.
 inline std::size_t product(std::size_t a, std::size_t b, const char* what) {
   constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
-  if (b != 0 && a > most / b) detail::refuse(what, " would have ", a, " x ", b, " entries, more than memory has addresses");
+  if (b != 0 && a > most / b) {
+    detail::refuse(what, " would have ", a, " x ", b, " entries, more than memory has addresses");
+  }
   return a * b;
 }
 

@@ -10,16 +10,16 @@
 //
 // Polynomials are minimax, or close to it. Largest errors, on either instruction set, in units in the last place (ulp):
 //
-//   exp       1.0 ulp, subnormal results included          exp(-inf) = 0, exp(>= 709.79) = inf
-//   log       1.0 ulp, subnormal arguments included        log(0) = -inf, log(< 0) = NaN
-//   log1p     1.0 ulp, keeps the sign of zero              log1p(-1) = -inf, log1p(< -1) = NaN
-//   digamma   relative 4e-15 for all x > 0, also at its root; 2 ulp from 6 on   digamma(0) = -inf, digamma(< 0) = NaN
-//   logsumexp as good as its sum: n terms cost at most n 2^-54 absolutely       of nothing, or of all -inf: -inf
+//   exp         1 ulp, subnormal results included               exp(-inf) = 0, exp(>= 709.79) = inf
+//   log         1 ulp, subnormal arguments included             log(0) = -inf, log(< 0) = NaN
+//   log1p       1 ulp, keeps the sign of zero                   log1p(-1) = -inf, log1p(< -1) = NaN
+//   digamma     6 ulp below 6, also at its root; 2 ulp above    digamma(0) = -inf, digamma(< 0) = NaN
+//   logsumexp   the rounding of its sum, n 2^-54 at most        of nothing, or of nothing but -inf: -inf
 //
-// NaN gives NaN everywhere. A value's result never depends on where in the array it stands.
+// NaN gives NaN everywhere. What a value gives never depends on where in the array it stands. Inside a kernel of their
+// own (simd.h) others call the forms on packs, exp(P) and so on; elsewhere the array forms.
 //
-// References: Tang (1989), Table-driven implementation of the exponential function; Tang (1990), ... of the logarithm;
-// Abramowitz & Stegun 6.3.5, 6.3.18.
+// References: Muller (2016), Elementary Functions, on argument reduction; Abramowitz & Stegun 6.3.5, 6.3.18 on digamma.
 #pragma once
 
 #include <cmath>
@@ -133,17 +133,12 @@ TEXTMILL_INLINED inline P digamma(P x) {
   static constexpr double g[] = {0.041666666666665464,  -0.007291666665458872, 0.003844245615419531,
                                  -0.004134044749512394, 0.00755440696479593,   -0.020716310833953745,
                                  0.07091797631007912,   -0.19118023285383473};
-  static constexpr double A[] = {1.2503801375034054, 2.0355800639435455,    1.2179749218247153,    0.3415820266816173,
-                                 0.0469753427230148, 0.0029965099478344095, 7.419240227281492e-05, 4.401421906841499e-07};
-  static constexpr double B[] = {1.0,
-                                 2.3115157845647234,
-                                 1.9523213543705087,
-                                 0.7880935720343917,
-                                 0.16379213900677392,
-                                 0.01734679762542186,
-                                 0.0008587076046521299,
-                                 1.6110059485854065e-05,
-                                 6.539591113158315e-08};
+  static constexpr double A[] = {1.2503801375034054,    2.0355800639435455,    1.2179749218247153,
+                                 0.3415820266816173,    0.0469753427230148,    0.0029965099478344095,
+                                 7.419240227281492e-05, 4.401421906841499e-07};
+  static constexpr double B[] = {1.0,                   2.3115157845647234,    1.9523213543705087,
+                                 0.7880935720343917,    0.16379213900677392,   0.01734679762542186,
+                                 0.0008587076046521299, 1.6110059485854065e-05, 6.539591113158315e-08};
   const auto small = x < P(6.0);
   P value = 0.0;
   if (!P::all(small)) {

@@ -4,12 +4,12 @@
 //   Random random(seed, item);        one stream an item (a document, a row, a sentence); 2^66 words long
 //   random.uniform();                 the next number of that stream
 //
-// Words come from Philox4x32-10: ten rounds of multiplication and key mixing turn a 128-bit counter (here the item and the
-// number of the block within its stream) into four 32-bit words, under a 64-bit key (here the seed). Streams of two items,
-// or two seeds, never share a block. Reference: Salmon, Moraes, Dror & Shaw (2011), Parallel random numbers: as easy as
-// 1, 2, 3.
+// Words come from Philox4x32-10: ten rounds of multiplication and key mixing turn a 128-bit counter (here the item and
+// the number of the block within its stream) into four 32-bit words, under a 64-bit key (here the seed). Two items
+// never share a block. Reference: Salmon, Moraes, Dror & Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
 //
-// All draws are inline and allocate nothing. How many words a draw takes is part of the result: a change changes models.
+// All draws are inline and allocate nothing. How many words a draw takes is part of the result: changing it changes
+// models.
 #pragma once
 
 #include <array>
@@ -87,15 +87,19 @@ class Random {
     return x * scale;
   }
 
-  // Density x^(shape - 1) exp(-x) / Gamma(shape); 1e-300 <= shape < infinity, here and below. 0 when the number is too small for a double, which
-  // shapes below 0.1 often are: see log_gamma().
-  double gamma(double shape) { return shape < 1.0 ? std::exp(log_gamma(shape)) : gamma_from_one(shape); }
+  // Density x^(shape - 1) exp(-x) / Gamma(shape); 1e-300 <= shape < infinity, here and below. 0 when the number is too
+  // small for a double, as with shapes below 0.1 it may be: see log_gamma().
+  double gamma(double shape) {
+    if (shape >= 1.0) return gamma_from_one(shape);
+    const double larger = gamma_from_one(shape + 1.0);
+    return larger * std::exp(std::log(positive()) / shape);  // Gamma(shape + 1) U^(1/shape)
+  }
 
   // The logarithm of such a number, always finite.
   double log_gamma(double shape) {
     if (shape >= 1.0) return std::log(gamma_from_one(shape));
-    const double logarithm = std::log(gamma_from_one(shape + 1.0));
-    return logarithm + std::log(positive()) / shape;  // Gamma(shape + 1) U^(1/shape)
+    const double larger = std::log(gamma_from_one(shape + 1.0));
+    return larger + std::log(positive()) / shape;
   }
 
   // Density x^(a - 1) (1 - x)^(b - 1) / B(a, b).

@@ -4,24 +4,23 @@
 // template on a pack type P, handed to with_packs(), which calls it with Avx2Pack where the processor has AVX2 and FMA
 // and with PlainPack elsewhere:
 //
-//   with_packs([=]<class P>() TEXTMILL_INLINED {          // capture by value: a store through a pack may alias a reference
-//     map<P>(in, out, [](P x) TEXTMILL_INLINED { return exp(x) + 1.0; });
+//   with_packs([=]<class P>() TEXTMILL_INLINED {
+//     map<P>(in, out, [](P x) TEXTMILL_INLINED { return exp(x) + P(1.0); });
 //   });
 //
-// Rules for kernels. Everything between with_packs() and the methods of the pack is marked TEXTMILL_INLINED: only inside
-// the function that with_packs() compiles for AVX2 may its instructions stand, and the mark makes a mistake an error.
-// Threads go outside: parallel_for's body calls with_packs(), not the other way round.
+// Rules for kernels:
+// - Every function and lambda between with_packs() and the methods of the pack is marked TEXTMILL_INLINED. Only inside
+//   the function that with_packs() compiles for AVX2 may its instructions stand.
+// - The kernel captures by value: a store through a pack might change what a reference refers to.
+// - Threads go outside: the body of parallel_for calls with_packs(), not the other way round.
 //
 // A pack's arithmetic is lane by lane, so what a lane holds never depends on its neighbours. Sums over lanes differ in
 // their last bits between instruction sets, never between runs or thread counts on one.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -204,7 +203,8 @@ TEXTMILL_INLINED inline P polynomial(P x, const double (&c)[N]) {
   return N % 2 == 0 ? multiply_add(high, x, low) : multiply_add(low, x, high);
 }
 
-// out[i] = f(in[i]); `in` and `out` have one length and are the same array or do not overlap. Lanes behind the end hold 1.
+// out[i] = f(in[i]); `in` and `out` have one length and are the same array or do not overlap. Lanes behind the end hold
+// 1.
 template <Pack P, class F>
 TEXTMILL_INLINED inline void map(std::span<const double> in, std::span<double> out, F f) {
   const double* from = in.data();
@@ -228,8 +228,9 @@ inline Simd choose_simd() {
   if (wish.empty()) return able ? Simd::avx2 : Simd::baseline;
   if (wish == "baseline") return Simd::baseline;
   if (wish == "avx2" && able) return Simd::avx2;
-  throw std::invalid_argument(wish == "avx2" ? "TEXTMILL_SIMD=avx2, but this processor has no AVX2 and FMA; unset it"
-                                             : "TEXTMILL_SIMD='" + wish + "' is neither 'baseline' nor 'avx2'; unset it");
+  throw std::invalid_argument(wish == "avx2"
+                                  ? "TEXTMILL_SIMD=avx2, but this processor has no AVX2 and FMA; unset it"
+                                  : "TEXTMILL_SIMD='" + wish + "' is neither 'baseline' nor 'avx2'; unset it");
 }
 
 #if defined(TEXTMILL_HAS_AVX2)

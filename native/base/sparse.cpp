@@ -190,7 +190,8 @@ void check_form(const Csr<Offset, Value>& a, std::size_t threads) {
 // Rows [first, behind), at most kRowBlock of them, once their entries are known to name columns of the matrix.
 template <class Offset, class Value>
 Rows<Value> checked_rows(const Csr<Offset, Value>& a, std::size_t first, std::size_t behind) {
-  const std::int32_t *columns = a.indices.data(), *begin = columns + a.offsets[first], *end = columns + a.offsets[behind];
+  const std::int32_t* columns = a.indices.data();
+  const std::int32_t *begin = columns + a.offsets[first], *end = columns + a.offsets[behind];
   const auto limit = static_cast<std::uint32_t>(a.columns) - 1;
   std::uint32_t signs = 0;  // the sign bit is set by an index below 0, and by one above the limit
   for (const std::int32_t* c = begin; c < end; ++c) {

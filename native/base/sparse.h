@@ -6,13 +6,13 @@
 // A is n x m in compressed sparse rows; a row need not be sorted and may repeat a column. B and C are row-major with k
 // columns; k = 1 is a vector. Sums are kept in float64 whatever the types.
 //
-// Cost: nnz * k multiplications, one visit of an entry for each 8 packs of columns; the rows of B (of C, transposed) that
-// the next entries name are fetched ahead. The bytes of C are the same for any number of threads:
+// Cost: nnz * k multiplications, one visit of an entry for each 8 packs of columns; the rows of B (of C, transposed)
+// that the next entries name are fetched ahead. The bytes of C are the same for any number of threads:
 //   multiply                        cuts by rows.
 //   multiply_transposed, k >= 16    cuts by columns of C, whole cache lines: at most k / 8 threads have work.
-//   multiply_transposed, k < 16     adds up to 16 lanes of rows, one more for each 16 entries that a column has on average:
-//                                   a matrix with fewer entries than that is one thread's work. Takes as much memory as
-//                                   the lanes, at most 15 / 16 * nnz / 16 * k numbers.
+//   multiply_transposed, k < 16     adds lanes, fixed ranges of rows with a sum of their own: one for each 16 entries
+//                                   that a column has on average, 1 at least (then one thread works), 16 at most. Their
+//                                   sums take memory for nnz * k / 16 numbers at most.
 // Whoever needs A^T B again and again should transpose A once and call multiply().
 #pragma once
 
@@ -31,9 +31,9 @@ struct Csr {
   std::span<const Value> values;          // as many as indices
 };
 
-// Both products throw std::invalid_argument, saying what is wrong where, when A is not as above; C then holds nothing of
-// use. They look at the indices of a block of rows before they follow them, which costs little: the second look finds
-// them in the cache.
+// Both products throw std::invalid_argument, saying what is wrong where, when A is not as above; C then holds nothing
+// of use. They look at the indices of a block of rows before they follow them, which costs little: the second look
+// finds them in the cache.
 
 // C (n x k) = A B (m x k). C does not overlap the inputs. Real is double or float.
 template <class Offset, class Value, class Real>

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <nanobind/stl/string.h>
 
@@ -52,18 +53,12 @@ double sum(In<double, 1> values, std::size_t threads) {
   return total.value;
 }
 
-void spin(std::chrono::microseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
-
 void testing_raise(std::size_t items, std::size_t threads, In<bool, 1> raises) {
   require(raises.size() == items, "raises must have ", items, " entries");
   const bool* raise = raises.data();
   nb::gil_scoped_release nogil;
   base::parallel_for(items, threads, [=](std::size_t item) {
-    spin(std::chrono::microseconds(20));
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
     require(!raise[item], "item ", item);
   });
 }
@@ -76,7 +71,7 @@ std::size_t testing_concurrency(std::size_t outer, std::size_t inner, std::size_
       const std::size_t now = ++running;
       for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
       }
-      spin(std::chrono::microseconds(200));
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
       --running;
     });
   });
@@ -90,6 +85,14 @@ std::size_t testing_product(std::size_t a, std::size_t b) { return base::product
 std::int32_t testing_count(double value) { return base::count<std::int32_t>(value, "value"); }
 
 // -------------------------------------------------------------------------------------------------------- mathematics
+
+std::string compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
 
 std::string simd() { return base::simd() == base::Simd::avx2 ? "avx2" : "baseline"; }
 
@@ -128,7 +131,7 @@ void logsumexp_rows(In<double, 2> values, Out<double, 1> out, std::size_t thread
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ random numbers
+// ----------------------------------------------------------------------------------------------------- random numbers
 
 void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std::uint32_t, 1> out) {
   require(counter.size() == 4 && key.size() == 2 && out.size() == 4, "counter, key, out must have 4, 2, 4 words");
@@ -221,7 +224,7 @@ void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ sparse products
+// ---------------------------------------------------------------------------------------------------- sparse products
 
 std::string name(nb::dlpack::dtype type) {
   static constexpr const char* kinds[] = {"int", "uint", "float"};
@@ -263,7 +266,7 @@ void with_csr(const AnyType& indptr, const AnyType& indices, const AnyType& data
 }
 
 std::size_t count_rows(const AnyType& indptr) {
-  require(indptr.ndim() == 1 && indptr.size() >= 1, "indptr must have one axis, and one entry more than there are rows");
+  require(indptr.ndim() == 1 && indptr.size() >= 1, "indptr must have one axis and one entry more than there are rows");
   return indptr.size() - 1;
 }
 
@@ -317,13 +320,14 @@ void bind_base(nb::module_& m) {
   m.def("testing_raise", &testing_raise, "items"_a, "threads"_a, "raises"_a,
         "For tests: a parallel loop whose marked items raise.");
   m.def("testing_concurrency", &testing_concurrency, "outer"_a, "inner"_a, "threads"_a, "inner_threads"_a,
-        "For tests: the most bodies of two nested parallel loops that ran at the same time.");
+        "For tests: the most bodies of two nested parallel loops, each asleep for half a millisecond, that met.");
 
   m.def("testing_narrow", &testing_narrow, "value"_a, "For tests: int64 to int32, checked.");
   m.def("testing_product", &testing_product, "a"_a, "b"_a, "For tests: a size of a x b, checked.");
   m.def("testing_count", &testing_count, "value"_a, "For tests: float to an int32 count, checked.");
 
-  m.def("simd", &simd, "The instruction set of the kernels: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
+  m.def("simd", &simd, "The instruction set in use: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
+  m.def("compiler", &compiler, "The compiler that built this module, for benchmark tables.");
   const auto def_elementwise = [&m](const char* name, auto function, const char* text) {
     m.def(name, function, "values"_a, "out"_a.noconvert(), "threads"_a, text);
   };
@@ -356,8 +360,10 @@ void bind_base(nb::module_& m) {
   };
   def_product("csr_dense", &csr_product<2>, "out = A @ dense for a CSR matrix A; out has the dtype of dense.");
   def_product("csr_vector", &csr_product<1>, "out = A @ dense for a CSR matrix A and a vector.");
-  def_product("csr_transposed_dense", &csr_transposed_product<2>, "out = A.T @ dense for a CSR matrix A; out is float64.");
-  def_product("csr_transposed_vector", &csr_transposed_product<1>, "out = A.T @ dense for a CSR matrix A and a vector.");
+  def_product("csr_transposed_dense", &csr_transposed_product<2>,
+              "out = A.T @ dense for a CSR matrix A; out is float64.");
+  def_product("csr_transposed_vector", &csr_transposed_product<1>,
+              "out = A.T @ dense for a CSR matrix A and a vector.");
 }
 
 }  // namespace textmill::bind

@@ -176,7 +176,7 @@ def test_random_damage_never_gets_past_the_checks(data):
         if legal:
             product(a, np.ones((rows, 5)), 2)
         else:
-            with pytest.raises(ValueError, match="indptr|entry"):
+            with pytest.raises(ValueError, match=r"indptr|entry"):
                 product(a, np.ones((rows, 5)), 2)
 
 
