@@ -19,6 +19,7 @@ from textmill.corpus.bagwriters import convert_bags, write_bags
 from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
 from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
 from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
+from textmill.corpus.features import NamedFeatures
 from textmill.corpus.hashing import HashedBags
 from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
 from textmill.corpus.presets import preset
@@ -55,6 +56,7 @@ __all__ = [
     "Documents",
     "DriftingStream",
     "HashedBags",
+    "NamedFeatures",
     "Operator",
     "PatternTokenizer",
     "Record",
