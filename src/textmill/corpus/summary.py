@@ -63,7 +63,6 @@ def corpus_report(documents: Iterable[Any], vocabulary: Vocabulary) -> CorpusRep
     nonzeros = sum(chunk.nnz for chunk in bags)
     cells = bags.documents * len(vocabulary)
     tokens = bags.tokens + bags.unknown
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return CorpusReport(
         documents=bags.documents,
         empty=bags.empty,
@@ -75,5 +74,14 @@ def corpus_report(documents: Iterable[Any], vocabulary: Vocabulary) -> CorpusRep
         unknown_rate=bags.unknown / tokens if tokens else 0.0,
         removed={rule: counts["tokens"] / vocabulary.tokens_ for rule, counts in vocabulary.removed_.items()},
         passes=1,
-        peak_memory=peak,
+        peak_memory=_peak_memory(),
     )
+
+
+def _peak_memory() -> int:
+    """Most bytes that this process has held; on Linux without what it inherits from the one that started it."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
