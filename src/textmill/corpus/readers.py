@@ -25,7 +25,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import IO, Any, NoReturn, TypeAlias, cast
+
+import numpy as np
 
 from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
@@ -364,10 +366,23 @@ def _cut(part: Part, size: int) -> Iterator[Part]:
         start, line = part.start, part.line
         stop = os.fstat(stream.fileno()).st_size if part.stop is None else part.stop
         stream.seek(start)
-        while start < stop and (read := sum(map(len, itertools.islice(stream, size)))):
-            end = min(start + read, stop)
-            yield part._replace(start=start, stop=end, line=line)
-            start, line = end, line + size
+        for end in itertools.chain(_line_ends(stream, start, stop, size), [stop]):
+            if start < end:
+                yield part._replace(start=start, stop=end, line=line)
+                start, line = end, line + size
+
+
+def _line_ends(stream: IO[bytes], position: int, stop: int, size: int) -> Iterator[int]:
+    """Where every `size`-th line ends, found without looking at single lines."""
+    left = size
+    while position < stop and (block := stream.read(min(1 << 20, stop - position))):
+        count = block.count(b"\n")
+        if count >= left:
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+            yield from (position + ends[left - 1 :: size] + 1).tolist()
+            left += (count - left) // size * size + size
+        left -= count
+        position += len(block)
 
 
 def _is_id(value: object) -> bool:
