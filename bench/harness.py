@@ -115,7 +115,7 @@ def render(title: str, machine: str, rows: list[Row]) -> str:
 
 def run(subject: str, title: str, peers: list[str], jobs: Iterable[Job], options: Options) -> None:
     """Measure every job, print the table, write the numbers to bench/results/."""
-    machine = describe_machine(peers)
+    machine = _machine(peers)
     rows = []
     for job in jobs:
         print(f"... {job.name}", flush=True)
@@ -132,7 +132,7 @@ def run(subject: str, title: str, peers: list[str], jobs: Iterable[Job], options
     print(f"numbers: {path}")
 
 
-def describe_machine(peers: list[str]) -> str:
+def _machine(peers: list[str]) -> str:
     """Processor, load before the run, compiler, versions."""
     from textmill._native import base
 
