@@ -37,6 +37,7 @@ def functions(options: Options) -> Iterator[Job]:
     rng = np.random.default_rng(0)
     size = 20_000 if options.quick else 1_000_000
     normal, positive = rng.normal(0.0, 10.0, size), rng.gamma(0.7, 4.0, size)
+    positive[np.abs(positive - 1.46) < 0.1] += 0.2  # at the root of digamma the reference itself has lost its digits
     for name, values, peer in [
         ("exp", normal, np.exp),
         ("log", positive, np.log),

@@ -9,8 +9,9 @@
 //   });
 //
 // Rules for kernels:
-// - Every function and lambda between with_packs() and the methods of the pack is marked TEXTMILL_INLINED. Only inside
-//   the function that with_packs() compiles for AVX2 may its instructions stand.
+// - Every function and lambda between with_packs() and the methods of the pack is marked TEXTMILL_INLINED, so that it
+//   becomes part of the function that with_packs() compiles for AVX2. Without the mark it may be compiled for the
+//   baseline, where packs are passed differently: garbage.
 // - The kernel captures by value: a store through a pack might change what a reference refers to.
 // - Threads go outside: the body of parallel_for calls with_packs(), not the other way round.
 //

@@ -1,7 +1,7 @@
 #include "base/sparse.h"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "base/checked.h"
 #include "base/parallel.h"
@@ -233,10 +233,10 @@ void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, s
       scatter_rows(rows, width, b.data() + begin * k + j, k, out + j);
     }
   };
-  parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
-    std::fill(c.begin() + begin, c.begin() + end, 0.0);
-  });
   if (k >= 2 * kLine) {
+    parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
+      std::fill(c.begin() + begin, c.begin() + end, 0.0);
+    });
     const std::size_t lines = k / kLine, slices = std::min(lines, std::max<std::size_t>(threads, 1));
     parallel_for(slices, threads, [&](std::size_t s) {
       const std::size_t j = lines * s / slices * kLine, end = s + 1 == slices ? k : lines * (s + 1) / slices * kLine;
@@ -246,14 +246,15 @@ void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, s
   }
   const std::size_t entries = a.offsets[a.rows], columns = std::max<std::size_t>(a.columns, 1);
   const std::size_t lanes = std::clamp<std::size_t>(entries / (kEntriesPerLane * columns), 1, kLanes);
-  std::vector<double> others(product(lanes - 1, c.size(), "the lanes of a sum"));
+  const std::unique_ptr<double[]> others(new double[product(lanes - 1, c.size(), "the lanes of a sum")]);
   parallel_for(lanes, threads, [&](std::size_t l) {
-    double* out = l == 0 ? c.data() : others.data() + (l - 1) * c.size();
+    double* out = l == 0 ? c.data() : others.get() + (l - 1) * c.size();
+    std::fill_n(out, c.size(), 0.0);
     add_rows(a.rows * l / lanes, a.rows * (l + 1) / lanes, 0, k, out);
   });
   parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t l = 1; l < lanes; ++l) {
-      const double* lane = others.data() + (l - 1) * c.size();
+      const double* lane = others.get() + (l - 1) * c.size();
       for (std::size_t i = begin; i < end; ++i) c[i] += lane[i];
     }
   });
