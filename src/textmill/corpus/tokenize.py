@@ -45,7 +45,7 @@ COMPOUNDS = {"numbers": 1, "dates": 2, "addresses": 4, "ranges": 8, "abbreviatio
 
 Rules: TypeAlias = "native.WordRules | native.NgramRules"
 
-BATCH = 1 << 23  # characters handed to the kernel together: enough for many threads, little enough to stay in memory
+BATCH = 1 << 22  # characters handed to the kernel together: enough for many threads, little enough to stay in memory
 
 
 class Tokenizer(Estimator, Model):
@@ -259,7 +259,7 @@ def normalizer(tokenizer: object) -> Callable[[str], str | None] | None:
 def text_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
     """Group documents, texts or token lists, into lists that together are large enough to share between threads.
 
-    >>> [len(batch) for batch in text_batches(["word " * 1_000_000] * 3)]
+    >>> [len(batch) for batch in text_batches(["word " * 500_000] * 3)]
     [2, 1]
     """
     batch: list[Any] = []
