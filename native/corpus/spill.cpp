@@ -26,10 +26,10 @@ class File {
     std::setvbuf(file_.get(), nullptr, _IOFBF, kBuffer);
   }
   void write(const void* data, std::size_t size) {
-    if (std::fwrite(data, 1, size, file_.get()) != size) throw FileFault(path_, errno);
+    if (size > 0 && std::fwrite(data, 1, size, file_.get()) != size) throw FileFault(path_, errno);
   }
   void read(void* data, std::size_t size) {
-    if (std::fread(data, 1, size, file_.get()) != size) throw FileFault(path_, std::ferror(file_.get()) ? errno : EIO);
+    if (size > 0 && std::fread(data, 1, size, file_.get()) != size) throw FileFault(path_, std::ferror(file_.get()) ? errno : EIO);
   }
   void seek(std::int64_t position) {
     if (fseeko(file_.get(), position, SEEK_SET) != 0) throw FileFault(path_, errno);
