@@ -1,8 +1,23 @@
 """Sequence labelling: observation tests, linear-chain models, decoding, evaluation, formats of other tools.
 
+patterns     the language that says which tests are made at each token
+regexes      what its commands do to one value
+encoder      the tests of a model, and how tokens are turned into them
 encoding     sequences as arrays of test ids, what every model of this package reads
 """
 
+from textmill.sequence.encoder import Encoder, FeatureCounts
 from textmill.sequence.encoding import Active, Encoded, label_ids
+from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
-__all__ = ["Active", "Encoded", "label_ids"]
+__all__ = [
+    "SYNTAXES",
+    "Active",
+    "Command",
+    "Encoded",
+    "Encoder",
+    "FeatureCounts",
+    "Pattern",
+    "label_ids",
+    "parse_patterns",
+]

@@ -70,7 +70,9 @@ class Encoded:
         return replace(self, labels=labels)
 
 
-def label_ids(y: Sequence[Sequence[str | None]], offsets: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[np.int32]:
+def label_ids(
+    y: Sequence[Sequence[str | None]], offsets: NDArray[np.int64], classes: NDArray[Any]
+) -> NDArray[np.int32]:
     """The numbers of the labels among `classes`, one token after the other; -1 for None and for what is no class.
 
     >>> label_ids([["A", "B"], [None]], np.array([0, 2, 3]), np.array(["A", "B"])).tolist()
