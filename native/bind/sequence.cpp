@@ -16,6 +16,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "sequence/chain.h"
+#include "sequence/decode.h"
 
 namespace textmill::bind {
 namespace {
@@ -127,22 +128,25 @@ double evaluate(Held& held, In<double, 1> theta, std::shared_ptr<Support> suppor
   return held.problem->evaluate(w, gradient ? std::span<double>(gradient->data(), gradient->size()) : std::span<double>(), threads);
 }
 
-std::tuple<Numpy<std::int64_t, 1>, Numpy<double, 1>> violations(Held& held, In<double, 1> theta, std::shared_ptr<Support> support,
-                                                                 double threshold, std::size_t threads) {
+std::tuple<double, Numpy<std::int64_t, 1>, Numpy<double, 1>> violations(Held& held, In<double, 1> theta,
+                                                                         std::shared_ptr<Support> support, double threshold,
+                                                                         Out<double, 1> gradient, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   require(support != nullptr, "a search needs a support, which may be empty");
+  require(gradient.size() == theta.size(), "the gradient must be as long as the weights");
+  double value = 0.0;
   std::vector<std::int64_t> features;
   std::vector<double> gradients;
   {
     nb::gil_scoped_release nogil;
     const std::lock_guard guard(held.lock);
     const Weights w = checked_weights(held.problem->layout(), theta, support.get());
-    for (const auto& found : held.problem->violations(w, threshold, threads)) {
+    for (const auto& found : held.problem->violations(w, threshold, value, view(gradient), threads)) {
       features.push_back(found.feature);
       gradients.push_back(found.gradient);
     }
   }
-  return {to_numpy(std::move(features)), to_numpy(std::move(gradients))};
+  return {value, to_numpy(std::move(features)), to_numpy(std::move(gradients))};
 }
 
 void marginals(Held& held, In<double, 1> theta, std::shared_ptr<Support> support, Out<double, 2> probabilities, Out<double, 1> log_z,
@@ -196,6 +200,70 @@ std::vector<std::tuple<double, std::vector<std::int32_t>>> chain_paths(In<double
   return found;
 }
 
+using Mask = std::optional<In<std::uint8_t, 2>>;
+
+struct Decoding {
+  Layout layout;
+  Weights weights;
+  sequence::Input input;
+};
+
+// Everything a decoder needs, checked.
+Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets, const Tests& unigram, const Tests& bigram,
+                          const In<double, 1>& theta, const Support* support, const Mask& allowed, const Mask& transitions,
+                          bool normalised, bool sparse, std::size_t threads) {
+  require(threads > 0, "threads must be at least 1");
+  const Layout layout = checked_layout(labels, unigram, bigram);
+  const std::size_t tokens = checked_offsets(view(offsets));
+  Decoding d{layout, checked_weights(layout, theta, support),
+             {view(offsets), checked_rows(unigram, tokens, "unigram tests"), checked_rows(bigram, tokens, "bigram tests"), {}, normalised, sparse}};
+  if (allowed) {
+    require(allowed->shape(0) == tokens && allowed->shape(1) == labels, "allowed must be tokens x labels");
+    d.input.allowed.labels = view(*allowed);
+  }
+  if (transitions) {
+    require(transitions->shape(0) == labels && transitions->shape(1) == labels, "transitions must be labels x labels");
+    d.input.allowed.transitions = view(*transitions);
+  }
+  return d;
+}
+
+void label(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram, In<double, 1> theta,
+           std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions, bool normalised, bool sparse,
+           Out<std::int32_t, 1> path, Out<double, 1> scores, std::size_t threads) {
+  nb::gil_scoped_release nogil;
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, sparse, threads);
+  require(path.size() == static_cast<std::size_t>(view(offsets).back()) && scores.size() + 1 == offsets.size(),
+          "outputs must be one a token and one a sequence");
+  sequence::label(d.layout, d.weights, d.input, view(path), view(scores), threads);
+}
+
+using Paths = std::vector<std::tuple<double, std::vector<std::int32_t>>>;
+std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram,
+                                                   const Tests& bigram, In<double, 1> theta, std::shared_ptr<Support> support,
+                                                   const Mask& allowed, const Mask& transitions, bool normalised, std::size_t n,
+                                                   std::size_t threads) {
+  nb::gil_scoped_release nogil;
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, false, threads);
+  std::vector<std::tuple<Paths, double>> out;
+  for (auto& ranked : sequence::best_labels(d.layout, d.weights, d.input, n, threads)) {
+    Paths paths;
+    for (auto& path : ranked.paths) paths.emplace_back(path.score, std::move(path.labels));
+    out.emplace_back(std::move(paths), ranked.log_z);
+  }
+  return out;
+}
+
+void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram, In<double, 1> theta,
+                         std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions, bool normalised,
+                         Out<double, 2> probabilities, Out<double, 1> log_z, std::size_t threads) {
+  nb::gil_scoped_release nogil;
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, false, threads);
+  require(probabilities.shape(0) == static_cast<std::size_t>(view(offsets).back()) && probabilities.shape(1) == labels &&
+              log_z.size() + 1 == offsets.size(), "outputs must be tokens x labels and one a sequence");
+  sequence::label_probabilities(d.layout, d.weights, d.input, view(probabilities), view(log_z), threads);
+}
+
 }  // namespace
 
 void bind_sequence(nb::module_& m) {
@@ -205,8 +273,8 @@ void bind_sequence(nb::module_& m) {
   nb::class_<Held>(m, "Problem", "Sequences prepared for the evaluation of a linear-chain model.")
       .def("evaluate", &evaluate, "theta"_a, "support"_a.none(), "gradient"_a.noconvert().none(), "threads"_a,
            "Add the gradient of the negative log-likelihood, return its value.")
-      .def("violations", &violations, "theta"_a, "support"_a, "threshold"_a, "threads"_a,
-           "Features outside the support with a large gradient, and their gradients.")
+      .def("violations", &violations, "theta"_a, "support"_a, "threshold"_a, "gradient"_a.noconvert(), "threads"_a,
+           "The value, and features outside the support with a large gradient, and their gradients.")
       .def("marginals", &marginals, "theta"_a, "support"_a.none(), "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
            "Fill the probabilities of labels and the log of every normaliser.")
       .def("zero_rate", &zero_rate, "theta"_a, "support"_a.none(), "Share of zero scores of pairs of labels.")
@@ -214,6 +282,15 @@ void bind_sequence(nb::module_& m) {
            "Numbers of unigram contexts, bigram contexts, groups, beginnings and ends.");
   m.def("make_problem", &make_problem, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a.none(), "forced"_a.none(),
         "weights"_a.none(), "Prepare sequences.");
+  m.def("label", &label, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(), "allowed"_a.none(),
+        "transitions"_a.none(), "normalised"_a, "sparse"_a, "path"_a.noconvert(), "scores"_a.noconvert(), "threads"_a,
+        "Fill the best labels and their scores.");
+  m.def("best_labels", &best_labels, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(),
+        "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "n"_a, "threads"_a,
+        "The n best labellings of every sequence with their scores, and log Z.");
+  m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
+        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "probabilities"_a.noconvert(),
+        "log_z"_a.noconvert(), "threads"_a, "Fill the probabilities of labels under restrictions.");
   m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(), "Fill forward and backward logs, return log Z.");
   m.def("chain_paths", &chain_paths, "unary"_a, "pairs"_a, "n"_a, "The n best paths with their scores.");
 }

@@ -25,31 +25,6 @@ void log_step(const double* a, const double* pair, std::size_t row, std::size_t 
   }
 }
 
-// best(y) = u(y) + max_y' before(y') + v(y', y); from(y) the first label that reaches it.
-void best_step(const double* before, const double* pair, std::size_t stride, const double* unary, std::size_t labels,
-               double* best, std::int32_t* from) {
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    double chosen[P::width], value[P::width];
-    for (std::size_t y = 0; y < labels; y += P::width) {
-      const std::size_t count = std::min(labels - y, P::width);
-      P most = P(kNever), where = P(0.0);
-      for (std::size_t f = 0; f < labels; ++f) {
-        const double* at = pair + f * stride + y;
-        const P score = P(before[f]) + (count == P::width ? P::load(at) : P::load(at, count, 0.0));
-        const auto better = most < score;
-        most = select(better, score, most);
-        where = select(better, P(static_cast<double>(f)), where);
-      }
-      where.store(chosen);
-      most.store(value);
-      for (std::size_t j = 0; j < count; ++j) {
-        best[y + j] = unary[y + j] + value[j];
-        from[y + j] = static_cast<std::int32_t>(chosen[j]);
-      }
-    }
-  });
-}
-
 // Fills the scores and the ways back of the best path to every label of every position.
 void best_prefixes(const Chain& chain, double* best, std::int32_t* from) {
   const std::size_t Y = chain.labels;
@@ -82,8 +57,38 @@ void backward(const Chain& chain, std::span<double> b) {
 }
 
 double viterbi(const Chain& chain, std::span<std::int32_t> path, std::span<double> best, std::span<std::int32_t> from) {
-  const std::size_t T = chain.length, Y = chain.labels;
   best_prefixes(chain, best.data(), from.data());
+  return trace_back(chain, path, best, from);
+}
+
+// best(y) = u(y) + max_y' before(y') + v(y', y); from(y) the first label that reaches it.
+void best_step(const double* before, const double* pair, std::size_t stride, const double* unary, std::size_t labels,
+               double* best, std::int32_t* from) {
+  with_packs([=]<class P>() TEXTMILL_INLINED {
+    double chosen[P::width], value[P::width];
+    for (std::size_t y = 0; y < labels; y += P::width) {
+      const std::size_t count = std::min(labels - y, P::width);
+      P most = P(kNever), where = P(0.0);
+      for (std::size_t f = 0; f < labels; ++f) {
+        const double* at = pair + f * stride + y;
+        const P score = P(before[f]) + (count == P::width ? P::load(at) : P::load(at, count, 0.0));
+        const auto better = most < score;
+        most = select(better, score, most);
+        where = select(better, P(static_cast<double>(f)), where);
+      }
+      where.store(chosen);
+      most.store(value);
+      for (std::size_t j = 0; j < count; ++j) {
+        best[y + j] = unary[y + j] + value[j];
+        from[y + j] = static_cast<std::int32_t>(chosen[j]);
+      }
+    }
+  });
+}
+
+double trace_back(const Chain& chain, std::span<std::int32_t> path, std::span<const double> best,
+                  std::span<const std::int32_t> from) {
+  const std::size_t T = chain.length, Y = chain.labels;
   const double* last = &best[(T - 1) * Y];
   std::size_t y = std::max_element(last, last + Y) - last;
   const double score = last[y];

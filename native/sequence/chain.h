@@ -42,6 +42,12 @@ void backward(const Chain& chain, std::span<double> b);
 // Fills the best path [T] (the first labels win ties) and returns its score; `best` [T][Y] and `from` [T][Y] are scratch.
 double viterbi(const Chain& chain, std::span<std::int32_t> path, std::span<double> best, std::span<std::int32_t> from);
 
+// The two parts of it: one step from the scores of the best prefixes, and the way back from the last.
+void best_step(const double* before, const double* pair, std::size_t stride, const double* unary, std::size_t labels,
+               double* best, std::int32_t* from);
+double trace_back(const Chain& chain, std::span<std::int32_t> path, std::span<const double> best,
+                  std::span<const std::int32_t> from);
+
 // The n best paths that are not forbidden, best first; fewer when there are fewer.
 std::vector<Path> best_paths(const Chain& chain, std::size_t n);
 

@@ -23,6 +23,7 @@ using base::with_packs;
 constexpr std::size_t kBlock = 32;                    // positions whose vectors are multiplied together
 constexpr std::size_t kTask = 8192;                   // positions of a task; part of the result
 constexpr std::size_t kGroupBytes = 1 << 20;          // of the matrices of all groups: they should stay in the cache
+constexpr std::size_t kFewCells = 1 << 20;            // of contexts whose expectations are kept, to be added by test
 constexpr double kRange = 300.0;                      // scores within a token may differ by this much
 constexpr double kStrongest = 30.0, kWeakest = -6.0;  // corrections that keep 12 digits
 constexpr std::size_t kAhead = 8;                     // rows fetched ahead
@@ -190,7 +191,8 @@ struct Problem::State {
   Trie beginnings, ends;
   std::vector<std::int64_t> observed;  // features, rising
   std::vector<double> observed_count;
-  std::vector<Task> test_tasks, group_tasks;
+  std::vector<Task> test_tasks, group_tasks, context_tasks;
+  Lists one_context;  // context c of key c
 
   // of an evaluation
   std::vector<double> exp_mu, mu_shift;            // [unigram contexts][stride], [unigram contexts]
@@ -268,6 +270,13 @@ Problem::Problem(const Layout& layout, const Sequences& data) : state_(std::make
     m.beginnings = build_trie(m.offsets, m.unigram.of, m.bigram.of, m.grouping.group, false);
     m.ends = build_trie(m.offsets, m.unigram.of, m.bigram.of, m.grouping.group, true);
     m.test_tasks = make_tasks(m.bigram_of, m.positions);
+    if (m.bigram.size() * Y * m.stride <= kFewCells) {
+      m.one_context.offsets.resize(m.bigram.size() + 1);
+      m.one_context.items.resize(m.bigram.size());
+      std::iota(m.one_context.offsets.begin(), m.one_context.offsets.end(), 0);
+      std::iota(m.one_context.items.begin(), m.one_context.items.end(), 0);
+      m.context_tasks = make_tasks(m.one_context, m.positions);
+    }
     m.group_tasks = make_tasks(m.contexts_of_group, m.positions);
   }
   if (data.labels.empty()) return;
@@ -770,8 +779,26 @@ void run_tasks(const std::vector<Task>& tasks, std::size_t cells, std::size_t th
 }
 
 void Problem::State::add_dense_gradient(double* gradient, std::size_t threads) {
+  const std::size_t cells = labels * stride;
+  if (!context_tasks.empty()) {  // every position once, however many tests it has
+    std::vector<double> sums(bigram.size() * cells, 0.0);
+    run_tasks(context_tasks, cells, threads,
+              [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, one_context, sum, scratch); },
+              [&](std::int32_t c, const double* sum) { std::copy_n(sum, cells, &sums[c * cells]); });
+    parallel_for(layout.bigrams, threads, [&](std::size_t b) {
+      double* out = gradient + layout.unigrams * labels + b * labels * labels;
+      for (auto e = bigram_of.offsets[b]; e < bigram_of.offsets[b + 1]; ++e) {
+        const double* sum = &sums[bigram_of.items[e] * cells];
+        const double value = bigram_of.value(e);
+        for (std::size_t y = 0; y < labels; ++y) {
+          for (std::size_t to = 0; to < labels; ++to) out[y * labels + to] += value * sum[y * stride + to];
+        }
+      }
+    });
+    return;
+  }
   const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, bigram_of, sum, scratch); };
-  run_tasks(test_tasks, labels * stride, threads, run, [&](std::int32_t b, const double* sum) {
+  run_tasks(test_tasks, cells, threads, run, [&](std::int32_t b, const double* sum) {
     double* out = gradient + layout.unigrams * labels + b * labels * labels;
     for (std::size_t y = 0; y < labels; ++y) {
       for (std::size_t to = 0; to < labels; ++to) out[y * labels + to] += sum[y * stride + to];
@@ -949,13 +976,16 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   return value;
 }
 
-std::vector<Violation> Problem::violations(const Weights& w, double threshold, std::size_t threads) {
+std::vector<Violation> Problem::violations(const Weights& w, double threshold, double& value, std::span<double> gradient,
+                                           std::size_t threads) {
   State& m = *state_;
   const Layout& layout = m.layout;
   const std::size_t Y = m.labels, stride = m.stride;
   if (!m.potentials(w, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
   if (!m.local()) m.recurse(threads);
   m.expect_unigrams(threads);
+  value = -m.observed_score(w);
+  for (std::size_t s = 0; s < sequences(); ++s) value += (m.weights.empty() ? 1.0 : m.weights[s]) * m.log_z(s);
   std::vector<std::vector<Violation>> found(layout.unigrams + layout.bigrams);
   // Gradients of the features [first, first + rows * Y) of a test; what was observed and what is chosen is looked up.
   const auto look = [&](std::vector<Violation>& out, std::int64_t first, std::size_t rows, const double* expected, std::size_t step) {
@@ -967,7 +997,7 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, s
       const auto inner = static_cast<std::size_t>(k - first);
       double g = expected[inner / Y * step + inner % Y];
       if (static_cast<std::size_t>(seen) < m.observed.size() && m.observed[seen] == k) g -= m.observed_count[seen++];
-      if (slot != chosen.end() && *slot == k) ++slot;
+      if (slot != chosen.end() && *slot == k) gradient[slot++ - chosen.begin()] += g;
       else if (std::abs(g) > threshold) out.push_back({k, g});
     }
   };

@@ -87,8 +87,10 @@ class Problem {
   // Adds the gradient to `gradient` (as theta; may be empty) and returns the value.
   double evaluate(const Weights& weights, std::span<double> gradient, std::size_t threads);
 
-  // Features outside the support whose gradient is larger than `threshold`, in order.
-  std::vector<Violation> violations(const Weights& weights, double threshold, std::size_t threads);
+  // Features outside the support whose gradient is larger than `threshold`, in order; also sets the value and adds the
+  // gradient of the support to `gradient`, as evaluate does.
+  std::vector<Violation> violations(const Weights& weights, double threshold, double& value, std::span<double> gradient,
+                                    std::size_t threads);
 
   // Fills the marginals [T][Y] and log Z [S].
   void marginals(const Weights& weights, std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
