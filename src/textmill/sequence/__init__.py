@@ -3,16 +3,26 @@
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
 encoder      the tests of a model, and how tokens are turned into them
+formats      models and dumps of Wapiti and CRFsuite
 encoding     sequences as arrays of test ids, what every model of this package reads
 """
 
 from textmill.sequence.encoder import Encoder, FeatureCounts
 from textmill.sequence.encoding import Active, Encoded, label_ids
+from textmill.sequence.formats import (
+    ChainWeights,
+    read_crfsuite_dump,
+    read_wapiti,
+    update_weights,
+    write_dump,
+    write_wapiti,
+)
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
 __all__ = [
     "SYNTAXES",
     "Active",
+    "ChainWeights",
     "Command",
     "Encoded",
     "Encoder",
@@ -20,4 +30,9 @@ __all__ = [
     "Pattern",
     "label_ids",
     "parse_patterns",
+    "read_crfsuite_dump",
+    "read_wapiti",
+    "update_weights",
+    "write_dump",
+    "write_wapiti",
 ]
