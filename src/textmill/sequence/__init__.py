@@ -3,12 +3,16 @@
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
 encoder      the tests of a model, and how tokens are turned into them
+attributes   CRFsuite's data files
+evaluation   token, sequence and chunk figures of a tagger's answers
 formats      models and dumps of Wapiti and CRFsuite
 encoding     sequences as arrays of test ids, what every model of this package reads
 """
 
+from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
 from textmill.sequence.encoder import Encoder, FeatureCounts
 from textmill.sequence.encoding import Active, Encoded, label_ids
+from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
 from textmill.sequence.formats import (
     ChainWeights,
     read_crfsuite_dump,
@@ -20,19 +24,26 @@ from textmill.sequence.formats import (
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
 __all__ = [
+    "FIGURES",
     "SYNTAXES",
     "Active",
+    "AttributeSequence",
     "ChainWeights",
     "Command",
     "Encoded",
     "Encoder",
     "FeatureCounts",
     "Pattern",
+    "TagScores",
+    "evaluate_columns",
+    "evaluate_tags",
     "label_ids",
     "parse_patterns",
+    "read_attributes",
     "read_crfsuite_dump",
     "read_wapiti",
     "update_weights",
+    "write_attributes",
     "write_dump",
     "write_wapiti",
 ]
