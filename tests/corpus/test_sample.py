@@ -175,5 +175,5 @@ def test_chunked_sentences_are_well_formed():
         assert len(sentences) == count
         for sentence in sentences:
             check_tags(sentence["chunk"])
-    with pytest.raises(DataError, match="no sample 'chunks-dev.txt'"):
+    with pytest.raises(DataError, match=r"no sample 'chunks-dev\.txt'"):
         sample_chunks("dev")
