@@ -1,0 +1,230 @@
+"""Training with the gradient over all sequences: L-BFGS, RPROP, and OWL-QN on a working set of features.
+
+With an L1 penalty almost all weights stay zero, and a zero weight moves only when its slope exceeds the penalty. So
+OWL-QN runs on a working set W and looks at the others now and then:
+
+    W <- features with theta != 0 or |g| > l1
+    repeat: some iterations of OWL-QN on W  ->  all slopes  ->  W <- {theta != 0} + {|g| > l1} + {g near l1, already in W}
+    until the stopping rule holds on W and no feature outside has |g| > l1
+
+A limit point is the minimum over all features: the optimality conditions hold inside by OWL-QN, outside by the look.
+The pairs of the quasi-Newton history are kept, with zeros for features that are new. Cost and memory are those of W,
+not of all K features, but for the look, whose gradients are made test by test and not kept. A run that is stopped
+after any round continues to the same result from the state of that moment.
+Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie & Tibshirani (2010) on working sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minimize_owlqn, minimize_rprop
+from textmill.optimize.lbfgs import History
+from textmill.sequence.training.objective import ChainObjective
+
+__all__ = ["Progressed", "Result", "WorkingSet", "train_dense", "train_rprop", "train_working_set"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FIRST_ROUND, ROUND = 4, 8  # iterations between looks at all features
+NEAR = 0.8  # a feature of the working set leaves it when its slope falls below this share of the penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """One iteration as the caller sees it: objective with penalties, and the weights that are not zero."""
+
+    number: int
+    objective: float
+    violation: float
+    features: Ints = field(repr=False)
+    weights: Floats = field(repr=False)
+
+
+Watch = Callable[[Progressed], bool]  # True stops the run
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Weights that are not zero, and how the run ended."""
+
+    features: Ints
+    weights: Floats
+    reason: Reason
+    iterations: int
+    evaluations: int
+    objectives: list[float]
+
+
+@dataclass(slots=True)
+class WorkingSet:
+    """All that a run on a working set needs to go on: features, weights, pairs (s, y), objectives so far."""
+
+    features: Ints
+    weights: Floats
+    s: Floats
+    y: Floats
+    objectives: list[float]
+    iterations: int = 0
+    evaluations: int = 0
+
+
+def train_dense(
+    objective: ChainObjective, start: Floats, *, memory: int, stopping: Stopping, watch: Watch
+) -> Result:
+    """Minimise without an L1 penalty, over all features or over those the objective is restricted to."""
+    solution = minimize_lbfgs(
+        objective, start, memory=memory, stopping=stopping, callback=lambda it: watch(_progressed(it, objective, 0))
+    )
+    report = solution.report
+    features, weights = _nonzero(objective, solution.theta)
+    return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
+
+
+def train_rprop(
+    objective: ChainObjective,
+    start: Floats,
+    *,
+    l1: float,
+    variant: Literal["+", "-"],
+    stopping: Stopping,
+    watch: Watch,
+) -> Result:
+    """Minimise with RPROP over all features."""
+    solution = minimize_rprop(
+        objective,
+        start,
+        l1=l1,
+        variant=variant,
+        stopping=stopping,
+        callback=lambda it: watch(_progressed(it, objective, 0)),
+    )
+    report = solution.report
+    features, weights = _nonzero(objective, solution.theta)
+    return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
+
+
+def train_working_set(
+    objective: ChainObjective,
+    state: WorkingSet,
+    *,
+    l1: float,
+    memory: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[WorkingSet], None] = lambda state: None,
+) -> Result:
+    """Minimise with an L1 penalty by OWL-QN on a working set; `saved` is given the state after every round."""
+    tolerance = max(stopping.violation, stopping.gradient)
+    while True:
+        objective.restrict(state.features)
+        value, gradient, found, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
+        state.evaluations += 1
+        if not state.objectives:
+            state.objectives.append(value + l1 * float(np.abs(state.weights).sum()))
+        if state.iterations >= stopping.iterations:
+            return _result(state, "iterations")
+        state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
+        saved(state)
+        objective.restrict(state.features)
+        history = History(len(state.features), memory=memory)
+        for s, y in zip(state.s, state.y, strict=True):
+            history.add(s, y)
+        known = _Known(objective, state.weights.copy(), value, gradient)
+        before = state.iterations
+        rounds = FIRST_ROUND if before < 2 * FIRST_ROUND else ROUND
+        values = state.objectives
+
+        def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
+            values.append(done.value)
+            return watch(_progressed(done, objective, before))
+
+        solution = minimize_owlqn(
+            known,
+            state.weights,
+            l1=l1,
+            stopping=Stopping(
+                gradient=stopping.gradient,
+                violation=stopping.violation,
+                value=stopping.value,
+                window=stopping.window,
+                iterations=min(rounds, stopping.iterations - before),
+            ),
+            callback=look,
+            history=history,
+            align="zeros",
+        )
+        report = solution.report
+        state.weights = solution.theta
+        state.s, state.y = history.pairs()
+        state.iterations = before + report.iterations
+        state.evaluations += report.evaluations - 1
+        if report.reason in ("stopped", "interrupted"):
+            return _result(state, report.reason)
+        done = report.reason if report.reason in ("gradient", "value", "line_search") else None
+        if done is None and stopping.settled(state.objectives):
+            done = "value"
+        if done is not None and not len(found) and (report.reason != "line_search" or report.iterations == 0):
+            return _result(state, done)
+        if done == "value" and len(found) < 1e-3 * len(state.features):
+            return _result(state, done)
+
+
+def _enlarged(
+    state: WorkingSet, gradient: Floats, found: Ints, slopes: Floats, l1: float, memory: int
+) -> tuple[WorkingSet, Floats]:
+    """The state on the new working set, and the gradient there."""
+    kept = (state.weights != 0) | (np.abs(gradient) > NEAR * l1)
+    features = np.concatenate([state.features[kept], found])
+    order = np.argsort(features, kind="stable")
+
+    def grown(old: Floats, new: Floats | None = None) -> Floats:
+        fresh = np.zeros((*old.shape[:-1], len(found))) if new is None else new
+        return np.concatenate([old[..., kept], fresh], axis=-1)[..., order]
+
+    bigger = WorkingSet(
+        features[order],
+        grown(state.weights),
+        grown(state.s),
+        grown(state.y),
+        state.objectives,
+        state.iterations,
+        state.evaluations,
+    )
+    return bigger, grown(gradient, slopes)
+
+
+class _Known:
+    """The objective, whose answer at the start is known already."""
+
+    def __init__(self, objective: ChainObjective, theta: Floats, value: float, gradient: Floats) -> None:
+        self.objective, self.first = objective, (theta, value, gradient)
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        if self.first is not None and np.array_equal(theta, self.first[0]):
+            return self.first[1:]
+        return self.objective(theta)
+
+
+def _nonzero(objective: ChainObjective, theta: Floats) -> tuple[Ints, Floats]:
+    active = np.flatnonzero(theta)
+    features = active if objective.features is None else objective.features[active]
+    return features.astype(np.int64, copy=False), theta[active]
+
+
+def _progressed(done: Iteration, objective: ChainObjective, before: int) -> Progressed:
+    features, weights = _nonzero(objective, done.theta)
+    return Progressed(before + done.number, done.value, done.violation, features, weights)
+
+
+def _result(state: WorkingSet, reason: Reason) -> Result:
+    active = np.flatnonzero(state.weights)
+    return Result(
+        state.features[active], state.weights[active], reason, state.iterations, state.evaluations, state.objectives
+    )
