@@ -4,6 +4,7 @@ patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
+crossval     cross-validation with a development part
 datasets     labelled sequences from files
 evaluation   token, sequence and chunk figures of a tagger's answers
 formats      models and dumps of Wapiti and CRFsuite
@@ -11,6 +12,7 @@ encoding     sequences as arrays of test ids, what every model of this package r
 """
 
 from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+from textmill.sequence.crossval import Split, cross_validate, folds
 from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, split_labels
 from textmill.sequence.encoder import Encoder, FeatureCounts
 from textmill.sequence.encoding import Active, Encoded, label_ids
@@ -38,9 +40,12 @@ __all__ = [
     "FeatureCounts",
     "LabelledSequences",
     "Pattern",
+    "Split",
     "TagScores",
+    "cross_validate",
     "evaluate_columns",
     "evaluate_tags",
+    "folds",
     "label_ids",
     "parse_patterns",
     "read_attributes",
