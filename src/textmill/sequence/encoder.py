@@ -275,7 +275,8 @@ class Encoder(Estimator, Model):
                 raise DataError(
                     f"tokens have {width} columns, but those learnt from had {self.width_}; give the same columns"
                 )
-            self.width_ = width
+            if how == "fresh":
+                self.width_ = width
         cells = native.Cells(compiled.columns)
         for sequence in sequences:
             if isinstance(sequence, Sentence):

@@ -58,9 +58,7 @@ class FeatureLayout:
         """Number of features, K."""
         return self.rows * self.labels + self.bigrams * self.labels**2
 
-    def number(
-        self, test: NDArray[np.int64], source: NDArray[np.int64], label: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def number(self, test: NDArray[np.int64], source: NDArray[np.int64], label: NDArray[np.int64]) -> NDArray[np.int64]:
         """Numbers of features; `source` as in `Features`.
 
         >>> FeatureLayout(2, 3, 1, start=True).number(np.array([2, 0]), np.array([-1, -2]), np.array([1, 0])).tolist()

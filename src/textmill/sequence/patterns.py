@@ -124,6 +124,8 @@ def boundaries(syntax: str) -> tuple[list[str], list[str]]:
 
 
 def _parse(text: str, syntax: str, source: str | None, line: int) -> Pattern:
+    if syntax == "wapiti":
+        text = text[0].lower() + text[1:]
     if text[0].lower() not in (_KINDS if syntax != "crf++" else "ub"):
         kinds = "U or B" if syntax == "crf++" else "u, b or *"
         raise DataError(f"pattern {text!r} must begin with {kinds}", source=source, line=line)

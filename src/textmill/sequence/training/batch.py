@@ -75,9 +75,7 @@ class WorkingSet:
     evaluations: int = 0
 
 
-def train_dense(
-    objective: ChainObjective, start: Floats, *, memory: int, stopping: Stopping, watch: Watch
-) -> Result:
+def train_dense(objective: ChainObjective, start: Floats, *, memory: int, stopping: Stopping, watch: Watch) -> Result:
     """Minimise without an L1 penalty, over all features or over those the objective is restricted to."""
     solution = minimize_lbfgs(
         objective, start, memory=memory, stopping=stopping, callback=lambda it: watch(_progressed(it, objective, 0))
