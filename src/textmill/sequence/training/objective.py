@@ -29,7 +29,7 @@ from textmill.errors import DataError
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainObjective", "conditioned", "slices"]
+__all__ = ["ChainObjective", "conditioned", "select_sequences", "slices"]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 
@@ -139,7 +139,7 @@ class _Part:
         self.problem = _problem(layout, data, observed, None, data.weights)
         self.forced = None
         if partial.any():
-            some = _select(data, partial)
+            some = select_sequences(data, partial)
             weights = -(np.ones(some.sequences) if some.weights is None else some.weights)
             self.forced = _problem(layout, some, None, some.labels, weights)
 
@@ -206,13 +206,18 @@ def slices(data: Encoded, tokens: int) -> list[Encoded]:
     while begin < data.sequences:
         end = int(np.searchsorted(data.offsets, data.offsets[begin] + tokens, side="right")) - 1
         end = min(max(end, begin + 1), data.sequences)
-        parts.append(_select(data, slice(begin, end)))
+        parts.append(select_sequences(data, slice(begin, end)))
         begin = end
     return parts
 
 
-def _select(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encoded:
-    """Some of the sequences."""
+def select_sequences(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encoded:
+    """Some of the sequences.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> select_sequences(Encoded(np.array([0, 1, 3]), tests, tests), slice(1, 2)).tokens
+    2
+    """
     if isinstance(chosen, slice):
         mask = np.zeros(data.sequences, bool)
         mask[chosen] = True
@@ -272,4 +277,4 @@ def conditioned(layout: FeatureLayout, data: Encoded) -> Encoded:
     known = data.labels >= 0
     single = np.arange(data.tokens + 1, dtype=np.int64)
     none = Active(np.zeros(data.tokens + 1, np.int64), np.empty(0, np.int32), None, 0)
-    return _select(Encoded(single, rows, none, data.labels, weights), known)
+    return select_sequences(Encoded(single, rows, none, data.labels, weights), known)
