@@ -170,7 +170,8 @@ def forced_labels(labels: NDArray[np.int32], classes: int) -> Bytes:
     >>> forced_labels(np.array([1, -1], np.int32), 2).tolist()
     [[0, 1], [1, 1]]
     """
-    return ((labels[:, None] == np.arange(classes)) | (labels[:, None] < 0)).astype(np.uint8)
+    free: Bytes = ((labels[:, None] == np.arange(classes)) | (labels[:, None] < 0)).astype(np.uint8)
+    return free
 
 
 def span_confidence(

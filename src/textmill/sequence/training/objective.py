@@ -29,7 +29,7 @@ from textmill.errors import DataError
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainObjective", "conditioned", "select_sequences", "slices"]
+__all__ = ["ChainObjective", "conditional_layout", "conditioned", "select_sequences", "slices"]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 
@@ -66,7 +66,7 @@ class ChainObjective:
         self.features: Ints | None = None
         self._support: native.Support | None = None
         self._cluster = cluster
-        self._numbering = _conditional_layout(layout) if normalised else layout
+        self._numbering = conditional_layout(layout) if normalised else layout
         load: Callable[..., _Part] = _Part.conditional if normalised else _Part
         parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
         self._kept: list[Kept[_Part]] = []
@@ -147,7 +147,7 @@ class _Part:
     def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> _Part:
         """A partition of a conditional Markov model."""
         layout, data = address
-        return cls((_conditional_layout(layout), conditioned(layout, data)))
+        return cls((conditional_layout(layout), conditioned(layout, data)))
 
     def evaluate(self, theta: Floats, support: native.Support | None, gradient: Floats, threads: int) -> float:
         value = self.problem.evaluate(theta, support, gradient, threads)
@@ -183,8 +183,12 @@ def _add(left: tuple[float, Floats], right: tuple[float, Floats]) -> tuple[float
     return left[0] + right[0], left[1] + right[1]
 
 
-def _conditional_layout(layout: FeatureLayout) -> FeatureLayout:
-    """The same features when a bigram test after a label is a unigram test."""
+def conditional_layout(layout: FeatureLayout) -> FeatureLayout:
+    """The same features when a bigram test after a label is a unigram test.
+
+    >>> conditional_layout(FeatureLayout(2, 3, 1)).unigrams
+    5
+    """
     return FeatureLayout(layout.labels, layout.rows + layout.bigrams * layout.labels, 0)
 
 

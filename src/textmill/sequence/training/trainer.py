@@ -36,7 +36,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective
+from textmill.sequence.training.objective import ChainObjective, conditional_layout, conditioned
 from textmill.sequence.training.online import OnlineState, calibrated_rate, train_perceptron, train_sgd
 
 __all__ = ["ALGORITHMS", "Settings", "Trainer"]
@@ -151,21 +151,18 @@ class Trainer:
                 watch=watch,
                 saved=self._save,
             )
+        layout, data = self.layout, self.data
+        if self.normalised:
+            layout, data = conditional_layout(layout), conditioned(layout, data)
         second = s.algorithm == "perceptron" or s.l1 > 0
-        online = (
-            OnlineState(**saved) if saved else OnlineState.fresh(self.layout, self._dense(features, weights), second)
-        )
+        online = OnlineState(**saved) if saved else OnlineState.fresh(layout, self._dense(features, weights), second)
         if s.algorithm == "perceptron":
-            return train_perceptron(
-                self.layout, self.data, online, seed=s.seed, stopping=stopping, watch=watch, saved=self._save
-            )
+            return train_perceptron(layout, data, online, seed=s.seed, stopping=stopping, watch=watch, saved=self._save)
         alpha = s.alpha if s.algorithm == "sgd_l1" else 0.0
-        eta0 = s.eta0 or calibrated_rate(
-            self.layout, self.data, l1=s.l1, l2=s.l2, alpha=alpha, seed=s.seed, threads=self.threads
-        )
+        eta0 = s.eta0 or calibrated_rate(layout, data, l1=s.l1, l2=s.l2, alpha=alpha, seed=s.seed, threads=self.threads)
         return train_sgd(
-            self.layout,
-            self.data,
+            layout,
+            data,
             online,
             l1=s.l1,
             l2=s.l2,
@@ -206,7 +203,7 @@ class Trainer:
                 self.best = (entry["dev_error"], done.features.copy(), done.weights.copy())
             stop = plateau.update(entry["dev_error"])
         self.log.append(entry)
-        step.advance(**{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
+        step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
         return stop
 
     def _dev_error(self, features: Ints, weights: Floats) -> float:
@@ -240,7 +237,8 @@ class Trainer:
                 "best.weights": self.best[2],
             }
         with replacing(self.checkpoint) as file:
-            np.savez(file, signature=np.frombuffer(self._signature().encode(), np.uint8), **arrays)
+            arrays["signature"] = np.frombuffer(self._signature().encode(), np.uint8)
+            np.savez(file, allow_pickle=False, **arrays)
 
     def _resumed(self) -> dict[str, Any] | None:
         """The state of a checkpoint, log and best weights taken over; None when there is none."""
