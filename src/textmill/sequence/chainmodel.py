@@ -48,8 +48,7 @@ class ChainModel(Classifier, Model):
     def feature_layout_(self) -> FeatureLayout:
         """Where the weights of a test are."""
         check_fitted(self)
-        counts = self.encoder_.feature_counts(len(self.classes_))
-        return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
+        return _layout(self)
 
     def predict(
         self,
@@ -124,7 +123,7 @@ class ChainModel(Classifier, Model):
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         model.encoder_, model.classes_ = weights.encoder, np.array(weights.classes)[order]
-        layout = model.feature_layout_
+        layout = _layout(model)
         one, two = weights.unigram.tocoo(), weights.bigram.tocoo()
         source, label = np.divmod(two.col.astype(np.int64), layout.labels)
         features = np.concatenate(
@@ -204,3 +203,8 @@ class ChainModel(Classifier, Model):
     def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
         names = self.classes_[labels].tolist()
         return [names[begin:end] for begin, end in pairwise(data.offsets.tolist())]
+
+
+def _layout(model: ChainModel) -> FeatureLayout:
+    counts = model.encoder_.feature_counts(len(model.classes_))
+    return FeatureLayout(len(model.classes_), counts.unigrams, counts.bigrams, model.start_label)
