@@ -15,8 +15,10 @@
 #include "base/checked.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "sequence/blocks.h"
 #include "sequence/chain.h"
 #include "sequence/decode.h"
+#include "sequence/online.h"
 
 namespace textmill::bind {
 namespace {
@@ -264,6 +266,96 @@ void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const 
   sequence::label_probabilities(d.layout, d.weights, d.input, view(probabilities), view(log_z), threads);
 }
 
+// Labelled sequences whose arrays stay alive with it.
+struct Training {
+  In<std::int64_t, 1> offsets;
+  Tests unigram, bigram;
+  In<std::int32_t, 1> labels;
+  std::optional<In<double, 1>> weights;
+  sequence::Labelled data;
+};
+
+std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> offsets, Tests unigram, Tests bigram,
+                                        In<std::int32_t, 1> observed, std::optional<In<double, 1>> weights) {
+  const Layout layout = checked_layout(labels, unigram, bigram);
+  const std::size_t tokens = checked_offsets(view(offsets));
+  require(observed.size() == tokens, "labels must be one a token");
+  for (const std::int32_t y : view(observed)) require(y >= 0 && y < static_cast<std::int64_t>(labels), "labels must lie from 0 to ", labels, " - 1, got ", y);
+  if (weights) {
+    require(weights->size() + 1 == offsets.size(), "there must be one weight a sequence");
+    for (const double w : view(*weights)) require(std::isfinite(w) && w >= 0.0, "weights of sequences must be finite and >= 0, got ", w);
+  }
+  auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, {}});
+  made->data = {layout, view(made->offsets), checked_rows(made->unigram, tokens, "unigram tests"), checked_rows(made->bigram, tokens, "bigram tests"),
+                view(made->labels), made->weights ? view(*made->weights) : std::span<const double>()};
+  return made;
+}
+
+void check_order(const Training& training, const In<std::int64_t, 1>& order) {
+  for (const std::int64_t s : view(order)) {
+    require(s >= 0 && static_cast<std::size_t>(s) + 1 < training.data.offsets.size(), "there is no sequence ", s);
+  }
+}
+
+using StepState = std::tuple<double, double, double>;  // step, penalty, decay
+
+std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w, Out<double, 1> q,
+                                        Out<double, 1> seen, const StepState& state, double eta0, double alpha, double l1, double l2) {
+  const sequence::Labelled& data = training.data;
+  check_order(training, order);
+  const std::size_t size = data.layout.size();
+  require(w.size() == size && (q.size() == size || (l1 == 0.0 && q.size() == 0)), "there must be ", size, " weights and as many penalties");
+  require(seen.size() == data.layout.unigrams + data.layout.bigrams, "seen must be one a test");
+  require(eta0 > 0.0 && alpha >= 0.0 && l1 >= 0.0 && l2 >= 0.0, "rates and penalties must not be negative");
+  const auto sequences = static_cast<double>(data.offsets.size() - 1);
+  sequence::Steps steps{std::get<0>(state), std::get<1>(state), std::get<2>(state)};
+  double loss;
+  {
+    nb::gil_scoped_release nogil;
+    loss = sequence::sgd_steps(data, {eta0, alpha, l1, l2, sequences}, view(order), view(w), view(q), view(seen), steps);
+  }
+  return {loss, {steps.step, steps.penalty, steps.decay}};
+}
+
+void sgd_flush(const Training& training, Out<double, 1> w, Out<double, 1> q, Out<double, 1> seen, const StepState& state) {
+  const Layout& layout = training.data.layout;
+  require(w.size() == layout.size() && (q.size() == 0 || q.size() == w.size()) && seen.size() == layout.unigrams + layout.bigrams,
+          "weights, penalties and tests do not fit");
+  nb::gil_scoped_release nogil;
+  sequence::sgd_flush(layout, view(w), view(q), view(seen), {std::get<0>(state), std::get<1>(state), std::get<2>(state)});
+}
+
+std::tuple<std::size_t, double> perceptron_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w, Out<double, 1> updates,
+                                                 double step) {
+  check_order(training, order);
+  require(w.size() == training.data.layout.size() && updates.size() == w.size(), "there must be ", training.data.layout.size(), " weights and updates");
+  nb::gil_scoped_release nogil;
+  sequence::Steps steps{step};
+  const std::size_t wrong = sequence::perceptron_steps(training.data, view(order), view(w), view(updates), steps);
+  return {wrong, steps.step};
+}
+
+struct HeldDescent {
+  std::shared_ptr<Training> training;
+  sequence::Descent descent;
+};
+
+std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& held, In<std::int32_t, 2> order, Out<double, 1> w, std::size_t threads) {
+  const Layout& layout = held.training->data.layout;
+  require(threads > 0, "threads must be at least 1");
+  require(order.shape(1) == 2, "blocks must be pairs of a unigram and a bigram test");
+  require(w.size() == layout.size(), "there must be ", layout.size(), " weights");
+  std::vector<sequence::BlockTest> blocks(order.shape(0));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i] = {order.data()[2 * i], order.data()[2 * i + 1]};
+    require(blocks[i].unigram >= -1 && blocks[i].unigram < static_cast<std::int64_t>(layout.unigrams) && blocks[i].bigram >= -1 &&
+                blocks[i].bigram < static_cast<std::int64_t>(layout.bigrams), "there is no test of block ", i);
+  }
+  nb::gil_scoped_release nogil;
+  const auto done = held.descent.sweep(blocks, view(w), threads);
+  return {done.change, done.changed, done.evaluations, done.positions};
+}
+
 }  // namespace
 
 void bind_sequence(nb::module_& m) {
@@ -291,6 +383,20 @@ void bind_sequence(nb::module_& m) {
   m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
         nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "probabilities"_a.noconvert(),
         "log_z"_a.noconvert(), "threads"_a, "Fill the probabilities of labels under restrictions.");
+  nb::class_<Training>(m, "Training", "Labelled sequences for training one at a time.")
+      .def("sgd_steps", &sgd_steps, "order"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a, nb::kw_only(), "eta0"_a,
+           "alpha"_a, "l1"_a, "l2"_a, "Stochastic gradient steps; returns the loss met and the state.")
+      .def("sgd_flush", &sgd_flush, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a, "Give every weight what it is owed.")
+      .def("perceptron_steps", &perceptron_steps, "order"_a, "w"_a.noconvert(), "updates"_a.noconvert(), "step"_a,
+           "Perceptron steps; returns the wrong labels and the step.");
+  m.def("make_training", &make_training, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a, "weights"_a.none(), "Hold sequences.");
+  nb::class_<HeldDescent>(m, "Descent", "Block coordinate descent.")
+      .def("__init__", [](HeldDescent* at, std::shared_ptr<Training> training, double l1, double l2, bool truncated) {
+             require(l1 >= 0.0 && l2 >= 0.0, "penalties must not be negative");
+             new (at) HeldDescent{training, sequence::Descent(training->data, l1, l2, truncated)};
+           }, "training"_a, "l1"_a, "l2"_a, "truncated"_a)
+      .def("sweep", &sweep, "order"_a, "w"_a.noconvert(), "threads"_a,
+           "Visit blocks; returns the change of the objective, and counts of changed blocks, evaluations and positions.");
   m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(), "Fill forward and backward logs, return log Z.");
   m.def("chain_paths", &chain_paths, "unary"_a, "pairs"_a, "n"_a, "The n best paths with their scores.");
 }
