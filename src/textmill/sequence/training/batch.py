@@ -4,7 +4,7 @@ With an L1 penalty almost all weights stay zero, and a zero weight moves only wh
 OWL-QN runs on a working set W and looks at the others now and then:
 
     W <- features with theta != 0 or |g| > l1
-    repeat: some iterations of OWL-QN on W  ->  all slopes  ->  W <- {theta != 0} + {|g| > l1} + {g near l1, already in W}
+    repeat: some iterations of OWL-QN on W;  all slopes g;  W <- {theta != 0} + {|g| > l1} + {in W, |g| near l1}
     until the stopping rule holds on W and no feature outside has |g| > l1
 
 A limit point is the minimum over all features: the optimality conditions hold inside by OWL-QN, outside by the look.
@@ -17,7 +17,7 @@ Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -74,15 +74,62 @@ class WorkingSet:
     iterations: int = 0
     evaluations: int = 0
 
+    @classmethod
+    def begin(cls, features: Ints, weights: Floats) -> WorkingSet:
+        """The state before the first iteration."""
+        none = np.empty((0, len(weights)))
+        return cls(features, weights, none, none, [])
 
-def train_dense(objective: ChainObjective, start: Floats, *, memory: int, stopping: Stopping, watch: Watch) -> Result:
-    """Minimise without an L1 penalty, over all features or over those the objective is restricted to."""
-    solution = minimize_lbfgs(
-        objective, start, memory=memory, stopping=stopping, callback=lambda it: watch(_progressed(it, objective, 0))
-    )
-    report = solution.report
-    features, weights = _nonzero(objective, solution.theta)
-    return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
+
+def train_dense(
+    objective: ChainObjective,
+    state: WorkingSet,
+    *,
+    memory: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[WorkingSet], None] | None = None,
+) -> Result:
+    """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
+
+    With `saved` the run is cut into rounds, and `saved` is given the state after each of them.
+    """
+    known: Callable[[Floats], tuple[float, Floats]] = objective
+    while True:
+        history = History(len(state.weights), memory=memory)
+        for s, y in zip(state.s, state.y, strict=True):
+            history.add(s, y)
+        before, values = state.iterations, state.objectives
+
+        def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
+            values.append(done.value)
+            return watch(_progressed(done, objective, before))
+
+        left = stopping.iterations - before
+        solution = minimize_lbfgs(
+            known,
+            state.weights,
+            stopping=replace(stopping, iterations=left if saved is None else min(left, ROUND)),
+            callback=look,
+            history=history,
+        )
+        report = solution.report
+        if not values or before == 0:
+            values.insert(0, report.values[0])
+        state.weights = solution.theta
+        state.s, state.y = history.pairs()
+        state.iterations = before + report.iterations
+        state.evaluations += report.evaluations
+        reason = report.reason
+        if reason == "iterations" and state.iterations < stopping.iterations:
+            if not stopping.settled(values):
+                if saved is not None:
+                    saved(state)
+                known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
+                continue
+            reason = "value"
+        features, weights = _nonzero(objective, state.weights)
+        return Result(features, weights, reason, state.iterations, state.evaluations, values)
 
 
 def train_rprop(
@@ -147,13 +194,7 @@ def train_working_set(
             known,
             state.weights,
             l1=l1,
-            stopping=Stopping(
-                gradient=stopping.gradient,
-                violation=stopping.violation,
-                value=stopping.value,
-                window=stopping.window,
-                iterations=min(rounds, stopping.iterations - before),
-            ),
+            stopping=replace(stopping, iterations=min(rounds, stopping.iterations - before)),
             callback=look,
             history=history,
             align="zeros",

@@ -29,7 +29,7 @@ from textmill.errors import DataError
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainObjective", "conditioned", "slices"]
+__all__ = ["ChainObjective", "conditional_layout", "conditioned", "select_sequences", "slices"]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 
@@ -66,7 +66,7 @@ class ChainObjective:
         self.features: Ints | None = None
         self._support: native.Support | None = None
         self._cluster = cluster
-        self._numbering = _conditional_layout(layout) if normalised else layout
+        self._numbering = conditional_layout(layout) if normalised else layout
         load: Callable[..., _Part] = _Part.conditional if normalised else _Part
         parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
         self._kept: list[Kept[_Part]] = []
@@ -139,7 +139,7 @@ class _Part:
         self.problem = _problem(layout, data, observed, None, data.weights)
         self.forced = None
         if partial.any():
-            some = _select(data, partial)
+            some = select_sequences(data, partial)
             weights = -(np.ones(some.sequences) if some.weights is None else some.weights)
             self.forced = _problem(layout, some, None, some.labels, weights)
 
@@ -147,7 +147,7 @@ class _Part:
     def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> _Part:
         """A partition of a conditional Markov model."""
         layout, data = address
-        return cls((_conditional_layout(layout), conditioned(layout, data)))
+        return cls((conditional_layout(layout), conditioned(layout, data)))
 
     def evaluate(self, theta: Floats, support: native.Support | None, gradient: Floats, threads: int) -> float:
         value = self.problem.evaluate(theta, support, gradient, threads)
@@ -183,8 +183,12 @@ def _add(left: tuple[float, Floats], right: tuple[float, Floats]) -> tuple[float
     return left[0] + right[0], left[1] + right[1]
 
 
-def _conditional_layout(layout: FeatureLayout) -> FeatureLayout:
-    """The same features when a bigram test after a label is a unigram test."""
+def conditional_layout(layout: FeatureLayout) -> FeatureLayout:
+    """The same features when a bigram test after a label is a unigram test.
+
+    >>> conditional_layout(FeatureLayout(2, 3, 1)).unigrams
+    5
+    """
     return FeatureLayout(layout.labels, layout.rows + layout.bigrams * layout.labels, 0)
 
 
@@ -206,13 +210,18 @@ def slices(data: Encoded, tokens: int) -> list[Encoded]:
     while begin < data.sequences:
         end = int(np.searchsorted(data.offsets, data.offsets[begin] + tokens, side="right")) - 1
         end = min(max(end, begin + 1), data.sequences)
-        parts.append(_select(data, slice(begin, end)))
+        parts.append(select_sequences(data, slice(begin, end)))
         begin = end
     return parts
 
 
-def _select(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encoded:
-    """Some of the sequences."""
+def select_sequences(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encoded:
+    """Some of the sequences.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> select_sequences(Encoded(np.array([0, 1, 3]), tests, tests), slice(1, 2)).tokens
+    2
+    """
     if isinstance(chosen, slice):
         mask = np.zeros(data.sequences, bool)
         mask[chosen] = True
@@ -272,4 +281,4 @@ def conditioned(layout: FeatureLayout, data: Encoded) -> Encoded:
     known = data.labels >= 0
     single = np.arange(data.tokens + 1, dtype=np.int64)
     none = Active(np.zeros(data.tokens + 1, np.int64), np.empty(0, np.int32), None, 0)
-    return _select(Encoded(single, rows, none, data.labels, weights), known)
+    return select_sequences(Encoded(single, rows, none, data.labels, weights), known)
