@@ -232,19 +232,3 @@ def test_a_dump_of_crfsuite_labels_as_crfsuite_does(tmp_path: Path) -> None:
     assert [labels for labels, _ in best_paths(model, X)] == [tagger.tag(x) for x in X]
     with pytest.raises(ModelFileError, match=r"not a text|not a dump"):
         read_crfsuite_dump(tmp_path / "m")
-
-
-def test_features_by_number_are_the_same_model(trained: Path) -> None:
-    from textmill.sequence.features import FeatureLayout
-
-    model = read_wapiti(trained)
-    features, values = model.to_features()
-    again = ChainWeights.from_features(model.kind, model.classes, model.encoder, features, values)
-    assert (again.unigram != model.unigram).nnz == (again.bigram != model.bigram).nnz == 0
-    counts = model.encoder.feature_counts(3)
-    parts = FeatureLayout(3, counts.unigrams, counts.bigrams).split(features)
-    bigram = parts.bigram
-    assert np.all(np.diff(features) > 0)
-    assert model.bigram[parts.test[bigram], parts.source[bigram] * 3 + parts.label[bigram]].tolist() == [
-        values[bigram].tolist()
-    ]

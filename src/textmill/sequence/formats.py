@@ -68,37 +68,6 @@ class ChainWeights:
                 f"{counts.bigrams} bigram tests and {Y} labels"
             )
 
-    @classmethod
-    def from_features(
-        cls, kind: str, classes: list[str], encoder: Encoder, features: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> ChainWeights:
-        """The model with these weights, by the numbers that features.py gives them (without a start label).
-
-        >>> encoder = Encoder(patterns=["u:%x[0,0]", "b"]).fit(["ab"])
-        >>> model = ChainWeights.from_features("crf", ["A", "B"], encoder, np.array([1, 6]), np.array([0.5, -2.0]))
-        >>> model.unigram.toarray().tolist(), model.bigram.toarray().tolist()
-        ([[0.0, 0.5], [0.0, 0.0]], [[0.0, 0.0, -2.0, 0.0]])
-        """
-        Y = len(classes)
-        counts = encoder.feature_counts(Y)
-        border = counts.unigrams * Y
-        made = []
-        for mine, first, width, rows in (
-            (features < border, 0, Y, counts.unigrams),
-            (features >= border, border, Y * Y, counts.bigrams),
-        ):
-            row, column = np.divmod(features[mine] - first, width)
-            made.append(sparse.csr_matrix((values[mine], (row, column)), shape=(rows, width)))
-        return cls(kind, classes, encoder, made[0], made[1])
-
-    def to_features(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers, in rising order, and values of the weights that are not 0; the reverse of `from_features`."""
-        unigram, bigram = _nonzero(self.unigram).tocoo(), _nonzero(self.bigram).tocoo()
-        Y = len(self.classes)
-        above = self.unigram.shape[0] * Y + bigram.row.astype(np.int64) * Y * Y + bigram.col
-        features = np.concatenate([unigram.row.astype(np.int64) * Y + unigram.col, above])
-        return features, np.concatenate([unigram.data, bigram.data])
-
     @property
     def active(self) -> int:
         """Number of weights that are not 0."""
