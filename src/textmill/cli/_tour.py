@@ -184,7 +184,7 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
     report.heading("A tagger")
     report.text(
         f"{len(train.X)} sentences with their chunks teach a conditional random field to find noun phrases, verb "
-        f"phrases and the rest. Of its weights the L1 penalty leaves {len(tagger.features_)} for {size.tests} tests. On "
+        f"phrases and the rest. The L1 penalty leaves {len(tagger.features_)} weights for {size.tests} tests. On "
         f"{len(test.X)} other sentences it finds chunks with F1 {scores.f1:.1%} "
         f"({interval.low:.1%} to {interval.high:.1%})."
     )
