@@ -173,6 +173,7 @@ def dump(
     model: Model,
     output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
     precision: Annotated[int | None, typer.Option(help="Digits after the point; default: all that matter.")] = None,
+    zeros: Annotated[bool, typer.Option("--all", help="Also the weights that are 0.")] = False,
 ) -> None:
     """Write the weights as text: test, label before or #, label, weight.
 
@@ -180,7 +181,7 @@ def dump(
     """
     from textmill.sequence import read_tagger, write_dump
 
-    write_dump(read_tagger(model).to_weights(), output, precision=precision)
+    write_dump(read_tagger(model).to_weights(), output, precision=precision, zeros=zeros)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -166,8 +166,12 @@ def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
         )
 
 
-def write_dump(weights: ChainWeights, path: str | os.PathLike[str], *, precision: int | None = None) -> None:
+def write_dump(
+    weights: ChainWeights, path: str | os.PathLike[str], *, precision: int | None = None, zeros: bool = False
+) -> None:
     """Write the weights as text, to a file or `-`; `precision` digits after the point, all that matter by default.
+
+    Weights that are 0, or shown as 0, are left out unless `zeros` asks for them.
 
     >>> encoder = Encoder(patterns=["*:%x[0,0]"]).fit(["a"])
     >>> unigram, bigram = sparse.csr_matrix([[0.5, 0]]), sparse.csr_matrix([[0, 0, 0, -1.0]])
@@ -182,10 +186,9 @@ def write_dump(weights: ChainWeights, path: str | os.PathLike[str], *, precision
         for test, u, b in zip(weights.encoder.tests_, unigram.tolist(), bigram.tolist(), strict=True):
             lines = []
             for matrix, row in ((mu, u), (lam, b)):
-                span = slice(matrix.indptr[row], matrix.indptr[row + 1]) if row >= 0 else slice(0)
-                for column, value in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True):
+                for column, value in _row(matrix, row, zeros):
                     shown = repr(value) if precision is None else f"{value:.{precision}f}"
-                    if float(shown) != 0:
+                    if zeros or float(shown) != 0:
                         before = "#" if matrix is mu else classes[column // Y]
                         lines.append(f"{test}\t{before}\t{classes[column % Y]}\t{shown}\n")
             if lines:
@@ -317,6 +320,17 @@ def _nonzero(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     copy.eliminate_zeros()
     copy.sort_indices()
     return copy
+
+
+def _row(matrix: sparse.csr_matrix, row: int, zeros: bool) -> Iterable[tuple[int, float]]:
+    """Columns and weights of a row; of no row where it is -1."""
+    if row < 0:
+        return ()
+    span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    stored = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
+    if not zeros:
+        return stored
+    return enumerate(matrix[[row]].toarray()[0].tolist())
 
 
 def _netstring(text: str) -> bytes:
