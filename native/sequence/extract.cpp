@@ -18,55 +18,97 @@ std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets) {
   return begin;
 }
 
-// The tests of one token after the other, put together in one buffer.
+constexpr std::uint32_t kNone = base::InternTable::kNone;
+constexpr std::uint32_t kUnset = kNone - 1;
+constexpr std::size_t kMostRemembered = std::size_t{1} << 16;  // answers kept per pattern: they fit the cache
+
+// The tests of one token after the other. Where a pattern has few distinct combinations of values (parts of speech, a
+// single word), the test of a combination is looked up once and then remembered; else its string is put together.
 class Assembler {
  public:
-  Assembler(const Cells& cells, const Program& program) : program_(program), ends_(program.patterns.size()), hashes_(program.patterns.size()) {
+  Assembler(const Cells& cells, const Program& program) : program_(program) {
     for (const Source& source : program.sources) {
       ids_.push_back(cells.ids(source.slot).data());
       values_.push_back(cells.table(source.slot).size());
     }
+    for (const Pattern& pattern : program.patterns) {
+      std::size_t combinations = 1;
+      for (const Item& item : pattern.items) {
+        if (item.source >= 0 && combinations <= kMostRemembered)
+          combinations *= program.sources[static_cast<std::size_t>(item.source)].pieces.size();
+      }
+      // whether a child is made depends on its parent, not on its own values alone
+      const bool remembers = combinations <= kMostRemembered && pattern.parent < 0;
+      remembered_.emplace_back(remembers ? combinations : 0, kUnset);
+    }
+    found_.resize(program.patterns.size());
+    missing_.reserve(program.patterns.size());
   }
 
-  // Tests at token `at` of the sequence of `length` tokens that begins at token `first`.
-  void assemble(std::int64_t first, std::int64_t length, std::int64_t at) {
+  // Tests at token `at` of the sequence of `length` tokens that begins at token `first`. Calls prefetch(hash) and then
+  // find(pattern, string, hash) for those that are not remembered, patterns in order; find gives an id or kNone.
+  template <class Prefetch, class Find>
+  std::span<const std::uint32_t> tests(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch, Find&& find) {
     text_.clear();
+    missing_.clear();
     for (std::size_t p = 0; p < program_.patterns.size(); ++p) {
-      const std::size_t begin = text_.size();
-      for (const Item& item : program_.patterns[p].items) {
-        const std::string_view piece = item.source < 0 ? std::string_view(item.literal) : value(item, first, length, at);
-        text_.append(piece);
+      const std::vector<Item>& items = program_.patterns[p].items;
+      std::uint32_t* remembered = nullptr;
+      if (!remembered_[p].empty()) {
+        std::size_t key = 0;
+        for (const Item& item : items) {
+          if (item.source < 0) continue;
+          key = key * program_.sources[static_cast<std::size_t>(item.source)].pieces.size() + piece(item, first, length, at);
+        }
+        remembered = &remembered_[p][key];
+        found_[p] = *remembered;
+        if (*remembered != kUnset) continue;
       }
-      ends_[p] = text_.size();
-      hashes_[p] = base::hash_bytes(std::string_view(text_).substr(begin));
+      const std::size_t begin = text_.size();
+      for (const Item& item : items) {
+        if (item.source < 0) text_.append(item.literal);
+        else text_.append(program_.sources[static_cast<std::size_t>(item.source)].pieces[piece(item, first, length, at)]);
+      }
+      const std::uint64_t hash = base::hash_bytes(std::string_view(text_).substr(begin));
+      prefetch(hash);
+      missing_.push_back({p, begin, text_.size(), hash, remembered});
     }
+    for (const Missing& missing : missing_) {
+      const std::string_view test = std::string_view(text_).substr(missing.begin, missing.end - missing.begin);
+      found_[missing.pattern] = find(missing.pattern, test, missing.hash);
+      if (missing.remembered != nullptr) *missing.remembered = found_[missing.pattern];
+    }
+    return found_;
   }
-  std::string_view test(std::size_t p) const {
-    const std::size_t begin = p == 0 ? 0 : ends_[p - 1];
-    return std::string_view(text_).substr(begin, ends_[p] - begin);
-  }
-  std::uint64_t hash(std::size_t p) const { return hashes_[p]; }
+  // What was found for an earlier pattern at this token.
+  std::uint32_t found(std::size_t p) const { return found_[p]; }
 
  private:
-  std::string_view value(const Item& item, std::int64_t first, std::int64_t length, std::int64_t at) const {
+  struct Missing {
+    std::size_t pattern, begin, end;
+    std::uint64_t hash;
+    std::uint32_t* remembered;
+  };
+
+  // Which string of its source an item stands for here.
+  std::size_t piece(const Item& item, std::int64_t first, std::int64_t length, std::int64_t at) const {
     const auto s = static_cast<std::size_t>(item.source);
-    const std::vector<std::string_view>& pieces = program_.sources[s].pieces;
     std::int64_t position = item.offset;
     if (!item.absolute) position += at;
     else if (item.offset < 0) position += length;
     else position -= 1;
-    if (position < 0) return pieces[values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1];
-    if (position >= length)
-      return pieces[values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1)];
-    return pieces[static_cast<std::size_t>(ids_[s][first + position])];
+    if (position < 0) return values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1;
+    if (position >= length) return values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1);
+    return static_cast<std::size_t>(ids_[s][first + position]);
   }
 
   const Program& program_;
-  std::vector<const std::int32_t*> ids_;  // [source] ids of the cells of its column
-  std::vector<std::size_t> values_;       // [source] distinct values of its column
+  std::vector<const std::int32_t*> ids_;               // [source] ids of the cells of its column
+  std::vector<std::size_t> values_;                    // [source] distinct values of its column
+  std::vector<std::vector<std::uint32_t>> remembered_;  // [pattern][combination of values], empty: too many
+  std::vector<std::uint32_t> found_;                   // [pattern]
+  std::vector<Missing> missing_;
   std::string text_;
-  std::vector<std::size_t> ends_;
-  std::vector<std::uint64_t> hashes_;
 };
 
 struct Block {                    // what one task found
@@ -100,9 +142,11 @@ Extracted join(std::vector<Block>& blocks, std::size_t tokens, std::size_t threa
   return out;
 }
 
-// Calls token(block number, block, assembler) for every token, blocks in parallel.
-template <class F>
-std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::size_t threads, F&& token) {
+// Finds the tests of every token, blocks in parallel. prefetch(b, hash) and find(b, assembler, pattern, string, hash)
+// look up in block b; unigram and bigram say what is written of a test that was found, less than 0 nothing.
+template <class Prefetch, class Find, class Unigram, class Bigram>
+std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::size_t threads, Prefetch&& prefetch,
+                              Find&& find, Unigram&& unigram, Bigram&& bigram) {
   const std::vector<std::size_t> begin = blocks_of(cells.offsets());
   std::vector<Block> blocks(begin.size() - 1);
   base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
@@ -111,9 +155,16 @@ std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::s
     for (std::size_t s = begin[b]; s < begin[b + 1]; ++s) {
       const std::int64_t first = cells.offsets()[s], length = cells.offsets()[s + 1] - first;
       for (std::int64_t t = 0; t < length; ++t) {
-        assembler.assemble(first, length, t);
+        const auto found = assembler.tests(
+            first, length, t, [&](std::uint64_t hash) { prefetch(b, hash); },
+            [&](std::size_t p, std::string_view test, std::uint64_t hash) { return find(b, assembler, p, test, hash); });
         const std::size_t unigrams = block.unigram.size(), bigrams = block.bigram.size();
-        token(b, block, assembler);
+        for (std::size_t p = 0; p < found.size(); ++p) {
+          if (found[p] == kNone) continue;
+          const std::uint8_t kind = program.patterns[p].kind;
+          if (kind & kUnigram) block.unigram.push_back(unigram(found[p]));
+          if (kind & kBigram) block.bigram.push_back(bigram(found[p]));
+        }
         block.unigram_counts.push_back(static_cast<std::int32_t>(block.unigram.size() - unigrams));
         block.bigram_counts.push_back(static_cast<std::int32_t>(block.bigram.size() - bigrams));
       }
@@ -145,44 +196,34 @@ std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
 }
 
 Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads) {
-  const std::size_t P = program.patterns.size();
-  std::vector<Block> blocks = for_tokens(cells, program, threads, [&](std::size_t, Block& block, const Assembler& at) {
-    for (std::size_t p = 0; p < P; ++p) tests.strings.prefetch(at.hash(p));
-    for (std::size_t p = 0; p < P; ++p) {
-      const std::uint32_t id = tests.strings.find(at.test(p), at.hash(p));
-      if (id == base::InternTable::kNone) continue;
-      if (tests.unigram[id] >= 0) block.unigram.push_back(tests.unigram[id]);
-      if (tests.bigram[id] >= 0) block.bigram.push_back(tests.bigram[id]);
-    }
-  });
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads, [&](std::size_t, std::uint64_t hash) { tests.strings.prefetch(hash); },
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t hash) { return tests.strings.find(test, hash); },
+      [&](std::uint32_t id) { return tests.unigram[id]; }, [&](std::uint32_t id) { return tests.bigram[id]; });
   return join(blocks, cells.tokens(), threads);
 }
 
 Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active, std::size_t threads) {
-  // Ids of a block: those of known tests, then, from `known` on, its own new ones. Kinds of a pattern are fixed, so a
-  // block may write test ids and turn them into unigram and bigram ids when the new ones have their numbers.
-  const std::size_t P = program.patterns.size(), known = tests.unigram.size();
+  // Ids of a block: those of known tests, then, from `known` on, its own new ones, which get their numbers at the end.
+  const std::size_t known = tests.unigram.size();
   std::vector<base::InternTable> fresh(blocks_of(cells.offsets()).size() - 1);
-  std::vector<Block> blocks = for_tokens(cells, program, threads, [&](std::size_t b, Block& block, const Assembler& at) {
-    for (std::size_t p = 0; p < P; ++p) {
-      tests.strings.prefetch(at.hash(p));
-      fresh[b].prefetch(at.hash(p));
-    }
-    for (std::size_t p = 0; p < P; ++p) {
-      const Pattern& pattern = program.patterns[p];
-      std::uint32_t id = tests.strings.find(at.test(p), at.hash(p));
-      if (id == base::InternTable::kNone) {
-        if (pattern.parent >= 0) {
-          const auto q = static_cast<std::size_t>(pattern.parent);
-          const std::uint32_t parent = tests.strings.find(at.test(q), at.hash(q));
-          if (parent == base::InternTable::kNone || !active[parent]) continue;
+  const auto id_itself = [](std::uint32_t id) { return static_cast<std::int32_t>(id); };
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads,
+      [&](std::size_t b, std::uint64_t hash) {
+        tests.strings.prefetch(hash);
+        fresh[b].prefetch(hash);
+      },
+      [&](std::size_t b, const Assembler& at, std::size_t p, std::string_view test, std::uint64_t hash) {
+        const std::uint32_t id = tests.strings.find(test, hash);
+        if (id != kNone) return id;
+        if (program.patterns[p].parent >= 0) {
+          const std::uint32_t parent = at.found(static_cast<std::size_t>(program.patterns[p].parent));
+          if (parent == kNone || parent >= known || !active[parent]) return kNone;
         }
-        id = static_cast<std::uint32_t>(known) + fresh[b].insert(at.test(p), at.hash(p));
-      }
-      if (pattern.kind & kUnigram) block.unigram.push_back(static_cast<std::int32_t>(id));
-      if (pattern.kind & kBigram) block.bigram.push_back(static_cast<std::int32_t>(id));
-    }
-  });
+        return static_cast<std::uint32_t>(known) + fresh[b].insert(test, hash);
+      },
+      id_itself, id_itself);
   std::vector<std::vector<std::uint32_t>> final_id(fresh.size());
   for (std::size_t b = 0; b < fresh.size(); ++b) {
     final_id[b].resize(fresh[b].size());
@@ -211,13 +252,11 @@ std::uint32_t feature_hash(std::string_view test, int bits) {
 }
 
 Extracted extract_hashed(const Cells& cells, const Program& program, int bits, std::size_t threads) {
-  std::vector<Block> blocks = for_tokens(cells, program, threads, [&](std::size_t, Block& block, const Assembler& at) {
-    for (std::size_t p = 0; p < program.patterns.size(); ++p) {
-      const auto id = static_cast<std::int32_t>(feature_hash(at.test(p), bits));
-      if (program.patterns[p].kind & kUnigram) block.unigram.push_back(id);
-      if (program.patterns[p].kind & kBigram) block.bigram.push_back(id);
-    }
-  });
+  const auto id_itself = [](std::uint32_t id) { return static_cast<std::int32_t>(id); };
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads, [](std::size_t, std::uint64_t) {},
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t) { return feature_hash(test, bits); },
+      id_itself, id_itself);
   return join(blocks, cells.tokens(), threads);
 }
 

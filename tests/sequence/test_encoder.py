@@ -160,6 +160,31 @@ def test_a_child_is_made_only_under_an_active_parent() -> None:
     assert encoder.feature_counts(2).features == 5 * 2 + 3 * 4
 
 
+def test_attributes_and_hashes_are_extended_without_patterns() -> None:
+    encoder = Encoder().fit([[["x"]]])
+    assert encoder.extend_encode([[["x", "y"]]]).unigram.ids.tolist() == [0, 1]
+    assert encoder.tests_.to_list() == ["ux", "b", "uy"]
+    hashed = Encoder(patterns=["u:%x[0,0]"], hash_bits=8).fit(["a"])
+    assert hashed.extend_encode(["b"]).unigram.ids.tolist() == [hash_of("u:b", 8)]
+    for one in (encoder, hashed):
+        with pytest.raises(DataError, match="patterns can be added only"):
+            one.extend_encode(["a"], ["u:%x[1,0]"])
+
+
+def test_a_failed_extension_leaves_the_encoder_as_it_was() -> None:
+    encoder = Encoder(patterns=["u:%x[0,0]"]).fit([[["a", "b"]]])
+    with pytest.raises(DataError, match="asks for column 5"):
+        encoder.extend_encode([[["a", "b"]]], ["u:2=%x[0,5]"])
+    assert encoder.tests_.to_list() == ["u:a"]
+    assert encoder.encode([[["a", "c"]]]).unigram.ids.tolist() == [0]
+    assert encoder.extend_encode([[["c", "b"]]]).unigram.ids.tolist() == [1]
+
+
+def test_sequences_may_be_iterators() -> None:
+    X = (iter([["a"], ["b"]]) for _ in range(2))
+    assert Encoder(patterns=["u:%x[0,0]"]).fit_encode(X).offsets.tolist() == [0, 2, 4]
+
+
 def test_feature_counts_of_the_specification() -> None:
     tokens = [["The", "DT"], ["U.S.", "NNP"], ["1.8%", "CD"], ["run-off", "NN"]]
     patterns = r"""

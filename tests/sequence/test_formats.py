@@ -136,6 +136,16 @@ def test_dump_update_dump_is_identical(trained: Path, tmp_path: Path, precision:
     assert (precision is not None) or (updated.unigram != model.unigram).nnz == 0
 
 
+def test_a_dump_may_have_the_weights_that_are_zero(tmp_path: Path) -> None:
+    encoder = Encoder(patterns=["*:%x[0,0]", "u:c"]).fit(["a"])
+    weights = ChainWeights("crf", ["A", "B"], encoder, sparse.csr_matrix([[0.0, 1], [0, 0]]), sparse.csr_matrix((1, 4)))
+    write_dump(weights, tmp_path / "d", precision=0, zeros=True)
+    lines = (tmp_path / "d").read_text().split("\n")
+    assert lines[:3] == ["*:a\t#\tA\t0", "*:a\t#\tB\t1", "*:a\tA\tA\t0"]
+    assert len(lines) == 2 + 4 + 1 + 2 + 1 + 1
+    assert update_weights(weights, tmp_path / "d").active == 1
+
+
 def test_an_update_of_zero_removes_a_feature_and_others_set_it(tmp_path: Path) -> None:
     encoder = Encoder(patterns=["*:%x[0,0]"]).fit(["a"])
     weights = ChainWeights("crf", ["A", "B"], encoder, sparse.csr_matrix([[2.0, 1]]), sparse.csr_matrix((1, 4)))
@@ -232,19 +242,3 @@ def test_a_dump_of_crfsuite_labels_as_crfsuite_does(tmp_path: Path) -> None:
     assert [labels for labels, _ in best_paths(model, X)] == [tagger.tag(x) for x in X]
     with pytest.raises(ModelFileError, match=r"not a text|not a dump"):
         read_crfsuite_dump(tmp_path / "m")
-
-
-def test_features_by_number_are_the_same_model(trained: Path) -> None:
-    from textmill.sequence.features import FeatureLayout
-
-    model = read_wapiti(trained)
-    features, values = model.to_features()
-    again = ChainWeights.from_features(model.kind, model.classes, model.encoder, features, values)
-    assert (again.unigram != model.unigram).nnz == (again.bigram != model.bigram).nnz == 0
-    counts = model.encoder.feature_counts(3)
-    parts = FeatureLayout(3, counts.unigrams, counts.bigrams).split(features)
-    bigram = parts.bigram
-    assert np.all(np.diff(features) > 0)
-    assert model.bigram[parts.test[bigram], parts.source[bigram] * 3 + parts.label[bigram]].tolist() == [
-        values[bigram].tolist()
-    ]

@@ -10,8 +10,10 @@ crossval     cross-validation with a development part
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
 datasets     labelled sequences from files
 evaluation   token, sequence and chunk figures of a tagger's answers
+exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models and dumps of Wapiti and CRFsuite
+labelling    files labelled, in the layout of Wapiti
 markov       conditional Markov models
 training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
@@ -34,6 +36,7 @@ from textmill.sequence.decoders import (
 from textmill.sequence.encoder import Encoder, FeatureCounts
 from textmill.sequence.encoding import Active, Encoded, label_ids
 from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
+from textmill.sequence.exchange import TAGGER_FORMATS, read_tagger, tagger_of, write_tagger
 from textmill.sequence.features import FeatureLayout, Features
 from textmill.sequence.formats import (
     ChainWeights,
@@ -43,6 +46,7 @@ from textmill.sequence.formats import (
     write_dump,
     write_wapiti,
 )
+from textmill.sequence.labelling import label_attributes, label_sentences
 from textmill.sequence.markov import ConditionalMarkov
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -51,6 +55,7 @@ __all__ = [
     "DATA_FORMATS",
     "FIGURES",
     "SYNTAXES",
+    "TAGGER_FORMATS",
     "Active",
     "AttributeSequence",
     "ChainModel",
@@ -74,18 +79,23 @@ __all__ = [
     "evaluate_tags",
     "folds",
     "forced_labels",
+    "label_attributes",
     "label_ids",
+    "label_sentences",
     "parse_patterns",
     "posterior",
     "read_attributes",
     "read_crfsuite_dump",
     "read_labelled",
+    "read_tagger",
     "read_wapiti",
     "span_confidence",
     "split_labels",
+    "tagger_of",
     "update_weights",
     "viterbi",
     "write_attributes",
     "write_dump",
+    "write_tagger",
     "write_wapiti",
 ]

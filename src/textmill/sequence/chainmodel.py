@@ -118,11 +118,14 @@ class ChainModel(Classifier, Model):
     @classmethod
     def from_weights(cls, weights: ChainWeights) -> Self:
         """A model from tests, labels and matrices: what was read from another tool's file can label."""
-        model = cls(patterns=weights.encoder.patterns)  # type: ignore[call-arg]
+        encoder = weights.encoder
+        model = cls(  # type: ignore[call-arg]
+            patterns=encoder.patterns, syntax=encoder.syntax, function=encoder.function, hash_bits=encoder.hash_bits
+        )
         order = np.argsort(np.array(weights.classes))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        model.encoder_, model.classes_ = weights.encoder, np.array(weights.classes)[order]
+        model.encoder_, model.classes_ = encoder, np.array(weights.classes)[order]
         layout = _layout(model)
         one, two = weights.unigram.tocoo(), weights.bigram.tocoo()
         source, label = np.divmod(two.col.astype(np.int64), layout.labels)

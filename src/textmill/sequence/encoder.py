@@ -108,14 +108,9 @@ class Encoder(Estimator, Model):
             check_range("hash_bits", self.hash_bits, at_least=1, at_most=30, whole=True)
             if self.min_count > 1:
                 raise DataError("hashed tests are not counted; use min_count=1 or hash_bits=None")
-        self.patterns_ = (
-            [] if self.patterns is None else [p.text for p in parse_patterns(self.patterns, syntax=self.syntax)]
-        )
-        self._compiled = (
-            None
-            if self.patterns is None
-            else _Compiled(parse_patterns(self.patterns, syntax=self.syntax), self.syntax, self.function)
-        )
+        patterns = [] if self.patterns is None else parse_patterns(self.patterns, syntax=self.syntax)
+        self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
+        self.patterns_ = [pattern.text for pattern in patterns]
         self._tests = native.Tests()
         self.width_ = 0
         data = self._encode(X, "fresh")
@@ -148,9 +143,11 @@ class Encoder(Estimator, Model):
         ['u:1=a', 'u:1=b', 'u:2=_x-1a', 'u:2=ab', 'u:1=c', 'u:2=cb']
         """
         check_fitted(self)
-        if self.hash_bits is not None or not self.patterns_:
-            raise DataError("only an encoder with patterns and without hashing can be extended")
-        old = parse_patterns(self.patterns_, syntax=self.syntax)
+        if (self.hash_bits is not None or not self.patterns_) and patterns:
+            raise DataError("patterns can be added only to an encoder that has some and does not hash")
+        if self.hash_bits is not None:
+            return self.encode(X)
+        old = parse_patterns(self.patterns_, syntax=self.syntax) if self.patterns_ else []
         new = parse_patterns(patterns, syntax=self.syntax) if patterns else []
         if len(parents) not in (0, len(new)):
             raise DataError(f"there are {len(new)} new patterns but {len(parents)} parents; give one or None for each")
@@ -161,10 +158,12 @@ class Encoder(Estimator, Model):
         if active is not None and len(active) != len(self.tests_):
             raise DataError(f"active has {len(active)} entries but there are {len(self.tests_)} tests")
         self._table()
-        self._compiled = _Compiled([*old, *new], self.syntax, self.function, links)
-        data = self._encode(X, "fresh", active)
+        try:
+            self._compiled = _Compiled([*old, *new], self.syntax, self.function, links) if old else None
+            data = self._encode(X, "fresh", active)
+        finally:
+            self._compiled = None  # parents matter only while tests are added
         self.patterns_ = [pattern.text for pattern in (*old, *new)]
-        self._compiled = None  # parents matter only while tests are added
         self._take_tests()
         return data
 
@@ -235,7 +234,7 @@ class Encoder(Estimator, Model):
         self.tests_ = StringTable.from_arrays(data, offsets)
 
     def _encode(self, X: Iterable[Any], how: str, active: NDArray[np.bool_] | None = None) -> Encoded:
-        sequences = X if isinstance(X, list) else list(X)
+        sequences = [s if isinstance(s, list | tuple | Sentence) else list(s) for s in X]
         if how == "known":
             self._table()
         try:
@@ -243,7 +242,7 @@ class Encoder(Estimator, Model):
                 offsets, unigram, bigram = self._by_patterns(sequences, how, active)
             else:
                 kinds = self.syntax == "wapiti"
-                lists = [s if isinstance(s, list | tuple) else list(s) for s in sequences]
+                lists = [list(s) if isinstance(s, Sentence) else s for s in sequences]
                 offsets, unigram, bigram = native.encode_attributes(
                     lists, self._tests, grow=how == "fresh", bits=self.hash_bits or 0, kinds=kinds
                 )
@@ -282,7 +281,7 @@ class Encoder(Estimator, Model):
             if isinstance(sequence, Sentence):
                 cells.add_columns(sequence.columns)
             else:
-                cells.add_rows(sequence if isinstance(sequence, list | tuple) else list(sequence))
+                cells.add_rows(sequence)
         sources = compiled.sources(cells)
         if self.hash_bits is not None:
             rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)

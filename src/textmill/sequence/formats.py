@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,37 +67,6 @@ class ChainWeights:
                 f"weights of {self.unigram.shape} and {self.bigram.shape} do not fit {counts.unigrams} unigram tests, "
                 f"{counts.bigrams} bigram tests and {Y} labels"
             )
-
-    @classmethod
-    def from_features(
-        cls, kind: str, classes: list[str], encoder: Encoder, features: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> ChainWeights:
-        """The model with these weights, by the numbers that features.py gives them (without a start label).
-
-        >>> encoder = Encoder(patterns=["u:%x[0,0]", "b"]).fit(["ab"])
-        >>> model = ChainWeights.from_features("crf", ["A", "B"], encoder, np.array([1, 6]), np.array([0.5, -2.0]))
-        >>> model.unigram.toarray().tolist(), model.bigram.toarray().tolist()
-        ([[0.0, 0.5], [0.0, 0.0]], [[0.0, 0.0, -2.0, 0.0]])
-        """
-        Y = len(classes)
-        counts = encoder.feature_counts(Y)
-        border = counts.unigrams * Y
-        made = []
-        for mine, first, width, rows in (
-            (features < border, 0, Y, counts.unigrams),
-            (features >= border, border, Y * Y, counts.bigrams),
-        ):
-            row, column = np.divmod(features[mine] - first, width)
-            made.append(sparse.csr_matrix((values[mine], (row, column)), shape=(rows, width)))
-        return cls(kind, classes, encoder, made[0], made[1])
-
-    def to_features(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers, in rising order, and values of the weights that are not 0; the reverse of `from_features`."""
-        unigram, bigram = _nonzero(self.unigram).tocoo(), _nonzero(self.bigram).tocoo()
-        Y = len(self.classes)
-        above = self.unigram.shape[0] * Y + bigram.row.astype(np.int64) * Y * Y + bigram.col
-        features = np.concatenate([unigram.row.astype(np.int64) * Y + unigram.col, above])
-        return features, np.concatenate([unigram.data, bigram.data])
 
     @property
     def active(self) -> int:
@@ -197,8 +166,12 @@ def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
         )
 
 
-def write_dump(weights: ChainWeights, path: str | os.PathLike[str], *, precision: int | None = None) -> None:
+def write_dump(
+    weights: ChainWeights, path: str | os.PathLike[str], *, precision: int | None = None, zeros: bool = False
+) -> None:
     """Write the weights as text, to a file or `-`; `precision` digits after the point, all that matter by default.
+
+    Weights that are 0, or shown as 0, are left out unless `zeros` asks for them.
 
     >>> encoder = Encoder(patterns=["*:%x[0,0]"]).fit(["a"])
     >>> unigram, bigram = sparse.csr_matrix([[0.5, 0]]), sparse.csr_matrix([[0, 0, 0, -1.0]])
@@ -213,10 +186,9 @@ def write_dump(weights: ChainWeights, path: str | os.PathLike[str], *, precision
         for test, u, b in zip(weights.encoder.tests_, unigram.tolist(), bigram.tolist(), strict=True):
             lines = []
             for matrix, row in ((mu, u), (lam, b)):
-                span = slice(matrix.indptr[row], matrix.indptr[row + 1]) if row >= 0 else slice(0)
-                for column, value in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True):
+                for column, value in _row(matrix, row, zeros):
                     shown = repr(value) if precision is None else f"{value:.{precision}f}"
-                    if float(shown) != 0:
+                    if zeros or float(shown) != 0:
                         before = "#" if matrix is mu else classes[column // Y]
                         lines.append(f"{test}\t{before}\t{classes[column % Y]}\t{shown}\n")
             if lines:
@@ -348,6 +320,17 @@ def _nonzero(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     copy.eliminate_zeros()
     copy.sort_indices()
     return copy
+
+
+def _row(matrix: sparse.csr_matrix, row: int, zeros: bool) -> Iterable[tuple[int, float]]:
+    """Columns and weights of a row; of no row where it is -1."""
+    if row < 0:
+        return ()
+    span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    stored = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
+    if not zeros:
+        return stored
+    return enumerate(matrix[[row]].toarray()[0].tolist())
 
 
 def _netstring(text: str) -> bytes:
