@@ -9,6 +9,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_base(base);
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
   textmill::bind::bind_corpus(corpus);
+  nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
+  textmill::bind::bind_topics(topics);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
   textmill::bind::bind_vectors(vectors);
 }
