@@ -146,8 +146,10 @@ def known(model: TopicModel, X: Any, *, negative: bool = False) -> Iterator[spar
     for part in model._chunks(X, _ROWS, negative=negative):
         if part.shape[1] > columns:
             raise DataError(f"X has {part.shape[1]} columns but the model {columns}; use bags of one vocabulary")
-        yield part if part.shape[1] == columns else sparse.csr_matrix(
-            (part.data, part.indices, part.indptr), shape=(part.shape[0], columns)
+        yield (
+            part
+            if part.shape[1] == columns
+            else sparse.csr_matrix((part.data, part.indices, part.indptr), shape=(part.shape[0], columns))
         )
 
 

@@ -1,6 +1,6 @@
 """Documents as mixtures of topics: found for fixed topics, and learnt together with them, both by EM.
 
-    p_dw = sum_t theta_dt phi_wt          theta_d: the mixture of document d, phi_.t: the words of topic t, both sum to 1
+    p_dw = sum_t theta_dt phi_wt          theta_d: mixture of document d, phi_.t: words of topic t; both sum to 1
     L    = sum_dw n_dw log p_dw + sum_dt prior_t log theta_dt
 
     theta_dt <- (prior_t + theta_dt sum_w n_dw phi_wt / p_dw) / (n_d + sum prior)       folding in: phi stays

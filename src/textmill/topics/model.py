@@ -65,6 +65,10 @@ class TopicModel(Transformer, Model):
             lines.append(f"topic {number + 1}{strength}: " + " + ".join(f'{w:.3f}*"{term}"' for term, w in words))
         return "\n".join(lines)
 
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the topics of documents, one row each; every subclass has its own."""
+        raise NotImplementedError
+
     def _strengths(self) -> NDArray[np.float64] | None:
         """One figure a topic that is printed with it; a subclass that has such figures returns them."""
         return None

@@ -376,7 +376,8 @@ def _weights(X: sparse.csr_matrix, W: Floats, loss: str, n_jobs: int | None) -> 
     if loss == "euclidean":
         return _solve(X, W, _EXACT, n_jobs)
     seen = W.any(axis=1)
-    return fold_in(X, W, n_jobs=n_jobs).theta * (X @ seen.astype(np.float64))[:, None]
+    length = product(X, seen[:, None].astype(np.float64), n_jobs)
+    return fold_in(X, W, n_jobs=n_jobs).theta * length
 
 
 def _euclidean(X: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None) -> float:

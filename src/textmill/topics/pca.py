@@ -325,7 +325,12 @@ def _lanczos(X: Operator, rank: int, seed: int) -> tuple[Floats, Floats]:
     if rank >= small // 2 or small <= 64:
         return _krylov(X, small, 0, 1, seed)  # its block spans everything: exact
     black_box = LinearOperator(
-        X.shape, matvec=X.times, rmatvec=X.transposed_times, matmat=X.times, rmatmat=X.transposed_times, dtype=np.float64
+        X.shape,
+        matvec=X.times,
+        rmatvec=X.transposed_times,
+        matmat=X.times,
+        rmatmat=X.transposed_times,
+        dtype=np.float64,
     )
     start = np.random.default_rng(seed).normal(size=small)
     _, S, Vt = svds(black_box, k=rank, v0=start, tol=0)
@@ -347,12 +352,13 @@ def _krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: int) -
     basis = np.linalg.qr(np.concatenate(blocks, axis=1))[0][:, : X.shape[1]]
     # the singular values of X B from its R factor, not from a product with itself, which would square the condition
     small = X.times(basis)
-    small = np.linalg.qr(small, mode="r") if small.shape[0] > small.shape[1] else small
+    if small.shape[0] > small.shape[1]:
+        small = np.linalg.qr(small)[1]
     _, S, Wt = np.linalg.svd(small, full_matrices=False)
     return _significant((Wt @ basis.T)[:rank], S[:rank], X.shape)
 
 
 def _significant(Vt: Floats, S: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Without the directions in which nothing varies but rounding."""
-    keep = int(np.count_nonzero(S > _EPS * max(shape) * S.max(initial=0.0)))
+    keep = int(np.count_nonzero(_EPS * max(shape) * S.max(initial=0.0) < S))
     return np.ascontiguousarray(Vt[:keep]), S[:keep]

@@ -239,7 +239,9 @@ class PLSA(TopicModel):
         random = np.random.default_rng(seed_of(self.random_state))
         held = random.permutation(X.shape[0]) < round(self.held_out * X.shape[0])
         if held.all() or not held.any():
-            raise DataError(f"held_out={self.held_out} of {X.shape[0]} documents leaves none on one side; hold out more")
+            raise DataError(
+                f"held_out={self.held_out} of {X.shape[0]} documents leaves none on one side; hold out more"
+            )
         return X[~held], _Watch(X[held], random, self.cooling, self.n_jobs)
 
     def _forget_all(self) -> None:
@@ -265,8 +267,9 @@ class PLSA(TopicModel):
                 phi = (1 - 1e-3) * phi + 1e-3 / len(phi)
         if X.shape[1] < len(phi):
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(phi)))
-        settings = {"forget": self.forget, "smoothing": self.smoothing, "temper": self.temper_, "threads": threads}
-        _, counts, found = blend(X, phi, counted, **settings)
+        _, counts, found = blend(
+            X, phi, counted, forget=self.forget, smoothing=self.smoothing, temper=self.temper_, threads=threads
+        )
         self._keep(counts)
         self.likelihoods_ = np.append(self.likelihoods_, found.log_likelihood.sum())
         self.documents_ += X.shape[0]
