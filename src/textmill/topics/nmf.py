@@ -375,8 +375,8 @@ def _weights(X: sparse.csr_matrix, W: Floats, loss: str, n_jobs: int | None) -> 
     """The best H for fixed W whose columns sum to 1; under kl the weights of a row sum to its known words."""
     if loss == "euclidean":
         return _solve(X, W, _EXACT, n_jobs)
-    seen = W.any(axis=1)
-    length = product(X, seen[:, None].astype(np.float64), n_jobs)
+    seen = (W.sum(axis=1, keepdims=True) > 0).astype(np.float64)
+    length = product(X, seen, n_jobs)
     return fold_in(X, W, n_jobs=n_jobs).theta * length
 
 
