@@ -21,7 +21,7 @@ _PARAMETERS = {
     "topics": ("n_topics",),
     "algorithm": ("algorithm", "solver"),
     "loss": ("loss",),
-    "chunk": ("chunk", "chunk_size"),
+    "chunk": ("chunk_size",),
     "passes": ("passes",),
     "decay": ("decay", "forget"),
     "iterations": ("iterations",),

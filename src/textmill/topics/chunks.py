@@ -8,13 +8,23 @@ may be added on the way: each chunk has as many as any before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from textmill.corpus import BagFile, Bags, Documents, check_bags, is_one_shot, rechunk, require_passes
+from textmill.corpus import (
+    BagFile,
+    Bags,
+    Documents,
+    TopicStream,
+    ZipfStream,
+    check_bags,
+    is_one_shot,
+    rechunk,
+    require_passes,
+)
 from textmill.errors import DataError
 from textmill.vectors import TextVectorizer, Vectors
 
@@ -59,6 +69,29 @@ class Chunks:
             self.documents += chunk.shape[0]
             yield chunk
 
+    def jobs(self, chunks: int) -> Iterator[Chunks]:
+        """Cut into consecutive streams of that many chunks, each for a worker.
+
+        A matrix is sent in pieces, a stream in chunks as it is read; files of documents and generated streams are
+        read by the worker itself. A piece of a file of documents may be shorter.
+        """
+        self.passes += 1
+        rows = chunks * (self.size or 1)
+        if self._matrix is not None:
+            for start in range(0, self._matrix.shape[0], rows):
+                yield Chunks(self._matrix[start : start + rows], self.size, negative=self.negative)
+        elif isinstance(self.source, Documents) and not self.one_shot:
+            for piece in self.source.chunks(rows):
+                yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
+        elif isinstance(self.source, TopicStream | ZipfStream) and self.source.documents is not None:
+            for start in range(0, self.source.documents, rows):
+                part = _Generated(self.source, start, min(start + rows, self.source.documents))
+                yield Chunks(part, self.size, negative=self.negative)
+        else:
+            rest = iter(self)
+            while group := list(islice(rest, chunks)):
+                yield Chunks(group, self.size, negative=self.negative)
+
     def require_passes(self, passes: int, what: str) -> None:
         """Refuse a stream that can be read once when more passes are needed, before anything is read."""
         require_passes(iter(()) if self.one_shot else (), passes, what)
@@ -88,6 +121,20 @@ class Chunks:
                 )
             return iter(self.vectorizer.vectors(again))
         return (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
+
+
+class _Generated:
+    """A range of the documents of a generated stream; small, so that a worker can be sent it."""
+
+    def __init__(self, stream: TopicStream | ZipfStream, start: int, stop: int) -> None:
+        self.stream = stream
+        self.start = start
+        self.stop = stop
+
+    def __iter__(self) -> Iterator[sparse.csr_matrix]:
+        step = self.stream.chunk
+        for start in range(self.start, self.stop, step):
+            yield self.stream.bags(start, min(start + step, self.stop))
 
 
 def holds_documents(X: Any) -> bool:

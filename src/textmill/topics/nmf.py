@@ -10,7 +10,7 @@ kl, then W likewise. solver="fast" descends on one coordinate at a time for the 
 native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl factors with W = P(w|z), H = n_d P(z|d)
 are those of probabilistic latent semantic analysis (mixture.py). Both never raise the loss.
 
-Streams are learnt chunk by chunk (`chunk`, `partial_fit`): H of the chunk with W fixed, then W from sums that remember
+Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that remember
 all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k) and a chunk.
 The scale of a topic is arbitrary: rows of `components_` sum to 1, the weights of documents carry the rest.
 
@@ -61,7 +61,7 @@ class NMF(TopicModel):
 
     Parameters: n_topics; loss, "euclidean" or "kl"; solver, "fast" or "multiplicative"; iterations and tolerance, the
     share of the first loss that an iteration must remove; init, "nndsvd" or "random"; restarts, random starts of which
-    the best is kept; chunk, documents of an online step, None to hold all and learn from all at once; passes over them
+    the best is kept; chunk_size, documents of an online step, None to hold all and learn from all at once; passes over them
     and forget, the weight of what was learnt before a chunk, both online; vectorizer, with which texts are taken;
     random_state; n_jobs.
 
@@ -102,7 +102,7 @@ class NMF(TopicModel):
         tolerance: float = 1e-5,
         init: str = "nndsvd",
         restarts: int = 1,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         passes: int = 1,
         forget: float = 0.9,
         vectorizer: TextVectorizer | None = None,
@@ -116,7 +116,7 @@ class NMF(TopicModel):
         self.tolerance = tolerance
         self.init = init
         self.restarts = restarts
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.passes = passes
         self.forget = forget
         self.vectorizer = vectorizer
@@ -124,11 +124,11 @@ class NMF(TopicModel):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> NMF:
-        """Learn from a matrix or a stream, all at once or, with `chunk`, chunk by chunk."""
+        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
         self._check()
         self._start(X)
-        chunks = self._chunks(X, self.chunk, negative=False)
-        if self.chunk is None:
+        chunks = self._chunks(X, self.chunk_size, negative=False)
+        if self.chunk_size is None:
             self._fit_all(gathered(chunks).astype(np.float64))
             return self
         chunks.require_passes(self.passes, "NMF")
@@ -152,7 +152,7 @@ class NMF(TopicModel):
             self._start(X)
             self._forget_all()
         check_model(self)
-        for part in self._chunks(X, self.chunk or 1000, negative=False):
+        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
             self._add(part.astype(np.float64))
         return self
 
@@ -217,10 +217,10 @@ class NMF(TopicModel):
         check_range("restarts", self.restarts, at_least=1, whole=True)
         check_range("passes", self.passes, at_least=1, whole=True)
         check_range("forget", self.forget, at_least=0, at_most=1)
-        if self.chunk is not None:
-            check_range("chunk", self.chunk, at_least=1, whole=True)
-        if self.restarts > 1 and (self.init != "random" or self.chunk is not None):
-            raise DataError("restarts belong to init='random' without chunk: other starts would all be the same")
+        if self.chunk_size is not None:
+            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
+        if self.restarts > 1 and (self.init != "random" or self.chunk_size is not None):
+            raise DataError("restarts belong to init='random' without chunk_size: other starts would all be the same")
 
     def _fit_all(self, X: sparse.csr_matrix) -> None:
         seed = seed_of(self.random_state)

@@ -52,7 +52,7 @@ class PCA(TopicModel):
 
     Parameters: n_topics, components wanted; algorithm, "lanczos", "krylov" or "one_pass", "auto" for lanczos when X is
     a matrix and one_pass for streams; power_iterations and oversampling of krylov, oversampling also of one_pass;
-    chunk, documents of a step of one_pass; whiten, to divide projections by their standard deviation; vectorizer, with
+    chunk_size, documents of a step of one_pass; whiten, to divide projections by their standard deviation; vectorizer, with
     which texts are taken; random_state; n_jobs.
 
     Attributes: components_ (k, m), orthonormal rows, fewer than asked for when the documents vary in fewer directions;
@@ -83,7 +83,7 @@ class PCA(TopicModel):
         algorithm: str = "auto",
         power_iterations: int = 3,
         oversampling: int = 20,
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         whiten: bool = False,
         vectorizer: TextVectorizer | None = None,
         random_state: int | None = None,
@@ -93,7 +93,7 @@ class PCA(TopicModel):
         self.algorithm = algorithm
         self.power_iterations = power_iterations
         self.oversampling = oversampling
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.whiten = whiten
         self.vectorizer = vectorizer
         self.random_state = random_state
@@ -103,7 +103,7 @@ class PCA(TopicModel):
         """Find the components of a matrix or a stream; one_pass reads a stream once, the others again and again."""
         self._check()
         self._start(X)
-        chunks = self._chunks(X, self.chunk or _CHUNK)
+        chunks = self._chunks(X, self.chunk_size or _CHUNK)
         if self.algorithm == "one_pass" or (self.algorithm == "auto" and not hasattr(X, "shape")):
             self._forget_all()
             for part in track(chunks, "learning", unit="chunks"):
@@ -140,7 +140,7 @@ class PCA(TopicModel):
             self._start(X)
             self._forget_all()
         check_model(self)
-        for part in self._chunks(X, self.chunk or _CHUNK):
+        for part in self._chunks(X, self.chunk_size or _CHUNK):
             self._add(part)
         self._check_documents()
         return self
@@ -220,8 +220,8 @@ class PCA(TopicModel):
         check_choice("algorithm", self.algorithm, ["auto", "lanczos", "krylov", "one_pass"])
         check_range("power_iterations", self.power_iterations, at_least=0, whole=True)
         check_range("oversampling", self.oversampling, at_least=0, whole=True)
-        if self.chunk is not None:
-            check_range("chunk", self.chunk, at_least=1, whole=True)
+        if self.chunk_size is not None:
+            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
 
     def _check_documents(self) -> None:
         if not self.documents_ or not len(self.mean_):

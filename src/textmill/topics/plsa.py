@@ -9,7 +9,7 @@ The posterior is never stored: its sums are products on the non-zeros (mixture.p
 H = n_d P(z|d) is one of non-negative factorisation with the Kullback-Leibler loss, and the losses are equal. New
 documents are folded in: EM for P(z|d) with P(w|z) fixed. Against overfitting: a temper below 1, `smoothing`, or
 documents held out, with whose likelihood EM stops in time or, with `cooling`, lowers the temper before it does
-(tempered EM). A stream is learnt chunk by chunk (`chunk`, `partial_fit`), by online EM, in memory that does not depend
+(tempered EM). A stream is learnt chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not depend
 on its length.
 
 Cost: O(non-zeros x topics) a step. Reference: Hofmann (2001), Unsupervised learning by probabilistic latent semantic
@@ -45,7 +45,7 @@ class PLSA(TopicModel):
     Parameters: n_topics; temper, in (0, 1], the exponent of the posterior; held_out, the share of documents that only
     decide when to stop; cooling, the factor by which they lower the temper, None to stop instead; smoothing, added to
     the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
-    to extrapolate its steps; init, "random" or "nndsvd"; chunk, documents of a step of online EM, None to hold all and
+    to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all and
     learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of online
     EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
 
@@ -81,7 +81,7 @@ class PLSA(TopicModel):
         tolerance: float = 1e-5,
         accelerate: bool = True,
         init: str = "random",
-        chunk: int | None = None,
+        chunk_size: int | None = None,
         passes: int = 1,
         forget: float = 0.9,
         vectorizer: TextVectorizer | None = None,
@@ -97,7 +97,7 @@ class PLSA(TopicModel):
         self.tolerance = tolerance
         self.accelerate = accelerate
         self.init = init
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self.passes = passes
         self.forget = forget
         self.vectorizer = vectorizer
@@ -105,11 +105,11 @@ class PLSA(TopicModel):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> PLSA:
-        """Learn from a matrix or a stream, all at once or, with `chunk`, chunk by chunk."""
+        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
         self._check()
         self._start(X)
-        chunks = self._chunks(X, self.chunk, negative=False)
-        if self.chunk is None:
+        chunks = self._chunks(X, self.chunk_size, negative=False)
+        if self.chunk_size is None:
             return self._fit_all(gathered(chunks))
         chunks.require_passes(self.passes, "PLSA")
         self._forget_all()
@@ -132,7 +132,7 @@ class PLSA(TopicModel):
             self._start(X)
             self._forget_all()
         check_model(self)
-        for part in self._chunks(X, self.chunk or 1000, negative=False):
+        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
             self._add(part)
         return self
 
@@ -201,10 +201,10 @@ class PLSA(TopicModel):
         check_range("tolerance", self.tolerance, at_least=0)
         check_range("passes", self.passes, at_least=1, whole=True)
         check_range("forget", self.forget, at_least=0, at_most=1)
-        if self.chunk is not None:
-            check_range("chunk", self.chunk, at_least=1, whole=True)
+        if self.chunk_size is not None:
+            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
             if self.held_out:
-                raise DataError("held_out belongs to learning from all at once; leave out chunk, or held_out")
+                raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
 
     def _fit_all(self, X: sparse.csr_matrix) -> PLSA:
         learnt, watch = X, None
