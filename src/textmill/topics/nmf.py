@@ -10,8 +10,8 @@ kl, then W likewise. solver="fast" descends on one coordinate at a time for the 
 native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl factors with W = P(w|z), H = n_d P(z|d)
 are those of probabilistic latent semantic analysis (mixture.py). Both never raise the loss.
 
-Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that remember
-all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k) and a chunk.
+Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that
+remember all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k) and a chunk.
 The scale of a topic is arbitrary: rows of `components_` sum to 1, the weights of documents carry the rest.
 
 Cost: O(non-zeros x k) an iteration, and O((n + V) k^2) for the Euclidean loss. References: Lee & Seung (2001),
@@ -45,7 +45,7 @@ from textmill.topics.mixture import blend, expected_counts, fold_in, learn
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
 
-__all__ = ["NMF"]
+__all__ = ["NMF", "factorise"]
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +61,8 @@ class NMF(TopicModel):
 
     Parameters: n_topics; loss, "euclidean" or "kl"; solver, "fast" or "multiplicative"; iterations and tolerance, the
     share of the first loss that an iteration must remove; init, "nndsvd" or "random"; restarts, random starts of which
-    the best is kept; chunk_size, documents of an online step, None to hold all and learn from all at once; passes over them
-    and forget, the weight of what was learnt before a chunk, both online; vectorizer, with which texts are taken;
+    the best is kept; chunk_size, documents of an online step, None to hold all and learn from all at once; passes over
+    them and forget, the weight of what was learnt before a chunk, both online; vectorizer, with which texts are taken;
     random_state; n_jobs.
 
     Attributes: components_ (k, m), whose rows sum to 1; weights_ (k,), the total weight of each topic; losses_, the
@@ -313,7 +313,14 @@ def factorise(
     tolerance: float,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats, list[float]]:
-    """Improve H (n, k) and W (V, k), in this order in each iteration; returns both and the loss after each one."""
+    """Improve H (n, k) and W (V, k), in this order in each iteration; returns both and the loss after each one.
+
+    >>> X = sparse.csr_matrix([[2.0, 0.0], [0.0, 4.0]])
+    >>> settings = {"loss": "euclidean", "solver": "fast", "iterations": 9, "tolerance": 0.0}
+    >>> H, W, losses = factorise(X, np.eye(2) + 1, np.eye(2), **settings)
+    >>> round(losses[-1], 9)
+    0.0
+    """
     if loss == "kl" and solver == "fast":
         length = np.asarray(X.sum(axis=1))
         theta = H / H.sum(axis=1, keepdims=True)

@@ -52,8 +52,8 @@ class PCA(TopicModel):
 
     Parameters: n_topics, components wanted; algorithm, "lanczos", "krylov" or "one_pass", "auto" for lanczos when X is
     a matrix and one_pass for streams; power_iterations and oversampling of krylov, oversampling also of one_pass;
-    chunk_size, documents of a step of one_pass; whiten, to divide projections by their standard deviation; vectorizer, with
-    which texts are taken; random_state; n_jobs.
+    chunk_size, documents of a step of one_pass; whiten, to divide projections by their standard deviation; vectorizer,
+    with which texts are taken; random_state; n_jobs.
 
     Attributes: components_ (k, m), orthonormal rows, fewer than asked for when the documents vary in fewer directions;
     singular_values_ (k,); explained_variance_ (k,) and explained_variance_ratio_ (k,); mean_ (m,); total_variance_;

@@ -9,8 +9,8 @@ The posterior is never stored: its sums are products on the non-zeros (mixture.p
 H = n_d P(z|d) is one of non-negative factorisation with the Kullback-Leibler loss, and the losses are equal. New
 documents are folded in: EM for P(z|d) with P(w|z) fixed. Against overfitting: a temper below 1, `smoothing`, or
 documents held out, with whose likelihood EM stops in time or, with `cooling`, lowers the temper before it does
-(tempered EM). A stream is learnt chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not depend
-on its length.
+(tempered EM). A stream is learnt chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not
+depend on its length.
 
 Cost: O(non-zeros x topics) a step. Reference: Hofmann (2001), Unsupervised learning by probabilistic latent semantic
 analysis.
@@ -45,8 +45,8 @@ class PLSA(TopicModel):
     Parameters: n_topics; temper, in (0, 1], the exponent of the posterior; held_out, the share of documents that only
     decide when to stop; cooling, the factor by which they lower the temper, None to stop instead; smoothing, added to
     the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
-    to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all and
-    learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of online
+    to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
+    and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of online
     EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
 
     Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
