@@ -1,4 +1,4 @@
-"""What the non-negative models share: where they start, how two of them are paired, and sparse products.
+"""What the non-negative models share: where they start, how two of them are paired, what they read.
 
     nndsvd    X ~ U S V^T; of each pair of singular vectors the positive or the negative parts, whichever weigh more,
               are one topic; zeros become a little above zero, because updates that multiply cannot leave zero
@@ -22,7 +22,7 @@ from textmill.model import check_choice, check_fitted, effective_jobs
 from textmill.topics.chunks import Chunks
 from textmill.topics.model import TopicModel
 
-__all__ = ["aligned", "check_model", "gathered", "known", "product", "seed_of", "start_factors", "transposed_product"]
+__all__ = ["aligned", "check_model", "gathered", "known", "seed_of", "start_factors"]
 
 Floats = NDArray[np.float64]
 
@@ -106,29 +106,6 @@ def _nndsvd(X: sparse.csr_matrix, topics: int, seed: int) -> tuple[Floats, Float
         little = _LITTLE * max(float(factor.mean()), 1e-12)
         factor += little * random.uniform(0.5, 1.5, factor.shape) * (factor == 0)
     return theta, phi
-
-
-def product(X: sparse.csr_matrix, dense: Floats, n_jobs: int | None = None) -> Floats:
-    """X D by the threaded kernel.
-
-    >>> product(sparse.csr_matrix([[0.0, 2.0]]), np.array([[1.0], [3.0]])).tolist()
-    [[6.0]]
-    """
-    out = np.empty((X.shape[0], dense.shape[1]))
-    native.csr_dense(X.indptr, X.indices, X.data, X.shape[1], np.ascontiguousarray(dense), out, effective_jobs(n_jobs))
-    return out
-
-
-def transposed_product(X: sparse.csr_matrix, dense: Floats, n_jobs: int | None = None) -> Floats:
-    """X^T D by the threaded kernel.
-
-    >>> transposed_product(sparse.csr_matrix([[0.0, 2.0]]), np.array([[3.0]])).tolist()
-    [[0.0], [6.0]]
-    """
-    out = np.empty((X.shape[1], dense.shape[1]))
-    dense = np.ascontiguousarray(dense)
-    native.csr_transposed_dense(X.indptr, X.indices, X.data, X.shape[1], dense, out, effective_jobs(n_jobs))
-    return out
 
 
 def known(model: TopicModel, X: Any, *, negative: bool = False) -> Iterator[sparse.csr_matrix]:

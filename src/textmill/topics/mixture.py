@@ -40,6 +40,7 @@ __all__ = ["Mixtures", "blend", "expected_counts", "fold_in", "learn"]
 Floats = NDArray[np.float64]
 
 _SHRINK = 0.1  # of a number that an extrapolation would make negative
+_NEW = 0.01  # of a uniform probability, for words that no topic has when they are first met
 _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 
 
@@ -218,6 +219,9 @@ def blend(
     >>> counts.sum(axis=1).round(4).tolist()
     [3.0, 1.0]
     """
+    unseen = phi.sum(axis=1) == 0  # a word without any probability would be left out for ever
+    if unseen.any():
+        phi = np.where(unseen[:, None], _NEW / len(phi), phi)
     mixtures = fold_in(X, phi, temper=temper, tolerance=1e-4, iterations=100, n_jobs=threads)
     theta = mixtures.theta if temper == 1 else mixtures.theta**temper
     _, new, _ = expected_counts(X, theta, phi if temper == 1 else phi**temper, threads=threads)

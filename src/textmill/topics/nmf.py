@@ -11,7 +11,7 @@ native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl f
 are those of probabilistic latent semantic analysis (mixture.py). Both never raise the loss.
 
 Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that
-remember all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k) and a chunk.
+remember all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k).
 The scale of a topic is arbitrary: rows of `components_` sum to 1, the weights of documents carry the rest.
 
 Cost: O(non-zeros x k) an iteration, and O((n + V) k^2) for the Euclidean loss. References: Lee & Seung (2001),
@@ -31,15 +31,14 @@ from textmill._native import topics as native
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start, track
+from textmill.topics.decomposition import product, transposed_product
 from textmill.topics.factors import (
     aligned,
     check_model,
     gathered,
     known,
-    product,
     seed_of,
     start_factors,
-    transposed_product,
 )
 from textmill.topics.mixture import blend, expected_counts, fold_in, learn
 from textmill.topics.model import TopicModel
@@ -138,6 +137,7 @@ class NMF(TopicModel):
                 self._add(part.astype(np.float64))
         if not hasattr(self, "components_"):
             raise DataError("X has no documents with a word; pass at least one")
+        self.documents_ = chunks.documents  # of one pass
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> NMF:
@@ -247,7 +247,7 @@ class NMF(TopicModel):
         if self.loss == "kl":
             self._keep(W, H.sum(axis=0), None, None)
         else:
-            self._keep(W, H.sum(axis=0), H.T @ H, transposed_product(X, H, self.n_jobs))
+            self._keep(W, H.sum(axis=0), H.T @ H, transposed_product(X, H, effective_jobs(self.n_jobs)))
 
     def _forget_all(self) -> None:
         for name in ("components_", "weights_", "losses_", "gram_", "cross_"):
@@ -269,21 +269,18 @@ class NMF(TopicModel):
             W, weights = np.pad(self.components_.T, grown), self.weights_
             gram = np.zeros((k, k)) if self.gram_ is None else self.gram_
             cross = W * weights if self.cross_ is None else np.pad(self.cross_.T, grown)
-            if grown[0][1] and self.loss == "kl":  # a term without any probability would be left out for ever
-                W = (1 - 1e-3) * W + 1e-3 / len(W)
         X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(W)))
         W = np.ascontiguousarray(W)
         if self.loss == "kl":
-            W, counts, found = blend(X, W, cross, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
+            W, _, found = blend(X, W, cross, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
             length = np.asarray(X.sum(axis=1)).ravel()
             loss = _kl_constant(X) - float(found.log_likelihood.sum())
             self._keep(W, self.forget * weights + length @ found.theta, None, None)
-            del counts
         else:
             H = _solve(X, W, _ONLINE, self.n_jobs)
             loss = _euclidean(X, H, W, self.n_jobs)
             gram = self.forget * gram + H.T @ H
-            cross = self.forget * cross + transposed_product(X, H, self.n_jobs)
+            cross = self.forget * cross + transposed_product(X, H, effective_jobs(self.n_jobs))
             native.descend(gram, np.ascontiguousarray(cross), _SWEEPS, _STALLED, W, threads)
             self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
         self.losses_ = np.append(self.losses_, loss)
@@ -347,8 +344,8 @@ def _coordinate_step(
     """Accelerated HALS: several sweeps over H, then over W."""
     threads = effective_jobs(n_jobs)
     H, W = H.copy(), W.copy()
-    native.descend(W.T @ W, product(X, W, n_jobs), _SWEEPS, _STALLED, H, threads)
-    gram, cross = H.T @ H, product(Xt, H, n_jobs)
+    native.descend(W.T @ W, product(X, W, effective_jobs(n_jobs)), _SWEEPS, _STALLED, H, threads)
+    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
     native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
     return H, W, _from_products(X, gram, cross, W)
 
@@ -356,8 +353,8 @@ def _coordinate_step(
 def _euclidean_step(
     X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
 ) -> tuple[Floats, Floats, float]:
-    H = H * product(X, W, n_jobs) / (H @ (W.T @ W) + _TINY)
-    gram, cross = H.T @ H, product(Xt, H, n_jobs)
+    H = H * product(X, W, effective_jobs(n_jobs)) / (H @ (W.T @ W) + _TINY)
+    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
     W = W * cross / (W @ gram + _TINY)
     return H, W, _from_products(X, gram, cross, W)
 
@@ -374,7 +371,8 @@ def _kl_step(
 def _solve(X: sparse.csr_matrix, W: Floats, effort: tuple[int, float], n_jobs: int | None) -> Floats:
     """The Euclidean H for fixed W, from zero."""
     H = np.zeros((X.shape[0], W.shape[1]))
-    native.descend(W.T @ W, product(X, W, n_jobs), *effort, H, effective_jobs(n_jobs))
+    threads = effective_jobs(n_jobs)
+    native.descend(W.T @ W, product(X, W, threads), *effort, H, threads)
     return H
 
 
@@ -383,12 +381,12 @@ def _weights(X: sparse.csr_matrix, W: Floats, loss: str, n_jobs: int | None) -> 
     if loss == "euclidean":
         return _solve(X, W, _EXACT, n_jobs)
     seen = (W.sum(axis=1, keepdims=True) > 0).astype(np.float64)
-    length = product(X, seen, n_jobs)
+    length = product(X, seen, effective_jobs(n_jobs))
     return fold_in(X, W, n_jobs=n_jobs).theta * length
 
 
 def _euclidean(X: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None) -> float:
-    return _from_products(X, H.T @ H, transposed_product(X, H, n_jobs), W)
+    return _from_products(X, H.T @ H, transposed_product(X, H, effective_jobs(n_jobs)), W)
 
 
 def _from_products(X: sparse.csr_matrix, gram: Floats, cross: Floats, W: Floats) -> float:

@@ -32,9 +32,10 @@ from scipy import sparse
 
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_range
+from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import track
-from textmill.topics.factors import check_model, known, product, seed_of
+from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal, product, with_signs
+from textmill.topics.factors import check_model, known, seed_of
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
 
@@ -44,7 +45,6 @@ Floats = NDArray[np.float64]
 
 _CHUNK = 1000
 _CHUNK_POWERS = 3  # a chunk is in memory, so its passes are free
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class PCA(TopicModel):
@@ -175,7 +175,7 @@ class PCA(TopicModel):
         parts = []
         for part in known(self, X, negative=True):
             Q = np.ascontiguousarray(self.components_.T) if Q is None else Q
-            parts.append(product(_float(part), Q, self.n_jobs) - self.mean_ @ Q)
+            parts.append(product(part, Q, effective_jobs(self.n_jobs)) - self.mean_ @ Q)
         if not parts:
             return np.zeros((0, len(self.components_)))
         made = np.concatenate(parts)
@@ -280,8 +280,7 @@ class PCA(TopicModel):
         self._take(*_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state or 0)))
 
     def _take(self, components: Floats, singular_values: Floats) -> None:
-        signs = np.sign(components[np.arange(len(components)), np.abs(components).argmax(axis=1)])
-        self.components_, self.singular_values_ = components * signs[:, None], singular_values
+        self.components_, self.singular_values_ = with_signs(components.T).T, singular_values
 
     def _cut(self) -> None:
         """Keep what was asked for: internally one_pass holds more."""
@@ -342,23 +341,23 @@ def _krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: int) -
     """Right singular vectors (as rows) and values from the span of Y, C Y, ... C^q Y, C = X^T X, Y = X^T G."""
     width = min(rank + oversampling, min(X.shape))
     random = np.random.default_rng(seed)
-    Q = np.linalg.qr(X.transposed_times(random.normal(size=(X.shape[0], width))))[0]
+    Q = orthonormal(X.transposed_times(random.normal(size=(X.shape[0], width))))
     blocks = [Q]
     for _ in range(powers):
         if sum(block.shape[1] for block in blocks) >= min(X.shape):
             break
-        Q = np.linalg.qr(X.transposed_times(X.times(Q)))[0]  # orthonormal after each product, or small directions go
+        Q = orthonormal(X.transposed_times(X.times(Q)))  # after each product, or small directions go
         blocks.append(Q)
-    basis = np.linalg.qr(np.concatenate(blocks, axis=1))[0][:, : X.shape[1]]
+    basis = Q if len(blocks) == 1 else orthonormal(np.concatenate(blocks, axis=1))
     # the singular values of X B from its R factor, not from a product with itself, which would square the condition
     small = X.times(basis)
-    if small.shape[0] > small.shape[1]:
-        small = np.linalg.qr(small)[1]
-    _, S, Wt = np.linalg.svd(small, full_matrices=False)
-    return _significant((Wt @ basis.T)[:rank], S[:rank], X.shape)
+    with blas_threads(1):
+        small = np.linalg.qr(small)[1] if small.shape[0] > small.shape[1] else small
+    P, S = factored(np.ascontiguousarray(small.T))
+    return _significant((basis @ P[:, :rank]).T, S[:rank], X.shape)
 
 
 def _significant(Vt: Floats, S: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Without the directions in which nothing varies but rounding."""
-    keep = int(np.count_nonzero(_EPS * max(shape) * S.max(initial=0.0) < S))
+    keep = cut(S, None, max(shape))
     return np.ascontiguousarray(Vt[:keep]), S[:keep]

@@ -46,8 +46,9 @@ class PLSA(TopicModel):
     decide when to stop; cooling, the factor by which they lower the temper, None to stop instead; smoothing, added to
     the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
     to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
-    and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of online
-    EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
+    and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of
+    online EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state;
+    n_jobs.
 
     Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
     log-likelihood before each step (online: of each chunk); documents_; temper_; vectorizer_.
@@ -117,7 +118,8 @@ class PLSA(TopicModel):
             for part in track(chunks, "learning", unit="chunks"):
                 self._add(part)
         if not hasattr(self, "components_"):
-            raise DataError("X has no documents; pass at least one")
+            raise DataError("X has no documents with a word; pass at least one")
+        self.documents_ = chunks.documents  # of one pass
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> PLSA:
@@ -147,7 +149,7 @@ class PLSA(TopicModel):
         return fold_in(X, self._phi(), temper=self.temper_, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: object = None) -> float:
-        """Return the mean log-likelihood per word (nats) of documents that are folded in.
+        """Return the mean log-likelihood (nats) of the known words of documents that are folded in.
 
         >>> round(PLSA(n_topics=1, random_state=0).fit(np.array([[1, 1]])).score(np.array([[3, 5]])), 4)
         -0.6931
@@ -156,7 +158,7 @@ class PLSA(TopicModel):
         for part in known(self, X):
             found = fold_in(part, self._phi(), n_jobs=self.n_jobs)
             total += float(found.log_likelihood.sum())
-            words += float(part.sum())
+            words += float(part.dot(self._phi().sum(axis=1) > 0).sum())
         if not words:
             raise DataError("nothing to score: X has no words; pass at least one document with a known word")
         return total / words
@@ -263,8 +265,6 @@ class PLSA(TopicModel):
             grown = max(0, X.shape[1] - self.components_.shape[1])
             phi = np.concatenate([self._phi(), np.zeros((grown, len(self.components_)))])
             counted = phi * self.topic_counts_
-            if grown:  # a term without any probability would be left out for ever
-                phi = (1 - 1e-3) * phi + 1e-3 / len(phi)
         if X.shape[1] < len(phi):
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(phi)))
         _, counts, found = blend(
