@@ -12,7 +12,7 @@ result is a function of the chunk alone.
 
 Only terms that the chunk holds take part. Fewer factors than asked are returned when the chunk has a lower rank; none
 when it is empty.
-Cost: O(nnz r) a product, (2 q + 1) products for the stochastic solver, plus O((c + m) r^2).
+Cost: O(nnz r) a product, 2 q + 3 products for the stochastic solver, plus O((c + m) r^2).
 References: Halko, Martinsson & Tropp (2011), Finding structure with randomness; Rehurek (2011), section 3.5.
 """
 
@@ -44,10 +44,10 @@ Floats = NDArray[np.float64]
 Solver: TypeAlias = "str | Callable[[Any, int], tuple[Floats, Floats]]"
 
 SOLVERS = ("lanczos", "stochastic", "gram", "dense")
-EXTRA = 100  # samples of the stochastic solver beyond the factors that are asked for
-POWER = 2  # products with X X^T
+EXTRA = 50  # samples of the stochastic solver beyond the factors that are asked for
+POWER = 4  # products with X X^T
 DENSE = 1 << 20  # numbers that a chunk may have as a dense matrix to be decomposed as one
-PRECISE = 1e-5  # s_r / s_1 below which the squares of singular values are not good enough
+PRECISE = 1e-2  # s_r / s_1 below which vectors made from squared singular values are not orthonormal enough
 
 
 def base_case(
@@ -145,8 +145,8 @@ def _stochastic(X: sparse.csr_matrix, rank: int, seed: int, threads: int) -> tup
     """Sample the space of the documents, and give what X^T makes of it."""
     width = min(rank + EXTRA, *X.shape)
     Q = gaussian(X.shape[0], width, seed, threads=threads)
-    for _ in range(POWER):
-        Q = orthonormal(product(X, transposed_product(X, Q, threads), threads))
+    for step in range(POWER):
+        Q = orthonormal(product(X, transposed_product(X, Q, threads), threads), rounds=1 + (step == POWER - 1))
     outside = _norm_outside(X, Q, seed, threads) if width < min(X.shape) else 0.0
     return _from_documents(X, Q, rank, threads, outside)
 
@@ -156,13 +156,16 @@ def _from_documents(
 ) -> tuple[Floats, Floats, float]:
     """U, s of X^T Q Q^T X cut to the rank; `outside` bounds the squared norm of what Q misses."""
     B = transposed_product(X, Q, threads)
+    G = Q.T @ product(X, B, threads)
     with blas_threads(1):
-        squares, K = linalg.eigh(B.T @ B, check_finite=False)
+        squares, K = linalg.eigh((G + G.T) / 2, check_finite=False)
     squares, K = squares[::-1], K[:, ::-1]
     r = min(rank, len(squares))
     if squares[r - 1] > PRECISE**2 * squares[0]:
         s = np.sqrt(squares[:r])
-        return B @ (K[:, :r] / s), s, outside + (float(squares[r]) if r < len(squares) else 0.0)
+        del B
+        U = transposed_product(X, Q @ (K[:, :r] / s), threads)
+        return U, s, outside + (float(squares[r]) if r < len(squares) else 0.0)
     with blas_threads(1):
         N, R = linalg.qr(B, mode="economic", overwrite_a=True, check_finite=False)
     K, s = factored(R)

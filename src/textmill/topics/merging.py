@@ -40,7 +40,7 @@ __all__ = ["direct", "eigen", "merge", "merge_qr"]
 
 Floats = NDArray[np.float64]
 
-SMALL_ANGLE = 0.03  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
+SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
 NOTHING_LEFT = 1e-10  # length below which what is left of a direction is rounding noise
 DRIFT = 1e-11  # of U^T U - I, beyond which U is orthonormalised again
 TILE = 4096  # rows of U rotated at a time
