@@ -18,6 +18,9 @@ using base::Pack;
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
 constexpr std::size_t kChains = 4;       // sums of a dot product that do not wait for each other
 constexpr double kLeast = 1e-280;        // probabilities below count as 0: their reciprocals would overflow
+constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
+constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
+constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
 constexpr double kShrink = 0.1;          // of a topic that an extrapolation would make negative
 
 // sum_t a_t b_t, in an order that depends on K only.
@@ -80,6 +83,25 @@ double gradient_at(const Words<Real>& words, const double* theta, double* ratio,
   return likelihood;
 }
 
+// The first two derivatives of -sum_w n_w log p_w along one topic: less by sum n phi / p, and sum n (phi / p)^2.
+template <Pack P>
+TEXTMILL_INLINED inline void slopes(const double* counts, const double* phi, const double* p, std::size_t size,
+                                    double& first, double& second) {
+  P one = 0.0, two = 0.0;
+  std::size_t e = 0;
+  for (; e + P::width <= size; e += P::width) {
+    const P share = P::load(phi + e) / P::load(p + e), weighed = P::load(counts + e) * share;
+    one = one + weighed;
+    two = multiply_add(weighed, share, two);
+  }
+  first = sum(one), second = sum(two);
+  for (; e < size; ++e) {
+    const double share = phi[e] / p[e];
+    first += counts[e] * share;
+    second += counts[e] * share * share;
+  }
+}
+
 struct Point {
   std::vector<double> theta;
   std::vector<double> next;      // the EM step from here
@@ -114,6 +136,14 @@ class Folding {
       step->theta = here->next;
       evaluate(words, *step);
       ++done;
+      if (done >= kPatience && descend(words, *step, far->theta)) {
+        evaluate(words, *far);
+        done += kSweeps + 1;
+        if (far->objective >= step->objective) {
+          std::swap(here, far);
+          continue;
+        }
+      }
       if (rule_.accelerate && step->gap > rule_.tolerance && done < rule_.iterations &&
           extrapolate(*here, *step, far->theta)) {
         evaluate(words, *far);
@@ -183,7 +213,82 @@ class Folding {
     return true;
   }
 
+  // EM shrinks a topic that should be 0 ever more slowly. Newton steps on one topic after the other reach 0 at once:
+  // they minimise N sum_t theta_t - sum_w n_w log p_w over theta >= 0, whose minimum has the sum 1 by itself.
+  bool descend(const Words<Real>& words, const Point& from, std::vector<double>& out) {
+    if (!rule_.accelerate || rule_.temper != 1.0 || total_prior_ > 0.0 || words.size * words.topics > kMostCopied) return false;
+    const std::size_t topics = words.topics;
+    if (copied_ != words.terms) copy(words);
+    out = from.theta;
+    const std::size_t size = counts_.size();
+    p_.assign(size, 0.0);
+    for (std::size_t t = 0; t < topics; ++t) {
+      for (std::size_t e = 0; e < size; ++e) p_[e] += out[t] * by_topic_[t * size + e];
+    }
+    for (const double p : p_) {
+      if (!(p > kLeast)) return false;
+    }
+    for (std::size_t sweep = 0; sweep < kSweeps; ++sweep) {
+      for (std::size_t t = 0; t < topics; ++t) out[t] = moved(out[t], by_topic_.data() + t * size);
+    }
+    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
+    if (!(sum > 0.0) || !std::isfinite(sum)) return false;
+    for (double& value : out) value /= sum;
+    return true;
+  }
+
+  // The weight of a topic after a Newton step, or two: -log is self-concordant, so a step up never goes too far, and
+  // after one down the next goes up. p follows.
+  double moved(double theta, const double* phi) {
+    const std::size_t size = counts_.size();
+    for (int newton = 0; newton < 2; ++newton) {
+      double first = 0.0, second = 0.0;
+      base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
+        slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
+      });
+      if (!(second > 0.0) || (theta == 0.0 && first <= total_)) return theta;
+      double value = theta + (first - total_) / second;
+      if (value <= 0.0) value = may_vanish(theta, phi) ? 0.0 : kShrink * theta;
+      const double change = value - theta;
+      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeast);
+      theta = value;
+      if (change >= 0.0) break;
+    }
+    return theta;
+  }
+
+  // Whether the slope without this topic is not downwards: then 0 is its best weight.
+  bool may_vanish(double theta, const double* phi) const {
+    double first = 0.0;
+    for (std::size_t e = 0; e < counts_.size(); ++e) {
+      const double rest = p_[e] - theta * phi[e];
+      if (!(rest > 1e-12 * p_[e])) return false;
+      first += counts_[e] * phi[e] / rest;
+    }
+    return first <= total_;
+  }
+
+  // The known words of a document, and their probabilities by topic.
+  void copy(const Words<Real>& words) {
+    copied_ = words.terms;
+    counts_.clear();
+    std::vector<const Real*> rows;
+    for (std::size_t e = 0; e < words.size; ++e) {
+      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
+      if (words.counts[e] > 0.0 && std::any_of(row, row + words.topics, [](Real value) { return value > kLeast; })) {
+        rows.push_back(row);
+        counts_.push_back(words.counts[e]);
+      }
+    }
+    by_topic_.resize(words.topics * rows.size());
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      for (std::size_t t = 0; t < words.topics; ++t) by_topic_[t * rows.size() + e] = rows[e][t];
+    }
+  }
+
   const Rule& rule_;
+  const std::int32_t* copied_ = nullptr;                // the document that the following belong to
+  std::vector<double> counts_, by_topic_, p_;           // [E], [K][E], [E]: E known words
   std::vector<double> powered_, gradient_, ratio_;
   double total_prior_, total_ = 0.0;
   Point a_, b_, c_;

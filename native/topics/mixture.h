@@ -13,7 +13,8 @@
 //
 // says how far away it is at most. EM alone is slow near the maximum: `accelerate` extrapolates from two steps to a
 // third point (SQUAREM, scheme S3), which is kept only if L_d has not fallen; the gradient at that point is the next
-// step, so nothing is computed in vain.
+// step, so nothing is computed in vain. A document that has not got there after some steps is finished by Newton steps on
+// one topic at a time, which make topics exactly 0 where EM only shrinks them.
 //
 // With tempering theta enters as theta^temper (and the caller passes phi^temper): what is maximised is then
 // (1 / temper) sum_w n_dw log sum_t (theta_dt phi_tw)^temper, as concave, by the same step.
