@@ -27,7 +27,16 @@ from threadpoolctl import ThreadpoolController
 
 from textmill._native import base as native
 
-__all__ = ["Decomposition", "blas_threads", "cut", "factored", "orthonormal", "product", "transposed_product", "with_signs"]
+__all__ = [
+    "Decomposition",
+    "blas_threads",
+    "cut",
+    "factored",
+    "orthonormal",
+    "product",
+    "transposed_product",
+    "with_signs",
+]
 
 Floats = NDArray[np.float64]
 
