@@ -201,9 +201,7 @@ class LSA(TopicModel):
     def project(self, X: Any, *, scaled: bool = False) -> Iterator[Floats]:
         """Give the rows of `transform` chunk by chunk, for streams of any length."""
         check_fitted(self)
-        basis = np.ascontiguousarray(self.components_.T)
-        if scaled:
-            basis /= self.singular_values_
+        basis = np.ascontiguousarray(self.components_.T / self.singular_values_ if scaled else self.components_.T)
         threads = effective_jobs(self.n_jobs)
         for chunk in self._chunks(X, self.chunk_size):
             if chunk.shape[1] != len(basis):
