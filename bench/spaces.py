@@ -71,7 +71,7 @@ def jobs(options: Options) -> list[Job]:
 
     def plsa() -> Any:
         with threadpool_limits(1):
-            model = PLSA(n_topics=topics, iterations=20, tolerance=0.0, init="nndsvd", random_state=0, n_jobs=1)
+            model = PLSA(n_topics=topics, iterations=40, tolerance=0.0, init="nndsvd", random_state=0, n_jobs=1)
             model.fit(counts)
         return model
 
@@ -130,10 +130,10 @@ def jobs(options: Options) -> list[Job]:
         return f"variance explained {shares[0]:.5f}, peer {shares[1]:.5f}"
 
     cd, kl = {"solver": "cd", "max_iter": 30}, {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 50}
-    kl_ours = {"loss": "kl", "iterations": 20}
+    kl_ours = {"loss": "kl", "iterations": 40}
     return [
-        Job("NMF, Euclidean", lambda: ours_nmf(iterations=10), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
-            lambda: losses({"iterations": 10}, cd)),
+        Job("NMF, Euclidean", lambda: ours_nmf(iterations=16), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
+            lambda: losses({"iterations": 16}, cd)),
         Job("NMF, Kullback-Leibler", lambda: ours_nmf(**kl_ours), lambda: their_nmf(**kl), "scikit-learn NMF, mu",
             lambda: losses(kl_ours, kl)),
         Job("NMF, 3 passes of chunks", online, their_online, "scikit-learn MiniBatchNMF", online_quality),

@@ -44,7 +44,7 @@ __all__ = ["PCA"]
 Floats = NDArray[np.float64]
 
 _CHUNK = 1000
-_CHUNK_POWERS = 3  # a chunk is in memory, so its passes are free
+_CHUNK_POWERS = 2  # a chunk is in memory, so its passes are free
 
 
 class PCA(TopicModel):
@@ -81,8 +81,8 @@ class PCA(TopicModel):
         *,
         n_topics: int = 100,
         algorithm: str = "auto",
-        power_iterations: int = 3,
-        oversampling: int = 20,
+        power_iterations: int = 2,
+        oversampling: int = 10,
         chunk_size: int | None = None,
         whiten: bool = False,
         vectorizer: TextVectorizer | None = None,
