@@ -82,7 +82,7 @@ class PCA(TopicModel):
         n_topics: int = 100,
         algorithm: str = "auto",
         power_iterations: int = 2,
-        oversampling: int = 10,
+        oversampling: int = 20,
         chunk_size: int | None = None,
         whiten: bool = False,
         vectorizer: TextVectorizer | None = None,
