@@ -102,19 +102,19 @@ def test_a_query_finds_titles_that_share_no_word_with_it() -> None:
 
 def test_one_document_at_a_time_depends_on_the_order_and_oversampling_helps() -> None:
     mixed = X[[0, 5, 1, 6, 2, 7, 3, 8, 4]]
-    for corpus, l, expected in (
+    for corpus, extra, expected in (
         (X, 0, [[3.335651, 2.372993]]),
         # after m3 the second and third singular values are both sqrt(3): either may be cut
         (mixed, 0, [[3.333671, 2.348764], [3.332448, 2.102003]]),
         (X, 2, [[3.340809, 2.496758]]),
         (mixed, 2, [[3.339916, 2.531332]]),
     ):
-        model = LSA(n_topics=2, oversampling=l, chunk_size=1, algorithm="one_pass").fit(corpus)
+        model = LSA(n_topics=2, oversampling=extra, chunk_size=1, algorithm="one_pass").fit(corpus)
         assert any(model.singular_values_ == pytest.approx(printed, abs=1e-6) for printed in expected)
 
 
 @pytest.mark.parametrize(
-    ("l", "q", "means"),
+    ("extra", "q", "means"),
     [
         (0, 0, [2.786, 1.984]),
         (0, 1, [3.194, 2.342]),
@@ -123,8 +123,8 @@ def test_one_document_at_a_time_depends_on_the_order_and_oversampling_helps() ->
         (2, 1, [3.317, 2.498]),
     ],
 )
-def test_two_passes_on_the_sample_have_the_printed_means(l: int, q: int, means: list[float]) -> None:
-    settings = {"n_topics": 2, "algorithm": "two_pass", "oversampling": l, "power_iterations": q, "n_jobs": 1}
+def test_two_passes_on_the_sample_have_the_printed_means(extra: int, q: int, means: list[float]) -> None:
+    settings = {"n_topics": 2, "algorithm": "two_pass", "oversampling": extra, "power_iterations": q, "n_jobs": 1}
     found = np.array([LSA(random_state=seed, **settings).fit(X).singular_values_ for seed in range(200)])
     assert (found <= np.array(TRUE[:2]) + 1e-6).all()
     assert found.mean(axis=0) == pytest.approx(means, abs=0.06)

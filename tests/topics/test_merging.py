@@ -135,8 +135,8 @@ def test_nothing_that_is_merged_is_changed() -> None:
     for one, other in [(first, second), (first, nothing), (nothing, second)]:
         made = merge(one, other)
         made.U[:] = 0
-        assert (first.U == before[0]).all()
-        assert (second.U == before[1]).all()
+        assert (before[0] == first.U).all()
+        assert (before[1] == second.U).all()
 
 
 @pytest.mark.parametrize("kind", ["identical", "rank one", "zero", "duplicates"])

@@ -13,6 +13,7 @@ model        what all topic models share: their terms, texts in, topics printed
 chunks       any input as a stream of sparse chunks of one size
 
 decomposition, basecase, merging, passes    the parts of LSA
+baselines, accuracy                         what it is compared with, and how
 """
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms

@@ -67,6 +67,7 @@ def node(chunks: Iterable[sparse.csr_matrix], plan: Plan, model: Decomposition |
             new = base_case(chunk, plan.rank, plan.solver, seed=plan.seed, threads=plan.threads)
             weight = plan.weight(chunk.shape[0])
             made = plan.merge(made, new, plan.rank, decay=weight, overwrite=made is not model)
+            del new  # before the next one is made
     return made
 
 
