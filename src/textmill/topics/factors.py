@@ -142,18 +142,15 @@ def aligned(one: TopicModel, other: TopicModel) -> tuple[NDArray[np.intp], Float
 
     Returns the order of the other's topics, and both components with as many columns; terms must be the same.
 
-    >>> class Toy:
-    ...     vectorizer_ = None
-    >>> a, b = Toy(), Toy()
-    >>> a.components_, b.components_ = np.eye(2), np.eye(2)[::-1]
-    >>> aligned(a, b)[0].tolist()
+    >>> from textmill.topics import NMF
+    >>> one, other = (NMF(n_topics=2, random_state=0).fit(np.diag(scale)) for scale in ([3.0, 2.0], [2.0, 3.0]))
+    >>> aligned(one, other)[0].tolist()
     [1, 0]
     """
     from scipy.optimize import linear_sum_assignment
 
-    for model in (one, other):
-        if isinstance(model, TopicModel):
-            check_fitted(model)
+    check_fitted(one)
+    check_fitted(other)
     if type(one) is not type(other):
         raise DataError(f"cannot merge {type(one).__name__} with {type(other).__name__}; pass models of one kind")
     if len(one.components_) != len(other.components_):
