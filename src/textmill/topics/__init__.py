@@ -14,6 +14,7 @@ chunks       any input as a stream of sparse chunks of one size
 
 decomposition, basecase, merging, passes    the parts of LSA
 baselines, accuracy                         what it is compared with, and how
+formats                                     models of other tools
 """
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
