@@ -9,6 +9,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_base(base);
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
   textmill::bind::bind_corpus(corpus);
-  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
+  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
+  textmill::bind::bind_search(vectors);
 }

@@ -8,7 +8,7 @@
 
     records = {"arcs_": Arcs}                       # made of the arrays "arcs_.source", "arcs_.target" of the layout
     state = {"alpha_": float, "documents_": int}    # small values and their types (`float | None` works)
-    parts = {"vocabulary_": "corpus.Vocabulary"}    # models inside, or None
+    parts = {"vocabulary_": "corpus.Vocabulary"}    # models inside, or None; "a.B | c.D" for one of several classes
 
 Declarations of base classes are added, so a `Classifier` saves its `classes_` by itself. Constructor parameters of an
 `Estimator` are saved without declaration; those that are models become parts, functions are saved by name and passed
