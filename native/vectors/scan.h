@@ -55,7 +55,7 @@ double exact_key(Kind kind, const float* x, const float* q, std::size_t columns)
 // Offers all wanted rows for one query to `best`; returns how many rows were not settled by the bound of their head.
 std::size_t scan(const Dense& x, const Query& query, Wanted wanted, Best& best, std::size_t threads);
 
-// Offers rows first .. first + count - 1, given the products [count] of their heads with that of the query. One thread.
+// Offers rows first .. first + count - 1, given the products [count] of their heads, or whole rows, with the query. One thread.
 std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products, const Query& query,
                           Best& best);
 

@@ -204,9 +204,7 @@ class Index(Estimator, Model):
             self.ids_ = self.ids_[self.alive_]
             self.alive_ = np.ones(len(self.ids_), np.bool_)
 
-    def query(
-        self, Q: Any, *, k: int = 10, allow: ArrayLike | None = None, deny: ArrayLike | None = None
-    ) -> Answers:
+    def query(self, Q: Any, *, k: int = 10, allow: ArrayLike | None = None, deny: ArrayLike | None = None) -> Answers:
         """Return the k nearest vectors of each row of Q, of those in `allow` if given, without those in `deny`.
 
         >>> index = Index(measure="euclidean").fit([[0.0], [1.0], [5.0]])

@@ -90,9 +90,7 @@ class InvertedIndex(Model):
         """Return the vectors of some rows, ready to be searched for."""
         return self._rows()[rows]
 
-    def search(
-        self, Q: sparse.csr_matrix, wish: Wish, threads: int, first: NDArray[np.int64] | None = None
-    ) -> Found:
+    def search(self, Q: sparse.csr_matrix, wish: Wish, threads: int, first: NDArray[np.int64] | None = None) -> Found:
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first

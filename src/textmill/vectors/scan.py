@@ -139,7 +139,12 @@ class Scan(DenseRows):
 
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
-        found = _search_heads(self._view(wish.allowed), self.vectors_, Q, wish, threads)
+        view = self._view(wish.allowed)
+        if len(Q) < _FEW:
+            found = Found(*native.scan(view, Q, wish.k, wish.least, threads))
+        else:
+            batches = range(0, len(Q), _QUERIES)
+            found = _join([_tiles(view, self.vectors_, Q[i : i + _QUERIES], wish, threads) for i in batches])
         return found._replace(read=len(self) * len(Q))
 
 
@@ -185,12 +190,14 @@ class PrefixScan(DenseRows):
         self.heads_, self.tails_ = self.heads_[rows], self.tails_[rows]
 
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
-        """Return the wanted rows of each query."""
+        """Return the wanted rows of each query; products of many queries with whole vectors cost less than looking twice."""
+        if len(Q) >= _FEW:
+            return self.rest(0).search(Q, wish, threads)
         whole = self.heads_.shape[1] == self.vectors_.shape[1]
         tails, halves = (_NO_FLOATS if whole else self.tails_), (_NO_FLOATS if self.halves_ is None else self.halves_)
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         view = native.DenseView(self.kind_, self.vectors_, self.heads_, tails, halves, mask, self.longest_)
-        return _search_heads(view, self.heads_, Q, wish, threads)
+        return Found(*native.scan(view, Q, wish.k, wish.least, threads))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""
@@ -199,25 +206,16 @@ class PrefixScan(DenseRows):
             raise ModelFileError("heads are wider than the vectors")
 
 
-def _search_heads(view: Any, heads: Floats, Q: Floats, wish: Wish, threads: int) -> Found:
-    """Few queries by the native scan, many by products of their heads with all others, tile by tile."""
-    if len(Q) < _FEW:
-        return Found(*native.scan(view, Q, wish.k, wish.least, threads))
-    parts = [_tiles(view, heads, Q[i : i + _QUERIES], wish, threads) for i in range(0, len(Q), _QUERIES)]
-    return _join(parts)
-
-
-def _tiles(view: Any, heads: Floats, Q: Floats, wish: Wish, threads: int) -> Found:
+def _tiles(view: Any, X: Floats, Q: Floats, wish: Wish, threads: int) -> Found:
     """Answer one batch of queries; each thread has a selection of its own, and BLAS only that thread."""
-    lanes = max(1, min(threads, -(-len(heads) // _ROWS)))
-    head = np.ascontiguousarray(Q[:, : heads.shape[1]])
+    lanes = max(1, min(threads, -(-len(X) // _ROWS)))
 
     def work(lane: int) -> Any:
         selection = native.Selection(view, Q, wish.k, wish.least)
         products = np.empty((len(Q), _ROWS), np.float32)
-        for first in range(lane * _ROWS, len(heads), lanes * _ROWS):
-            rows = heads[first : first + _ROWS]
-            np.matmul(head, rows.T, out=products[:, : len(rows)])
+        for first in range(lane * _ROWS, len(X), lanes * _ROWS):
+            rows = X[first : first + _ROWS]
+            np.matmul(Q, rows.T, out=products[:, : len(rows)])
             selection.add(view, products, first, len(rows))
         return selection
 

@@ -84,7 +84,9 @@ class ShardedIndex:
 
     def within(self, Q: Any, *, threshold: float) -> Answers:
         """Return all vectors at least so near, over all shards; see `Index.within`."""
-        return merge_answers(list(self._cluster.map(_within, self._shards, self._cluster.broadcast(Q), threshold)), None)
+        return merge_answers(
+            list(self._cluster.map(_within, self._shards, self._cluster.broadcast(Q), threshold)), None
+        )
 
 
 def merge_answers(parts: Sequence[tuple[Answers, str]], k: int | None) -> Answers:

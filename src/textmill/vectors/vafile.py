@@ -79,9 +79,7 @@ class VAFile(DenseRows):
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
-        return Found(
-            *native.search_cells(view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, threads)
-        )
+        return Found(*native.search_cells(view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, threads))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""
