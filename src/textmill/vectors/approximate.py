@@ -1,9 +1,9 @@
 """Approximate nearest neighbours with a recall that is measured, not promised.
 
-A graph of near vectors (HNSW) is walked greedily instead of reading all vectors: queries cost about log n, and sometimes
-miss a neighbour. The graph is that of the `usearch` library; candidates are re-scored by the exact keys of the index it
-was made of, so scores are exact and only members may be missing. At `fit` a sample of the stored vectors is answered both
-ways, and
+A graph of near vectors (HNSW) is walked greedily instead of reading all vectors: queries cost about log n, and
+sometimes miss a neighbour. The graph is that of the `usearch` library; candidates are re-scored by the exact keys of
+the index it was made of, so scores are exact and only members may be missing. At `fit` a sample of the stored vectors
+is answered both ways, and
 
     recall_ = |approximate answer, exact answer| / |exact answer|           mean over the sample, k = 10
 

@@ -11,7 +11,8 @@
 | "inverted" | sparse                             | postings of the query's terms (`inverted.py`)                  |
 
 "auto" is "scan" for dense and "inverted" for sparse vectors. All methods give the same answers: keys are computed in
-double precision from the stored float32 numbers, ties are broken by id, whatever the method, batch or number of threads.
+double precision from the stored float32 numbers, ties are broken by id, whatever the method, batch or number of
+threads.
 How measures become searches by product or distance stands in `measured.py`.
 
 Ids are whole numbers, given out in rising order and never again. A removed vector is only marked; when more than half
@@ -91,7 +92,7 @@ class Index(Estimator, Model):
     """Find the nearest of many vectors.
 
     Parameters: measure, "cosine", "euclidean" or "hellinger"; method, see the module; prefix, columns read first by
-    method "prefix", None for as many as carry four fifths of the squared lengths; bits, of a cell of method "va"; n_jobs.
+    method "prefix", None for as many as carry four fifths of the squared lengths; bits of a cell for "va"; n_jobs.
 
     Attributes: ids_ (rows,), rising; alive_ (rows,), False for removed vectors; columns_; next_, the first id that was
     never given; engine_, the structure that is searched.
@@ -291,7 +292,7 @@ class Index(Estimator, Model):
         count = len(self.ids_) if allowed is None else int(np.count_nonzero(allowed))
         asked = np.flatnonzero(~empty)
         if count == 0 or not len(asked):
-            found = Found(np.zeros(len(asked) + 1, np.int64), *(np.zeros(0, t) for t in (np.int64, np.float64)), 0)
+            found = Found(np.zeros(len(asked) + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
         elif isinstance(self.engine_, DenseRows) and count * _FEW <= len(self.ids_) and allowed is not None:
             found = _of_few(self.engine_, Q[asked], k, least, np.flatnonzero(allowed))
         else:
@@ -366,7 +367,8 @@ def _of_few(engine: DenseRows, Q: Any, k: int, least: float, rows: NDArray[np.in
         order = order[keys[order] >= least][: k or None]
         parts.append((rows[order], keys[order]))
     offsets = np.cumsum([0, *(len(some) for some, _ in parts)])
-    return Found(offsets, *map(np.concatenate, zip(*parts, strict=True)), len(rows) * len(Q))
+    found, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Found(offsets, found, keys, len(rows) * len(Q))
 
 
 def _answers(parts: list[Neighbours], like: Answers) -> Answers:

@@ -5,7 +5,7 @@ become alike,
 
     contrast = (d_max - d_min) / d_min             of a query's distances to all points
 
-and soon no box can be skipped: above about ten dimensions the tree visits every point, and more slowly than a scan does.
+and soon no box can be skipped: above about ten dimensions the tree visits every point, more slowly than a scan does.
 Reference: Weber, Schek & Blott (1998), A quantitative analysis and performance study for similarity-search methods in
 high-dimensional spaces.
 """

@@ -3,15 +3,15 @@
     key(x, q) = x.q            kind "product"
     key(x, q) = -|x - q|^2     kind "distance"            the k rows of the largest keys, ties in the order of rows
 
-`Scan` reads every row. `PrefixScan` reads the first p columns of every row from a copy of their own, and the rest only of
-rows that the bound of Cauchy and Schwarz does not settle,
+`Scan` reads every row. `PrefixScan` reads the first p columns of every row from a copy of their own, and the rest only
+of rows that the bound of Cauchy and Schwarz does not settle,
 
     x.q <= x_p.q_p + |x_t| |q_t|          t: the other columns
 
 which pays when the first columns carry most of the length, as those of LSA and PCA vectors do. One query is a native
-kernel on all cores; many are tiles of a matrix product (BLAS) whose entries are compared with the k-th best so far. Both
-only decide for which rows the key is computed exactly, in double precision: answers have the same bytes for any number
-of threads, tile or method.
+kernel on all cores; many are tiles of a matrix product (BLAS) whose entries are compared with the k-th best so far.
+Both only decide for which rows the key is computed exactly, in double precision: answers have the same bytes for any
+number of threads, tile or method.
 
 Cost: 4 n d bytes read a query, or a batch; n d multiplications. Memory: the vectors, and p / d of them for prefixes.
 """
@@ -190,8 +190,8 @@ class PrefixScan(DenseRows):
         self.heads_, self.tails_ = self.heads_[rows], self.tails_[rows]
 
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
-        """Return the wanted rows of each query; products of many queries with whole vectors cost less than looking twice."""
-        if len(Q) >= _FEW:
+        """Return the wanted rows of each query."""
+        if len(Q) >= _FEW:  # products of many queries with whole vectors cost less than looking twice
             return self.rest(0).search(Q, wish, threads)
         whole = self.heads_.shape[1] == self.vectors_.shape[1]
         tails, halves = (_NO_FLOATS if whole else self.tails_), (_NO_FLOATS if self.halves_ is None else self.halves_)

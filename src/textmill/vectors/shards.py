@@ -4,7 +4,8 @@
 
 Each shard is an `Index` file with ids of its own range. A shard is an address: a worker that opens it maps it and keeps
 it; when the worker dies, another opens it again. Merging is exact because every shard computes the same exact keys, so
-any number of shards gives the answer of one index. Traffic of a query: the queries to each shard, k ids and scores back.
+any number of shards gives the answer of one index. Traffic of a query: the queries to each shard, k ids and scores
+back.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ query first bounds every key from below and above by tables over cells, then rea
 upper bounds until no other can be among the k best. The outer cells reach to the smallest and largest value and are
 widened when vectors are added.
 
-Cost of a query: two additions a cell for all n vectors, and the reading of a few: with 8 bits well under one in a hundred
-on LSA vectors. Memory: b / 32 of the vectors, beside them; in a file they are mapped, so that only those read cost
+Cost of a query: two additions a cell for all n vectors, and the reading of a few: with 8 bits well under one in a
+hundred on LSA vectors. Memory: b / 32 of the vectors, beside them; in a file they are mapped, so that only those read cost
 anything. Reference: Weber & Blott (1997), An approximation based data structure for similarity search.
 """
 
