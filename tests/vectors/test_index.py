@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,17 @@ def test_an_empty_index_says_so_and_can_grow() -> None:
         assert list(index.pairs(threshold=0.5)) == []
         index.add([[1.0, 0.0]])
         assert index.query([[1.0, 0.0]])[0].ids.tolist() == [0]
+
+
+def test_one_job_keeps_one_core_busy() -> None:
+    X = np.random.default_rng(0).normal(size=(60_000, 64))
+    index = Index(n_jobs=1).fit(X)
+    wall, busy = time.perf_counter(), time.process_time()
+    index.query(X[:256])
+    for query in X[:10]:
+        index.query(query[np.newaxis])
+    wall, busy = time.perf_counter() - wall, time.process_time() - busy
+    assert busy <= 1.1 * wall + 0.05
 
 
 @pytest.mark.data

@@ -37,12 +37,13 @@ def index(
 
     Example: textmill similar index news.jsonl --model lsa.mill -o news-index.mill
     """
-    from textmill.corpus import read_documents
+    from textmill.corpus import read_documents, require_passes
     from textmill.model import load
     from textmill.tasks import SimilarDocuments
     from textmill.vectors import TextVectorizer
 
     documents = read_documents(sources, text_field=text_field, id_field=id_field, errors=errors)
+    require_passes(documents, 2 if model is None else 1, "indexing without --model")
     texts = TextVectorizer().fit(documents) if model is None else load(model)
     similar = SimilarDocuments(model=texts, measure=measure, method=method, bits=bits, n_jobs=jobs).fit(documents)
     similar.save(output)

@@ -61,7 +61,7 @@ class SimilarDocuments(Estimator, Model):
     >>> model = TextVectorizer(weighting=Weighting(idf="smooth")).fit(texts)
     >>> similar = SimilarDocuments(model=model).fit(texts)
     >>> similar.query(["corn mill"], k=2)[0].ids, similar.query(["opera"])[0].reason
-    (['2', '0'], 'no word of the query is known to the model')
+    (['0', '2'], 'no word of the query is known to the model')
     """
 
     format_version: ClassVar[int] = 1

@@ -102,6 +102,9 @@ class InvertedIndex(Model):
             raise ModelFileError(f"kind '{self.kind_[:20]}' and the lengths of the vectors do not fit together")
         self._postings()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_made"}  # views stay in their process
+
     def _take(self, X: sparse.csr_matrix) -> None:
         self.row_offsets_, self.columns_, self.values_ = _arrays(X)
         transposed = X.T.tocsr()

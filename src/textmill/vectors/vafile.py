@@ -6,8 +6,8 @@ upper bounds until no other can be among the k best. The outer cells reach to th
 widened when vectors are added.
 
 Cost of a query: two additions a cell for all n vectors, and the reading of a few: with 8 bits well under one in a
-hundred on LSA vectors. Memory: b / 32 of the vectors, beside them; in a file they are mapped, so that only those read cost
-anything. Reference: Weber & Blott (1997), An approximation based data structure for similarity search.
+hundred on LSA vectors. Memory: b / 32 of the vectors, beside them; in a file they are mapped, so that only those
+read cost anything. Reference: Weber & Blott (1997), An approximation based data structure for similarity search.
 """
 
 from __future__ import annotations
