@@ -12,6 +12,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "vectors/best.h"
+#include "vectors/coarse.h"
 #include "vectors/inverted.h"
 #include "vectors/scan.h"
 #include "vectors/vafile.h"
@@ -192,6 +193,30 @@ Found search_cells(const DenseView& x, Floats2 edges, std::size_t bits, In<std::
   });
 }
 
+void coarsen(Floats2 values, Out<std::int8_t, 2> cells, Out<float, 1> steps, Out<float, 1> errors, std::size_t threads) {
+  const std::size_t rows = values.shape(0);
+  require(values.shape(1) >= 1 && threads > 0, "there must be columns and threads");
+  require(cells.shape(0) == rows && cells.shape(1) == vectors::stride_of(values.shape(1)), "cells must be rows x bytes");
+  require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
+  nb::gil_scoped_release nogil;
+  vectors::coarsen(view(values), values.shape(1), view(cells), view(steps), view(errors), threads);
+}
+
+Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats2 queries, std::int64_t k,
+                    double least, std::size_t threads) {
+  const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
+  require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
+  require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
+  require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
+  x.check_queries(queries, threads);
+  const vectors::Coarse coarse{stride, view(cells), view(steps), view(errors)};
+  const Wanted wanted = wanted_of(k, least);
+  return each_query(queries.shape(0), wanted, threads, [&](std::size_t i, Best& best) {
+    const vectors::Query query = vectors::prepare(*x, queries.data() + i * (*x).columns);
+    return vectors::search(*x, coarse, query, wanted, best, threads);
+  });
+}
+
 using Csr = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, Floats1>;  // offsets, columns, values
 
 void check_csr(const char* name, const Csr& m, std::size_t extent) {
@@ -284,6 +309,10 @@ void bind_search(nb::module_& m) {
         "Cell numbers of rows, bit-packed.");
   m.def("search_cells", &search_cells, "x"_a, "edges"_a, "bits"_a, "cells"_a.noconvert(), "queries"_a, "k"_a, "least"_a,
         "threads"_a, "The best rows for each query, by approximations first.");
+  m.def("coarsen", &coarsen, "values"_a, "cells"_a.noconvert(), "steps"_a.noconvert(), "errors"_a.noconvert(), "threads"_a,
+        "Rows rounded to bytes.");
+  m.def("search_coarse", &search_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "queries"_a, "k"_a, "least"_a,
+        "threads"_a, "The best rows for each query, by rounded rows first.");
   m.def("read_all", &read_all, "values"_a.noconvert(), "threads"_a, "Sum of all values, at the speed of memory.");
 }
 

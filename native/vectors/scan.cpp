@@ -94,12 +94,6 @@ double read_plain(const float* x, std::size_t size) {
   return total(lane);
 }
 
-// The least bound of a row whose key may reach `needed`.
-float cut(const Dense& x, const Query& query, double needed) {
-  const double bound = (x.kind == Kind::product ? needed : (needed + query.square) / 2.0) - query.margin;
-  return std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
-}
-
 // The bound of row r from the product of its head, which may be the whole row.
 float bound_of(const Dense& x, const Query& query, std::size_t r, float product, bool whole) {
   if (!whole) product += x.tails[r] * query.tail;
@@ -107,6 +101,11 @@ float bound_of(const Dense& x, const Query& query, std::size_t r, float product,
 }
 
 }  // namespace
+
+float cut(const Dense& x, const Query& query, double needed, double allowance) {
+  const double bound = (x.kind == Kind::product ? needed : (needed + query.square) / 2.0) - query.margin - allowance;
+  return std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
+}
 
 double exact_key(Kind kind, const float* x, const float* q, std::size_t columns) {
   std::array<double, 4> lane{};

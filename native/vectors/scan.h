@@ -49,6 +49,10 @@ struct Query {
 
 Query prepare(const Dense& x, const float* values);
 
+// The least upper bound of x.q - |x|^2 / 2, or of x.q, of a row whose key may reach `needed`, when bounds may be too
+// small by `allowance`, beside rounding.
+float cut(const Dense& x, const Query& query, double needed, double allowance = 0.0);
+
 // The exact key of a row and a query of `columns` numbers.
 double exact_key(Kind kind, const float* x, const float* q, std::size_t columns);
 

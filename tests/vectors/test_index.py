@@ -19,7 +19,7 @@ import textmill
 from textmill.errors import DataError, ModelFileError
 from textmill.vectors import Answers, Index, pairwise_matrix
 
-DENSE = ("scan", "prefix", "va")
+DENSE = ("scan", "coarse", "prefix", "va")
 METHODS = (*DENSE, "inverted")
 
 
@@ -80,7 +80,7 @@ def test_every_method_finds_what_brute_force_finds(
 def test_scan_va_file_prefixes_and_postings_agree_to_the_last_bit(columns: int, measure: str) -> None:
     X, Q = (points(rows, columns, columns, exact=False) for rows in (1500, 85))  # 12 x 85: a thousand queries
     scan = made("scan", X, measure=measure).query(Q, k=12)
-    for method in ("prefix", "va"):
+    for method in ("coarse", "prefix", "va"):
         index = made(method, X, measure=measure)
         assert same(index.query(Q, k=12), scan)
         assert same(index.query(Q[:1], k=12), made("scan", X, measure=measure).query(Q[:1], k=12))

@@ -16,6 +16,8 @@ from textmill.metrics import Confusion
 from textmill.model import describe
 from textmill.progress import track
 from textmill.report import Report
+from textmill.tasks import SimilarDocuments
+from textmill.vectors import TextVectorizer
 
 __all__ = ["tour"]
 
@@ -27,7 +29,16 @@ def tour(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     report = Report("A tour of textmill", subtitle="What it does with the sample articles that come with the package.")
     documents = list(read_documents(sample_path()))
-    stops = [show_corpus, show_tokens, show_terms, show_subjects, show_copies, show_classification, show_files]
+    stops = [
+        show_corpus,
+        show_tokens,
+        show_terms,
+        show_subjects,
+        show_copies,
+        show_similar,
+        show_classification,
+        show_files,
+    ]
     for stop in track(stops, "tour", unit="stops"):
         stop(report, documents, folder)
     report.write(folder / "report.html")
@@ -117,6 +128,24 @@ def show_copies(report: Report, documents: list[Document], folder: Path) -> None
             for k in order.tolist()
         ],
         caption="The ten most similar pairs; eight articles are edited copies of others",
+    )
+
+
+def show_similar(report: Report, documents: list[Document], folder: Path) -> None:
+    """An index of the articles, asked in plain words."""
+    texts = TextVectorizer(vocabulary=Vocabulary(max_df=0.2)).fit(document.text for document in documents)
+    similar = SimilarDocuments(model=texts).fit(documents)
+    similar.save(folder / "similar.mill")
+    titles = {document.id: str(document.fields["title"]) for document in documents}
+    report.heading("Similar documents")
+    report.text("An index holds the vectors of all articles and the model that made them, in one file.")
+    for question in ("Why does the sea rise and fall?", "bread with a good crust"):
+        (found,) = similar.query([question], k=5)
+        rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(found.ids, found.scores, strict=True)]
+        report.table(["title", "article", "cosine"], rows, caption=f"“{question}”")
+    report.code(
+        "textmill similar index articles.jsonl -o similar.mill\n"
+        'textmill similar query similar.mill --text "Why does the sea rise and fall?" -k 5'
     )
 
 

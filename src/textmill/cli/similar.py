@@ -26,7 +26,7 @@ def index(
         Path | None, typer.Option(help="A model for texts, such as LSA; default: TF-IDF of the documents themselves.")
     ] = None,
     measure: Annotated[str, typer.Option(help="cosine, euclidean or hellinger.")] = "cosine",
-    method: Annotated[str, typer.Option(help="auto, scan, prefix, va or inverted.")] = "auto",
+    method: Annotated[str, typer.Option(help="auto, scan, coarse, prefix, va or inverted.")] = "auto",
     bits: Annotated[int, typer.Option(help="Bits of a cell, for --method va.")] = 8,
     text_field: _TextField = None,
     id_field: _IdField = None,

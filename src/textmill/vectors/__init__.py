@@ -3,13 +3,14 @@
 weighting    SMART weights of bags of words, TF-IDF among them
 vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
-index        nearest neighbours; its ways of searching are scan, vafile and inverted, its measures measured
+index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
 approximate  nearest neighbours that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
 kdtree       why there is no tree here
 """
 
 from textmill.vectors.approximate import ApproximateIndex
+from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
 from textmill.vectors.index import Answers, Index, Neighbours
 from textmill.vectors.inverted import InvertedIndex
@@ -24,6 +25,7 @@ __all__ = [
     "MEASURES",
     "Answers",
     "ApproximateIndex",
+    "CoarseScan",
     "Index",
     "InvertedIndex",
     "NegativeWeights",

@@ -6,11 +6,12 @@
 | `method`   | vectors                            | reads                                                          |
 |------------|------------------------------------|----------------------------------------------------------------|
 | "scan"     | dense                              | everything, at the speed of memory (`scan.py`)                 |
+| "coarse"   | dense                              | vectors rounded to bytes, then few vectors (`coarse.py`)       |
 | "prefix"   | dense, leading columns heaviest    | leading columns, the rest where they do not settle (`scan.py`) |
 | "va"       | dense                              | short approximations, then few vectors (`vafile.py`)           |
 | "inverted" | sparse                             | postings of the query's terms (`inverted.py`)                  |
 
-"auto" is "scan" for dense and "inverted" for sparse vectors. All methods give the same answers: keys are computed in
+"auto" is "coarse" for dense and "inverted" for sparse vectors. All methods give the same answers: keys are computed in
 double precision from the stored float32 numbers, ties are broken by id, whatever the method, batch or number of
 threads.
 How measures become searches by product or distance stands in `measured.py`.
@@ -33,6 +34,7 @@ from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
+from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.inverted import InvertedIndex
 from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
 from textmill.vectors.scan import DenseRows, Found, PrefixScan, Scan, Wish
@@ -40,7 +42,7 @@ from textmill.vectors.vafile import VAFile
 
 __all__ = ["Answers", "Index", "Neighbours"]
 
-METHODS = ("auto", "scan", "prefix", "va", "inverted")
+METHODS = ("auto", "scan", "coarse", "prefix", "va", "inverted")
 
 _BLOCK = 256  # rows whose pairs are found together
 _FEW = 16  # of so many rows one is allowed: keys of the allowed rows alone are cheaper than a search
@@ -107,7 +109,7 @@ class Index(Estimator, Model):
     layout: ClassVar[dict[str, str]] = {"ids_": "row: int64", "alive_": "row: bool"}
     state: ClassVar[dict[str, type]] = {"columns_": int, "next_": int}
     parts: ClassVar[dict[str, str]] = {
-        "engine_": "vectors.Scan | vectors.PrefixScan | vectors.VAFile | vectors.InvertedIndex"
+        "engine_": "vectors.Scan | vectors.CoarseScan | vectors.PrefixScan | vectors.VAFile | vectors.InvertedIndex"
     }
 
     ids_: NDArray[np.int64]
@@ -139,12 +141,13 @@ class Index(Estimator, Model):
         self._refuse_empty(empty, "X")
         kind, method = kind_of(self.measure), self.method
         if method == "auto":
-            method = "inverted" if sparse.issparse(rows) else "scan"
+            method = "inverted" if sparse.issparse(rows) else "coarse"
         if sparse.issparse(rows) != (method == "inverted"):
             held = "sparse" if sparse.issparse(rows) else "dense"
             raise DataError(f"method='{method}' cannot index {held} vectors; pass method='auto' or convert them")
         builders: dict[str, Any] = {
             "scan": lambda: Scan.build(kind, rows),
+            "coarse": lambda: CoarseScan.build(kind, rows),
             "prefix": lambda: PrefixScan.build(kind, rows, self.prefix),
             "va": lambda: VAFile.build(kind, rows, self.bits),
             "inverted": lambda: InvertedIndex.build(kind, rows),

@@ -24,6 +24,7 @@ __all__ = ["INDEX_MEASURES", "keys_of", "kind_of", "prepared", "scores_of"]
 INDEX_MEASURES = ("cosine", "euclidean", "hellinger")
 
 _LONGEST = 1e18  # beyond, squares leave float32
+_BLOCK = 1 << 14  # rows that are prepared together
 
 
 def kind_of(measure: str) -> str:
@@ -64,54 +65,69 @@ def prepared(measure: str, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
     >>> rows.tolist(), empty.tolist()
     ([[0.6000000238418579, 0.800000011920929], [0.0, 0.0]], [False, True])
     """
-    X = _numbers(X, name)
-    is_sparse = sparse.issparse(X)
-    values = X.data if is_sparse else X
-    if measure == "hellinger":
-        X = _square_roots(X, name)
-        values = X.data if is_sparse else X
-    largest = _per_row(X, np.maximum, np.abs(values))
-    empty = largest == 0
-    if largest.max(initial=0.0) > _LONGEST:
-        row = int(largest.argmax())
-        raise DataError(f"row {row} of {name} holds {largest[row]:g}, too large for float32; scale the vectors down")
-    if measure == "cosine":
-        scaled = _divided(X, np.where(empty, 1.0, largest))  # so that no square overflows or vanishes
-        squares = (scaled.data if is_sparse else scaled) ** 2
-        X = _divided(scaled, np.where(empty, 1.0, np.sqrt(_per_row(X, np.add, squares))))
-    X = X.astype(np.float32)
-    if is_sparse:
-        X.eliminate_zeros()
-        return X, empty
-    return np.ascontiguousarray(X), empty
+    X = _matrix(X, name)
+    if sparse.issparse(X):
+        rows, empty = _prepared(measure, X.astype(np.float64), name, 0)
+        rows = rows.astype(np.float32)
+        rows.eliminate_zeros()
+        return rows, empty
+    out, empty = np.empty(X.shape, np.float32), np.zeros(len(X), np.bool_)
+    for first in range(0, len(X), _BLOCK):  # the float64 of a million rows would take three times the room
+        block = slice(first, first + _BLOCK)
+        out[block], empty[block] = _prepared(measure, X[block].astype(np.float64), name, first)
+    return out, empty
 
 
-def _numbers(X: Any, name: str) -> Any:
-    """X as a CSR matrix or an array of rows, finite, in float64."""
-    if not sparse.issparse(X):
+def _matrix(X: Any, name: str) -> Any:
+    """X as a CSR matrix of finite numbers or an array of rows, whose numbers are still to be looked at."""
+    if sparse.issparse(X):
+        X = check_bags(X, name=name, negative=True)
+    else:
         try:
             X = np.asarray(X)
         except ValueError:
             raise DataError(f"{name} has rows of different lengths; pass one value a column in every row") from None
-        if X.ndim != 2 or X.dtype.kind not in "buif" or not np.isfinite(X).all():
+        if X.ndim != 2 or X.dtype.kind not in "buif":
             check_bags(X, name=name, negative=True)  # which knows what to say
-    else:
-        X = check_bags(X, name=name, negative=True)
     if X.shape[1] == 0:
         raise DataError(f"{name} has no columns; pass vectors of at least one number")
-    return X.astype(np.float64)
+    return X
 
 
-def _square_roots(X: Any, name: str) -> Any:
+def _prepared(measure: str, X: Any, name: str, first: int) -> tuple[Any, NDArray[np.bool_]]:
+    """Rows from row `first` on, in float64."""
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        raise DataError(
+            f"{name} holds {X[row, column]} in row {first + row}, column {column}; remove it or set it to 0"
+        )
+    if measure == "hellinger":
+        X = _square_roots(X, name, first)
+    largest = _per_row(X, np.maximum, np.abs(X.data if sparse.issparse(X) else X))
+    empty = largest == 0
+    if largest.max(initial=0.0) > _LONGEST:
+        row = int(largest.argmax())
+        raise DataError(f"row {first + row} of {name} holds {largest[row]:g}, too large for float32; scale it down")
+    if measure == "cosine":
+        scaled = _divided(X, np.where(empty, 1.0, largest))  # so that no square overflows or vanishes
+        squares = (scaled.data if sparse.issparse(scaled) else scaled) ** 2
+        X = _divided(scaled, np.where(empty, 1.0, np.sqrt(_per_row(X, np.add, squares))))
+    return X, empty
+
+
+def _square_roots(X: Any, name: str, first: int) -> Any:
     """Square roots of probabilities; a row of zeros stays one."""
     values = X.data if sparse.issparse(X) else X
-    sums = np.asarray(X.sum(axis=1)).ravel()
-    wrong = (np.abs(sums - 1) > 1e-5) & (sums != 0)
     if values.size and values.min() < 0:
         raise DataError(f"{name} holds {values.min():g}; the Hellinger distance compares probabilities, none below 0")
+    sums = np.asarray(X.sum(axis=1)).ravel()
+    wrong = (np.abs(sums - 1) > 1e-5) & (sums != 0)
     if wrong.any():
         row = int(wrong.argmax())
-        raise DataError(f"row {row} of {name} sums to {sums[row]:g}, not to 1; pass probabilities, or use cosine")
+        raise DataError(
+            f"row {first + row} of {name} sums to {sums[row]:g}, not to 1; pass probabilities, or use cosine"
+        )
     return np.sqrt(X)
 
 

@@ -30,11 +30,11 @@ from textmill._native import vectors as native
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, check_range
 
-__all__ = ["DenseRows", "Floats", "Found", "PrefixScan", "Scan", "Wish"]
+__all__ = ["FEW_QUERIES", "DenseRows", "Floats", "Found", "PrefixScan", "Scan", "Wish"]
 
 Floats = NDArray[np.float32]
 
-_FEW = 4  # queries that are answered one by one
+FEW_QUERIES = 4  # queries that are answered one by one
 _QUERIES, _ROWS = 256, 1024  # of a tile of products
 _SHARE = 0.8  # of the squared length that a prefix carries when its size is not given
 _NO_FLOATS = np.zeros(0, np.float32)
@@ -140,7 +140,7 @@ class Scan(DenseRows):
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
-        if len(Q) < _FEW:
+        if len(Q) < FEW_QUERIES:
             found = Found(*native.scan(view, Q, wish.k, wish.least, threads))
         else:
             batches = range(0, len(Q), _QUERIES)
@@ -191,7 +191,7 @@ class PrefixScan(DenseRows):
 
     def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
-        if len(Q) >= _FEW:  # products of many queries with whole vectors cost less than looking twice
+        if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less than looking twice
             return self.rest(0).search(Q, wish, threads)
         whole = self.heads_.shape[1] == self.vectors_.shape[1]
         tails, halves = (_NO_FLOATS if whole else self.tails_), (_NO_FLOATS if self.halves_ is None else self.halves_)
