@@ -14,7 +14,7 @@ from textmill.vectors import TextVectorizer
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("source", nargs="?", default=str(sample_path()))
-parser.add_argument("question", nargs="?", default="Why does the sea rise and fall?")
+parser.add_argument("question", nargs="?", default="tides raised by the gravity of the Moon")
 arguments = parser.parse_args()
 
 documents = read_documents(arguments.source)

@@ -139,13 +139,13 @@ def show_similar(report: Report, documents: list[Document], folder: Path) -> Non
     titles = {document.id: str(document.fields["title"]) for document in documents}
     report.heading("Similar documents")
     report.text("An index holds the vectors of all articles and the model that made them, in one file.")
-    for question in ("Why does the sea rise and fall?", "bread with a good crust"):
+    for question in ("tides raised by the gravity of the Moon", "bread with a good crust"):
         (found,) = similar.query([question], k=5)
         rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(found.ids, found.scores, strict=True)]
         report.table(["title", "article", "cosine"], rows, caption=f"“{question}”")
     report.code(
         "textmill similar index articles.jsonl -o similar.mill\n"
-        'textmill similar query similar.mill --text "Why does the sea rise and fall?" -k 5'
+        'textmill similar query similar.mill --text "tides raised by the gravity of the Moon" -k 5'
     )
 
 

@@ -339,8 +339,8 @@ class Index(Estimator, Model):
         """The rows of ids, all of which must be there."""
         wanted = _whole_numbers("ids", ids)
         rows = np.searchsorted(self.ids_, wanted)
-        there = rows < len(self.ids_)
-        there[there] = (self.ids_[rows[there]] == wanted[there]) & self.alive_[rows[there]]
+        there = np.isin(wanted, self.ids_[self._known_rows("ids", wanted)])
+        there[there] = self.alive_[rows[there]]
         if not there.all():
             raise DataError(f"the index has no vector with the id {wanted[int((~there).argmax())]}; check the ids")
         return rows
@@ -353,12 +353,21 @@ class Index(Estimator, Model):
         """Which rows may be found, None for all; unknown ids in the filters are passed over."""
         mask = self._mask()
         if allow is not None:
-            chosen = np.isin(self.ids_, _whole_numbers("allow", allow)).view(np.uint8)
+            chosen = np.zeros(len(self.ids_), np.uint8)
+            chosen[self._known_rows("allow", allow)] = 1
             mask = chosen if mask is None else mask & chosen
         if deny is not None:
-            others = (~np.isin(self.ids_, _whole_numbers("deny", deny))).view(np.uint8)
-            mask = others if mask is None else mask & others
+            mask = np.ones(len(self.ids_), np.uint8) if mask is None else mask.copy()
+            mask[self._known_rows("deny", deny)] = 0
         return mask
+
+    def _known_rows(self, name: str, ids: ArrayLike) -> NDArray[np.intp]:
+        """The rows of those ids that are there, or were."""
+        wanted = _whole_numbers(name, ids)
+        rows = np.searchsorted(self.ids_, wanted)
+        there = rows < len(self.ids_)
+        there[there] = self.ids_[rows[there]] == wanted[there]
+        return rows[there]
 
 
 def _of_few(engine: DenseRows, Q: Any, k: int, least: float, rows: NDArray[np.int64]) -> Found:
