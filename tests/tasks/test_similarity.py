@@ -111,6 +111,20 @@ def test_shards_answer_like_one_index(model: TextVectorizer, documents: list[Doc
         query_shards([*paths, tmp_path / "other.mill"], ["moon"])
 
 
+def test_a_topic_model_is_a_model_for_texts(documents: list[Document], tmp_path: Path) -> None:
+    from textmill.topics import LSA
+
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=2, max_df=0.2))
+    lsa = LSA(n_topics=40, vectorizer=vectorizer, random_state=0).fit([document.text for document in documents])
+    for method in ("auto", "va"):
+        SimilarDocuments(model=lsa, method=method).fit(documents).save(tmp_path / "index.mill")
+        similar = textmill.load(tmp_path / "index.mill", expect=SimilarDocuments)
+        known, unknown = similar.query(["tides raised by the Moon", "qqqq"], k=3)
+        assert all(name.startswith("astronomy") for name in known.ids)
+        assert unknown.reason == "no word of the query is known to the model"
+        assert similar.query_ids(["wildlife-20"], k=1)[0].ids == ["wildlife-20-copy"]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
