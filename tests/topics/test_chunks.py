@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from textmill.corpus import Vocabulary, ZipfStream, read_bags, read_documents, save_npz
+from textmill.corpus import Vocabulary, ZipfStream, as_operator, read_bags, read_documents, save_npz
 from textmill.errors import DataError
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer, Weighting
@@ -68,6 +68,8 @@ def test_what_is_wrong_is_said() -> None:
     for X in (3, "text", {"a": 1}):
         with pytest.raises(DataError, match="X must be a matrix or a stream"):
             Chunks(X)
+    with pytest.raises(DataError, match="known only by its products"):
+        Chunks(as_operator(np.eye(2)))
     with pytest.raises(DataError, match="-1 in row 0, column 1; counts must not be negative"):
         Chunks(np.array([[1, -1]]), negative=False)
     with pytest.raises(DataError, match="documents are needed twice"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -426,3 +428,22 @@ def test_reuters_has_the_accuracy_of_the_printed_table(data: Path) -> None:
         assert (errors > -1e-10).all()
         assert errors.mean() <= mean * 1.1, settings_
         assert similarity_error(model, truth, some) <= rmse * 1.1, settings_
+
+
+CHILD = """
+import sys
+from textmill.corpus import ZipfStream
+from textmill.topics import LSA
+stream = ZipfStream(int(sys.argv[1]), vocabulary=50_000, length=20, chunk=2048, seed=1)
+LSA(n_topics=60, oversampling=0, algorithm="hybrid", chunk_size=4_000, n_jobs=1).fit(iter(stream))
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_corpus() -> None:
+    peaks = []
+    for documents in (20_000, 120_000):
+        command = [sys.executable, "-c", CHILD, str(documents)]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024)
+    assert peaks[1] < 1.05 * peaks[0]

@@ -6,6 +6,7 @@ chunks    any input as a stream of sparse chunks of one size
 
 decomposition, basecase, merging, passes    the parts of LSA
 baselines, accuracy                         what it is compared with, and how
+formats                                     models of other tools
 """
 
 from textmill.topics.lsa import LSA

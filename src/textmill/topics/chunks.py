@@ -18,6 +18,7 @@ from textmill.corpus import (
     BagFile,
     Bags,
     Documents,
+    Operator,
     TopicStream,
     ZipfStream,
     check_bags,
@@ -48,6 +49,10 @@ class Chunks:
     def __init__(
         self, X: Any, size: int | None = None, vectorizer: TextVectorizer | None = None, *, negative: bool = True
     ) -> None:
+        if isinstance(X, Operator) or hasattr(X, "matmat"):
+            raise DataError(
+                "X is known only by its products, so its documents cannot be read; pass a matrix or a stream"
+            )
         if isinstance(X, str | bytes | dict) or not (hasattr(X, "shape") or isinstance(X, Iterable)):
             raise DataError(f"X must be a matrix or a stream of documents or matrices, got {type(X).__name__}")
         self.source = X

@@ -77,7 +77,7 @@ class Decomposition:
 
 
 def cut(s: Floats, rank: int | None, size: int) -> int:
-    """How many factors stay: at most `rank`, and those above rounding, s_i > eps * s_1 * size.
+    """Say how many factors stay: at most `rank`, and those above rounding, s_i > eps * s_1 * size.
 
     >>> cut(np.array([3.0, 2.0, 1e-16]), None, 9)
     2
@@ -101,7 +101,11 @@ def with_signs(U: Floats) -> Floats:
 
 
 def factored(B: Floats) -> tuple[Floats, Floats]:
-    """Left singular vectors and singular values of a small matrix."""
+    """Return the left singular vectors and the singular values of a small matrix, which may be overwritten.
+
+    >>> factored(np.diag([1.0, 2.0]))[1].tolist()
+    [2.0, 1.0]
+    """
     with blas_threads(1):
         P, s, _ = linalg.svd(B, full_matrices=False, overwrite_a=True, check_finite=False, lapack_driver="gesdd")
     return P, s
@@ -143,7 +147,11 @@ def _cholesky_step(Y: Floats) -> Floats | None:
 
 
 def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
-    """X D; D may have more rows than X has columns, for terms that are not in X yet."""
+    """Return X D; D may have more rows than X has columns, for terms that are not in X yet.
+
+    >>> product(sparse.csr_matrix([[1.0, 2.0]]), np.ones((3, 1)), 1).tolist()
+    [[3.0]]
+    """
     D = np.ascontiguousarray(D[: X.shape[1]])
     out = np.empty((X.shape[0], D.shape[1]))
     native.csr_dense(X.indptr, X.indices, _data(X), X.shape[1], D, out, threads)
@@ -151,7 +159,11 @@ def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
 
 
 def transposed_product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
-    """X^T D."""
+    """Return X^T D.
+
+    >>> transposed_product(sparse.csr_matrix([[1.0, 2.0]]), np.ones((1, 1)), 1).tolist()
+    [[1.0], [2.0]]
+    """
     out = np.empty((X.shape[1], D.shape[1]))
     native.csr_transposed_dense(X.indptr, X.indices, _data(X), X.shape[1], np.ascontiguousarray(D), out, threads)
     return out
@@ -164,7 +176,12 @@ def _data(X: sparse.csr_matrix) -> NDArray[Any]:
 
 
 def blas_threads(threads: int) -> AbstractContextManager[Any]:
-    """BLAS and LAPACK with that many threads, inside a `with` block."""
+    """Give BLAS and LAPACK that many threads inside a `with` block.
+
+    >>> with blas_threads(1):
+    ...     (np.eye(2) @ np.eye(2)).trace()
+    np.float64(2.0)
+    """
     limit: AbstractContextManager[Any] = _controller().limit(limits=threads, user_api="blas")
     return limit
 

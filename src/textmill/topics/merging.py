@@ -94,7 +94,12 @@ def merge_qr(
     decay: float = 1.0,
     overwrite: bool = False,
 ) -> Decomposition:
-    """Merge by algorithm 3.1: QR of both side by side; `overwrite` is for exchange with `merge` and does nothing."""
+    """Merge by algorithm 3.1: QR of both side by side; `overwrite` is for exchange with `merge` and does nothing.
+
+    >>> one, two = Decomposition(np.eye(2)[:, :1], np.array([3.0])), Decomposition(np.eye(2)[:, 1:], np.array([4.0]))
+    >>> merge_qr(one, two).s.round(9).tolist()
+    [4.0, 3.0]
+    """
     a, b, s1, s2 = _prepared(first, second, decay)
     with blas_threads(1):
         Q, R = linalg.qr(np.hstack([a.U * s1, b.U * s2]), mode="economic", overwrite_a=True, check_finite=False)
@@ -105,14 +110,24 @@ def merge_qr(
 def direct(
     first: Decomposition, second: Decomposition, rank: int | None = None, *, decay: float = 1.0
 ) -> Decomposition:
-    """Merge by equation 3.2: a singular value decomposition of m x (k1 + k2) numbers; for checks."""
+    """Merge by equation 3.2: a singular value decomposition of m x (k1 + k2) numbers; for checks.
+
+    >>> one, two = Decomposition(np.eye(2)[:, :1], np.array([3.0])), Decomposition(np.eye(2)[:, 1:], np.array([4.0]))
+    >>> direct(one, two).s.round(9).tolist()
+    [4.0, 3.0]
+    """
     a, b, s1, s2 = _prepared(first, second, decay)
     U, s = factored(np.hstack([a.U * s1, b.U * s2]))
     return _finished(U[:, : cut(s, rank, U.shape[0])], s, rank, a, b, decay)
 
 
 def eigen(first: Decomposition, second: Decomposition, rank: int | None = None, *, decay: float = 1.0) -> Decomposition:
-    """Merge by equation 3.1: eigenvectors of an m x m matrix, whose condition is squared; for checks."""
+    """Merge by equation 3.1: eigenvectors of an m x m matrix, whose condition is squared; for checks.
+
+    >>> one, two = Decomposition(np.eye(2)[:, :1], np.array([3.0])), Decomposition(np.eye(2)[:, 1:], np.array([4.0]))
+    >>> eigen(one, two).s.round(9).tolist()
+    [4.0, 3.0]
+    """
     a, b, s1, s2 = _prepared(first, second, decay)
     B = np.hstack([a.U * s1, b.U * s2])
     with blas_threads(1):

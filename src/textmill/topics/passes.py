@@ -60,18 +60,27 @@ class Sum:
 
 
 def node(chunks: Iterable[sparse.csr_matrix], plan: Plan, model: Decomposition | None = None) -> Decomposition:
-    """Merge chunk after chunk into a decomposition, a new one or a given one, which is not changed."""
+    """Merge chunk after chunk into a decomposition, a new one or a given one, which is not changed.
+
+    >>> node([sparse.csr_matrix([[3.0, 0.0]]), sparse.csr_matrix([[0.0, 4.0]])], Plan(rank=1)).s.tolist()
+    [4.0]
+    """
     made = Decomposition(np.zeros((0, 0)), np.zeros(0)) if model is None else model
     with blas_threads(plan.threads):
         for chunk in track(chunks, "decomposing", unit="chunks"):
             new = base_case(chunk, plan.rank, plan.solver, seed=plan.seed, threads=plan.threads)
             weight = plan.weight(chunk.shape[0])
             made = plan.merge(made, new, plan.rank, decay=weight, overwrite=made is not model)
+            del new  # before the next one is made
     return made
 
 
 def sketch(chunks: Iterable[sparse.csr_matrix], first: int, width: int, seed: int, threads: int) -> Sum:
-    """Y of the documents numbered from `first`."""
+    """Return Y of the documents numbered from `first`.
+
+    >>> sketch([sparse.csr_matrix(np.eye(3))], 0, width=2, seed=1, threads=1).value.shape
+    (3, 2)
+    """
 
     def part(X: sparse.csr_matrix, place: int) -> Floats:
         return transposed_product(X, gaussian(X.shape[0], width, seed, place, threads), threads)
@@ -80,12 +89,20 @@ def sketch(chunks: Iterable[sparse.csr_matrix], first: int, width: int, seed: in
 
 
 def power(chunks: Iterable[sparse.csr_matrix], Q: Floats, threads: int) -> Sum:
-    """C Q, for terms that Q knows."""
+    """Return C Q.
+
+    >>> power([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2), threads=1).value.tolist()
+    [[1.0, 0.0], [0.0, 4.0]]
+    """
     return _total(chunks, 0, Q.shape, lambda X, _: transposed_product(X, product(X, Q, threads), threads), threads)
 
 
 def ritz(chunks: Iterable[sparse.csr_matrix], Q: Floats, threads: int) -> Sum:
-    """Q^T C Q."""
+    """Return Q^T C Q.
+
+    >>> ritz([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2)[:, 1:], threads=1).value.tolist()
+    [[4.0]]
+    """
 
     def part(X: sparse.csr_matrix, _: int) -> Floats:
         P = product(X, Q, threads)
