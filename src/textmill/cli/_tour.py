@@ -16,6 +16,7 @@ from textmill.metrics import Confusion
 from textmill.model import describe
 from textmill.progress import track
 from textmill.report import Report
+from textmill.tasks import SimilarDocuments
 from textmill.topics import LSA, draw_map
 from textmill.vectors import TextVectorizer
 
@@ -36,6 +37,7 @@ def tour(folder: Path) -> Path:
         show_subjects,
         show_topics,
         show_copies,
+        show_similar,
         show_classification,
         show_files,
     ]
@@ -146,6 +148,24 @@ def show_copies(report: Report, documents: list[Document], folder: Path) -> None
             for k in order.tolist()
         ],
         caption="The ten most similar pairs; eight articles are edited copies of others",
+    )
+
+
+def show_similar(report: Report, documents: list[Document], folder: Path) -> None:
+    """An index of the articles, asked in plain words."""
+    texts = TextVectorizer(vocabulary=Vocabulary(max_df=0.2)).fit(document.text for document in documents)
+    similar = SimilarDocuments(model=texts).fit(documents)
+    similar.save(folder / "similar.mill")
+    titles = {document.id: str(document.fields["title"]) for document in documents}
+    report.heading("Similar documents")
+    report.text("An index holds the vectors of all articles and the model that made them, in one file.")
+    for question in ("tides raised by the gravity of the Moon", "bread with a good crust"):
+        (found,) = similar.query([question], k=5)
+        rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(found.ids, found.scores, strict=True)]
+        report.table(["title", "article", "cosine"], rows, caption=f"“{question}”")
+    report.code(
+        "textmill similar index articles.jsonl -o similar.mill\n"
+        'textmill similar query similar.mill --text "tides raised by the gravity of the Moon" -k 5'
     )
 
 
