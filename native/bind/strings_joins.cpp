@@ -40,13 +40,13 @@ void check_ids(const char* name, std::span<const std::int32_t> ids, std::size_t 
   }
 }
 
-Table checked_table(const Similar& similar) {
+// A table of similarities to `words` words, or to as many as it has rows.
+Table checked_table(const Similar& similar, std::optional<std::size_t> words = std::nullopt) {
   const auto& [offsets, columns, values] = similar;
   check_offsets("the table", view(offsets), columns.size());
   require(columns.size() == values.size(), "the table must have as many columns as similarities");
-  const std::size_t words = offsets.size() - 1;
-  check_ids("columns of the table", view(columns), words);
-  for (std::size_t row = 0; row < words; ++row) {
+  check_ids("columns of the table", view(columns), words.value_or(offsets.size() - 1));
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
     for (auto e = static_cast<std::size_t>(offsets.data()[row]) + 1; e < static_cast<std::size_t>(offsets.data()[row + 1]); ++e) {
       require(columns.data()[e] > columns.data()[e - 1], "columns of the table must rise within row ", row);
     }
@@ -130,35 +130,48 @@ class NameIndex {
     check_idf(view(idf), rows_.size() - 1, false);
     if (rule_.weighted()) idf_.assign(view(idf).begin(), view(idf).end());
     names_ = own("names", names, idf_, rows_.size() - 1, types_);
-    index_.emplace(names_.view(), Table{rows_, columns_, values_}, rule_);
+    index_.emplace(names_.view(), rows_.size() - 1, rule_);
   }
 
-  auto search(const Words& left, double threshold, std::size_t top, std::size_t threads) const {
+  // Words of `left` have numbers of their own: `idf` and the rows of `similar` go by these, `own` says which number the
+  // word has here, -1 if none.
+  auto search(const Words& left, In<double, 1> idf, In<std::int32_t, 1> known, const Similar& similar, double threshold,
+              std::size_t top, std::size_t threads) const {
     OwnNames names;
+    Table table;
     {
       nb::gil_scoped_release nogil;
-      names = own("left", left, idf_, rows_.size() - 1, types_);
+      const std::size_t here = rows_.size() - 1;
+      table = checked_table(similar, here);
+      const std::size_t words = table.offsets.size() - 1;
+      check_idf(view(idf), words, false);
+      require(known.size() == words, "there must be one number a word, ", words, ", got ", known.size());
+      for (const std::int32_t word : view(known)) {
+        require(word >= -1 && word < static_cast<std::int64_t>(here), "numbers must lie from -1 to ", here, " - 1, got ", word);
+      }
+      names = own("left", left, rule_.weighted() ? view(idf) : std::span<const double>(), words, types_);
+      for (std::int32_t& word : names.words) word = known.data()[word];
     }
-    return run(names.view(), 0, names.squares.size(), threshold, top, false, threads);
+    return run(names.view(), table, 0, names.squares.size(), threshold, top, false, threads);
   }
 
   auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
     require(begin <= end && end <= names_.squares.size(), "names must lie from 0 to ", names_.squares.size());
-    return run(names_.view(), begin, end, threshold, top, true, threads);
+    return run(names_.view(), {rows_, columns_, values_}, begin, end, threshold, top, true, threads);
   }
 
   Numpy<double, 1> squares() const { return to_numpy(std::vector<double>(names_.squares)); }
 
  private:
   std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>, std::size_t, std::size_t> run(
-      const strings::Names& left, std::size_t begin, std::size_t end, double threshold, std::size_t top, bool same,
-      std::size_t threads) const {
+      const strings::Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
+      bool same, std::size_t threads) const {
     require(threshold >= 0.0, "the threshold must not be negative, got ", threshold);
     require(threads > 0, "threads must be at least 1");
     strings::Matches found;
     {
       nb::gil_scoped_release nogil;
-      found = index_->search(left, begin, end, threshold, top, same, threads);
+      found = index_->search(left, table, begin, end, threshold, top, same, threads);
     }
     return {to_numpy(std::move(found.left)), to_numpy(std::move(found.right)), to_numpy(std::move(found.scores)),
             found.candidates, found.aligned};
@@ -184,7 +197,7 @@ void bind_strings_joins(nb::module_& m) {
   nb::class_<NameIndex>(m, "NameIndex", "Names that can be searched for all above a threshold.")
       .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double, bool>(),
            "names"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a)
-      .def("search", &NameIndex::search, "left"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
            "Left, right, score, candidates, aligned: matches of other names.")
       .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
            "Matches of names begin to end - 1 with the others of the collection.")

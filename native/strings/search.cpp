@@ -31,7 +31,8 @@ struct Ranked {
 }  // namespace
 
 struct Index::Scratch {
-  Scratch(const Table& table, const Rule& rule, std::size_t names) : scorer(table, rule), seen(names, -1) {}
+  Scratch(const Table& table, const Rule& rule, std::size_t words, std::size_t names)
+      : scorer(table, rule, words), seen(names, -1) {}
   Scorer scorer;
   std::vector<std::int32_t> seen;  // the left name for which a name was last a candidate
   std::vector<std::int32_t> candidates;
@@ -40,8 +41,7 @@ struct Index::Scratch {
   std::vector<Found> found;
 };
 
-Index::Index(const Names& names, const Table& table, const Rule& rule) : names_(names), table_(table), rule_(rule) {
-  const std::size_t words = table.offsets.size() - 1;
+Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(names), rule_(rule) {
   offsets_.assign(words + 1, 0);
   for (std::size_t name = 0; name < names.size(); ++name) {
     if (names.squares[name] == 0.0) continue;
@@ -71,8 +71,8 @@ Index::Index(const Names& names, const Table& table, const Rule& rule) : names_(
   }
 }
 
-Matches Index::search(const Names& left, std::size_t begin, std::size_t end, double threshold, std::size_t top, bool same,
-                      std::size_t threads) const {
+Matches Index::search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
+                      std::size_t top, bool same, std::size_t threads) const {
   const std::size_t blocks = (end - begin + kBlock - 1) / kBlock;
   std::vector<Matches> parts(blocks);
   std::vector<std::unique_ptr<Scratch>> idle;  // a thread takes one, or makes it
@@ -86,10 +86,10 @@ Matches Index::search(const Names& left, std::size_t begin, std::size_t end, dou
         idle.pop_back();
       }
     }
-    if (!scratch) scratch = std::make_unique<Scratch>(table_, rule_, names_.size());
+    if (!scratch) scratch = std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size());
     const std::size_t first = begin + b * kBlock;
     for (std::size_t name = first; name < std::min(first + kBlock, end); ++name) {
-      search_one(left, name, threshold, top, same, *scratch, parts[b]);
+      search_one(left, table, name, threshold, top, same, *scratch, parts[b]);
     }
     const std::lock_guard lock(guard);
     idle.push_back(std::move(scratch));
@@ -110,25 +110,25 @@ Matches Index::search(const Names& left, std::size_t begin, std::size_t end, dou
   return out;
 }
 
-void Index::search_one(const Names& left, std::size_t name, double threshold, std::size_t top, bool same, Scratch& scratch,
-                       Matches& out) const {
+void Index::search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
+                       Scratch& scratch, Matches& out) const {
   const double square = left.squares[name];
   if (square == 0.0) return;
   const std::size_t n = left.length(name);
-  const std::int32_t* const words = left.words.data() + left.begin(name);
+  const std::int32_t* const rows = left.rows.data() + left.begin(name);
   const double* const x = left.weights.data() + left.begin(name);
   const double length = rule_.weighted() ? std::sqrt(square) : static_cast<double>(n);
 
   auto& ranked = scratch.ranked;
   ranked.clear();
   for (std::size_t i = 0; i < n; ++i) {
-    const auto row = static_cast<std::size_t>(words[i]);
+    const auto row = static_cast<std::size_t>(rows[i]);
     float most = 0.0f;
-    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
-      const auto word = static_cast<std::size_t>(table_.columns[e]);
+    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+      const auto word = static_cast<std::size_t>(table.columns[e]);
       // a name does not meet itself: its own word counts only where it is written elsewhere too
       const std::int64_t own = same && word == row ? 1 : 0;
-      if (table_.values[e] > rule_.theta && offsets_[word + 1] - offsets_[word] > own) most = std::max(most, table_.values[e]);
+      if (table.values[e] > rule_.theta && offsets_[word + 1] - offsets_[word] > own) most = std::max(most, table.values[e]);
     }
     ranked.push_back({i, x[i] / length, x[i] / length * most});
   }
@@ -160,12 +160,12 @@ void Index::search_one(const Names& left, std::size_t name, double threshold, st
   bool taken = false;
   const bool halved = same && top == 0;
   for (std::size_t k = 0; k < n && rest[k] + kSlack >= least; ++k) {
-    const auto row = static_cast<std::size_t>(words[ranked[k].position]);
+    const auto row = static_cast<std::size_t>(rows[ranked[k].position]);
     scratch.candidates.clear();
-    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
-      const double s = table_.values[e];
+    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+      const double s = table.values[e];
       if (!(s > rule_.theta)) continue;
-      const auto word = static_cast<std::size_t>(table_.columns[e]);
+      const auto word = static_cast<std::size_t>(table.columns[e]);
       const double lightest = rule_.one_to_one() ? (least - kSlack - rest[k + 1]) / (s * ranked[k].weight) : 0.0;
       for (auto p = static_cast<std::size_t>(offsets_[word]); p < static_cast<std::size_t>(offsets_[word + 1]); ++p) {
         const Posting posting = postings_[p];

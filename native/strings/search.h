@@ -44,22 +44,22 @@ struct Posting {
 
 class Index {
  public:
-  // The views must live as long as the index. Words of names are rows and columns of the table.
-  Index(const Names& names, const Table& table, const Rule& rule);
+  // The view must live as long as the index. Words of names are below `words`.
+  Index(const Names& names, std::size_t words, const Rule& rule);
 
+  // `table` holds the similarities of the left words to those of the collection.
   // Pairs of names left.begin..end-1 with names of the collection that score at least `threshold` > 0. `top` > 0 keeps the
   // best of each left name. In a self-join (`same`) left is the collection itself: no name meets itself, and unless `top`
   // is given only pairs left < right are reported.
-  Matches search(const Names& left, std::size_t begin, std::size_t end, double threshold, std::size_t top, bool same,
-                 std::size_t threads) const;
+  Matches search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
+                 bool same, std::size_t threads) const;
 
  private:
   struct Scratch;
-  void search_one(const Names& left, std::size_t name, double threshold, std::size_t top, bool same, Scratch& scratch,
-                  Matches& out) const;
+  void search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
+                  Scratch& scratch, Matches& out) const;
 
   Names names_;
-  Table table_;
   Rule rule_;
   std::vector<std::int64_t> offsets_;  // [V+1] of postings
   std::vector<Posting> postings_;

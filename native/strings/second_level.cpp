@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kRun = 8;        // partners of one name from which take() pays
 constexpr std::size_t kBlock = 4096;   // pairs that one item of work holds
 
-// Row maxima and column maxima of s x_i y_j, and of s alone when weights are 1: what bound() adds up.
 double combine(Sides sides, double forward, double backward) {
   switch (sides) {
     case Sides::forward: return forward;
@@ -34,7 +33,9 @@ OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std:
   out.words.reserve(words.size());
   out.weights.reserve(words.size());
   out.squares.reserve(names);
-  std::vector<std::int64_t> place(types ? idf.size() : 0, -1);  // of a word in the present name
+  std::int32_t last = -1;
+  for (const std::int32_t word : words) last = std::max(last, word);
+  std::vector<std::int64_t> place(types ? static_cast<std::size_t>(last + 1) : 0, -1);  // of a word in the present name
   for (std::size_t name = 0; name < names; ++name) {
     const std::size_t begin = out.words.size();
     for (auto e = offsets[name]; e < offsets[name + 1]; ++e) {
@@ -56,6 +57,7 @@ OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std:
     out.squares.push_back(square);
     out.offsets.push_back(static_cast<std::int64_t>(out.words.size()));
   }
+  out.rows = out.words;
   return out;
 }
 
@@ -65,11 +67,12 @@ void Scorer::take(const Names& left, std::size_t name) {
   near_.clear();
   n_ = left.length(name);
   left_words_ = left.words.data() + left.begin(name);
+  rows_ = left.rows.data() + left.begin(name);
   x_ = left.weights.data() + left.begin(name);
   x_square_ = left.squares[name];
   const auto theta = rule_.theta;
   for (std::size_t i = 0; i < n_; ++i) {
-    const auto row = static_cast<std::size_t>(left_words_[i]);
+    const auto row = static_cast<std::size_t>(rows_[i]);
     for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
       if (!(table_.values[e] > theta)) continue;
       std::int32_t& slot = slot_[static_cast<std::size_t>(table_.columns[e])];
@@ -140,6 +143,7 @@ double Scorer::score(const Names& right, std::size_t name) { return gather(right
 double Scorer::score(const Names& left, std::size_t a, const Names& right, std::size_t b) {
   n_ = left.length(a);
   left_words_ = left.words.data() + left.begin(a);
+  rows_ = left.rows.data() + left.begin(a);
   x_ = left.weights.data() + left.begin(a);
   x_square_ = left.squares[a];
   m_ = right.length(b);
@@ -150,7 +154,7 @@ double Scorer::score(const Names& left, std::size_t a, const Names& right, std::
   if (sim_.size() < n_ * m_) sim_.resize(n_ * m_);
   bool any = false;
   for (std::size_t i = 0; i < n_; ++i) {
-    const auto row = static_cast<std::size_t>(left_words_[i]);
+    const auto row = static_cast<std::size_t>(rows_[i]);
     const auto begin = table_.columns.begin() + table_.offsets[row], end = table_.columns.begin() + table_.offsets[row + 1];
     for (std::size_t j = 0; j < m_; ++j) {
       const auto found = std::lower_bound(begin, end, right_words_[j]);
@@ -237,7 +241,7 @@ void score_pairs(const Names& left, const Names& right, const Table& table, cons
                  std::span<const std::int32_t> lefts, std::span<const std::int32_t> rights, std::span<double> scores,
                  std::size_t threads) {
   base::parallel_blocks(lefts.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
-    Scorer scorer(table, rule);
+    Scorer scorer(table, rule, table.offsets.size() - 1);
     while (begin < end) {
       std::size_t stop = begin;
       while (stop < end && lefts[stop] == lefts[begin]) ++stop;
@@ -256,7 +260,7 @@ void score_matrix(const Names& left, const Names& right, const Table& table, con
                   std::size_t threads) {
   constexpr std::size_t kRows = 16;
   base::parallel_blocks(left.size(), kRows, threads, [&](std::size_t begin, std::size_t end) {
-    Scorer scorer(table, rule);
+    Scorer scorer(table, rule, table.offsets.size() - 1);
     for (; begin < end; ++begin) {
       scorer.take(left, begin);
       for (std::size_t j = 0; j < right.size(); ++j) scores[begin * right.size() + j] = scorer.score(right, j);

@@ -31,17 +31,18 @@ namespace textmill::strings {
 
 struct Names {                             // a view: the caller owns the memory
   std::span<const std::int64_t> offsets;   // [N+1]
-  std::span<const std::int32_t> words;     // [offsets[N]], each < number of words
+  std::span<const std::int32_t> words;     // [offsets[N]]: equal numbers, equal words, on both sides
   std::span<const double> weights;         // [offsets[N]], finite, >= 0
   std::span<const double> squares;         // [N]: sum of the squared weights of a name, in order
+  std::span<const std::int32_t> rows;      // [offsets[N]]: row of the table that holds the neighbours of the word
 
   std::size_t size() const { return squares.size(); }
   std::size_t begin(std::size_t name) const { return static_cast<std::size_t>(offsets[name]); }
   std::size_t length(std::size_t name) const { return static_cast<std::size_t>(offsets[name + 1] - offsets[name]); }
 };
 
-struct Table {                             // similarities of words; what is not stored is 0
-  std::span<const std::int64_t> offsets;   // [V+1]
+struct Table {                             // similarities of left words to right words; what is not stored is 0
+  std::span<const std::int64_t> offsets;   // [rows+1]
   std::span<const std::int32_t> columns;   // rising within a row
   std::span<const float> values;           // 0 to 1
 };
@@ -61,12 +62,12 @@ struct Rule {
 };
 
 // Collapses repeated words when `types`: the weight of a word becomes its count times idf, at its first position.
-// Fills squares; for `average` weights are 1.
+// Fills squares; without idf all weights are 1. Rows are the words.
 struct OwnNames {
   std::vector<std::int64_t> offsets;
-  std::vector<std::int32_t> words;
+  std::vector<std::int32_t> words, rows;
   std::vector<double> weights, squares;
-  Names view() const { return {offsets, words, weights, squares}; }
+  Names view() const { return {offsets, words, weights, squares, rows}; }
 };
 OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words, std::span<const double> idf,
                      bool types);
@@ -75,7 +76,8 @@ OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std:
 // the other side to all of its own words stand together.
 class Scorer {
  public:
-  Scorer(const Table& table, const Rule& rule) : table_(table), rule_(rule), slot_(table.offsets.size() - 1, -1) {}
+  // `words`: the columns of the table, all words of the right side.
+  Scorer(const Table& table, const Rule& rule, std::size_t words) : table_(table), rule_(rule), slot_(words, -1) {}
 
   // Makes `name` of `left` the one to be compared. The views must live as long as it is.
   void take(const Names& left, std::size_t name);
@@ -99,6 +101,7 @@ class Scorer {
   std::vector<float> near_;              // [slots][n]
   std::size_t n_ = 0, m_ = 0;
   const std::int32_t* left_words_ = nullptr;
+  const std::int32_t* rows_ = nullptr;
   const std::int32_t* right_words_ = nullptr;
   const double* x_ = nullptr;
   const double* y_ = nullptr;

@@ -1,7 +1,8 @@
-"""native strings: alignments of words against brute force over all matchings, and the search against scoring all pairs."""
+"""native strings: alignments of words against all matchings, and the search against scoring all pairs."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_invariants_of_meta_levenshtein(pairs: int) -> None:
         assert score.min() >= 0
         assert score.max() <= 1
         assert (score.diagonal() == 1).all()
-    for smaller, larger in zip(scores[:-1], scores[1:], strict=True):
+    for smaller, larger in pairwise(scores):
         assert (smaller <= larger + 1e-12).all()
     exact = table_of(np.eye(40))
     cosine = matrix(words, words, idf, exact, alignment="closest", types=True)
@@ -142,6 +143,7 @@ def test_search_finds_exactly_what_scoring_all_pairs_finds(rule: str) -> None:
         names, others = packed(random_names(random, 150, words, 5)), packed(random_names(random, 80, words, 5))
         table = table_of(s)
         index = native.NameIndex(names, idf, table, **options)
+        every = np.arange(words, dtype=np.int32)
         among = matrix(names, names, idf, table, **options)
         across = matrix(others, names, idf, table, **options)
         for threshold in (0.2, 0.6, 0.9):
@@ -149,11 +151,11 @@ def test_search_finds_exactly_what_scoring_all_pairs_finds(rule: str) -> None:
             wanted = {(i, j, among[i, j]) for i, j in np.argwhere(among >= threshold) if i < j}
             assert set(zip(left, right, score, strict=True)) == wanted
             assert len(left) == len(wanted)
-            left, right, score, _, _ = index.search(others, threshold=threshold, top=0, threads=2)
+            left, right, score, _, _ = index.search(others, idf, every, table, threshold=threshold, top=0, threads=2)
             assert set(zip(left, right, score, strict=True)) == {
                 (i, j, across[i, j]) for i, j in np.argwhere(across >= threshold)
             }
-        left, right, score, _, _ = index.search(others, threshold=0.0, top=3, threads=1)
+        left, right, score, _, _ = index.search(others, idf, every, table, threshold=0.0, top=3, threads=1)
         best = [
             (i, j, across[i, j])
             for i in range(80)
