@@ -7,6 +7,9 @@ characters     edit distances and the Jaro family
 bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 contexts       similarity by neighbours
+joins          pairs above a threshold without scoring all
+clusters       groups of matching names
+matcher        the estimator around them
 combined       powers, means, maxima, functions of yours
 language       measures as text
 """
@@ -14,19 +17,24 @@ language       measures as text
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
 from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
+from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
 from textmill.strings.contexts import Context
 from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
+from textmill.strings.joins import Pairs
 from textmill.strings.language import FEATURES, MEASURES, parse_measure
+from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
+    "DEFAULT_MEASURE",
     "FEATURES",
     "MEASURES",
     "Alignment",
     "Assignment",
     "Characters",
+    "Clusters",
     "Context",
     "Cosine",
     "CustomFeatures",
@@ -42,18 +50,23 @@ __all__ = [
     "Jaro",
     "JaroWinkler",
     "Levenshtein",
+    "Matcher",
     "Maximum",
     "Mean",
     "Measure",
     "Ml",
     "MongeElkan",
     "NeedlemanWunsch",
+    "Neighbour",
     "Ngrams",
     "Osa",
     "Overlap",
+    "Pairs",
     "Power",
     "SoftTfIdf",
     "TfIdf",
     "Words",
+    "canonical_names",
+    "cluster_pairs",
     "parse_measure",
 ]
