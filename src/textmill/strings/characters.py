@@ -1,0 +1,292 @@
+"""Measures of sequences by equal elements: edit distances and the Jaro family, on characters or any other features.
+
+    Levenshtein            D[i][j] = min(D[i-1][j] + 1, D[i][j-1] + 1, D[i-1][j-1] + [x_i != y_j])
+                           sim = 1 - D[n][m] / max(n, m)
+    OSA                    also D[i-2][j-2] + 1 where x_{i-1} x_i = y_j y_{j-1}: no element is edited twice
+    Damerau                also swaps of elements that become neighbours by deletions: a metric
+    Needleman-Wunsch       a gap costs G, a pair 1 - sim'(x_i, y_j);  max(0, 1 - cost / max(|x|, |y|))
+    Jaro                   (c / |x| + c / |y| + (c - T) / c) / 3,  c common elements, T = half of those out of order
+    Jaro-Winkler           J + l p (1 - J) where J > boost, l <= 4 common first elements
+
+Common elements of Jaro lie at most H places apart and are taken greedily from left to right, each once. H is
+min(|x|, |y|) / 2 in window="paper", min // 2 + 1 in "secondstring", max // 2 - 1 in "winkler" (so rapidfuzz and
+jellyfish, which also floor T: half_transpositions="floor"). Two empty strings have the similarity 1.
+
+References: Levenshtein (1966); Damerau (1964); Needleman & Wunsch (1970); Jaro (1989); Winkler (1990).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from textmill.model import check_choice, check_range
+from textmill.strings.alignment import Alignment, Edge
+from textmill.strings.features import Characters, Features
+from textmill.strings.measure import Fitted, FittedSequences, Measure, Occurrences
+
+__all__ = ["Damerau", "Exact", "Jaro", "JaroWinkler", "Levenshtein", "NeedlemanWunsch", "Osa"]
+
+
+_CHARACTERS = Characters()
+
+
+@dataclass(frozen=True)
+class Exact(Measure):
+    """1 for equal strings, else 0.
+
+    >>> Exact().similarity("Ann", "Anne")
+    0.0
+    """
+
+    name: ClassVar[str] = "exact"
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure; nothing is learned."""
+        return _FittedExact(self)
+
+
+class _FittedExact(Fitted):
+    def explain(self, left: str, right: str) -> Alignment:
+        equal = float(left == right)
+        edges = (Edge(0, 0, 1.0, 1.0),) if equal else ()
+        return Alignment(str(self.measure), left, right, (left,), (right,), edges, equal)
+
+
+@dataclass(frozen=True)
+class _Edits(Measure):
+    features: Features = _CHARACTERS
+    swaps: ClassVar[str] = "none"
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure; nothing is learned."""
+        return _FittedEdits(self, self.features, self.swaps)
+
+
+@dataclass(frozen=True)
+class Levenshtein(_Edits):
+    """Insertions, deletions and substitutions.
+
+    >>> round(Levenshtein().similarity("kitten", "sitting"), 6)
+    0.571429
+    """
+
+    name: ClassVar[str] = "levenshtein"
+
+
+@dataclass(frozen=True)
+class Osa(_Edits):
+    """Levenshtein with swaps of neighbours, no part edited twice (optimal string alignment).
+
+    >>> round(Osa().similarity("ABC", "CA"), 6)
+    0.0
+    """
+
+    name: ClassVar[str] = "osa"
+    swaps: ClassVar[str] = "osa"
+
+
+@dataclass(frozen=True)
+class Damerau(_Edits):
+    """Levenshtein with swaps, unrestricted.
+
+    >>> round(Damerau().similarity("ABC", "CA"), 6)
+    0.333333
+    """
+
+    name: ClassVar[str] = "damerau"
+    swaps: ClassVar[str] = "damerau"
+
+
+class _FittedEdits(Fitted):
+    def __init__(self, measure: Measure, features: Features, swaps: str) -> None:
+        super().__init__(measure)
+        self.features = features
+        self.swaps = swaps
+
+    def explain(self, left: str, right: str) -> Alignment:
+        x, y = self.features(left), self.features(right)
+        edges, distance = _edit_alignment(x, y, self.swaps)
+        most = max(len(x), len(y))
+        score = 1.0 - distance / most if most else 1.0
+        return Alignment(str(self.measure), left, right, tuple(x), tuple(y), edges, score, float(most))
+
+
+def _edit_alignment(x: list[str], y: list[str], swaps: str) -> tuple[tuple[Edge, ...], int]:
+    """Edges of a cheapest alignment and its cost; from the end, pairs before swaps before gaps."""
+    n, m = len(x), len(y)
+    d = [[i + j if i * j == 0 else 0 for j in range(m + 1)] for i in range(n + 1)]
+    came: dict[tuple[int, int], tuple[int, int]] = {}
+    last: dict[str, int] = {}
+    for i in range(1, n + 1):
+        seen = 0
+        for j in range(1, m + 1):
+            equal = x[i - 1] == y[j - 1]
+            options = [(d[i - 1][j - 1] + (not equal), (i - 1, j - 1))]
+            if swaps == "osa":
+                k, h = (i - 1, j - 1) if i > 1 and j > 1 and x[i - 1] == y[j - 2] and x[i - 2] == y[j - 1] else (0, 0)
+            else:
+                k, h = last.get(y[j - 1], 0), seen
+            if swaps != "none" and k and h and not equal:
+                options.append((d[k - 1][h - 1] + (i - k - 1) + 1 + (j - h - 1), (k - 1, h - 1)))
+            options += [(d[i - 1][j] + 1, (i - 1, j)), (d[i][j - 1] + 1, (i, j - 1))]
+            d[i][j], came[i, j] = min(options, key=lambda option: option[0])
+            if equal:
+                seen = j
+        last[x[i - 1]] = i
+    edges = []
+    i, j = n, m
+    while i and j:
+        k, h = came[i, j]
+        if (k, h) == (i - 1, j - 1):
+            same = float(x[i - 1] == y[j - 1])
+            edges.append(Edge(i - 1, j - 1, same, same))
+        elif k < i and h < j:  # a swap: two matches for one edit
+            edges += [Edge(i - 1, h, 0.5, 1.0), Edge(k, j - 1, 0.5, 1.0)]
+        i, j = k, h
+    return tuple(sorted(edges, key=lambda edge: edge.left or 0)), d[n][m]
+
+
+_EXACT = Exact()
+
+
+@dataclass(frozen=True)
+class NeedlemanWunsch(Measure):
+    """Alignment in which a gap costs `gap` and a pair 1 - its similarity by `sub`.
+
+    >>> round(NeedlemanWunsch(gap=0.5).similarity("kitten", "sitting"), 6)
+    0.642857
+    """
+
+    features: Features = _CHARACTERS
+    gap: float = 1.0
+    sub: Measure = _EXACT
+    name: ClassVar[str] = "needleman_wunsch"
+
+    def __post_init__(self) -> None:
+        check_range("gap", self.gap, at_least=0.0, below=math.inf)
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure; only the sub-measure may learn."""
+        return _FittedNeedlemanWunsch(self, self.features, strings, self.sub)
+
+
+class _FittedNeedlemanWunsch(FittedSequences):
+    measure: NeedlemanWunsch
+
+    def explain(self, left: str, right: str) -> Alignment:
+        x, y = self.features(left), self.features(right)
+        sims, gap = self.word_similarities(x, y), self.measure.gap
+        n, m = len(x), len(y)
+        d = np.add.outer(np.arange(n + 1.0), np.arange(m + 1.0)) * gap
+        for i in range(1, n + 1):
+            for j in range(1, m + 1):
+                d[i, j] = min(d[i - 1, j - 1] + 1 - sims[i - 1, j - 1], d[i - 1, j] + gap, d[i, j - 1] + gap)
+        edges = []
+        i, j = n, m
+        while i and j:
+            if d[i, j] == d[i - 1, j - 1] + 1 - sims[i - 1, j - 1]:
+                i, j = i - 1, j - 1
+                edges.append(Edge(i, j, float(sims[i, j]), float(sims[i, j])))
+            elif d[i, j] == d[i - 1, j] + gap:
+                i -= 1
+            else:
+                j -= 1
+        most = max(n, m)
+        score = max(0.0, 1.0 - float(d[n, m]) / most) if most else 1.0
+        return Alignment(str(self.measure), left, right, tuple(x), tuple(y), tuple(edges[::-1]), score, float(most))
+
+
+WINDOWS = ("paper", "winkler", "secondstring")
+
+
+@dataclass(frozen=True)
+class Jaro(Measure):
+    """Common elements near each other, and how many of them are out of order.
+
+    >>> round(Jaro().similarity("times", "inter"), 6), round(Jaro(window="winkler").similarity("times", "inter"), 6)
+    (0.622222, 0.6)
+    """
+
+    features: Features = _CHARACTERS
+    window: str = "paper"
+    half_transpositions: str = "exact"
+    name: ClassVar[str] = "jaro"
+
+    def __post_init__(self) -> None:
+        check_choice("window", self.window, WINDOWS)
+        check_choice("half_transpositions", self.half_transpositions, ["exact", "floor"])
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure; nothing is learned."""
+        return _FittedJaro(self)
+
+
+@dataclass(frozen=True)
+class JaroWinkler(Measure):
+    """Jaro with more weight on the first four elements, where it exceeds `boost`.
+
+    >>> round(JaroWinkler().similarity("MARTHA", "MARHTA"), 6)
+    0.961111
+    """
+
+    features: Features = _CHARACTERS
+    prefix: float = 0.1
+    boost: float = 0.7
+    window: str = "winkler"
+    half_transpositions: str = "floor"
+    name: ClassVar[str] = "jaro_winkler"
+
+    def __post_init__(self) -> None:
+        Jaro(window=self.window, half_transpositions=self.half_transpositions)
+        check_range("prefix", self.prefix, at_least=0.0, at_most=0.25)
+        check_range("boost", self.boost, at_least=0.0, at_most=1.0)
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure; nothing is learned."""
+        return _FittedJaro(self)
+
+
+class _FittedJaro(Fitted):
+    measure: Jaro | JaroWinkler
+
+    def explain(self, left: str, right: str) -> Alignment:
+        measure = self.measure
+        x, y = measure.features(left), measure.features(right)
+        matches = _common(x, y, _window(len(x), len(y), measure.window))
+        edges = tuple(Edge(i, j, 1.0, 1.0) for i, j in matches)
+        score = float(not x and not y)
+        if matches:
+            order = sorted(j for _, j in matches)
+            t = sum(x[i] != y[j] for (i, _), j in zip(matches, order, strict=True)) / 2
+            t = math.floor(t) if measure.half_transpositions == "floor" else t
+            c = len(matches)
+            score = (c / len(x) + c / len(y) + (c - t) / c) / 3
+        if isinstance(measure, JaroWinkler) and score > measure.boost:
+            same = next(
+                (k for k, (a, b) in enumerate(zip(x[:4], y[:4], strict=False)) if a != b), min(4, len(x), len(y))
+            )
+            score += same * measure.prefix * (1.0 - score)
+        return Alignment(str(measure), left, right, tuple(x), tuple(y), edges, score, float(max(len(x), len(y))))
+
+
+def _window(n: int, m: int, window: str) -> int:
+    if window == "paper":
+        return min(n, m) // 2
+    return min(n, m) // 2 + 1 if window == "secondstring" else max(max(n, m) // 2 - 1, 0)
+
+
+def _common(x: list[str], y: list[str], window: int) -> list[tuple[int, int]]:
+    """Pairs of equal elements at most `window` places apart, greedily from the left of x."""
+    used = [False] * len(y)
+    found = []
+    for i, a in enumerate(x):
+        for j in range(max(0, i - window), min(len(y), i + window + 1)):
+            if not used[j] and y[j] == a:
+                used[j] = True
+                found.append((i, j))
+                break
+    return found
