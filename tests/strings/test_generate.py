@@ -1,0 +1,97 @@
+"""Synthetic names: seeded, distinct, by the recipe, and as hard as published."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from textmill.errors import DataError
+from textmill.metrics import FWeight, RatioUtility, ScoreCounts
+from textmill.metrics.edits import edit_table
+from textmill.strings import generate_names
+from textmill.strings.generate import SCENARIOS, spoil_accents, spoil_letters, transliterate
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_same_seed_gives_the_same_names(scenario: str) -> None:
+    one, other, third = (generate_names(200, scenario=scenario, seed=seed) for seed in (5, 5, 6))
+    assert one.names == other.names
+    assert one.ids == other.ids
+    assert one.names != third.names
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_names_are_distinct_and_variants_stand_in_the_cluster_of_their_base(scenario: str) -> None:
+    names = generate_names(500, scenario=scenario, seed=2)
+    assert len(set(names.names)) == len(set(names.ids)) == len(names)
+    sizes = Counter(names.clusters)
+    assert set(sizes.values()) == {1, 2, 3}
+    assert 1.85 * 500 < len(names) < 2.05 * 500
+    assert names.types is not None
+    assert set(names.types) == {"person", "organisation"}
+    assert all(name.strip() for name in names)
+
+
+def test_a_slip_is_one_edit() -> None:
+    random = Random(0)
+    kinds: Counter[int] = Counter()
+    for _ in range(2000):
+        word = random.choice(["Rumyantsev", "Al", "X", "Weatherby"])
+        spoilt = spoil_letters(word, random)
+        kinds[len(spoilt) - len(word)] += 1
+        swap = sorted(word.lower()) == sorted(spoilt.lower())
+        assert edit_table([word.lower()], [spoilt.lower()])[0, :3].sum() <= (2 if swap else 1)
+        assert spoilt
+    assert set(kinds) == {-1, 0, 1}
+
+
+def test_scenarios_have_their_own_marks() -> None:
+    random = Random(1)
+    assert any(transliterate("Elbaradei", random) == "Elbaradey" for _ in range(500))
+    assert "El-Haddad" in {transliterate("Al-Haddad", random) for _ in range(500)}
+    french = {spoil_accents("Hélène", random) for _ in range(100)}
+    assert {"Helene", "HÃ©lÃ¨ne"} <= french
+    assert any("Ã" in name for name in generate_names(300, scenario="french"))
+
+
+def test_organisations_alone_and_persons_alone() -> None:
+    assert set(generate_names(20, persons=0.0).types or ()) == {"organisation"}
+    assert set(generate_names(20, persons=1.0).types or ()) == {"person"}
+
+
+def test_small_stocks_do_not_run_dry() -> None:
+    names = generate_names(6000, scenario="french", persons=0.0, seed=1)
+    assert len(set(names.clusters or ())) == 6000
+
+
+def test_rare_words_tell_names_apart_better_than_common_ones() -> None:
+    plain, weighted = [], []
+    for seed in range(3):
+        names = generate_names(400, seed=seed)
+        words = [set(name.lower().replace(".", "").split()) for name in names]
+        frequency = Counter(itertools.chain.from_iterable(words))
+        columns = {word: i for i, word in enumerate(frequency)}
+        X = np.zeros((len(names), len(columns)))
+        for i, of in enumerate(words):
+            X[i, [columns[word] for word in of]] = 1
+        idf = np.log(len(names) / np.array([frequency[word] for word in columns]))
+        rows, other = np.triu_indices(len(names), 1)
+        gold = np.array(names.clusters)[rows] == np.array(names.clusters)[other]
+        for figures, Y in ((plain, X), (weighted, X * idf)):
+            Y = Y / np.linalg.norm(Y, axis=1, keepdims=True)
+            scores = np.round((Y @ Y.T)[rows, other], 9)
+            figures.append(ScoreCounts.from_scores(scores, gold).best(RatioUtility.f(FWeight.from_beta(1))).figure)
+    assert np.mean(weighted) > np.mean(plain) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"scenario": "dutch"}, "scenario must be one of typos"), ({"bases": 0}, "bases is 0"), ({"persons": 2}, "share")],
+)
+def test_wrong_parameters_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        generate_names(**arguments)  # type: ignore[arg-type]
