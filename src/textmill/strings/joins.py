@@ -34,6 +34,7 @@ from scipy import sparse
 from textmill._native import strings as native
 from textmill.strings.bags import Cosine, TfIdf
 from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, Osa
+from textmill.strings.contexts import FittedContext
 from textmill.strings.features import Characters
 from textmill.strings.measure import Fitted, FittedSequences, Measure
 from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
@@ -279,6 +280,8 @@ def _table(fitted: FittedSequences, epsilon: float, threads: int) -> sparse.csr_
     size = len(fitted.words)
     if fitted.sub is None or isinstance(fitted.sub.measure, Exact):
         return sparse.identity(size, dtype=np.float32, format="csr")
+    if isinstance(fitted.sub, FittedContext):
+        return fitted.sub.table(list(fitted.words), epsilon)
     inner = join_of(fitted.sub, list(fitted.words), 0.0, threads)
     if not isinstance(inner, WordJoin) or not fitted.sub.measure.symmetric:
         return fitted.word_table(epsilon, n_jobs=threads)
