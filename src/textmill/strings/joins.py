@@ -186,6 +186,13 @@ class WordJoin(NameJoin):
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
         return self._finish(Pairs(left, right, score), extra, threshold, top)
 
+    def matrix(self, threads: int) -> NDArray[np.float64]:
+        """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
+        out = np.empty((len(self.names), len(self.names)))
+        options = self.rule | {"out": out, "threads": threads}
+        native.score_matrix(self.encoded, self.encoded, self.idf, _arrays(self.table), **options)
+        return out
+
     def add(self, names: list[str], threads: int) -> None:
         """Take more names; only their new words are compared with all others."""
         offsets, ids = self.sequences.encode(names)
