@@ -11,6 +11,7 @@ joins          pairs above a threshold without scoring all
 clusters       groups of matching names
 matcher        the estimator around them
 combined       powers, means, maxima, functions of yours
+compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
 collection     names with ids, types, counts and clusters, and the files they come from
 generate       synthetic names, with the words of stock
@@ -22,6 +23,7 @@ from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Leven
 from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.collection import NameList, read_names
 from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
+from textmill.strings.compatible import PySoftTfIdf
 from textmill.strings.contexts import Context
 from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
 from textmill.strings.generate import generate_names
@@ -68,6 +70,7 @@ __all__ = [
     "Overlap",
     "Pairs",
     "Power",
+    "PySoftTfIdf",
     "SoftTfIdf",
     "TfIdf",
     "Words",
