@@ -34,6 +34,7 @@ from scipy import sparse
 from textmill._native import strings as native
 from textmill.strings.bags import Cosine, TfIdf
 from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, Osa
+from textmill.strings.contexts import FittedContext
 from textmill.strings.features import Characters
 from textmill.strings.measure import Fitted, FittedSequences, Measure
 from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
@@ -185,6 +186,13 @@ class WordJoin(NameJoin):
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
         return self._finish(Pairs(left, right, score), extra, threshold, top)
 
+    def matrix(self, threads: int) -> NDArray[np.float64]:
+        """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
+        out = np.empty((len(self.names), len(self.names)))
+        options = self.rule | {"out": out, "threads": threads}
+        native.score_matrix(self.encoded, self.encoded, self.idf, _arrays(self.table), **options)
+        return out
+
     def add(self, names: list[str], threads: int) -> None:
         """Take more names; only their new words are compared with all others."""
         offsets, ids = self.sequences.encode(names)
@@ -279,6 +287,8 @@ def _table(fitted: FittedSequences, epsilon: float, threads: int) -> sparse.csr_
     size = len(fitted.words)
     if fitted.sub is None or isinstance(fitted.sub.measure, Exact):
         return sparse.identity(size, dtype=np.float32, format="csr")
+    if isinstance(fitted.sub, FittedContext):
+        return fitted.sub.table(list(fitted.words), epsilon)
     inner = join_of(fitted.sub, list(fitted.words), 0.0, threads)
     if not isinstance(inner, WordJoin) or not fitted.sub.measure.symmetric:
         return fitted.word_table(epsilon, n_jobs=threads)
