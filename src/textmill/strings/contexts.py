@@ -25,7 +25,7 @@ from textmill.model import check_choice, check_range
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.measure import Encoded, Fitted, Floats, Measure, Occurrences, equal_strings, sparse_product
 
-__all__ = ["Context", "FittedContext"]
+__all__ = ["Context"]
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,10 @@ class Context(Measure):
         """Collect the neighbours of every feature."""
         if strings.above is None:
             raise DataError("context compares features by their neighbours; use it as sub of a measure over n-grams")
-        return FittedContext(self, strings)
+        return _FittedContext(self, strings)
 
 
-class FittedContext(Fitted):
-    """Contexts of a collection. Attributes: vectors (features, features), rows of length 1."""
-
+class _FittedContext(Fitted):
     def __init__(self, measure: Context, strings: Occurrences) -> None:
         super().__init__(measure)
         self._ids = {item: at for at, item in enumerate(strings.items)}
@@ -86,16 +84,6 @@ class FittedContext(Fitted):
         scores = np.asarray(self._rows(left).multiply(self._rows(right)).sum(axis=1)).ravel()
         same = [a == b for a, b in zip(left, right, strict=True)]
         return np.where(same, 1.0, np.minimum(scores, 1.0))
-
-    def table(self, features: list[str], epsilon: float) -> sparse.csr_matrix:
-        """Similarities of distinct features that are at least epsilon, float32, with the diagonal 1."""
-        rows = self._rows(features)
-        product = (rows @ rows.T).tocoo()
-        kept = (product.data >= epsilon) & (product.data > 0.0) & (product.row != product.col)
-        every = np.arange(len(features))
-        places = (np.concatenate([product.row[kept], every]), np.concatenate([product.col[kept], every]))
-        values = np.concatenate([np.minimum(product.data[kept], 1.0), np.ones(len(features))]).astype(np.float32)
-        return sparse.csr_matrix((values, places), (len(features), len(features)))
 
     def explain(self, left: str, right: str) -> Alignment:
         """One edge between the two features."""
