@@ -37,7 +37,7 @@ class _Bag(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        return FittedBag(self, self.features, strings, None)
+        return _FittedBag(self, self.features, strings, None)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class TfIdf(_Bag):
         return True
 
 
-class FittedBag(FittedSequences):
+class _FittedBag(FittedSequences):
     """A fitted measure of bags."""
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
