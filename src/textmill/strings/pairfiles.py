@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
@@ -19,7 +20,6 @@ from typing import Any, NamedTuple, TypeAlias
 from textmill.corpus import read_records, writer
 from textmill.corpus.writers import binary_writer
 from textmill.errors import DataError
-from textmill.readable import one_line
 from textmill.strings.collection import NameList
 from textmill.strings.joins import Pairs
 
@@ -162,6 +162,6 @@ def _parquet(target: str | os.PathLike[str]) -> Iterator[_Write]:
         flush(waiting)
 
 
-def _cell(value: str | float) -> str:
+def _cell(value: object) -> str:
     """A value in a line: a score by six decimals, a text without tabs and line ends."""
-    return f"{value:.6f}" if isinstance(value, float) else one_line(value)
+    return f"{value:.6f}" if isinstance(value, float) else re.sub(r"[\t\r\n]+", " ", str(value))
