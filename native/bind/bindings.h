@@ -7,6 +7,7 @@ namespace textmill::bind {
 
 void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);
 void bind_strings_joins(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 

@@ -10,6 +10,7 @@ NB_MODULE(_native, m) {
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
   textmill::bind::bind_corpus(corpus);
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
+  textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
   textmill::bind::bind_vectors(vectors);

@@ -201,7 +201,7 @@ void bind_strings_joins(nb::module_& m) {
            "Left, right, score, candidates, aligned: matches of other names.")
       .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
            "Matches of names begin to end - 1 with the others of the collection.")
-      .def_prop_ro("squares", &NameIndex::squares, "Squared length of each name.");
+      .def("squares", &NameIndex::squares, "Squared length of each name.");
 }
 
 }  // namespace textmill::bind

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "base/parallel.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::size_t kVector = 64;      // bytes of all lanes together: two registers of AVX2, for the sake of latency
 constexpr std::size_t kLongest = 64;     // symbols of a name that fits in a lane
-constexpr std::size_t kLongestText = 250;  // of x for jaro in lanes: places are compared in 8 bits
+constexpr std::size_t kLongestText = 120;  // of x for jaro in lanes: places are compared in 8 bits, signed
 constexpr std::size_t kRows = 64;        // rows of x that meet a batch before the next
 constexpr std::size_t kColumns = 8192;   // names whose masks are held together
 
@@ -28,23 +29,26 @@ struct Batch {
   Masks inside;                // the bits of each lane that belong to its name
   std::size_t first, count;    // its names, in order of length
   unsigned bits;               // of a lane
-  std::int32_t lengths[kVector];
+  std::int32_t lengths[kVector];  // 1 for an empty name, whose distance and common symbols say enough
 };
 
 struct Scratch {
+  Masks counts, others;  // what a kernel counted in each lane
   std::int32_t first[kVector], second[kVector];
   double score[kVector];
-  Masks reach, bound;  // H of each lane, and its places for the first symbol
+  Masks reach, bound;    // H of each lane, and its places for the first symbol
   std::vector<Masks> matched;
 };
 
 namespace baseline {
+constexpr std::size_t kRegister = 16;
 #include "strings/lanes.inc"
 }
 #if defined(TEXTMILL_HAS_AVX2)
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 namespace avx2 {
+constexpr std::size_t kRegister = 32;
 #include "strings/lanes.inc"
 }
 #pragma GCC pop_options
@@ -72,7 +76,7 @@ void set_windows(const Batch& batch, std::size_t n, Window window, Scratch& scra
   constexpr std::size_t bits = 8 * sizeof(T);
   for (std::size_t l = 0; l < kVector / sizeof(T); ++l) {
     const std::size_t h = window_of(n, static_cast<std::size_t>(batch.lengths[l]), window);
-    reach[l] = static_cast<T>(std::min<std::size_t>(h, 255));
+    reach[l] = static_cast<T>(std::min<std::size_t>(h, 127));
     bound[l] = h + 1 >= bits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << (h + 1)) - 1);
   }
 }
@@ -220,10 +224,8 @@ class PairScorer {
     std::int32_t wrong = 0;
     for (std::size_t j = 0; j < y.size(); ++j)
       if (taken_[j] != 0) wrong += common_[k++] != y[j];
-    const std::int32_t c = static_cast<std::int32_t>(k), m = static_cast<std::int32_t>(y.size());
-    double score;
-    baseline::jaro_scores(1, static_cast<std::int32_t>(x.size()), &m, &c, &wrong, measure.floor, &score);
-    return score;
+    const double c = static_cast<double>(k), t = measure.floor ? static_cast<double>(wrong / 2) : 0.5 * wrong;
+    return (c / static_cast<double>(x.size()) + c / static_cast<double>(y.size()) + (c - t) / c) / 3.0;
   }
 
   struct State {
@@ -266,7 +268,7 @@ class Batches {
       Batch batch{masks_.data() + part.masks, locals_.data() + p * alphabet, {}, part.first, part.count, part.bits, {}};
       for (std::size_t l = 0; l < kVector * 8 / part.bits; ++l) {
         const std::size_t length = l < part.count ? names[order[part.first + l]].size() : 0;
-        batch.lengths[l] = static_cast<std::int32_t>(length);
+        batch.lengths[l] = static_cast<std::int32_t>(std::max<std::size_t>(length, 1));
         for (std::size_t j = 0; j < length; ++j) set_bit(batch.inside, l * part.bits + j);
       }
       batches_.push_back(batch);

@@ -51,6 +51,7 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
   }
   std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
   postings_.resize(static_cast<std::size_t>(offsets_.back()));
+  unit_.assign(names.words.size(), 0.0f);
   std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
   for (std::size_t name = 0; name < names.size(); ++name) {
     if (names.squares[name] == 0.0) continue;
@@ -59,8 +60,12 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
     for (std::size_t e = names.begin(name); e < names.begin(name) + names.length(name); ++e) {
       const double v = names.weights[e] / length;
       sum += v;
+      double same = 0.0;
+      for (std::size_t f = names.begin(name); f <= e; ++f) same += names.words[f] == names.words[e] ? names.weights[f] / length : 0.0;
+      heaviest_ = std::max(heaviest_, same);
+      unit_[e] = std::nextafter(static_cast<float>(v), 2.0f);
       postings_[static_cast<std::size_t>(next[static_cast<std::size_t>(names.words[e])]++)] = {
-          static_cast<std::int32_t>(name), std::nextafter(static_cast<float>(v), 2.0f)};
+          static_cast<std::int32_t>(name), unit_[e]};
     }
     longest_ = std::max(longest_, sum);
   }
@@ -110,6 +115,19 @@ Matches Index::search(const Names& left, const Table& table, std::size_t begin, 
   return out;
 }
 
+// How many postings the words of the prefix lead to.
+std::size_t Index::prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch, double least) const {
+  std::size_t postings = 0;
+  for (std::size_t k = 0; k < scratch.ranked.size() && scratch.rest[k] + kSlack >= least; ++k) {
+    const auto row = static_cast<std::size_t>(rows[scratch.ranked[k].position]);
+    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+      const auto word = static_cast<std::size_t>(table.columns[e]);
+      postings += static_cast<std::size_t>(offsets_[word + 1] - offsets_[word]);
+    }
+  }
+  return postings;
+}
+
 void Index::search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
                        Scratch& scratch, Matches& out) const {
   const double square = left.squares[name];
@@ -141,62 +159,73 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
   for (std::size_t k = n; k-- > 0;) {
     squares += ranked[k].reach * ranked[k].reach;
     sum += ranked[k].reach;
-    most = std::max(most, ranked[k].reach);
+    double places = 0.0;
+    for (const Ranked& other : ranked) places += rows[other.position] == rows[ranked[k].position] ? other.reach : 0.0;
+    most = std::max(most, rule_.weighted() ? places : ranked[k].reach);
     if (rule_.one_to_one()) {
       rest[k] = std::sqrt(squares);
       continue;
     }
+    const double forward = rule_.weighted() ? sum * heaviest_ : sum;
     const double backward = rule_.weighted() ? most * longest_ : most * static_cast<double>(n);
     switch (rule_.sides) {
-      case Sides::mean: rest[k] = 0.5 * (sum + backward); break;
-      case Sides::max: rest[k] = std::max(sum, backward); break;
-      default: rest[k] = sum;  // min is at most forward
+      case Sides::mean: rest[k] = 0.5 * (forward + backward); break;
+      case Sides::max: rest[k] = std::max(forward, backward); break;
+      default: rest[k] = forward;  // min is at most forward
     }
   }
 
   double least = threshold;
   auto& found = scratch.found;
   found.clear();
-  bool taken = false;
   const bool halved = same && top == 0;
-  for (std::size_t k = 0; k < n && rest[k] + kSlack >= least; ++k) {
-    const auto row = static_cast<std::size_t>(rows[ranked[k].position]);
-    scratch.candidates.clear();
-    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
-      const double s = table.values[e];
-      if (!(s > rule_.theta)) continue;
-      const auto word = static_cast<std::size_t>(table.columns[e]);
-      const double lightest = rule_.one_to_one() ? (least - kSlack - rest[k + 1]) / (s * ranked[k].weight) : 0.0;
-      for (auto p = static_cast<std::size_t>(offsets_[word]); p < static_cast<std::size_t>(offsets_[word + 1]); ++p) {
-        const Posting posting = postings_[p];
-        if (posting.weight < lightest) break;
-        const auto other = static_cast<std::size_t>(posting.name);
-        if (scratch.seen[other] == static_cast<std::int32_t>(name)) continue;
-        if (same && (halved ? other <= name : other == name)) continue;
-        scratch.seen[other] = static_cast<std::int32_t>(name);
-        scratch.candidates.push_back(posting.name);
+  const auto consider = [&](std::size_t other) {
+    if (same && (halved ? other <= name : other == name)) return;
+    ++out.candidates;
+    if (rule_.one_to_one()) {
+      double most = 0.0;
+      for (std::size_t e = names_.begin(other); e < names_.begin(other) + names_.length(other); ++e) {
+        most += static_cast<double>(unit_[e]) * scratch.scorer.best(names_.words[e]);
       }
+      if (most + kSlack < least || scratch.scorer.bound(names_, other) + kSlack < least) return;
     }
-    if (scratch.candidates.empty()) continue;
-    if (!taken) {
-      scratch.scorer.take(left, name);
-      taken = true;
+    ++out.aligned;
+    const double score = scratch.scorer.score(names_, other);
+    if (score < least || score <= 0.0) return;
+    found.push_back({score, static_cast<std::int32_t>(other)});
+    if (top == 0) return;
+    std::push_heap(found.begin(), found.end());  // the worst is in front
+    if (found.size() > top) {
+      std::pop_heap(found.begin(), found.end());
+      found.pop_back();
     }
-    out.candidates += scratch.candidates.size();
-    for (const std::int32_t candidate : scratch.candidates) {
-      const auto other = static_cast<std::size_t>(candidate);
-      if (scratch.scorer.bound(names_, other) + kSlack < least) continue;
-      ++out.aligned;
-      const double score = scratch.scorer.score(names_, other);
-      if (score < least || score <= 0.0) continue;
-      found.push_back({score, candidate});
-      if (top == 0) continue;
-      std::push_heap(found.begin(), found.end());  // the worst is in front
-      if (found.size() > top) {
-        std::pop_heap(found.begin(), found.end());
-        found.pop_back();
+    if (found.size() == top) least = std::max(least, found.front().score);
+  };
+
+  if (rest[0] + kSlack < least) return;
+  scratch.scorer.take(left, name);
+  const std::size_t all = names_.size() - (halved ? name + 1 : 0);
+  if (prefix_postings(table, rows, scratch, least) >= all) {
+    for (std::size_t other = names_.size() - all; other < names_.size(); ++other) consider(other);
+  } else {
+    for (std::size_t k = 0; k < n && rest[k] + kSlack >= least; ++k) {
+      const auto row = static_cast<std::size_t>(rows[ranked[k].position]);
+      scratch.candidates.clear();
+      for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+        const double s = table.values[e];
+        if (!(s > rule_.theta)) continue;
+        const auto word = static_cast<std::size_t>(table.columns[e]);
+        const double lightest = rule_.one_to_one() ? (least - kSlack - rest[k + 1]) / (s * ranked[k].weight) : 0.0;
+        for (auto p = static_cast<std::size_t>(offsets_[word]); p < static_cast<std::size_t>(offsets_[word + 1]); ++p) {
+          const Posting posting = postings_[p];
+          if (posting.weight < lightest) break;
+          auto& seen = scratch.seen[static_cast<std::size_t>(posting.name)];
+          if (seen == static_cast<std::int32_t>(name)) continue;
+          seen = static_cast<std::int32_t>(name);
+          scratch.candidates.push_back(posting.name);
+        }
       }
-      if (found.size() == top) least = std::max(least, found.front().score);
+      for (const std::int32_t candidate : scratch.candidates) consider(static_cast<std::size_t>(candidate));
     }
   }
   std::sort(found.begin(), found.end());

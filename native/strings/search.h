@@ -5,17 +5,17 @@
 // of the collection. What the words from k on can add to a score is at most
 //
 //   one-to-one   (sum_{i>=k} r_i^2 u_i^2)^1/2    Cauchy-Schwarz: sum_(i,j) s_ij u_i v_j over edges i>=k, no j twice, |v| = 1
-//   closest      sum_{i>=k} r_i u_i              v_j <= 1; and the words that choose from the other side add at most
-//                max_{i>=k} r_i u_i max_y |v|_1
+//   closest      h sum_{i>=k} r_i u_i            h: the largest weight v of a word, at all its places, in any name; and the
+//                words that choose from the other side add at most max_{i>=k} r_i u_i max_y |v|_1, u_i at all places
 //   average      sum_{i>=k} r_i / n              and from the other side max_{i>=k} r_i
 //
 // Call it T_k. A name that shares no neighbour with words 1..k-1 scores at most T_k, so candidates come from the postings
 // of the neighbours of words with T_k >= t only (prefix filter): frequent words, whose weights are small, are never
 // looked up. A name met first at word k, in a one-to-one alignment, by neighbours of similarity s and weight v scores at
 // most u_k s v + T_{k+1}; postings lie by falling v, so the scan ends at the first that is too light (weight filter).
-// Candidates are then bounded by min(sum_i u_i max_j s_ij v_j, sum_j v_j max_i s_ij u_i) (only the first for `closest`
-// and `average` forward), each of which is >= the score as an edge of i weighs at most the maximum of its row, and those
-// of a column alike; what is left is aligned. For the `top` best, t rises with the worst of them.
+// Where the table is so full that postings are more than names, all names are candidates. These are bounded by
+// sum_j v_j max_i s_ij u_i, m look-ups as the maximum is known for each word, and then by sum_i u_i max_j s_ij v_j; each is
+// >= a one-to-one score, as the edge of a column, or row, weighs at most its maximum. What is left is aligned. For the `top` best, t rises with the worst of them.
 //
 // The answer equals that of comparing with every name: filters have a slack for rounding, scores do not depend on them.
 // Cost: the postings in the prefix and n m for each candidate. Memory: 8 bytes a posting and 4 a name for each thread.
@@ -56,6 +56,7 @@ class Index {
 
  private:
   struct Scratch;
+  std::size_t prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch, double least) const;
   void search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
                   Scratch& scratch, Matches& out) const;
 
@@ -63,7 +64,9 @@ class Index {
   Rule rule_;
   std::vector<std::int64_t> offsets_;  // [V+1] of postings
   std::vector<Posting> postings_;
+  std::vector<float> unit_;            // [offsets[N]]: v_j by position, rounded up
   double longest_ = 0.0;               // the largest |v|_1
+  double heaviest_ = 0.0;              // h
 };
 
 }  // namespace textmill::strings

@@ -62,7 +62,10 @@ OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std:
 }
 
 void Scorer::take(const Names& left, std::size_t name) {
-  for (const std::int32_t word : slotted_) slot_[static_cast<std::size_t>(word)] = -1;
+  for (const std::int32_t word : slotted_) {
+    slot_[static_cast<std::size_t>(word)] = -1;
+    best_[static_cast<std::size_t>(word)] = 0.0f;
+  }
   slotted_.clear();
   near_.clear();
   n_ = left.length(name);
@@ -71,7 +74,9 @@ void Scorer::take(const Names& left, std::size_t name) {
   x_ = left.weights.data() + left.begin(name);
   x_square_ = left.squares[name];
   const auto theta = rule_.theta;
+  const double length = x_square_ > 0.0 ? std::sqrt(x_square_) : 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
+    const double u = x_[i] / length;
     const auto row = static_cast<std::size_t>(rows_[i]);
     for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
       if (!(table_.values[e] > theta)) continue;
@@ -82,6 +87,8 @@ void Scorer::take(const Names& left, std::size_t name) {
         near_.resize(near_.size() + n_, 0.0f);
       }
       near_[static_cast<std::size_t>(slot) * n_ + i] = table_.values[e];
+      float& best = best_[static_cast<std::size_t>(table_.columns[e])];
+      best = std::max(best, std::nextafter(static_cast<float>(table_.values[e] * u), 2.0f));
     }
   }
 }
@@ -135,7 +142,7 @@ double Scorer::bound(const Names& right, std::size_t name) {
   }
   double forward = 0.0;
   for (std::size_t i = 0; i < n_; ++i) forward += row_max_[i] * x_[i];
-  return rule_.one_to_one() ? std::min(forward, backward) / std::sqrt(x_square_ * y_square_) : scale(forward, backward);
+  return std::min(forward, backward) / std::sqrt(x_square_ * y_square_);
 }
 
 double Scorer::score(const Names& right, std::size_t name) { return gather(right, name) ? finish() : 0.0; }
@@ -232,7 +239,12 @@ double Scorer::closest(bool transposed) const {
         best = j;
       }
     }
-    if (best < columns) sum += static_cast<double>(most) * (x[i] * y[best]);
+    if (best == columns) continue;
+    double weight = y[best];
+    if (rule_.weighted()) {  // the word at all its places; among types it has but one
+      for (std::size_t j = best + 1; j < columns; ++j) weight += others[j] == others[best] ? y[j] : 0.0;
+    }
+    sum += static_cast<double>(most) * (x[i] * weight);
   }
   return sum;
 }

@@ -11,7 +11,7 @@
 //                  D[i-2-p][j-2-q] + w_{i-1-p,j} + w_{i,j-1-q}
 //   assignment   each word once, any order: the heaviest matching (assignment.h)
 //   greedy       each word once: edges taken by falling w_ij
-//   closest      each a_i with the b_j of largest s, which may serve several (Soft-TFIDF)
+//   closest      each a_i with the b_j of largest s, at all places of that word, which may serve several (Soft-TFIDF)
 //   average      closest without weights: (1/n) sum_i max_j s(a_i, b_j) (Monge-Elkan)
 //
 // closest and average have a direction; `Sides` says how both are put together. Only edges with s > theta count.
@@ -77,13 +77,15 @@ OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std:
 class Scorer {
  public:
   // `words`: the columns of the table, all words of the right side.
-  Scorer(const Table& table, const Rule& rule, std::size_t words) : table_(table), rule_(rule), slot_(words, -1) {}
+  Scorer(const Table& table, const Rule& rule, std::size_t words) : table_(table), rule_(rule), slot_(words, -1), best_(words, 0.0f) {}
 
   // Makes `name` of `left` the one to be compared. The views must live as long as it is.
   void take(const Names& left, std::size_t name);
   double score(const Names& right, std::size_t name);  // 0 when either side has weight 0
-  // An upper bound of score() that costs n m, for pairs that may be below a threshold.
+  // An upper bound of score() of one-to-one alignments that costs n m, for pairs that may be below a threshold.
   double bound(const Names& right, std::size_t name);
+  // max_i s(i, word) x_i / |x| for a word of the other side, rounded up: what it can add to a one-to-one alignment.
+  float best(std::int32_t word) const { return best_[static_cast<std::size_t>(word)]; }
   // One pair without take(): cheaper for a single partner.
   double score(const Names& left, std::size_t a, const Names& right, std::size_t b);
 
@@ -97,6 +99,7 @@ class Scorer {
   Table table_;
   Rule rule_;
   std::vector<std::int32_t> slot_;       // word -> row of near_, or -1
+  std::vector<float> best_;
   std::vector<std::int32_t> slotted_;    // words with a slot
   std::vector<float> near_;              // [slots][n]
   std::size_t n_ = 0, m_ = 0;

@@ -13,13 +13,13 @@ matcher        the estimator around them
 combined       powers, means, maxima, functions of yours
 language       measures as text
 collection     names with ids, types, counts and clusters, and the files they come from
+generate       synthetic names, with the words of stock
 gold           what is known about pairs: positive, negative, don't know
 normalise      case, accents, punctuation, titles, legal forms: all off unless asked for
 pairfiles      files of matched pairs
 evaluation     precision, recall and F by number of pairs; comparison; the choice of a measure
 pooling        which pairs are worth a label
 calibration    from scores to probabilities
-generate       synthetic names, with the words of stock
 """
 
 from __future__ import annotations

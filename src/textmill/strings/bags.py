@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,16 @@ from scipy import sparse
 from textmill.model import check_choice
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.features import Features, Words
-from textmill.strings.measure import DOCUMENTS, Fitted, FittedSequences, Measure, Occurrences
+from textmill.strings.measure import (
+    DOCUMENTS,
+    Fitted,
+    FittedSequences,
+    Floats,
+    Measure,
+    Occurrences,
+    equal_strings,
+    sparse_product,
+)
 
 __all__ = ["Cosine", "Dice", "Jaccard", "Overlap", "TfIdf"]
 
@@ -116,7 +125,9 @@ class _FittedBag(FittedSequences):
         same = np.array([p == q for p, q in zip(left, right, strict=True)], bool)
         return self._finish(common, a, b, same)
 
-    def score_matrix(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
         """Scores of all pairs."""
         x, y = self._rows(left), self._rows(right)
         common = (x @ y.T).toarray()
@@ -126,7 +137,18 @@ class _FittedBag(FittedSequences):
         for i in np.flatnonzero(a == 0):
             if left[i] in empty:
                 scores[i] = [float(left[i] == other) for other in right]
-        return scores
+        return scores.astype(dtype, copy=False)
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Cosines without a dense matrix."""
+        if not isinstance(self.measure, Cosine | TfIdf):
+            return super().score_table(left, right, epsilon, threads)
+        x, y = self._rows(left), self._rows(right)
+        for rows in (x, y):
+            rows.data /= np.repeat(self._sizes(rows), np.diff(rows.indptr))
+        table = sparse_product(x, y, epsilon)
+        empty = [name for name, size in zip(left, np.diff(x.indptr), strict=True) if not size]
+        return table.maximum(equal_strings(left, right)) if empty else table
 
     def explain(self, left: str, right: str) -> Alignment:
         """Edges between equal features: each feature once for sets, all occurrences for cosines."""
@@ -155,6 +177,7 @@ class _FittedBag(FittedSequences):
         weights = self.idf[ids] if isinstance(self.measure, TfIdf) else np.ones(len(ids))
         rows = sparse.csr_matrix((weights, ids, offsets), shape=(len(names), len(self.words)))
         rows.sum_duplicates()
+        rows.eliminate_zeros()
         if not isinstance(self.measure, Cosine | TfIdf):
             rows.data[:] = 1.0
         return rows

@@ -19,17 +19,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import chain, takewhile
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
+from textmill._native import strings as native
 from textmill.model import check_choice, check_range
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.features import Characters, Features
-from textmill.strings.measure import Fitted, FittedSequences, Measure, Occurrences
+from textmill.strings.measure import (
+    Fitted,
+    FittedSequences,
+    Floats,
+    Measure,
+    Occurrences,
+    equal_strings,
+    offsets_of,
+)
 
 __all__ = ["Damerau", "Exact", "Jaro", "JaroWinkler", "Levenshtein", "NeedlemanWunsch", "Osa"]
 
+
+_Symbols: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]  # offsets, symbols
 
 _CHARACTERS = Characters()
 
@@ -50,10 +64,63 @@ class Exact(Measure):
 
 
 class _FittedExact(Fitted):
+    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        return np.fromiter((a == b for a, b in zip(left, right, strict=True)), np.float64, len(left))
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        return equal_strings(left, right)
+
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
+        scores: Floats = equal_strings(left, right).toarray().astype(dtype)
+        return scores
+
     def explain(self, left: str, right: str) -> Alignment:
         equal = float(left == right)
         edges = (Edge(0, 0, 1.0, 1.0),) if equal else ()
         return Alignment(str(self.measure), left, right, (left,), (right,), edges, equal)
+
+
+class _FittedSymbols(Fitted):
+    """A measure whose scores the kernels of characters know; `options` say which."""
+
+    def __init__(self, measure: Measure, features: Features, **options: Any) -> None:
+        super().__init__(measure)
+        self.features = features
+        self._options = {"kind": "jaro", "window": "paper", "floor": False, "prefix": 0.0, "boost": 1.0} | options
+
+    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        a, b = self._symbols(left, right)
+        order = np.arange(len(left), dtype=np.int32)
+        out = np.empty(len(left))
+        native.character_pairs(a, b, order, order, out=out, threads=threads, **self._options)
+        return out
+
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
+        a, b = self._symbols(left, right)
+        out = np.empty((len(left), len(right)), dtype)
+        native.character_matrix(a, b, symmetric=left is right, out=out, threads=threads, **self._options)
+        return out
+
+    def _symbols(self, left: list[str], right: list[str]) -> tuple[_Symbols, _Symbols]:
+        """Features as numbers: code points, or numbers given to features as they come."""
+        if isinstance(self.features, Characters):
+            a = _code_points(left)
+            return a, a if left is right else _code_points(right)
+        numbers: dict[str, int] = {}
+        a = self._numbered(left, numbers)
+        return a, a if left is right else self._numbered(right, numbers)
+
+    def _numbered(self, strings: list[str], numbers: dict[str, int]) -> _Symbols:
+        rows = [[numbers.setdefault(feature, len(numbers)) for feature in self.features(text)] for text in strings]
+        return offsets_of(rows), np.fromiter(chain.from_iterable(rows), np.uint32)
+
+
+def _code_points(strings: list[str]) -> _Symbols:
+    return offsets_of(strings), np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 @dataclass(frozen=True)
@@ -63,7 +130,7 @@ class _Edits(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
-        return _FittedEdits(self, self.features, self.swaps)
+        return _FittedEdits(self, self.features, kind=self.name)
 
 
 @dataclass(frozen=True)
@@ -101,15 +168,12 @@ class Damerau(_Edits):
     swaps: ClassVar[str] = "damerau"
 
 
-class _FittedEdits(Fitted):
-    def __init__(self, measure: Measure, features: Features, swaps: str) -> None:
-        super().__init__(measure)
-        self.features = features
-        self.swaps = swaps
+class _FittedEdits(_FittedSymbols):
+    measure: _Edits
 
     def explain(self, left: str, right: str) -> Alignment:
         x, y = self.features(left), self.features(right)
-        edges, distance = _edit_alignment(x, y, self.swaps)
+        edges, distance = _edit_alignment(x, y, self.measure.swaps)
         most = max(len(x), len(y))
         score = 1.0 - distance / most if most else 1.0
         return Alignment(str(self.measure), left, right, tuple(x), tuple(y), edges, score, float(most))
@@ -179,7 +243,7 @@ class _FittedNeedlemanWunsch(FittedSequences):
 
     def explain(self, left: str, right: str) -> Alignment:
         x, y = self.features(left), self.features(right)
-        sims, gap = self.word_similarities(x, y), self.measure.gap
+        sims, gap = self.word_similarities(x, y).toarray(), self.measure.gap
         n, m = len(x), len(y)
         d = np.add.outer(np.arange(n + 1.0), np.arange(m + 1.0)) * gap
         for i in range(1, n + 1):
@@ -222,7 +286,8 @@ class Jaro(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
-        return _FittedJaro(self)
+        floor = self.half_transpositions == "floor"
+        return _FittedJaro(self, self.features, window=self.window, floor=floor)
 
 
 @dataclass(frozen=True)
@@ -247,10 +312,12 @@ class JaroWinkler(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
-        return _FittedJaro(self)
+        floor = self.half_transpositions == "floor"
+        options = {"window": self.window, "floor": floor, "prefix": self.prefix, "boost": self.boost}
+        return _FittedJaro(self, self.features, **options)
 
 
-class _FittedJaro(Fitted):
+class _FittedJaro(_FittedSymbols):
     measure: Jaro | JaroWinkler
 
     def explain(self, left: str, right: str) -> Alignment:
@@ -266,9 +333,7 @@ class _FittedJaro(Fitted):
             c = len(matches)
             score = (c / len(x) + c / len(y) + (c - t) / c) / 3
         if isinstance(measure, JaroWinkler) and score > measure.boost:
-            same = next(
-                (k for k, (a, b) in enumerate(zip(x[:4], y[:4], strict=False)) if a != b), min(4, len(x), len(y))
-            )
+            same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(x[:4], y[:4], strict=False))))
             score += same * measure.prefix * (1.0 - score)
         return Alignment(str(measure), left, right, tuple(x), tuple(y), edges, score, float(max(len(x), len(y))))
 

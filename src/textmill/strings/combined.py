@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.strings.alignment import Alignment, Edge
-from textmill.strings.measure import Fitted, Measure, Occurrences
+from textmill.strings.measure import Fitted, Floats, Measure, Occurrences
 
 __all__ = ["CustomMeasure", "Maximum", "Mean", "Power"]
 
@@ -129,8 +129,10 @@ class _FittedCombination(Fitted):
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         return self._combine([part.score_pairs(left, right, threads) for part in self.parts])
 
-    def score_matrix(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
-        return self._combine([part.score_matrix(left, right, threads) for part in self.parts])
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
+        return self._combine([part.score_matrix(left, right, threads) for part in self.parts]).astype(dtype, copy=False)
 
     def explain(self, left: str, right: str) -> Alignment:
         """One edge a part, each with the alignment of that part."""
@@ -140,10 +142,9 @@ class _FittedCombination(Fitted):
         edges = tuple(Edge(k, k, part.score, part.score, part) for k, part in enumerate(inner))
         return Alignment(str(self.measure), left, right, labels, labels, edges, score)
 
-    def _combine(self, scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _combine(self, scores: list[Floats]) -> NDArray[np.float64]:
         if isinstance(self.measure, Power):
-            powers: NDArray[np.float64] = scores[0] ** self.measure.exponent
-            return powers
+            return np.asarray(scores[0] ** self.measure.exponent, np.float64)
         if isinstance(self.measure, Mean):
             return np.asarray(sum(scores) / len(scores))
         return np.asarray(np.maximum.reduce(scores))

@@ -14,7 +14,7 @@ Reference: Moreau, Yvon & Cappé (2008), whose best system is ml(words, sub=ml(t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from scipy import sparse
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.strings.alignment import Alignment, Edge
-from textmill.strings.measure import Encoded, Fitted, Measure, Occurrences
+from textmill.strings.measure import Encoded, Fitted, Floats, Measure, Occurrences, equal_strings, sparse_product
 
 __all__ = ["Context"]
 
@@ -68,16 +68,16 @@ class _FittedContext(Fitted):
         (offsets, ids), weights = _whole_names(strings) if measure.cross else (strings.sequences, strings.weights)
         self.vectors = _vectors(offsets, ids, weights, len(strings.items), measure.window // 2)
 
-    def score_matrix(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
         """Scores of all pairs."""
-        scores: NDArray[np.float64] = (self._rows(left) @ self._rows(right).T).toarray()
-        np.minimum(scores, 1.0, out=scores)
-        places: dict[str, list[int]] = {}
-        for j, feature in enumerate(right):
-            places.setdefault(feature, []).append(j)
-        for i, feature in enumerate(left):
-            scores[i, places.get(feature, [])] = 1.0
+        scores: Floats = self.score_table(left, right, 0.0, threads).toarray().astype(dtype)
         return scores
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Cosines without a dense matrix."""
+        return sparse_product(self._rows(left), self._rows(right), epsilon).maximum(equal_strings(left, right))
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         """Scores of pairs."""

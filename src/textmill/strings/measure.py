@@ -18,7 +18,7 @@ Reference: Moreau, Yvon & Cappé (2008), Robust similarity measures for named en
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
@@ -32,11 +32,23 @@ from textmill.model import check_range, effective_jobs
 from textmill.strings.alignment import Alignment
 from textmill.strings.features import Features, checked_names
 
-__all__ = ["DOCUMENTS", "Encoded", "Fitted", "FittedSequences", "Floats", "Measure", "Occurrences"]
+__all__ = [
+    "DOCUMENTS",
+    "Encoded",
+    "Fitted",
+    "FittedSequences",
+    "Floats",
+    "Measure",
+    "Occurrences",
+    "equal_strings",
+    "offsets_of",
+    "sparse_product",
+]
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Encoded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # offsets (n + 1,), ids of features
 
+_CELLS = 1 << 24  # of a dense block on the way to a sparse table
 DOCUMENTS = ("types", "tokens", "names")
 
 
@@ -172,22 +184,41 @@ class Fitted:
         return self.score_pairs(a, b, effective_jobs(n_jobs))
 
     def matrix(
-        self, left: Iterable[str], right: Iterable[str] | None = None, n_jobs: int | None = None
-    ) -> NDArray[np.float64]:
-        """Return the similarities of all left strings to all right ones, or to each other."""
+        self,
+        left: Iterable[str],
+        right: Iterable[str] | None = None,
+        n_jobs: int | None = None,
+        dtype: type[np.floating[Any]] = np.float64,
+    ) -> Floats:
+        """Return the similarities of all left strings to all right ones, or to each other, as float64 or float32."""
+        if dtype not in (np.float64, np.float32):
+            raise DataError(f"dtype must be numpy.float64 or numpy.float32, got {dtype!r}")
         a = checked_names(left, "left")
         b = a if right is None else checked_names(right, "right")
-        return self.score_matrix(a, b, effective_jobs(n_jobs))
+        return self.score_matrix(a, b, effective_jobs(n_jobs), dtype)
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         """`pairs` of checked strings."""
         scores = (self.explain(a, b).score for a, b in zip(left, right, strict=True))
         return np.fromiter(scores, np.float64, len(left))
 
-    def score_matrix(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
         """`matrix` of checked strings."""
         scores = self.score_pairs([a for a in left for _ in right], right * len(left), threads)
-        return scores.reshape(len(left), len(right))
+        return scores.reshape(len(left), len(right)).astype(dtype, copy=False)
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Similarities above 0 that are at least epsilon, as float32, without a dense matrix of all of them."""
+        step = max(1, _CELLS // max(1, len(right)))
+        rows = []
+        for start in range(0, len(left), step):
+            part = left if len(left) <= step else left[start : start + step]
+            block = self.score_matrix(part, right, threads, np.float32)
+            block[block < epsilon] = 0.0
+            rows.append(sparse.csr_matrix(block))
+        return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, len(right)), dtype=np.float32)
 
     def explain(self, left: str, right: str) -> Alignment:
         """`align` of checked strings."""
@@ -229,8 +260,7 @@ class FittedSequences(Fitted):
                     words.append(feature)
                 row.append(at)
             rows.append(row)
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+        offsets = offsets_of(rows)
         return offsets, np.fromiter(chain.from_iterable(rows), np.int32, int(offsets[-1]))
 
     @property
@@ -250,24 +280,63 @@ class FittedSequences(Fitted):
         self._idf = np.array(list(idf.values()), np.float64)
         self.unseen_idf = 1.0
 
-    def word_similarities(self, left: list[str], right: list[str], threads: int = 1) -> Floats:
-        """Similarities of features by the sub-measure; those of equal features are 1."""
+    def word_similarities(
+        self, left: list[str], right: list[str], epsilon: float = 0.0, threads: int = 1
+    ) -> sparse.csr_matrix:
+        """Similarities of features by the sub-measure, at least epsilon; those of equal features are 1."""
+        same = equal_strings(left, right)
         if self.sub is None:
-            return np.array([[float(a == b) for b in right] for a in left]).reshape(len(left), len(right))
-        table = self.sub.score_matrix(left, right, threads)
-        same = {feature: j for j, feature in enumerate(right)}
-        for i, feature in enumerate(left):
-            if feature in same:
-                table[i, [j for j, other in enumerate(right) if other == feature]] = 1.0
-        return table
+            return same
+        table = self.sub.score_table(left, right, epsilon, threads).maximum(same)
+        return sparse.csr_matrix(table, dtype=np.float32)
 
-    def word_table(self, epsilon: float, n_jobs: int | None = None) -> sparse.csr_matrix:
+    def word_table(self, epsilon: float = 0.0, n_jobs: int | None = None) -> sparse.csr_matrix:
         """Return the similarities of all words that are at least epsilon, float32, with the diagonal 1."""
         check_range("epsilon", epsilon, at_least=0.0, at_most=1.0)
-        threads = effective_jobs(n_jobs)
-        rows = []
-        for start in range(0, len(self.words), 256):
-            block = self.word_similarities(self.words[start : start + 256], self.words, threads).astype(np.float32)
-            block[block < epsilon] = 0.0
-            rows.append(sparse.csr_matrix(block))
-        return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, 0), dtype=np.float32)
+        words = list(self.words)
+        table = self.word_similarities(words, words, epsilon, effective_jobs(n_jobs))
+        table.sort_indices()
+        return table
+
+
+def equal_strings(left: list[str], right: list[str]) -> sparse.csr_matrix:
+    """A matrix with 1 where strings are equal.
+
+    >>> equal_strings(["a", "b"], ["b", "a", "b"]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    places: dict[str, list[int]] = {}
+    for j, string in enumerate(right):
+        places.setdefault(string, []).append(j)
+    rows = [places.get(string, []) for string in left]
+    columns = np.fromiter(chain.from_iterable(rows), np.int32)
+    return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, offsets_of(rows)), (len(left), len(right)))
+
+
+def offsets_of(rows: Sequence[Sized]) -> NDArray[np.int64]:
+    """Where each row begins when all lie one after the other, and where the last ends.
+
+    >>> offsets_of(["ab", "", "c"]).tolist()
+    [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    return offsets
+
+
+def sparse_product(x: sparse.csr_matrix, y: sparse.csr_matrix, epsilon: float) -> sparse.csr_matrix:
+    """Entries of x y^T from epsilon to 1, as float32, made a block of rows at a time.
+
+    >>> x, y = sparse.csr_matrix([[1.0, 0.0], [0.75, 0.5]]), sparse.csr_matrix([[0.0, 1.0]])
+    >>> sparse_product(x, y, 0.25).toarray().tolist()
+    [[0.0], [0.5]]
+    """
+    columns = y.T.tocsr()
+    rows = []
+    for start in range(0, x.shape[0], 1024):
+        block = (x[start : start + 1024] @ columns).astype(np.float32)
+        np.minimum(block.data, 1.0, out=block.data)
+        block.data[block.data < epsilon] = 0.0
+        block.eliminate_zeros()
+        rows.append(block)
+    return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, y.shape[0]), dtype=np.float32)

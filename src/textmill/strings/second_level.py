@@ -28,19 +28,33 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from textmill._native import strings as native
 from textmill.model import check_choice, check_range
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.characters import Exact
 from textmill.strings.features import Features, Words
-from textmill.strings.measure import DOCUMENTS, Fitted, FittedSequences, Floats, Measure, Occurrences
+from textmill.strings.measure import (
+    DOCUMENTS,
+    Encoded,
+    Fitted,
+    FittedSequences,
+    Floats,
+    Measure,
+    Occurrences,
+    equal_strings,
+)
 
-__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
+__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf", "arrays_of"]
 
+_BLOCK = 1 << 16  # pairs scored together
+_CELLS = 1 << 22  # of a table of words that is made whole
+_TABLE = 1 << 26  # of a table of words for a block of a matrix
 SYMMETRIES = ("none", "mean", "max", "min")
 Matches: TypeAlias = list[tuple[int, int]]
 
@@ -138,7 +152,7 @@ class Ml(_Weighted):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("transpositions", self.transpositions, ["none", "adjacent", "extended"])
-        check_range("gap", self.gap, at_least=0, whole=True)
+        check_range("gap", self.gap, at_least=0, at_most=1000, whole=True)
 
     @property
     def swap_gap(self) -> int:
@@ -181,6 +195,127 @@ class FittedSecondLevel(FittedSequences):
 
     measure: MongeElkan | SoftTfIdf | Ml | Assignment | Greedy
 
+    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        """Scores of pairs, a block at a time."""
+        scores = np.empty(len(left))
+        for start in range(0, len(left), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            scores[part] = self._score_block(left[part], right[part], threads)
+        return scores
+
+    def _score_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        a, b = self.encode(left), self.encode(right)
+        used, a, b = _numbered_anew(a, b)
+        words = [self.words[at] for at in used]
+        if len(words) ** 2 <= max(_CELLS, int((np.diff(a[0]) * np.diff(b[0])).sum())):
+            table = self.word_similarities(words, words, threads=threads)
+        else:
+            table = self._met_words(words, a, b, threads)
+        order = np.arange(len(left), dtype=np.int32)
+        out = np.empty(len(left))
+        weights = self._kernel_weights(used)
+        native.score_pairs(a, b, weights, arrays_of(table), order, order, out=out, threads=threads, **self.rule())
+        for k in np.flatnonzero((self._norms(a, weights) == 0) | (self._norms(b, weights) == 0)):
+            out[k] = float(left[k] == right[k])
+        return self._finished(out)
+
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
+        """Scores of all pairs, by a table of the words that both sides have."""
+        out = np.empty((len(left), len(right)), dtype)
+        step = len(left)
+        b = self.encode(right)
+        wide = len(np.unique(b[1]))
+        while step > 64 and len(np.unique(self.encode(left[:step])[1])) * wide > _TABLE:
+            step //= 2
+        for start in range(0, len(left), max(step, 1)):
+            part = left[start : start + step]
+            out[start : start + step] = self._matrix_block(part, right, threads)
+        return out
+
+    def _matrix_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        used, a, b = _numbered_anew(self.encode(left), self.encode(right))
+        words = [self.words[at] for at in used]
+        rows, columns = np.unique(a[1]), np.unique(b[1])
+        small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
+        table = sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
+        out = np.empty((len(left), len(right)))
+        weights = self._kernel_weights(used)
+        native.score_matrix(a, b, weights, arrays_of(table), out=out, threads=threads, **self.rule())
+        nothing = np.flatnonzero(self._norms(b, weights) == 0)
+        for i in np.flatnonzero(self._norms(a, weights) == 0):
+            for j in nothing:
+                out[i, j] = float(left[i] == right[j])
+        return self._finished(out)
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Scores of at least epsilon, found by an index of the right strings."""
+        if epsilon <= 0.0 or len(left) * len(right) <= _CELLS:
+            return super().score_table(left, right, epsilon, threads)
+        a, b = self.encode(left), self.encode(right)
+        inner = self.word_table(0.0, threads)
+        weights = self._kernel_weights(np.arange(len(self.words)))
+        index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
+        known = np.arange(len(self.words), dtype=np.int32)
+        found = index.search(a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads)
+        scores = self._finished(found[2]).astype(np.float32)
+        table = sparse.csr_matrix((scores, (found[0], found[1])), (len(left), len(right)))
+        nothing = self._norms(a, weights) == 0
+        return table.maximum(equal_strings(left, right)) if nothing.any() else table
+
+    def rule(self) -> dict[str, Any]:
+        """The alignment, as the kernels want it."""
+        measure = self.measure
+        rule = {"alignment": "chain", "sides": "forward", "gap": -1, "theta": 0.0, "types": False}
+        if isinstance(measure, Ml):
+            return rule | {"gap": measure.swap_gap}
+        if isinstance(measure, Greedy):
+            return rule | {"alignment": "greedy", "theta": _single(measure.theta)}
+        if isinstance(measure, Assignment):
+            return rule | {"alignment": "assignment"}
+        sides = "forward" if measure.symmetry == "none" else measure.symmetry
+        if isinstance(measure, MongeElkan):
+            return rule | {"alignment": "average", "sides": sides}
+        types = measure.multiplicity == "types"
+        return rule | {"alignment": "closest", "sides": sides, "theta": _single(measure.theta), "types": types}
+
+    def _met_words(self, words: list[str], a: Encoded, b: Encoded, threads: int) -> sparse.csr_matrix:
+        """Similarities of those words only that meet in a pair."""
+        n, m = np.diff(a[0]), np.diff(b[0])
+        cells = n * m
+        pair = np.repeat(np.arange(len(n)), cells)
+        cell = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
+        i = a[1][a[0][pair] + cell // m[pair]].astype(np.int64)
+        j = b[1][b[0][pair] + cell % m[pair]].astype(np.int64)
+        keys = np.unique(i * len(words) + j)
+        if not self.measure.symmetric:
+            keys = np.unique(np.concatenate([keys, (keys % len(words)) * len(words) + keys // len(words)]))
+        i, j = np.divmod(keys, len(words))
+        left, right = [words[k] for k in i], [words[k] for k in j]
+        if self.sub is None:
+            scores = (i == j).astype(np.float32)
+        else:
+            scores = np.where(i == j, 1.0, self.sub.score_pairs(left, right, threads)).astype(np.float32)
+        table = sparse.csr_matrix((scores, (i, j)), (len(words), len(words)))
+        table.eliminate_zeros()
+        return table
+
+    def _kernel_weights(self, used: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The weight of each word of a block."""
+        if getattr(self.measure, "weights", "uniform") == "uniform":
+            return np.ones(len(used))
+        return self.idf[used]
+
+    @staticmethod
+    def _norms(encoded: Encoded, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum of the weights of each string, 0 for those that have nothing to compare."""
+        sums = np.concatenate([np.zeros(1), np.cumsum(weights[encoded[1]])])
+        return np.asarray(np.diff(sums[encoded[0]]))
+
+    def _finished(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.minimum(scores, 1.0, out=scores) if getattr(self.measure, "clip", False) else scores
+
     def explain(self, left: str, right: str) -> Alignment:
         """The alignment of two strings, with those of their words inside."""
         measure = self.measure
@@ -210,7 +345,7 @@ class FittedSecondLevel(FittedSequences):
             x, y = list(dict.fromkeys(x)), list(dict.fromkeys(y))
         elif isinstance(measure, MongeElkan):
             y = list(dict.fromkeys(y))
-        sims = self.word_similarities(x, y)
+        sims = self.word_similarities(x, y).toarray().astype(np.float64)
         a, b = self._weights_of(left, x), self._weights_of(right, y)
         weights = sims * np.outer(a, b)
         if isinstance(measure, MongeElkan):
@@ -252,11 +387,11 @@ class FittedSecondLevel(FittedSequences):
     def _matches(self, x: list[str], y: list[str], sims: Floats, weights: Floats) -> Matches:
         measure = self.measure
         if isinstance(measure, SoftTfIdf):
-            return _closest(x, y, sims, measure.theta)
+            return _closest(x, y, sims, _single(measure.theta))
         if isinstance(measure, Ml):
             return _in_order(weights, measure.swap_gap)
         if isinstance(measure, Greedy):
-            return _largest_first(sims, weights, measure.theta)
+            return _largest_first(sims, weights, _single(measure.theta))
         from scipy.optimize import linear_sum_assignment
 
         rows, columns = linear_sum_assignment(weights, maximize=True)
@@ -331,3 +466,25 @@ def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
             right.add(j)
             found.append((int(i), int(j)))
     return sorted(found)
+
+
+def _numbered_anew(a: Encoded, b: Encoded) -> tuple[NDArray[np.intp], Encoded, Encoded]:
+    """The words that occur, and both sides by their position among these."""
+    used, places = np.unique(np.concatenate([a[1], b[1]]), return_inverse=True)
+    left, right = np.split(places.astype(np.int32), [len(a[1])])
+    return used.astype(np.intp), (a[0], left), (b[0], right)
+
+
+def _single(theta: float) -> float:
+    """A threshold in the precision of tables, so that what equals it does not exceed it."""
+    return float(np.float32(theta))
+
+
+def arrays_of(table: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """The three arrays of a table of similarities, as the kernels want them.
+
+    >>> [part.tolist() for part in arrays_of(sparse.csr_matrix([[0.0, 0.5]]))]
+    [[0, 1], [1], [0.5]]
+    """
+    table.sort_indices()
+    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)
