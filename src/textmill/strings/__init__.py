@@ -20,6 +20,7 @@ pairfiles      files of matched pairs
 evaluation     precision, recall and F by number of pairs; comparison; the choice of a measure
 pooling        which pairs are worth a label
 calibration    from scores to probabilities
+review         a page to judge pairs by mouse and keyboard
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ from textmill.strings.language import FEATURES, MEASURES, parse_measure
 from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
-from textmill.strings.pairfiles import PairRow, read_pairs, write_pairs
+from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
 from textmill.strings.pooling import PooledPair, pool_pairs
+from textmill.strings.review import Proposal, propose, review_page
 from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "Calibration",
     "Characters",
     "Choice",
+    "ClusterRow",
     "Clusters",
     "Context",
     "Cosine",
@@ -94,6 +97,7 @@ __all__ = [
     "Pairs",
     "PooledPair",
     "Power",
+    "Proposal",
     "SoftTfIdf",
     "TfIdf",
     "Words",
@@ -105,9 +109,12 @@ __all__ = [
     "generate_names",
     "parse_measure",
     "pool_pairs",
+    "propose",
     "read_gold",
     "read_names",
     "read_pairs",
+    "review_page",
+    "write_clusters",
     "write_gold",
     "write_pairs",
 ]

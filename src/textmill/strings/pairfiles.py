@@ -1,8 +1,11 @@
-r"""Files of matched pairs, written as they are found.
+r"""Files of matched pairs, written as they are found, and of the clusters they make.
 
-    tsv       a header and a line a pair: id1, id2, score, name1, name2; tabs and line ends in names become spaces
+    pairs     id1, id2, score, name1, name2
+    clusters  id, cluster (numbered from 1), canonical (the id of the name that stands for the cluster), name
+
+    tsv       a header and a line a row; tabs and line ends in names become spaces
     jsonl     an object a line with these fields
-    parquet   these columns, a row group for every few ten thousand pairs
+    parquet   these columns, a row group for every few ten thousand rows
 
 Compressed if the suffix says so (news.tsv.gz). A file takes its name when all of it is written. Memory: one block.
 """
@@ -13,7 +16,8 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,13 +26,15 @@ from textmill.corpus.writers import binary_writer
 from textmill.errors import DataError
 from textmill.strings.collection import NameList
 from textmill.strings.joins import Pairs
+from textmill.strings.matcher import Clusters
 
-__all__ = ["PAIR_FORMATS", "PairRow", "read_pairs", "write_pairs"]
+__all__ = ["PAIR_FORMATS", "ClusterRow", "PairRow", "read_pairs", "write_clusters", "write_pairs"]
 
 PAIR_FORMATS = ("jsonl", "parquet", "tsv")
 
 _ROWS = 1 << 15  # pairs in a row group
-_Write: TypeAlias = Callable[[list["PairRow"]], None]
+_Row: TypeAlias = "PairRow | ClusterRow"
+_Write: TypeAlias = Callable[[Sequence["_Row"]], None]
 
 
 class PairRow(NamedTuple):
@@ -39,6 +45,15 @@ class PairRow(NamedTuple):
     score: float
     name1: str
     name2: str
+
+
+class ClusterRow(NamedTuple):
+    """A name with its cluster, as files have it."""
+
+    id: str
+    cluster: int
+    canonical: str
+    name: str
 
 
 def write_pairs(
@@ -61,7 +76,7 @@ def write_pairs(
     kind = _kind(os.fspath(target), format)
     right = names if other is None else other
     count = 0
-    with _writing(target, kind) as write:
+    with _writing(target, kind, PairRow) as write:
         for block in blocks:
             rows = [
                 PairRow(names.ids[i], right.ids[j], score, names.names[i], right.names[j])
@@ -70,6 +85,33 @@ def write_pairs(
             write(rows)
             count += len(rows)
     return count
+
+
+def write_clusters(
+    target: str | os.PathLike[str],
+    names: NameList,
+    clusters: Clusters,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> int:
+    """Write every name with its cluster, cluster by cluster, and return how many clusters have several names.
+
+    >>> from textmill.strings import Matcher
+    >>> names = NameList.of(["Ann Smith", "Tom Jones", "Anne Smith"], ids=["a", "b", "c"])
+    >>> write_clusters("-", names, Matcher().fit(names).clusters(), format="jsonl")
+    {"id": "a", "cluster": 1, "canonical": "c", "name": "Ann Smith"}
+    {"id": "c", "cluster": 1, "canonical": "c", "name": "Anne Smith"}
+    {"id": "b", "cluster": 2, "canonical": "b", "name": "Tom Jones"}
+    1
+    """
+    groups = clusters.groups.tolist()
+    rows = [
+        ClusterRow(names.ids[i], groups[i] + 1, names.ids[clusters.names[groups[i]]], names.names[i])
+        for i in sorted(range(len(names)), key=lambda i: (groups[i], i))
+    ]
+    with _writing(target, _kind(os.fspath(target), format), ClusterRow) as write:
+        write(rows)
+    return sum(size > 1 for size in Counter(groups).values())
 
 
 def read_pairs(source: str | os.PathLike[str], *, errors: str = "strict") -> Iterator[PairRow]:
@@ -114,17 +156,17 @@ def _kind(name: str, format: str | None) -> str:  # noqa: A002
 
 
 @contextmanager
-def _writing(target: str | os.PathLike[str], kind: str) -> Iterator[_Write]:
+def _writing(target: str | os.PathLike[str], kind: str, row_type: type[_Row]) -> Iterator[_Write]:
     """A function that writes rows, while the file is open."""
     if kind == "parquet":
-        with _parquet(target) as write:
+        with _parquet(target, row_type) as write:
             yield write
         return
     with writer(target) as out:
         if kind == "tsv":
-            out.write("\t".join(PairRow._fields) + "\n")
+            out.write("\t".join(row_type._fields) + "\n")
 
-        def write_lines(rows: list[PairRow]) -> None:
+        def write_lines(rows: Sequence[_Row]) -> None:
             if kind == "jsonl":
                 out.writelines(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in rows)
             else:
@@ -134,7 +176,7 @@ def _writing(target: str | os.PathLike[str], kind: str) -> Iterator[_Write]:
 
 
 @contextmanager
-def _parquet(target: str | os.PathLike[str]) -> Iterator[_Write]:
+def _parquet(target: str | os.PathLike[str], row_type: type[_Row]) -> Iterator[_Write]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -143,16 +185,18 @@ def _parquet(target: str | os.PathLike[str]) -> Iterator[_Write]:
         raise DataError("Parquet needs the pyarrow library: pip install 'textmill[io]'", source=name) from None
     if os.fspath(target) == "-":
         raise DataError("Parquet cannot be written to standard output; name a file with -o")
-    kinds = {"id1": pyarrow.string(), "id2": pyarrow.string(), "score": pyarrow.float64()}
-    schema = pyarrow.schema({**kinds, "name1": pyarrow.string(), "name2": pyarrow.string()})
+    kinds = {"score": pyarrow.float64(), "cluster": pyarrow.int64()}
+    schema = pyarrow.schema({field: kinds.get(field, pyarrow.string()) for field in row_type._fields})
     with binary_writer(target) as raw, pyarrow.parquet.ParquetWriter(raw, schema) as table:
-        waiting: list[PairRow] = []
+        waiting: list[_Row] = []
 
-        def flush(rows: list[PairRow]) -> None:
+        def flush(rows: Sequence[_Row]) -> None:
             columns = zip(*rows, strict=True) if rows else itertools.repeat([], len(schema))
-            table.write_table(pyarrow.table(dict(zip(PairRow._fields, map(list, columns), strict=True)), schema=schema))
+            table.write_table(
+                pyarrow.table(dict(zip(row_type._fields, map(list, columns), strict=True)), schema=schema)
+            )
 
-        def write_rows(rows: list[PairRow]) -> None:
+        def write_rows(rows: Sequence[_Row]) -> None:
             waiting.extend(rows)
             while len(waiting) >= _ROWS:
                 flush(waiting[:_ROWS])
