@@ -205,6 +205,7 @@ def compare(
     gold: _Gold = None,
     measure: _Measures = None,
     other: _Other = None,
+    show: Annotated[int, typer.Option(help="Pairs to list where two measures differ.")] = 10,
     unlabelled: Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")] = "negative",
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
@@ -228,7 +229,7 @@ def compare(
         unlabelled=unlabelled,
         n_jobs=jobs,
     )
-    for line in task.compare(found, collection, second):
+    for line in task.compare(found, collection, second, show=show):
         typer.echo(line)
 
 

@@ -21,6 +21,7 @@ evaluation     precision, recall and F by number of pairs; comparison; the choic
 pooling        which pairs are worth a label
 calibration    from scores to probabilities
 review         a page to judge pairs by mouse and keyboard
+sample         a customer list to try everything on
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
 from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
 from textmill.strings.pooling import PooledPair, pool_pairs
 from textmill.strings.review import Proposal, propose, review_page
+from textmill.strings.sample import sample_names, sample_names_path
 from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
@@ -114,6 +116,8 @@ __all__ = [
     "read_names",
     "read_pairs",
     "review_page",
+    "sample_names",
+    "sample_names_path",
     "write_clusters",
     "write_gold",
     "write_pairs",

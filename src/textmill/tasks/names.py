@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -207,8 +206,12 @@ def curves(evaluations: Sequence[Evaluation], *, beta: float = 1.0) -> Figure:
     return plot.lines(series, x_label="best pairs taken as matches", y_label=f"F{beta:g}")
 
 
-def compare(evaluations: Sequence[Evaluation], names: NameList, other: NameList | None = None) -> Iterator[str]:
-    """Give lines of text: the table of measures, the choice, and the positives in which neighbours in rank differ.
+def compare(
+    evaluations: Sequence[Evaluation], names: NameList, other: NameList | None = None, *, show: int = 10
+) -> Iterator[str]:
+    """Give lines of text: the table of measures, the choice, and the positives in which others differ from the best.
+
+    `show` is how many of these are listed for each two measures, those of the greatest difference first.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
     >>> for line in compare(evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"]), names):
@@ -228,10 +231,11 @@ def compare(evaluations: Sequence[Evaluation], names: NameList, other: NameList 
     yield f"best on held-out pairs: {choice.measure}, threshold {choice.threshold:.4f}"
     left = dict(zip(names.ids, names.names, strict=True))
     right = left if other is None else dict(zip(other.ids, other.names, strict=True))
-    for one, two in combinations(ranked, 2):
+    one = ranked[0]
+    for two in ranked[1:]:
         for finder, misser, found in zip((one, two), (two, one), differences(one, two), strict=True):
             yield f"{len(found)} positives within the best cut of {finder.measure} but not of {misser.measure}"
-            for pair in found[:20]:
+            for pair in found[:show]:
                 scores = (pair.first, pair.second) if finder is one else (pair.second, pair.first)
                 yield f"  {scores[0]:.4f}  {scores[1]:.4f}  {left[pair.left]} | {right[pair.right]}"
 
