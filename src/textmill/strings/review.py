@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Proposal", "propose", "review_page"]
 
 _Parts: TypeAlias = list[tuple[str, float, bool]]  # text, how alike its partner is, whether just this part differs
+_LONGEST = 250_000  # cells of an alignment that is worth its time
 
 
 class Proposal(NamedTuple):
@@ -50,6 +51,9 @@ def propose(pair: PairRow, fitted: Fitted) -> Proposal:
     >>> propose(PairRow("a", "b", 0.9, "Ann Smith", "Anne Smith"), fitted).right
     [('Ann', 0.92, False), ('e', 0.92, True), (' ', 0.0, False), ('Smith', 1.0, False)]
     """
+    if len(pair.name1) * len(pair.name2) > _LONGEST:  # pages of text, not names: shown whole
+        strength = min(1.0, max(0.0, pair.score))
+        return Proposal(pair, [(pair.name1, strength, False)], [(pair.name2, strength, False)])
     return Proposal(pair, *_aligned(fitted.align(pair.name1, pair.name2)))
 
 
