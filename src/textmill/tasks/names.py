@@ -20,6 +20,7 @@ import numpy as np
 
 from textmill import plot
 from textmill.errors import DataError
+from textmill.model import check_choice
 from textmill.progress import track
 from textmill.strings import (
     DEFAULT_MEASURE,
@@ -117,6 +118,7 @@ def dedupe(
     ...     dedupe(names, f"{folder}/pairs.tsv", clusters=f"{folder}/clusters.tsv")
     Found(pairs=2, clusters=2)
     """
+    check_choice("method", method, ["connected", "correlation"])
     matcher = _matcher(measure, threshold, n_jobs).fit(
         normalised(names, normaliser), ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
     )
