@@ -11,7 +11,8 @@
 namespace textmill::strings {
 namespace {
 
-constexpr double kSlack = 1e-6;        // of the filters, which work with rounded weights
+constexpr double kSlack = 1e-5;        // of the filters, which work with rounded weights
+constexpr std::size_t kLong = 64;      // words from which rounded sums are not trusted
 constexpr std::size_t kBlock = 32;     // names that one item of work holds
 
 struct Found {
@@ -51,7 +52,7 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
   }
   std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());
   postings_.resize(static_cast<std::size_t>(offsets_.back()));
-  unit_.assign(names.words.size(), 0.0f);
+  places_.assign(names.words.size(), {0, 0.0f});
   std::vector<std::int64_t> next(offsets_.begin(), offsets_.end() - 1);
   for (std::size_t name = 0; name < names.size(); ++name) {
     if (names.squares[name] == 0.0) continue;
@@ -63,9 +64,9 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
       double same = 0.0;
       for (std::size_t f = names.begin(name); f <= e; ++f) same += names.words[f] == names.words[e] ? names.weights[f] / length : 0.0;
       heaviest_ = std::max(heaviest_, same);
-      unit_[e] = std::nextafter(static_cast<float>(v), 2.0f);
+      places_[e] = {names.words[e], static_cast<float>(v)};
       postings_[static_cast<std::size_t>(next[static_cast<std::size_t>(names.words[e])]++)] = {
-          static_cast<std::int32_t>(name), unit_[e]};
+          static_cast<std::int32_t>(name), places_[e].weight};
     }
     longest_ = std::max(longest_, sum);
   }
@@ -183,11 +184,11 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
     if (same && (halved ? other <= name : other == name)) return;
     ++out.candidates;
     if (rule_.one_to_one()) {
-      double most = 0.0;
-      for (std::size_t e = names_.begin(other); e < names_.begin(other) + names_.length(other); ++e) {
-        most += static_cast<double>(unit_[e]) * scratch.scorer.best(names_.words[e]);
-      }
-      if (most + kSlack < least || scratch.scorer.bound(names_, other) + kSlack < least) return;
+      const std::size_t m = names_.length(other);
+      const Place* const place = places_.data() + names_.begin(other);
+      float most = 0.0f;
+      for (std::size_t j = 0; j < m; ++j) most += place[j].weight * scratch.scorer.best(place[j].word);
+      if ((m < kLong && most + kSlack < least) || scratch.scorer.bound(names_, other) + kSlack < least) return;
     }
     ++out.aligned;
     const double score = scratch.scorer.score(names_, other);

@@ -18,7 +18,7 @@
 // >= a one-to-one score, as the edge of a column, or row, weighs at most its maximum. What is left is aligned. For the `top` best, t rises with the worst of them.
 //
 // The answer equals that of comparing with every name: filters have a slack for rounding, scores do not depend on them.
-// Cost: the postings in the prefix and n m for each candidate. Memory: 8 bytes a posting and 4 a name for each thread.
+// Cost: the postings in the prefix and n m for each candidate. Memory: 16 bytes a word of a name, and 4 a name for each thread.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,12 @@ struct Matches {                       // by left name, then falling score, then
 
 struct Posting {
   std::int32_t name;
-  float weight;  // v_j, rounded up
+  float weight;  // v_j
+};
+
+struct Place {
+  std::int32_t word;
+  float weight;  // v_j
 };
 
 class Index {
@@ -64,7 +69,7 @@ class Index {
   Rule rule_;
   std::vector<std::int64_t> offsets_;  // [V+1] of postings
   std::vector<Posting> postings_;
-  std::vector<float> unit_;            // [offsets[N]]: v_j by position, rounded up
+  std::vector<Place> places_;          // [offsets[N]]: the words of all names
   double longest_ = 0.0;               // the largest |v|_1
   double heaviest_ = 0.0;              // h
 };

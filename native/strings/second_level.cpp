@@ -88,7 +88,7 @@ void Scorer::take(const Names& left, std::size_t name) {
       }
       near_[static_cast<std::size_t>(slot) * n_ + i] = table_.values[e];
       float& best = best_[static_cast<std::size_t>(table_.columns[e])];
-      best = std::max(best, std::nextafter(static_cast<float>(table_.values[e] * u), 2.0f));
+      best = std::max(best, static_cast<float>(table_.values[e] * u));
     }
   }
 }

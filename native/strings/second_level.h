@@ -84,7 +84,7 @@ class Scorer {
   double score(const Names& right, std::size_t name);  // 0 when either side has weight 0
   // An upper bound of score() of one-to-one alignments that costs n m, for pairs that may be below a threshold.
   double bound(const Names& right, std::size_t name);
-  // max_i s(i, word) x_i / |x| for a word of the other side, rounded up: what it can add to a one-to-one alignment.
+  // max_i s(i, word) x_i / |x| for a word of the other side: what it can add to a one-to-one alignment, times v_j.
   float best(std::int32_t word) const { return best_[static_cast<std::size_t>(word)]; }
   // One pair without take(): cheaper for a single partner.
   double score(const Names& left, std::size_t a, const Names& right, std::size_t b);

@@ -11,6 +11,7 @@ joins          pairs above a threshold without scoring all
 clusters       groups of matching names
 matcher        the estimator around them
 combined       powers, means, maxima, functions of yours
+compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
 collection     names with ids, types, counts and clusters, and the files they come from
 generate       synthetic names, with the words of stock
@@ -33,6 +34,7 @@ from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Leven
 from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.collection import NameList, read_names
 from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
+from textmill.strings.compatible import PySoftTfIdf
 from textmill.strings.contexts import Context
 from textmill.strings.evaluation import Choice, Cut, Difference, Evaluation, MatchCurve, choose, differences, evaluate
 from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
@@ -100,6 +102,7 @@ __all__ = [
     "PooledPair",
     "Power",
     "Proposal",
+    "PySoftTfIdf",
     "SoftTfIdf",
     "TfIdf",
     "Words",

@@ -33,20 +33,16 @@ from scipy import sparse
 
 from textmill._native import strings as native
 from textmill.strings.bags import Cosine, TfIdf
-from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, Osa
+from textmill.strings.characters import Damerau, Jaro, JaroWinkler, Levenshtein, Osa
 from textmill.strings.features import Characters
 from textmill.strings.measure import Fitted, FittedSequences, Measure
-from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
+from textmill.strings.second_level import FittedSecondLevel, arrays_of
 
 __all__ = ["NameJoin", "Pairs", "ScoredJoin", "WordJoin", "alignment_rule", "join_of"]
 
 Encoded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
-Table: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 _ROWS = 64  # names that are scored together where there is no index
-_NAMES = 1 << 14  # searched in one call
-_WORDS = 256  # new words compared with all others at once
-_TINY = float(np.finfo(np.float32).tiny)
 
 
 class Pairs(NamedTuple):
@@ -77,31 +73,20 @@ class Pairs(NamedTuple):
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def alignment_rule(measure: Measure) -> dict[str, Any] | None:
+def alignment_rule(fitted: Fitted) -> dict[str, Any] | None:
     """How the native kernels align the words of a measure; None for measures that do not align words.
 
     >>> from textmill.strings import Levenshtein
-    >>> alignment_rule(Ml(transpositions="extended"))
-    {'alignment': 'chain', 'sides': 'forward', 'gap': 1, 'theta': 0.0, 'types': False}
-    >>> alignment_rule(Levenshtein()) is None
+    >>> alignment_rule(TfIdf().fit(["Ann"]))
+    {'alignment': 'closest', 'sides': 'forward', 'gap': -1, 'theta': 0.0, 'types': True}
+    >>> alignment_rule(Levenshtein().fit()) is None
     True
     """
-    rule = {"alignment": "chain", "sides": "forward", "gap": -1, "theta": 0.0, "types": False}
-    if isinstance(measure, Ml):
-        return rule | {"gap": measure.swap_gap}
-    if isinstance(measure, Assignment):
-        return rule | {"alignment": "assignment"}
-    if isinstance(measure, Greedy):
-        return rule | {"alignment": "greedy", "theta": measure.theta}
-    if isinstance(measure, Cosine | TfIdf):
-        return rule | {"alignment": "closest", "types": True}
-    if not isinstance(measure, SoftTfIdf | MongeElkan):
-        return None
-    sides = "forward" if measure.symmetry == "none" else measure.symmetry
-    if isinstance(measure, MongeElkan):
-        return rule | {"alignment": "average", "sides": sides}
-    types = measure.multiplicity == "types"
-    return rule | {"alignment": "closest", "sides": sides, "theta": measure.theta, "types": types}
+    if isinstance(fitted, FittedSecondLevel):
+        return fitted.rule()
+    if isinstance(fitted.measure, Cosine | TfIdf):  # an equal word is the closest
+        return {"alignment": "closest", "sides": "forward", "gap": -1, "theta": 0.0, "types": True}
+    return None
 
 
 def join_of(fitted: Fitted, names: list[str], epsilon: float, n_jobs: int) -> NameJoin:
@@ -112,7 +97,7 @@ def join_of(fitted: Fitted, names: list[str], epsilon: float, n_jobs: int) -> Na
     >>> join_of(Ml(weights="uniform").fit(names), names, 0.0, 1).among(0, 3, 0.8, 0, 1).right.tolist()
     [2]
     """
-    if alignment_rule(fitted.measure) is not None and isinstance(fitted, FittedSequences):
+    if alignment_rule(fitted) is not None and isinstance(fitted, FittedSequences):
         return WordJoin(fitted, names, epsilon, n_jobs)
     return ScoredJoin(fitted, names)
 
@@ -144,9 +129,9 @@ class WordJoin(NameJoin):
         super().__init__(fitted, names)
         self.sequences = fitted
         self.epsilon = epsilon
-        self.rule = alignment_rule(fitted.measure) or {}
+        self.rule = alignment_rule(fitted) or {}
         self.encoded = fitted.encode(names)
-        self.table = _table(fitted, epsilon, threads)
+        self.table = fitted.word_table(epsilon, threads)
         self.idf = _weights(fitted)[: self.table.shape[0]]
 
     def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
@@ -170,10 +155,9 @@ class WordJoin(NameJoin):
         words, local = np.unique(ids, return_inverse=True)
         here = self.table.shape[0]
         known = np.where(words < here, words, -1).astype(np.int32)
-        rows = [self.table[words[words < here]]]
         new = [self.sequences.words[word] for word in words[words >= here]]
-        rows += _cut_rows(self.sequences, new, self.sequences.words[:here], self.epsilon, threads)
-        table = _arrays(sparse.vstack(rows, format="csr")) if rows else _arrays(self.table[:0])
+        rows = self.sequences.word_similarities(new, self.sequences.words[:here], self.epsilon, threads)
+        table = arrays_of(sparse.vstack([self.table[words[words < here]], rows], format="csr"))
         encoded = (offsets, local.astype(np.int32).ravel())
         idf = _weights(self.sequences)[words]
         left, right, score, _, _ = index.search(
@@ -185,18 +169,21 @@ class WordJoin(NameJoin):
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
         return self._finish(Pairs(left, right, score), extra, threshold, top)
 
+    def matrix(self, threads: int) -> NDArray[np.float64]:
+        """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
+        out = np.empty((len(self.names), len(self.names)))
+        options = self.rule | {"out": out, "threads": threads}
+        native.score_matrix(self.encoded, self.encoded, self.idf, arrays_of(self.table), **options)
+        return out
+
     def add(self, names: list[str], threads: int) -> None:
         """Take more names; only their new words are compared with all others."""
         offsets, ids = self.sequences.encode(names)
         old = self.table.shape[0]
         words = self.sequences.words
-        fresh = _cut_rows(self.sequences, words[old:], words, self.epsilon, threads)
-        if fresh:
-            below = sparse.vstack(fresh, format="csr")
-            if self.fitted.measure.symmetric or self.sequences.sub is None:
-                beside = below[:, :old].T
-            else:
-                beside = sparse.vstack(_cut_rows(self.sequences, words[:old], words[old:], self.epsilon, threads))
+        if len(words) > old:
+            below = self.sequences.word_similarities(words[old:], words, self.epsilon, threads)
+            beside = self.sequences.word_similarities(words[:old], words[old:], self.epsilon, threads)
             self.table = sparse.vstack([sparse.hstack([self.table, beside]), below], format="csr")
         first, before = self.encoded
         self.encoded = (np.concatenate([first, first[-1] + offsets[1:]]), np.concatenate([before, ids]))
@@ -208,7 +195,7 @@ class WordJoin(NameJoin):
         """The native index, made when it is first needed: on a worker from the arrays that were sent."""
         with _making:
             if "_made" not in self.__dict__:
-                self._made = native.NameIndex(self.encoded, self.idf, _arrays(self.table), **self.rule)
+                self._made = native.NameIndex(self.encoded, self.idf, arrays_of(self.table), **self.rule)
                 self._weightless = self._made.squares() == 0.0
         return self._made
 
@@ -270,51 +257,16 @@ class ScoredJoin(NameJoin):
             columns = self._by_length[first:end]
             scores = self.fitted.matrix([left[i] for i in rows], [self.names[j] for j in columns], n_jobs=threads)
             i, j = np.nonzero((scores >= threshold) & (scores > 0.0))
-            found.append(Pairs(np.array(rows, np.int32)[i], columns[j].astype(np.int32), scores[i, j]))
+            found.append(
+                Pairs(np.array(rows, np.int32)[i], columns[j].astype(np.int32), scores[i, j].astype(np.float64))
+            )
         return Pairs.concatenate(found)
-
-
-def _table(fitted: FittedSequences, epsilon: float, threads: int) -> sparse.csr_matrix:
-    """Similarities of all words, cut at epsilon."""
-    size = len(fitted.words)
-    if fitted.sub is None or isinstance(fitted.sub.measure, Exact):
-        return sparse.identity(size, dtype=np.float32, format="csr")
-    inner = join_of(fitted.sub, list(fitted.words), 0.0, threads)
-    if not isinstance(inner, WordJoin) or not fitted.sub.measure.symmetric:
-        return fitted.word_table(epsilon, n_jobs=threads)
-    # Words are names of n-grams: the same search finds the pairs of words that are at least epsilon.
-    left, right, score = Pairs.concatenate([
-        inner.among(begin, min(begin + _NAMES, size), epsilon, 0, threads) for begin in range(0, size, _NAMES)
-    ])  # fmt: skip
-    every = np.arange(size, dtype=np.int32)
-    rows, columns = np.concatenate([left, right, every]), np.concatenate([right, left, every])
-    values = np.concatenate([score, score, np.ones(size)]).astype(np.float32)
-    return sparse.csr_matrix((values, (rows, columns)), shape=(size, size))
 
 
 def _weights(fitted: FittedSequences) -> NDArray[np.float64]:
     """The weight of each word by id."""
     uniform = isinstance(fitted.measure, Cosine) or getattr(fitted.measure, "weights", "idf") == "uniform"
     return np.ones(len(fitted.words)) if uniform else np.asarray(fitted.idf, np.float64)
-
-
-def _cut_rows(
-    fitted: FittedSequences, left: list[str], right: list[str], epsilon: float, threads: int
-) -> list[sparse.csr_matrix]:
-    """Similarities of some words to others, those that are at least epsilon, in blocks of rows."""
-    rows = []
-    for start in range(0, len(left), _WORDS):
-        block = fitted.word_similarities(left[start : start + _WORDS], right, threads).astype(np.float32)
-        block[block < max(epsilon, _TINY)] = 0.0
-        rows.append(sparse.csr_matrix(block))
-    return rows
-
-
-def _arrays(table: sparse.csr_matrix) -> Table:
-    """A table as the kernels take it."""
-    if not table.has_sorted_indices:
-        table.sort_indices()
-    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)
 
 
 def _best(pairs: Pairs, top: int) -> Pairs:

@@ -18,6 +18,7 @@ from textmill.errors import DataError
 from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
 from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
 from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
+from textmill.strings.compatible import PySoftTfIdf
 from textmill.strings.contexts import Context
 from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
 from textmill.strings.measure import Measure
@@ -27,7 +28,7 @@ __all__ = ["FEATURES", "MEASURES", "parse_measure", "print_measure"]
 
 _ALL: list[type[Measure]] = [
     *(Assignment, Context, Cosine, Damerau, Dice, Exact, Greedy, Jaccard, Jaro, JaroWinkler, Levenshtein),
-    *(Maximum, Mean, Ml, MongeElkan, NeedlemanWunsch, Osa, Overlap, Power, SoftTfIdf, TfIdf),
+    *(Maximum, Mean, Ml, MongeElkan, NeedlemanWunsch, Osa, Overlap, Power, PySoftTfIdf, SoftTfIdf, TfIdf),
 ]
 _CLASSES = {cls.name: cls for cls in _ALL}
 _FEATURES: dict[str, Callable[..., Features]] = {

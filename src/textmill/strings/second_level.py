@@ -257,10 +257,15 @@ class FittedSecondLevel(FittedSequences):
         inner = self.word_table(0.0, threads)
         weights = self._kernel_weights(np.arange(len(self.words)))
         index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
-        known = np.arange(len(self.words), dtype=np.int32)
-        found = index.search(a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads)
-        scores = self._finished(found[2]).astype(np.float32)
-        table = sparse.csr_matrix((scores, (found[0], found[1])), (len(left), len(right)))
+        if left == right and self.measure.symmetric:  # each pair once
+            i, j, found, *_ = index.search_self(0, len(left), threshold=epsilon, top=0, threads=threads)
+            i, j, found = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([found, found])
+        else:
+            known = np.arange(len(self.words), dtype=np.int32)
+            i, j, found, *_ = index.search(
+                a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads
+            )
+        table = sparse.csr_matrix((self._finished(found).astype(np.float32), (i, j)), (len(left), len(right)))
         nothing = self._norms(a, weights) == 0
         return table.maximum(equal_strings(left, right)) if nothing.any() else table
 
