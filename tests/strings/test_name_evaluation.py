@@ -76,10 +76,10 @@ def test_the_curve_is_that_of_counting(pairs: list[tuple[float, str | None]], mi
 
 
 def labelled(seed: int) -> tuple[NameList, Gold]:
-    names = generate_names(25, seed=seed)
+    names = generate_names(12, seed=seed)
     gold = Gold.from_clusters(names)
     draw = random.Random(seed)
-    more = {pair: draw.choice(["neg", "unk"]) for pair in itertools.combinations(names.ids, 2) if draw.random() < 0.02}
+    more = {pair: draw.choice(["neg", "unk"]) for pair in itertools.combinations(names.ids, 2) if draw.random() < 0.1}
     return names, Gold({**gold.labels, **{p: label for p, label in more.items() if gold.label(*p) is None}})
 
 

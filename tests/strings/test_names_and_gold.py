@@ -62,6 +62,16 @@ def test_every_format_gives_the_same_names(tmp_path: Path) -> None:
     assert (plain.ids, plain.names, plain.types, plain.counts) == (["1", "3"], ["Jean Dupré", "M. Dupré"], None, None)
 
 
+def test_columns_of_arrow_make_a_collection() -> None:
+    import pyarrow
+
+    table = pyarrow.table({"name": ["Ann", "Tom"], "id": [7, 8], "count": [2, 1]})
+    names = NameList.of(table["name"], ids=table["id"], counts=table["count"])
+    assert (names.names, names.ids) == (["Ann", "Tom"], ["7", "8"])
+    assert names.counts is not None
+    assert names.counts.tolist() == [2, 1]
+
+
 def test_secondstring_files_have_relations_and_clusters(tmp_path: Path) -> None:
     path = written(tmp_path, "parks.txt", 'a\t"k1"\tAcadia NP\r\nb\t"k1" \tAcadia National Park\r\nb\tk2\tZion\r\n')
     names = read_names(path, format="secondstring")
