@@ -55,7 +55,7 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
     2
     >>> check_bags([["red", "blue"]])
     Traceback (most recent call last):
-    textmill.errors.DataError: X holds no numbers but <U4; turn nominal features into counts first
+    textmill.errors.DataError: X holds values that are not numbers (<U4); turn nominal features into counts first
     """
     if not sparse.issparse(X):
         try:
@@ -68,7 +68,7 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
         raise DataError(
             f"{name} holds values that are not numbers ({X.dtype.str}); turn nominal features into counts first"
         )
-    X = sparse.csr_matrix(X)
+    X = sparse.csr_matrix(X.astype(np.float32) if X.dtype == np.float16 else X)  # SciPy has no sparse float16
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -299,7 +299,7 @@ class _Settings:
 
 
 def _files(source: str) -> Iterator[tuple[str, str]]:
-    """_Path and name of every file that a source stands for. The path is absolute: another process may need it."""
+    """Path and name of every file that a source stands for. The path is absolute: another process may need it."""
     if source == "-":
         yield "-", source_name("-")
     elif is_remote(source):

@@ -126,7 +126,7 @@ class _Stream(ABC):
             raise DataError(f"documents {start} to {stop} were asked for; the stream {has}")
 
     def _block(self, block: int) -> tuple[_Terms, _Integers]:
-        """_Terms and document lengths of one block."""
+        """Terms and document lengths of one block."""
         random = self._random(_Purpose.LENGTHS, block)
         exponent = self.spread * random.standard_normal(self._block_documents) - self.spread**2 / 2
         lengths = np.maximum(1, np.rint(self.length * np.exp(exponent))).astype(np.int64)
@@ -134,7 +134,7 @@ class _Stream(ABC):
         return self._terms(block, lengths).astype(np.int32), lengths
 
     def _read(self, start: int, stop: int, read: Callable[[int], tuple[_Terms, _Integers]]) -> tuple[_Terms, _Integers]:
-        """_Terms and lengths of a range of documents."""
+        """Terms and lengths of a range of documents."""
         self._check_range(start, stop)
         size = self._block_documents
         terms: list[_Terms] = [np.empty(0, np.int32)]

@@ -51,7 +51,7 @@ def read_tsv(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def _with_header(rows: _Rows, part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
-    """_Rows as mappings from the names in the first of them."""
+    """Rows as mappings from the names in the first of them."""
     header: list[str] | None = None
     for line, row in rows:
         if isinstance(row, DataError):

@@ -25,6 +25,7 @@ from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.features import Features, Words
 from textmill.strings.measure import (
     DOCUMENTS,
+    Encoded,
     Fitted,
     FittedSequences,
     Floats,
@@ -119,7 +120,7 @@ class _FittedBag(FittedSequences):
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         """Scores of pairs."""
-        x, y = self._rows(left), self._rows(right)
+        x, y = self._rows(left, right)
         common = np.asarray(x.multiply(y).sum(axis=1)).ravel()
         a, b = self._sizes(x), self._sizes(y)
         same = np.array([p == q for p, q in zip(left, right, strict=True)], bool)
@@ -129,7 +130,7 @@ class _FittedBag(FittedSequences):
         self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         """Scores of all pairs."""
-        x, y = self._rows(left), self._rows(right)
+        x, y = self._rows(left, right)
         common = (x @ y.T).toarray()
         a, b = self._sizes(x), self._sizes(y)
         scores = self._finish(common, a[:, np.newaxis], b[np.newaxis], np.zeros((1, 1), bool))
@@ -143,7 +144,7 @@ class _FittedBag(FittedSequences):
         """Cosines without a dense matrix."""
         if not isinstance(self.measure, Cosine | TfIdf):
             return super().score_table(left, right, epsilon, threads)
-        x, y = self._rows(left), self._rows(right)
+        x, y = self._rows(left, right)
         for rows in (x, y):
             rows.data /= np.repeat(self._sizes(rows), np.diff(rows.indptr))
         table = sparse_product(x, y, epsilon)
@@ -171,11 +172,15 @@ class _FittedBag(FittedSequences):
         edges.sort(key=lambda edge: (edge.left or 0, edge.right or 0))
         return Alignment(str(self.measure), left, right, tuple(x), tuple(y), tuple(edges), score, normaliser)
 
-    def _rows(self, names: list[str]) -> sparse.csr_matrix:
-        """Vectors of strings."""
-        offsets, ids = self.encode(names)
+    def _rows(self, left: list[str], right: list[str]) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+        """Vectors of both sides, over all features."""
+        encoded = self.encode(left), self.encode(right)
+        return self._vectors(encoded[0]), self._vectors(encoded[1])
+
+    def _vectors(self, encoded: Encoded) -> sparse.csr_matrix:
+        offsets, ids = encoded
         weights = self.idf[ids] if isinstance(self.measure, TfIdf) else np.ones(len(ids))
-        rows = sparse.csr_matrix((weights, ids, offsets), shape=(len(names), len(self.words)))
+        rows = sparse.csr_matrix((weights, ids, offsets), shape=(len(offsets) - 1, len(self.words)))
         rows.sum_duplicates()
         rows.eliminate_zeros()
         if not isinstance(self.measure, Cosine | TfIdf):

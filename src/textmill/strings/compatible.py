@@ -4,9 +4,9 @@
     sum_w v_w v_c(w) sim'(w, c(w)) / (|v_x| |v_y|)    c(w): the first of the closest words, if sim' > theta
 
 Words that no document holds are left out of the left bag and of both lengths, but a left word may still choose such a
-word, whose df then counts as 1. Equal sequences have the similarity 1, an empty one 0 to all others. Where no word of the
-right bag is known, the library divides by zero; here the similarity is 0. Similarities of words have single precision,
-as they have there. Use `softtfidf` for everything else.
+word, whose df then counts as 1. Equal sequences have the similarity 1, an empty one 0 to all others. Where no word of
+the right bag is known, the library divides by zero; here the similarity is 0. Similarities of words have single
+precision, as they have there. Use `softtfidf` for everything else.
 
 Cost: n m look-ups a pair, in Python.
 """

@@ -207,8 +207,9 @@ class FittedSecondLevel(FittedSequences):
         a, b = self.encode(left), self.encode(right)
         used, a, b = _numbered_anew(a, b)
         words = [self.words[at] for at in used]
-        if len(words) ** 2 <= max(_CELLS, int((np.diff(a[0]) * np.diff(b[0])).sum())):
-            table = self.word_similarities(words, words, threads=threads)
+        rows, columns = np.unique(a[1]), np.unique(b[1])
+        if len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0]) * np.diff(b[0])).sum())):
+            table = self._block_table(words, rows, columns, threads)
         else:
             table = self._met_words(words, a, b, threads)
         order = np.arange(len(left), dtype=np.int32)
@@ -237,9 +238,7 @@ class FittedSecondLevel(FittedSequences):
     def _matrix_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         used, a, b = _numbered_anew(self.encode(left), self.encode(right))
         words = [self.words[at] for at in used]
-        rows, columns = np.unique(a[1]), np.unique(b[1])
-        small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
-        table = sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
+        table = self._block_table(words, np.unique(a[1]), np.unique(b[1]), threads)
         out = np.empty((len(left), len(right)))
         weights = self._kernel_weights(used)
         native.score_matrix(a, b, weights, arrays_of(table), out=out, threads=threads, **self.rule())
@@ -285,6 +284,13 @@ class FittedSecondLevel(FittedSequences):
         types = measure.multiplicity == "types"
         return rule | {"alignment": "closest", "sides": sides, "theta": _single(measure.theta), "types": types}
 
+    def _block_table(
+        self, words: list[str], rows: NDArray[np.int32], columns: NDArray[np.int32], threads: int
+    ) -> sparse.csr_matrix:
+        """Similarities of the words of the left side to those of the right one."""
+        small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
+        return sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
+
     def _met_words(self, words: list[str], a: Encoded, b: Encoded, threads: int) -> sparse.csr_matrix:
         """Similarities of those words only that meet in a pair."""
         n, m = np.diff(a[0]), np.diff(b[0])
@@ -294,8 +300,6 @@ class FittedSecondLevel(FittedSequences):
         i = a[1][a[0][pair] + cell // m[pair]].astype(np.int64)
         j = b[1][b[0][pair] + cell % m[pair]].astype(np.int64)
         keys = np.unique(i * len(words) + j)
-        if not self.measure.symmetric:
-            keys = np.unique(np.concatenate([keys, (keys % len(words)) * len(words) + keys // len(words)]))
         i, j = np.divmod(keys, len(words))
         left, right = [words[k] for k in i], [words[k] for k in j]
         if self.sub is None:
@@ -328,7 +332,7 @@ class FittedSecondLevel(FittedSequences):
         symmetry = getattr(measure, "symmetry", "none")
         if symmetry == "none":
             return forward
-        backward = self._explain(right, left)
+        backward = self._explain(right, left, turned=True)
         score = {"mean": (forward.score + backward.score) / 2}.get(symmetry)
         if score is None:
             score = (max if symmetry == "max" else min)(forward.score, backward.score)
@@ -343,14 +347,16 @@ class FittedSecondLevel(FittedSequences):
             forward.normaliser,
         )
 
-    def _explain(self, left: str, right: str) -> Alignment:
+    def _explain(self, left: str, right: str, turned: bool = False) -> Alignment:
+        """One direction; `turned` when the sub-measure compares words of the right string to those of the left one."""
         measure = self.measure
         x, y = self.features(left), self.features(right)
         if isinstance(measure, SoftTfIdf) and measure.multiplicity == "types":
             x, y = list(dict.fromkeys(x)), list(dict.fromkeys(y))
         elif isinstance(measure, MongeElkan):
             y = list(dict.fromkeys(y))
-        sims = self.word_similarities(x, y).toarray().astype(np.float64)
+        similar = self.word_similarities(y, x).T if turned else self.word_similarities(x, y)
+        sims = similar.toarray().astype(np.float64)
         a, b = self._weights_of(left, x), self._weights_of(right, y)
         weights = sims * np.outer(a, b)
         if isinstance(measure, MongeElkan):
