@@ -36,7 +36,7 @@ test-all: $(BUILT) $(STAMPS)/test
 check: $(BUILT) $(STAMPS)/test
 	$(PY) -m pytest -q -x $$($(PY) tools/changed_tests.py)
 
-bench: $(BUILT) $(STAMPS)/bench
+bench: $(BUILT) $(STAMPS)/bench .venv-peer-py_stringmatching
 	$(PY) -m bench $(SUBJECT)
 
 docs: $(BUILT) $(STAMPS)/test
@@ -66,6 +66,11 @@ $(BUILT): $(STAMPS)/all $(NATIVE)
 	rm -f $(STAMPS)/built-*
 	$(INSTALL) . --no-deps
 	touch $@
+
+# A peer that needs an older NumPy, measured in a process of its own.
+.venv-peer-py_stringmatching:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check "numpy<2" "setuptools<81" six py_stringmatching
 
 # A second environment with an instrumented build, which borrows the packages of the first.
 SANITIZED := .venv-sanitize

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 
 from textmill.errors import DataError
-from textmill.metrics import FWeight, RatioUtility, ScoreCounts
 from textmill.metrics.edits import edit_table
-from textmill.strings import generate_names
+from textmill.strings import Gold, evaluate, generate_names
 from textmill.strings.generate import SCENARIOS, spoil_accents, spoil_letters, transliterate
 
 
@@ -68,24 +67,34 @@ def test_small_stocks_do_not_run_dry() -> None:
     assert len(set(names.clusters or ())) == 6000
 
 
-def test_rare_words_tell_names_apart_better_than_common_ones() -> None:
-    plain, weighted = [], []
-    for seed in range(3):
-        names = generate_names(400, seed=seed)
-        words = [set(name.lower().replace(".", "").split()) for name in names]
-        frequency = Counter(itertools.chain.from_iterable(words))
-        columns = {word: i for i, word in enumerate(frequency)}
-        X = np.zeros((len(names), len(columns)))
-        for i, of in enumerate(words):
-            X[i, [columns[word] for word in of]] = 1
-        idf = np.log(len(names) / np.array([frequency[word] for word in columns]))
-        rows, other = np.triu_indices(len(names), 1)
-        gold = np.array(names.clusters)[rows] == np.array(names.clusters)[other]
-        for figures, Y in ((plain, X), (weighted, X * idf)):
-            Y = Y / np.linalg.norm(Y, axis=1, keepdims=True)
-            scores = np.round((Y @ Y.T)[rows, other], 9)
-            figures.append(ScoreCounts.from_scores(scores, gold).best(RatioUtility.f(FWeight.from_beta(1))).figure)
-    assert np.mean(weighted) > np.mean(plain) + 0.05
+WORDS = 'words(split="regex")'
+LADDER = [
+    f"cosine({WORDS})",
+    f"tfidf({WORDS})",
+    f"softtfidf({WORDS}, sub=tfidf(trigrams), theta=0)",
+    f'ml({WORDS}, sub=ml(trigrams, sub=context), transpositions="extended")',
+]
+
+
+def best_f1(bases: int, seed: int) -> list[float]:
+    names = generate_names(bases, seed=seed)
+    folded = replace(names, names=[name.lower() for name in names])
+    return [100 * evaluate(folded, Gold.from_clusters(folded), measure).curve.best().f for measure in LADDER]
+
+
+def test_measures_stand_in_the_order_of_the_paper() -> None:
+    cosine, weighted, soft, aligned = np.mean([best_f1(250, seed) for seed in range(2)], axis=0)
+    assert weighted > cosine + 3
+    assert soft > weighted + 5
+    assert aligned > soft
+
+
+@pytest.mark.slow
+def test_gaps_between_measures_are_those_of_the_paper() -> None:
+    gaps = np.diff(np.mean([best_f1(950, seed) for seed in range(5)], axis=0))
+    assert gaps[0] >= 5
+    assert gaps[1] >= 5
+    assert gaps[2] >= 1
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,12 @@ class NameList:
         counts: ArrayLike | None = None,
         clusters: Iterable[object] | None = None,
     ) -> NameList:
-        """A collection from columns: lists, arrays, series; ids are 1, 2, 3, ... unless they are given.
+        """A collection from columns: lists, arrays, series, Arrow columns; ids are 1, 2, 3, ... unless they are given.
 
         >>> NameList.of(["Jean Dupré", "J. Dupré"], clusters=[7, 7]).clusters
         ['7', '7']
         """
+        names, ids, types, clusters = (_column(column) for column in (names, ids, types, clusters))
         texts = list(names)
         for number, text in enumerate(texts, 1):
             if not isinstance(text, str):
@@ -79,7 +80,7 @@ class NameList:
         for what, column in zip(("types", "clusters"), columns, strict=True):
             if column is not None:
                 _check_length(what, len(column), count)
-        numbers = None if counts is None else np.asarray(counts, dtype=np.int64)
+        numbers = None if counts is None else np.asarray(_column(counts), dtype=np.int64)
         if numbers is not None:
             _check_length("counts", numbers.size, count)
             if count and numbers.min() < 1:
@@ -288,6 +289,11 @@ def _secondstring(name: str, bad: BadRecords, encoding: str) -> _Rows:
         else:
             key = row[1].strip().strip('"')
             yield line, {"id": str(line), "name": " ".join(row[2:]).strip(), "relation": row[0], "cluster": key}
+
+
+def _column(values: Any) -> Any:
+    """The values of a column, those of Arrow as Python has them."""
+    return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 
 def _check_length(what: str, length: int, expected: int) -> None:
