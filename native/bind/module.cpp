@@ -17,6 +17,9 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_corpus(corpus);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
+  nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
+  textmill::bind::bind_strings(strings);
+  textmill::bind::bind_strings_joins(strings);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);

@@ -30,6 +30,8 @@ __all__ = [
     "report",
     "tasks",
     "topics",
+    "strings",
+    "tasks",
     "vectors",
 ]
 

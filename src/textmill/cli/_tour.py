@@ -39,6 +39,9 @@ def tour(folder: Path) -> Path:
         show_copies,
         show_similar,
         show_classification,
+        show_copies,
+        show_classification,
+        show_names,
         show_files,
     ]
     for stop in track(stops, "tour", unit="stops"):
@@ -189,6 +192,42 @@ def show_classification(report: Report, documents: list[Document], folder: Path)
     names = [str(label) for label in table.labels]
     figure = plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names)
     report.figure(plot.to_svg(figure), caption="Which subjects are taken for which")
+
+
+def show_names(report: Report, documents: list[Document], folder: Path) -> None:
+    """Customers that stand several times in a list, how well measures find them, and a page to judge them."""
+    from textmill.strings import Gold, choose, evaluate, sample_names
+    from textmill.tasks.names import MEASURES_TO_COMPARE, curves, dedupe
+
+    names = sample_names()
+    gold = Gold.from_clusters(names)
+    found = [evaluate(names, gold, measure) for measure in MEASURES_TO_COMPARE]
+    choice = choose(found)
+    report.heading("Names that mean the same")
+    report.text(
+        f"A list of {len(names)} customers, many of them several times: misspelt, abbreviated, turned round, without "
+        "their accents. Measures rank all pairs; what a word is worth they learn from the list."
+    )
+    report.table(
+        ["measure", "F1", "precision", "recall", "F1 held out"],
+        [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in found],
+        caption="Measures at their best cut",
+    )
+    report.figure(plot.to_svg(curves(found)), caption="F1 by the number of best pairs taken as matches")
+    pairs = folder / "customers-pairs.tsv"
+    done = dedupe(
+        names,
+        pairs,
+        measure=choice.measure,
+        threshold=max(0.0, min(1.0, choice.threshold)),
+        clusters=folder / "customers-groups.tsv",
+        report=folder / "customers.html",
+    )
+    report.text(
+        f"The best on pairs that were held out is {choice.measure} with the threshold {choice.threshold:.3f}. It finds "
+        f"{done.pairs} pairs in {done.clusters} groups; customers.html is a page to accept or reject them."
+    )
+    report.code("textmill match dedupe customers.tsv -o pairs.tsv --clusters groups.tsv --report customers.html")
 
 
 def show_files(report: Report, documents: list[Document], folder: Path) -> None:
