@@ -28,10 +28,9 @@ __all__ = [
     "plot",
     "progress",
     "report",
-    "tasks",
-    "topics",
     "strings",
     "tasks",
+    "topics",
     "vectors",
 ]
 
