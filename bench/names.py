@@ -175,7 +175,7 @@ def _py_stringmatching(names: list[str], pairs: list[list[int]], *, scores: bool
 def _self_join(options: Options, names: list[str]) -> list[Job]:
     size = 2_000 if options.quick else 100_000
     made = []
-    for title, text in (("ML-ext/Levenshtein", OURS["ml-ext/levenshtein"]), ("ML-ext/ML-context", CONTEXT)):
+    for title, text in (("ML-ext/Jaro^3", OURS["ml-ext/jaro^3"]), ("ML-ext/ML-context", CONTEXT)):
         run = cache(partial(_joined, size, text))
         equal = partial(_equal_to_brute_force, names, text)
         made.append(

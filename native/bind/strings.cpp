@@ -59,6 +59,20 @@ void character_matrix(const Symbols& left, const Symbols& right, const std::stri
   strings::character_matrix<Real>(a, b, measure, symmetric, view(out), threads);
 }
 
+std::tuple<Numpy<std::int64_t, 1>, Numpy<std::int32_t, 1>, Numpy<float, 1>> character_table(
+    const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window, bool floor, double prefix,
+    double boost, double epsilon, std::size_t threads) {
+  const CharacterMeasure measure = measure_of(kind, window, floor, prefix, boost);
+  require(threads > 0, "threads must be at least 1");
+  require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon must lie from 0 to 1, got ", epsilon);
+  strings::SparseScores found;
+  {
+    nb::gil_scoped_release nogil;
+    found = strings::character_table(checked("left", left), checked("right", right), measure, static_cast<float>(epsilon), threads);
+  }
+  return {to_numpy(std::move(found.offsets)), to_numpy(std::move(found.columns)), to_numpy(std::move(found.values))};
+}
+
 void character_pairs(const Symbols& left, const Symbols& right, In<std::int32_t, 1> lefts, In<std::int32_t, 1> rights,
                      const std::string& kind, const std::string& window, bool floor, double prefix, double boost,
                      Out<double, 1> out, std::size_t threads) {
@@ -86,6 +100,8 @@ void def_matrix(nb::module_& m) {
 void bind_strings(nb::module_& m) {
   def_matrix<double>(m);
   def_matrix<float>(m);
+  m.def("character_table", &character_table, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a, "prefix"_a,
+        "boost"_a, "epsilon"_a, "threads"_a, "Similarities of at least epsilon: offsets, columns, values of sparse rows.");
   m.def("character_pairs", &character_pairs, "left"_a, "right"_a, "lefts"_a, "rights"_a, nb::kw_only(), "kind"_a, "window"_a,
         "floor"_a, "prefix"_a, "boost"_a, "out"_a.noconvert(), "threads"_a, "Similarities of pairs of sequences of symbols.");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -336,35 +337,40 @@ void mirror(std::span<Real> out, std::span<const std::uint32_t> rank, std::size_
   });
 }
 
-}  // namespace
-
-template <class Real>
-void character_matrix(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, bool symmetric,
-                      std::span<Real> out, std::size_t threads) {
+// Scores all pairs, kColumns columns at a time: rows [from, to) of an order by length, each into row_of(r), then
+// done(from, to). When `symmetric`, only the columns from a row's own place on.
+template <class Real, class RowOf, class Done>
+void score_rows(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, bool symmetric,
+                std::span<const std::uint32_t> row_order, std::size_t threads, RowOf row_of, Done done) {
   const Alphabet alphabet(right);
   const std::vector<std::uint32_t> a = alphabet.translated(left), b = alphabet.translated(right);
   const Sequences rows{left.offsets, a}, columns{right.offsets, b};
-  const std::vector<std::uint32_t> row_order = by_length(rows, 0, rows.size());
-  std::vector<std::uint32_t> rank(symmetric ? rows.size() : 0);
-  for (std::size_t r = 0; r < rank.size(); ++r) rank[row_order[r]] = static_cast<std::uint32_t>(r);
   const bool lanes = measure.kind != Kind::damerau;
+  std::vector<std::vector<std::uint32_t>> orders;
+  std::vector<Batches> prepared;
   const std::size_t step = symmetric ? std::max<std::size_t>(columns.size(), 1) : kColumns;
   for (std::size_t begin = 0; begin < columns.size(); begin += step) {
-    const std::vector<std::uint32_t> order =
-        symmetric ? row_order : by_length(columns, begin, std::min(columns.size(), begin + step));
-    const Batches batches(columns, lanes ? std::span<const std::uint32_t>(order) : std::span<const std::uint32_t>(), alphabet.size);
-    base::parallel_blocks(rows.size(), kRows, threads, [&](std::size_t from, std::size_t to) {
-      Scratch scratch;
-      PairScorer pairs(alphabet.size);
-      for (const Batch& batch : batches.all()) {
+    if (symmetric) {
+      orders.emplace_back(row_order.begin(), row_order.end());
+    } else {
+      orders.push_back(by_length(columns, begin, std::min(columns.size(), begin + step)));
+    }
+    prepared.emplace_back(columns, lanes ? std::span<const std::uint32_t>(orders.back()) : std::span<const std::uint32_t>(),
+                          alphabet.size);
+  }
+  base::parallel_blocks(rows.size(), kRows, threads, [&](std::size_t from, std::size_t to) {
+    Scratch scratch;
+    PairScorer pairs(alphabet.size);
+    for (std::size_t part = 0; part < prepared.size(); ++part) {
+      const std::vector<std::uint32_t>& order = orders[part];
+      for (const Batch& batch : prepared[part].all()) {
         if (symmetric && batch.first + batch.count <= from) continue;
         std::size_t windows_for = static_cast<std::size_t>(-1);
         for (std::size_t r = from; r < to; ++r) {
           const std::size_t skip = symmetric && r > batch.first ? r - batch.first : 0;
           if (skip >= batch.count) continue;
-          const std::size_t i = row_order[r];
-          const auto x = rows[i];
-          Real* row = out.data() + i * columns.size();
+          const auto x = rows[row_order[r]];
+          Real* row = row_of(r, from);
           if (measure.kind == Kind::jaro && (x.size() > kLongestText || x.empty())) {
             for (std::size_t l = skip; l < batch.count; ++l) {
               const std::size_t j = order[batch.first + l];
@@ -385,16 +391,73 @@ void character_matrix(const Sequences& left, const Sequences& right, const Chara
         }
       }
       for (std::size_t r = from; r < to; ++r) {
-        const std::size_t i = row_order[r];
-        for (std::size_t s = std::max(batches.in_lanes(), symmetric ? r : 0); s < order.size(); ++s) {
+        const auto x = rows[row_order[r]];
+        Real* row = row_of(r, from);
+        for (std::size_t s = std::max(prepared[part].in_lanes(), symmetric ? r : 0); s < order.size(); ++s) {
           const std::size_t j = order[s];
-          out[i * columns.size() + j] =
-              static_cast<Real>(boosted(pairs.score(rows[i], columns[j], measure), rows[i], columns[j], measure));
+          row[j] = static_cast<Real>(boosted(pairs.score(x, columns[j], measure), x, columns[j], measure));
         }
       }
-    });
+    }
+    done(from, to);
+  });
+}
+
+}  // namespace
+
+template <class Real>
+void character_matrix(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, bool symmetric,
+                      std::span<Real> out, std::size_t threads) {
+  const std::vector<std::uint32_t> order = by_length(left, 0, left.size());
+  const std::size_t width = right.size();
+  score_rows<Real>(left, right, measure, symmetric, order, threads,
+                   [&](std::size_t r, std::size_t) { return out.data() + order[r] * width; }, [](std::size_t, std::size_t) {});
+  if (!symmetric) return;
+  std::vector<std::uint32_t> rank(order.size());
+  for (std::size_t r = 0; r < rank.size(); ++r) rank[order[r]] = static_cast<std::uint32_t>(r);
+  mirror(out, std::span<const std::uint32_t>(rank), threads);
+}
+
+SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, float epsilon,
+                             std::size_t threads) {
+  struct Row {
+    std::vector<std::int32_t> columns;
+    std::vector<float> values;
+  };
+  const std::vector<std::uint32_t> order = by_length(left, 0, left.size());
+  const std::size_t width = right.size();
+  std::vector<Row> found(left.size());
+  thread_local std::vector<float> block;  // the rows of one stretch
+  const float least = std::max(epsilon, std::numeric_limits<float>::min());
+  score_rows<float>(
+      left, right, measure, false, order, threads,
+      [&](std::size_t r, std::size_t from) {
+        if (block.size() < kRows * width) block.resize(kRows * width);
+        return block.data() + (r - from) * width;
+      },
+      [&](std::size_t from, std::size_t to) {
+        for (std::size_t r = from; r < to && width > 0; ++r) {
+          const float* row = block.data() + (r - from) * width;
+          Row& kept = found[order[r]];
+          for (std::size_t j = 0; j < width; ++j) {
+            if (row[j] < least) continue;
+            kept.columns.push_back(static_cast<std::int32_t>(j));
+            kept.values.push_back(row[j]);
+          }
+        }
+      });
+  SparseScores scores;
+  scores.offsets.assign(left.size() + 1, 0);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    scores.offsets[i + 1] = scores.offsets[i] + static_cast<std::int64_t>(found[i].columns.size());
+  scores.columns.reserve(static_cast<std::size_t>(scores.offsets.back()));
+  scores.values.reserve(static_cast<std::size_t>(scores.offsets.back()));
+  for (Row& row : found) {
+    scores.columns.insert(scores.columns.end(), row.columns.begin(), row.columns.end());
+    scores.values.insert(scores.values.end(), row.values.begin(), row.values.end());
+    row = {};
   }
-  if (symmetric) mirror(out, std::span<const std::uint32_t>(rank), threads);
+  return scores;
 }
 
 template void character_matrix<double>(const Sequences&, const Sequences&, const CharacterMeasure&, bool, std::span<double>,

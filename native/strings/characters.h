@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace textmill::strings {
 
@@ -48,6 +49,15 @@ struct Sequences {
 template <class Real>  // double or float
 void character_matrix(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, bool symmetric,
                       std::span<Real> out, std::size_t threads);
+
+// Similarities of at least epsilon, above 0, as sparse rows with rising columns.
+struct SparseScores {
+  std::vector<std::int64_t> offsets;  // [left.size() + 1]
+  std::vector<std::int32_t> columns;
+  std::vector<float> values;
+};
+SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, float epsilon,
+                             std::size_t threads);
 
 // out[p] = similarity of left[i[p]] and right[j[p]].
 void character_pairs(const Sequences& left, const Sequences& right, std::span<const std::int32_t> i,

@@ -105,6 +105,11 @@ class _FittedSymbols(Fitted):
         native.character_matrix(a, b, symmetric=left is right, out=out, threads=threads, **self._options)
         return out
 
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        a, b = self._symbols(left, right)
+        offsets, columns, values = native.character_table(a, b, epsilon=epsilon, threads=threads, **self._options)
+        return sparse.csr_matrix((values, columns, offsets), (len(left), len(right)))
+
     def _symbols(self, left: list[str], right: list[str]) -> tuple[_Symbols, _Symbols]:
         """Features as numbers: code points, or numbers given to features as they come."""
         if isinstance(self.features, Characters):

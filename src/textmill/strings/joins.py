@@ -42,6 +42,7 @@ __all__ = ["NameJoin", "Pairs", "ScoredJoin", "WordJoin", "alignment_rule", "joi
 
 Encoded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
 
+_making = threading.Lock()
 _ROWS = 64  # names that are scored together where there is no index
 
 
@@ -146,12 +147,13 @@ class WordJoin(NameJoin):
             for j in weightless.get(self.names[i], ())
             if (j > i or (top and j != i))
         ]
-        return self._finish(Pairs(left, right, score), extra, threshold, top)
+        return self._finish(Pairs(left, right, score), extra, top)
 
     def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
         """Pairs with other names, whose new words are compared with all words of the collection."""
         index = self._index()
-        offsets, ids = self.sequences.encode(others)
+        with _making:  # new words get numbers
+            offsets, ids = self.sequences.encode(others)
         words, local = np.unique(ids, return_inverse=True)
         here = self.table.shape[0]
         known = np.where(words < here, words, -1).astype(np.int32)
@@ -167,7 +169,7 @@ class WordJoin(NameJoin):
         extra = []
         if weightless:
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
-        return self._finish(Pairs(left, right, score), extra, threshold, top)
+        return self._finish(Pairs(left, right, score), extra, top)
 
     def matrix(self, threads: int) -> NDArray[np.float64]:
         """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
@@ -206,18 +208,15 @@ class WordJoin(NameJoin):
             groups.setdefault(self.names[i], []).append(int(i))
         return groups
 
-    def _finish(self, pairs: Pairs, extra: list[tuple[int, int, float]], threshold: float, top: int) -> Pairs:
+    def _finish(self, pairs: Pairs, extra: list[tuple[int, int, float]], top: int) -> Pairs:
         if isinstance(self.fitted.measure, Cosine | TfIdf) or getattr(self.fitted.measure, "clip", False):
             np.minimum(pairs.score, 1.0, out=pairs.score)
-        if not extra or threshold > 1.0:
+        if not extra:
             return pairs
         return _best(Pairs.concatenate([pairs, Pairs.of(extra)]), top)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_made", "_weightless")}
-
-
-_making = threading.Lock()
 
 
 class ScoredJoin(NameJoin):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MEASURE", "Clusters", "Matcher", "Neighbour"]
 
-DEFAULT_MEASURE = "ml(words, sub=levenshtein, transpositions='extended')"
+DEFAULT_MEASURE = "ml(words, sub=power(jaro, 3), transpositions='extended')"
 
 _BLOCK = 4096  # left names searched together: one message to a worker, one step of progress
 
@@ -69,7 +69,7 @@ class Matcher(Estimator, Model):
     >>> matcher = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones", "Ann Smyth"])
     >>> pairs = matcher.pairs()
     >>> pairs.left.tolist(), pairs.right.tolist()
-    ([0, 0], [3, 1])
+    ([0, 0], [1, 3])
     >>> matcher.query("Jones Tom", 1)[0].name
     'Tom Jones'
     """
