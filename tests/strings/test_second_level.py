@@ -49,9 +49,10 @@ def names(count: int, seed: int, *, repeats: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("gap", [None, 0, 1, 2, "free"])
-def test_alignments_equal_brute_force_on_random_weights(gap: int | str | None) -> None:
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+def test_alignments_equal_brute_force_on_random_weights(gap: int | str | None, count: int) -> None:
     draw = np.random.default_rng(7)
-    for _ in range(200):
+    for _ in range(count):
         n, m = draw.integers(1, 6, 2)
         table = draw.random((n, m)) * (draw.random((n, m)) < 0.7)
         left, right = [f"a{i}" for i in range(n)], [f"b{j}" for j in range(m)]
@@ -107,9 +108,10 @@ def test_scores_follow_the_definitions() -> None:
         assert np.abs(scores - [score(x, y) for x, y in pairs]).max() < 1e-6, text
 
 
-def test_invariants_of_the_family() -> None:
+@pytest.mark.parametrize("count", [2000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_invariants_of_the_family(count: int) -> None:
     collection = names(2000, 14)
-    left, right = names(2000, 15), names(2000, 16)
+    left, right = names(count, 15), names(count, 16)
     family = [parse_measure(text.format(sub="jaro")).fit(collection) for text in CHAINS]
     scores = [fitted.pairs(left, right) for fitted in family]
     for fitted, score in zip(family, scores, strict=True):
