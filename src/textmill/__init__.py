@@ -29,6 +29,9 @@ __all__ = [
     "progress",
     "report",
     "sequence",
+    "strings",
+    "tasks",
+    "topics",
     "vectors",
 ]
 
