@@ -1014,9 +1014,15 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
   });
   if (!m.local()) {
     const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) { m.run_task(task, m.bigram_of, sum, scratch); };
+    std::vector<char> met(layout.bigrams, 0);
     run_tasks(m.test_tasks, Y * stride, threads, run, [&](std::int32_t b, const double* sum) {
+      met[b] = 1;
       look(found[layout.unigrams + b], static_cast<std::int64_t>(layout.unigrams * Y + b * Y * Y), Y, sum, stride);
     });
+    const std::vector<double> nothing(Y * stride, 0.0);  // tests that are true at first tokens only
+    for (std::size_t b = 0; b < layout.bigrams; ++b) {
+      if (!met[b]) look(found[layout.unigrams + b], static_cast<std::int64_t>(layout.unigrams * Y + b * Y * Y), Y, nothing.data(), stride);
+    }
   }
   std::vector<Violation> all;
   for (const auto& part : found) all.insert(all.end(), part.begin(), part.end());

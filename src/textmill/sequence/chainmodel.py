@@ -48,8 +48,7 @@ class ChainModel(Classifier, Model):
     def feature_layout_(self) -> FeatureLayout:
         """Where the weights of a test are."""
         check_fitted(self)
-        counts = self.encoder_.feature_counts(len(self.classes_))
-        return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
+        return _layout(self)
 
     def predict(
         self,
@@ -127,8 +126,7 @@ class ChainModel(Classifier, Model):
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         model.encoder_, model.classes_ = encoder, np.array(weights.classes)[order]
-        counts = encoder.feature_counts(len(order))
-        layout = FeatureLayout(len(order), counts.unigrams, counts.bigrams)
+        layout = _layout(model)
         one, two = weights.unigram.tocoo(), weights.bigram.tocoo()
         source, label = np.divmod(two.col.astype(np.int64), layout.labels)
         features = np.concatenate(
@@ -208,3 +206,8 @@ class ChainModel(Classifier, Model):
     def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
         names = list(map(self.classes_.tolist().__getitem__, labels.tolist()))  # one string a class, shared
         return [names[begin:end] for begin, end in pairwise(data.offsets.tolist())]
+
+
+def _layout(model: ChainModel) -> FeatureLayout:
+    counts = model.encoder_.feature_counts(len(model.classes_))
+    return FeatureLayout(len(model.classes_), counts.unigrams, counts.bigrams, model.start_label)

@@ -27,7 +27,7 @@ from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minim
 from textmill.optimize.lbfgs import History
 from textmill.sequence.training.objective import ChainObjective
 
-__all__ = ["Progressed", "Result", "WorkingSet", "train_dense", "train_rprop", "train_working_set"]
+__all__ = ["Progressed", "Result", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,13 +38,20 @@ NEAR = 0.8  # a feature of the working set leaves it when its slope falls below 
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
-    """One iteration as the caller sees it: objective with penalties, and the weights that are not zero."""
+    """One iteration as the caller sees it: the objective with penalties, the number of weights that are not zero.
+
+    `theta` has a weight for each of `features`, or for every feature where that is None; it changes afterwards.
+    """
 
     number: int
     objective: float
-    violation: float
-    features: Ints = field(repr=False)
-    weights: Floats = field(repr=False)
+    active: int
+    theta: Floats = field(repr=False)
+    features: Ints | None = field(repr=False, default=None)
+
+    def nonzero(self) -> tuple[Ints, Floats]:
+        """Features and weights that are not zero, copied."""
+        return nonzero_weights(self.theta, self.features)
 
 
 Watch = Callable[[Progressed], bool]  # True stops the run
@@ -128,7 +135,7 @@ def train_dense(
                 known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
                 continue
             reason = "value"
-        features, weights = _nonzero(objective, state.weights)
+        features, weights = nonzero_weights(state.weights, objective.features)
         return Result(features, weights, reason, state.iterations, state.evaluations, values)
 
 
@@ -151,7 +158,7 @@ def train_rprop(
         callback=lambda it: watch(_progressed(it, objective, 0)),
     )
     report = solution.report
-    features, weights = _nonzero(objective, solution.theta)
+    features, weights = nonzero_weights(solution.theta, objective.features)
     return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
 
 
@@ -251,15 +258,18 @@ class _Known:
         return self.objective(theta)
 
 
-def _nonzero(objective: ChainObjective, theta: Floats) -> tuple[Ints, Floats]:
+def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]:
+    """Features and weights that are not zero.
+
+    >>> [part.tolist() for part in nonzero_weights(np.array([0.0, 2.0]), np.array([5, 9]))]
+    [[9], [2.0]]
+    """
     active = np.flatnonzero(theta)
-    features = active if objective.features is None else objective.features[active]
-    return features.astype(np.int64, copy=False), theta[active]
+    return active if features is None else features[active], theta[active]
 
 
 def _progressed(done: Iteration, objective: ChainObjective, before: int) -> Progressed:
-    features, weights = _nonzero(objective, done.theta)
-    return Progressed(before + done.number, done.value, done.violation, features, weights)
+    return Progressed(before + done.number, done.value, done.active, done.theta, objective.features)
 
 
 def _result(state: WorkingSet, reason: Reason) -> Result:

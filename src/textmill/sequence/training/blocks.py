@@ -82,8 +82,7 @@ def train_blocks(
             state.objectives.append(state.objectives[-1] + change)
             state.sweep = sweep + 1
             saved(state)
-            features = np.flatnonzero(state.w)
-            if watch(Progressed(state.sweep, state.objectives[-1], math.nan, features, state.w[features])):
+            if watch(Progressed(state.sweep, state.objectives[-1], int(np.count_nonzero(state.w)), state.w)):
                 reason = "stopped"
                 break
             if changed == 0 or stopping.settled(state.objectives):

@@ -177,8 +177,7 @@ def calibrated_rate(
 
 
 def _progressed(state: OnlineState, w: Floats) -> Progressed:
-    features = np.flatnonzero(w)
-    return Progressed(state.epoch, state.objectives[-1], math.nan, features, w[features])
+    return Progressed(state.epoch, state.objectives[-1], int(np.count_nonzero(w)), w)
 
 
 def _result(state: OnlineState, w: Floats, reason: Reason) -> Result:

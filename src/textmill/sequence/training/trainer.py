@@ -41,6 +41,7 @@ from textmill.sequence.training.online import OnlineState, calibrated_rate, trai
 
 __all__ = ["ALGORITHMS", "Settings", "Trainer"]
 
+SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 ALGORITHMS = ("lbfgs", "owlqn", "sgd_l1", "bcd", "rprop", "sgd_l2", "perceptron")
 
 Floats = NDArray[np.float64]
@@ -193,24 +194,28 @@ class Trainer:
         entry = {
             "iteration": float(len(self.log) + 1),
             "objective": done.objective,
-            "active": float(len(done.features)),
+            "active": float(done.active),
             "seconds": seconds,
         }
         stop = False
         if self.dev is not None:
-            entry["dev_error"] = self._dev_error(done.features, done.weights)
+            entry["dev_error"] = self._dev_error(done)
             if self.best is None or entry["dev_error"] < self.best[0]:
-                self.best = (entry["dev_error"], done.features.copy(), done.weights.copy())
+                self.best = (entry["dev_error"], *done.nonzero())
             stop = plateau.update(entry["dev_error"])
         self.log.append(entry)
         step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
         return stop
 
-    def _dev_error(self, features: Ints, weights: Floats) -> float:
+    def _dev_error(self, done: Progressed) -> float:
         """Wrong labels of the development sequences, in percent of those that are known."""
         assert self.dev is not None
         assert self.dev.labels is not None
-        scorer = ChainScorer(self.layout, weights, features, self.normalised)
+        if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
+            scorer = ChainScorer(self.layout, done.theta, None, self.normalised)
+        else:
+            features, weights = done.nonzero()
+            scorer = ChainScorer(self.layout, weights, features, self.normalised)
         labels, _ = viterbi(scorer, self.dev, threads=self.threads)
         return 100.0 * float(np.mean(labels != self.dev.labels)) if self.dev.tokens else 0.0
 
