@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/parallel.h"
@@ -18,6 +20,10 @@ constexpr std::size_t kRowBlock = 64;         // rows handed to a thread at once
 constexpr std::size_t kBlock = 1 << 14;       // offsets checked, or numbers added, at once
 constexpr std::size_t kLine = 8;              // doubles of a cache line
 constexpr std::size_t kEntriesPerLane = 16;   // entries that a column must have on average for each lane of its sum
+constexpr std::size_t kTurn = 48;             // columns of B from which turning A round pays
+constexpr std::size_t kSlice = 64;            // columns of B then taken at once
+constexpr std::size_t kColumnBlock = 8;       // columns of A then handed to a thread at once
+constexpr std::size_t kMostRows = 1 << 30;    // rows then turned at once: their numbers fit in int32
 
 // A pack of one: the columns left over when k is no multiple of the real packs.
 struct Single {
@@ -60,11 +66,11 @@ TEXTMILL_INLINED inline void fetch(const T* p, std::size_t count) {
   for (std::size_t i = 0; i < count; i += 64 / sizeof(T)) __builtin_prefetch(p + i);
 }
 
-// N packs of a row of C: c = sum_e a_e b[column_e].
-template <Pack P, std::size_t N, class Value, class Real>
-TEXTMILL_INLINED inline void gather(const Row<Value>& row, const Real* b, std::size_t k, Real* c) {
+// N packs of a row of C: c = sum_e a_e b[column_e], on top of what is there if `add`.
+template <Pack P, std::size_t N, class Value, class Real, class Sum>
+TEXTMILL_INLINED inline void gather(const Row<Value>& row, const Real* b, std::size_t k, Sum* c, bool add) {
   P sum[N];
-  for (std::size_t j = 0; j < N; ++j) sum[j] = P(0.0);
+  for (std::size_t j = 0; j < N; ++j) sum[j] = add ? P::load(c + j * P::width) : P(0.0);
   for (std::size_t e = row.begin; e < row.end; ++e) {
     fetch(b + row.columns[std::min(e + kAhead, row.last)] * k, N * P::width);
     const Real* from = b + row.columns[e] * k;
@@ -126,17 +132,14 @@ double dot(const Row<Value>& row, const Real* b) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-template <class Value, class Real>
-void gather_rows(const Rows<Value>& rows, const Real* b, std::size_t k, Real* c) {
-  if (k == 1) {
-    for (std::size_t i = 0; i < rows.count; ++i) c[i] = static_cast<Real>(dot(rows[i], b));
-    return;
-  }
+// The first `width` of k columns.
+template <class Value, class Real, class Sum>
+void gather_rows(const Rows<Value>& rows, const Real* b, std::size_t k, std::size_t width, Sum* c, bool add) {
   with_packs([=, &rows]<class P>() TEXTMILL_INLINED {
     for (std::size_t i = 0; i < rows.count; ++i) {
       const Row<Value> row = rows[i];
-      cover<P>(k, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
-        gather<Q, N>(row, b + j, k, c + i * k + j);
+      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
+        gather<Q, N>(row, b + j, k, c + i * k + j, add);
       });
     }
   });
@@ -211,6 +214,76 @@ Rows<Value> checked_rows(const Csr<Offset, Value>& a, std::size_t first, std::si
   return rows;
 }
 
+// Some rows of A turned round: the entries of column c are [c == 0 ? 0 : ends[c - 1], ends[c]), in the order of rows.
+template <class Value>
+struct Turned {
+  std::unique_ptr<std::int32_t[]> rows;  // counted from the first of these rows
+  std::unique_ptr<Value[]> values;
+  std::vector<std::size_t> ends;  // [m]
+};
+
+// A counting sort by column. Each part counts and then moves a range of rows; where an entry goes does not depend on
+// the ranges.
+template <class Offset, class Value>
+void turn(const Csr<Offset, Value>& a, std::size_t first, std::size_t behind, std::size_t threads, Turned<Value>& out) {
+  const std::size_t entries = a.offsets[behind] - a.offsets[first];
+  const std::size_t worthwhile = std::min(threads, entries / (4 * a.columns + 1));  // a part counts in m numbers
+  const std::size_t parts = std::clamp<std::size_t>(worthwhile, 1, kMaxThreads);
+  const auto bound = [=](std::size_t part) { return first + (behind - first) * part / parts; };
+  std::vector<std::vector<std::size_t>> place(parts);
+  parallel_for(parts, threads, [&](std::size_t p) {
+    place[p].assign(a.columns, 0);
+    for (std::size_t i = bound(p); i < bound(p + 1); i += kRowBlock) {
+      const Rows<Value> rows = checked_rows(a, i, std::min(bound(p + 1), i + kRowBlock));
+      for (std::size_t e = rows.offsets[0]; e < rows.offsets[rows.count]; ++e) ++place[p][rows.columns[e]];
+    }
+  });
+  std::size_t next = 0;
+  for (std::size_t c = 0; c < a.columns; ++c) {
+    for (auto& of_part : place) next += std::exchange(of_part[c], next);
+  }
+  parallel_for(parts, threads, [&](std::size_t p) {
+    for (std::size_t i = bound(p); i < bound(p + 1); ++i) {
+      for (auto e = static_cast<std::size_t>(a.offsets[i]); e < static_cast<std::size_t>(a.offsets[i + 1]); ++e) {
+        const std::size_t to = place[p][a.indices[e]]++;
+        out.rows[to] = static_cast<std::int32_t>(i - first);
+        out.values[to] = a.values[e];
+      }
+    }
+  });
+  out.ends = std::move(place.back());
+}
+
+// C = A^T B by turning rows of A round, as many at a time as give a column kSlice entries on average, and gathering
+// kSlice columns of B at a time: their part of B stays in the cache.
+template <class Offset, class Value, class Real>
+void turn_and_multiply(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t k, std::span<double> c,
+                       std::size_t threads) {
+  const std::size_t slices = (k + kSlice - 1) / kSlice, blocks = (a.columns + kColumnBlock - 1) / kColumnBlock;
+  const std::size_t entries = a.offsets[a.rows], most = kSlice * a.columns;
+  const auto count = [&](std::size_t first, std::size_t behind) -> std::size_t {
+    return a.offsets[behind] - a.offsets[first];
+  };
+  std::size_t room = 0;  // the most entries that are turned at once: `most`, or a row that has more
+  for (std::size_t i = 0; i < a.rows; ++i) room = std::max(room, count(i, i + 1));
+  room = std::min(entries, std::max(room, most));
+  Turned<Value> turned{.rows = std::unique_ptr<std::int32_t[]>(new std::int32_t[room]),
+                       .values = std::unique_ptr<Value[]>(new Value[room]),
+                       .ends = {}};
+  if (a.rows == 0) std::fill(c.begin(), c.end(), 0.0);
+  for (std::size_t first = 0, behind; first < a.rows; first = behind) {
+    behind = first + 1;
+    while (behind < a.rows && count(first, behind + 1) <= most && behind - first < kMostRows) ++behind;
+    turn(a, first, behind, threads, turned);
+    parallel_for(slices * blocks, threads, [&](std::size_t item) {
+      const std::size_t j = item / blocks * kSlice, begin = item % blocks * kColumnBlock;
+      Rows<Value> rows{turned.rows.get(), turned.values.get(), std::min(kColumnBlock, a.columns - begin), {}};
+      for (std::size_t i = 0; i <= rows.count; ++i) rows.offsets[i] = begin + i == 0 ? 0 : turned.ends[begin + i - 1];
+      gather_rows(rows, b.data() + first * k + j, k, std::min(kSlice, k - j), c.data() + begin * k + j, first > 0);
+    });
+  }
+}
+
 }  // namespace
 
 template <class Offset, class Value, class Real>
@@ -218,7 +291,12 @@ void multiply(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t 
               std::size_t threads) {
   check_form(a, threads);
   parallel_blocks(a.rows, kRowBlock, threads, [&](std::size_t first, std::size_t behind) {
-    gather_rows(checked_rows(a, first, behind), b.data(), k, c.data() + first * k);
+    const Rows<Value> rows = checked_rows(a, first, behind);
+    if (k == 1) {
+      for (std::size_t i = 0; i < rows.count; ++i) c[first + i] = static_cast<Real>(dot(rows[i], b.data()));
+    } else {
+      gather_rows(rows, b.data(), k, k, c.data() + first * k, false);
+    }
   });
 }
 
@@ -226,6 +304,7 @@ template <class Offset, class Value, class Real>
 void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, std::size_t k, std::span<double> c,
                          std::size_t threads) {
   check_form(a, threads);
+  if (k >= kTurn) return turn_and_multiply(a, b, k, c, threads);
   // Columns [j, j + width) of C from rows [first, behind) of A and B, into a cleared `out` of the size of C.
   const auto add_rows = [&](std::size_t first, std::size_t behind, std::size_t j, std::size_t width, double* out) {
     for (std::size_t begin = first; begin < behind; begin += kRowBlock) {

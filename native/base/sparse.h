@@ -9,6 +9,8 @@
 // Cost: nnz * k multiplications, one visit of an entry for each 8 packs of columns; the rows of B (of C, transposed)
 // that the next entries name are fetched ahead. The bytes of C are the same for any number of threads:
 //   multiply                        cuts by rows.
+//   multiply_transposed, k >= 48    sorts the entries by column, as many rows at a time as give a column 64 entries on
+//                                   average, and cuts by columns of A. Takes memory for those entries.
 //   multiply_transposed, k >= 16    cuts by columns of C, whole cache lines: at most k / 8 threads have work.
 //   multiply_transposed, k < 16     adds lanes, fixed ranges of rows with a sum of their own: one for each 16 entries
 //                                   that a column has on average, 1 at least (then one thread works), 16 at most. Their

@@ -139,16 +139,16 @@ void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std:
   std::copy(words.begin(), words.end(), out.data());
 }
 
-// Row i of out is filled by fill(Random(seed, i), row).
+// Row i of out is filled by fill(Random(seed, first + i), row).
 template <class T, class Fill>
-void fill_rows(std::uint64_t seed, const Out<T, 2>& out, std::size_t threads, Fill fill) {
+void fill_rows(std::uint64_t seed, const Out<T, 2>& out, std::size_t threads, Fill fill, std::uint64_t first = 0) {
   require_threads(threads);
   const std::size_t columns = out.shape(1);
   const auto to = view(out);
   nb::gil_scoped_release nogil;
   base::parallel_blocks(out.shape(0), kBlock / (columns + 1) + 1, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      base::Random random(seed, i);
+      base::Random random(seed, first + i);
       fill(random, to.subspan(i * columns, columns));
     }
   });
@@ -171,10 +171,13 @@ void random_below(std::uint64_t seed, std::int64_t n, Out<std::int64_t, 2> out, 
   });
 }
 
-void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
-  fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
-    for (double& x : row) x = random.normal();
-  });
+void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads, std::uint64_t first) {
+  fill_rows(
+      seed, out, threads,
+      [](base::Random& random, std::span<double> row) {
+        for (double& x : row) x = random.normal();
+      },
+      first);
 }
 
 void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
@@ -346,7 +349,8 @@ void bind_base(nb::module_& m) {
   };
   def_random("random_uniform", &random_uniform, "Row i: uniform numbers in [0, 1) of the stream (seed, i).");
   def_random("random_below", &random_below, "Row i: uniform integers in [0, n) of the stream (seed, i).", "n"_a);
-  def_random("random_normal", &random_normal, "Row i: standard normal numbers of the stream (seed, i).");
+  m.def("random_normal", &random_normal, "seed"_a, "out"_a.noconvert(), "threads"_a, "first"_a = 0,
+        "Row i: standard normal numbers of the stream (seed, first + i).");
   def_random("random_gamma", &random_gamma, "Row i: gamma numbers of the stream (seed, i).", "shape"_a);
   def_random("random_beta", &random_beta, "Row i: beta numbers of the stream (seed, i).", "a"_a, "b"_a);
   def_random("random_dirichlet", &random_dirichlet, "Row i: a Dirichlet vector of the stream (seed, i).", "alpha"_a);

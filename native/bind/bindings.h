@@ -9,6 +9,7 @@ void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_sequence(nanobind::module_& m);
+void bind_topics(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 
 }  // namespace textmill::bind

@@ -13,6 +13,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
+  nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
+  textmill::bind::bind_topics(topics);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
   textmill::bind::bind_vectors(vectors);
 }

@@ -29,6 +29,7 @@ __all__ = [
     "progress",
     "report",
     "sequence",
+    "topics",
     "vectors",
 ]
 

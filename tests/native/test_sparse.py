@@ -13,7 +13,7 @@ from textmill._native import base
 OFFSETS = [np.int32, np.int64]
 VALUES = [np.float64, np.float32, np.int32]
 REALS = [np.float64, np.float32]
-WIDTHS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 22, 31, 32, 33, 63, 64, 67, 100]
+WIDTHS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 22, 31, 32, 33, 47, 48, 63, 64, 67, 130]
 
 
 def random_csr(rows, columns, entries, seed=0, offset=np.int32, value=np.float64):
@@ -68,7 +68,7 @@ def test_products_of_every_type_are_exact_on_whole_numbers(offset, value, real):
     rows=st.integers(0, 200),
     columns=st.integers(0, 40),
     entries=st.integers(0, 3000),
-    k=st.integers(0, 40),
+    k=st.integers(0, 40) | st.sampled_from([48, 65]),
     seed=st.integers(0, 99),
     threads=st.integers(1, 5),
 )
@@ -80,7 +80,7 @@ def test_products_of_every_shape_are_exact_on_whole_numbers(rows, columns, entri
     np.testing.assert_array_equal(multiply_transposed(a, left, threads), full.T @ left)
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 8, 16, 40, 64])
+@pytest.mark.parametrize("k", [1, 2, 5, 8, 16, 40, 64, 130])
 def test_any_number_of_threads_gives_the_same_bytes(k):
     a = random_csr(3000, 120, 60_000)
     rng = np.random.default_rng(2)

@@ -26,6 +26,8 @@ from textmill.model import describe
 from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels
+from textmill.topics import LSA, draw_map
+from textmill.vectors import TextVectorizer
 
 __all__ = ["tour"]
 
@@ -56,6 +58,9 @@ def tour(folder: Path) -> Path:
         show_copies,
         show_classification,
         show_tagger,
+        show_topics,
+        show_copies,
+        show_classification,
         show_files,
     ]
     for stop in track(stops, "tour", unit="stops"):
@@ -130,6 +135,24 @@ def show_subjects(report: Report, documents: list[Document], folder: Path) -> No
     report.table(
         ["subject", "terms"], rows, caption="Terms that are more frequent inside than outside, by likelihood ratio"
     )
+
+
+def show_topics(report: Report, documents: list[Document], folder: Path) -> None:
+    """Topics of the English articles by latent semantic analysis, and the map of terms and articles."""
+    english = [document for document in documents if document.fields["language"] == "en"]
+    texts = [document.text for document in english]
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.1))
+    lsa = LSA(n_topics=8, vectorizer=vectorizer, random_state=0).fit(texts)
+    report.heading("Topics")
+    report.text("Latent semantic analysis of the English articles: each topic is a direction, terms have a sign.")
+    rows = [
+        (number + 1, ", ".join(f"{term} {weight:+.2f}" for term, weight in topic))
+        for number, topic in enumerate(lsa.topics(6))
+    ]
+    report.table(["topic", "terms"], rows, caption="Terms of largest weight")
+    figure = draw_map(lsa, texts, n_terms=60, topics=(1, 2))
+    report.figure(plot.to_svg(figure), caption="Terms and articles in the plane of the second and third topic")
+    lsa.save(folder / "topics.mill")
 
 
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:

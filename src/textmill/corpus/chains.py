@@ -62,6 +62,8 @@ def require_passes(stream: Iterable[Any], passes: int, what: str = "this") -> No
 def rechunk(chunks: Iterable[sparse.csr_matrix], size: int) -> Iterator[sparse.csr_matrix]:
     """Regroup the rows of a stream of matrices into chunks of `size`, the last one perhaps shorter.
 
+    Where the stream gains columns on its way, a chunk has as many as the widest of its parts.
+
     >>> import numpy as np
     >>> stream = [sparse.csr_matrix(np.eye(3)), sparse.csr_matrix(np.zeros((2, 3)))]
     >>> [chunk.shape[0] for chunk in rechunk(stream, 2)]
@@ -74,10 +76,19 @@ def rechunk(chunks: Iterable[sparse.csr_matrix], size: int) -> Iterator[sparse.c
         held.append(chunk)
         rows += chunk.shape[0]
         if rows >= size:
-            block = sparse.vstack(held, format="csr") if len(held) > 1 else held[0]
+            block = _stack(held)
             whole = rows // size * size
             for start in range(0, whole, size):
                 yield block[start : start + size]
             held, rows = [block[whole:]], rows - whole
     if rows:
-        yield sparse.vstack(held, format="csr") if len(held) > 1 else held[0]
+        yield _stack(held)
+
+
+def _stack(parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Matrices one below the other, as wide as the widest."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = max(part.shape[1] for part in parts)
+    wide = [sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns)) for X in parts]
+    return sparse.vstack(wide, format="csr")

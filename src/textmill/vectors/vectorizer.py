@@ -53,6 +53,18 @@ class TextVectorizer(Transformer, Model):
         self.vocabulary = vocabulary
         self.weighting = weighting
 
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, weighting: Weighting | None = None) -> TextVectorizer:
+        """Return the vectorizer of a corpus whose terms are counted already.
+
+        >>> vectorizer = TextVectorizer.of(Vocabulary().fit(["to be"]), Weighting(scheme="nnn"))
+        >>> vectorizer.transform(["be be"]).toarray().tolist()
+        [[0.0, 2.0]]
+        """
+        check_fitted(vocabulary)
+        settings = Vocabulary(**vocabulary.get_params(deep=False))
+        return cls(vocabulary=settings, weighting=weighting)._take(vocabulary)
+
     def fit(self, documents: Iterable[Any], y: object = None, **options: Any) -> TextVectorizer:
         """Count the terms of a stream of documents in one pass; `options` go to `Vocabulary.fit`."""
         return self._take(self._new_vocabulary().fit(documents, **options))

@@ -1,0 +1,94 @@
+#include <cmath>
+
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "topics/factors.h"
+#include "topics/mixture.h"
+
+namespace textmill::bind {
+namespace {
+
+using topics::Documents;
+
+// Checks the three arrays of n documents over V terms.
+Documents checked_documents(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms, const In<double, 1>& counts,
+                            std::size_t extent) {
+  const auto o = view(offsets);
+  require(!o.empty() && o[0] == 0, "offsets must begin with 0");
+  for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets must not decrease, at row ", i - 1);
+  require(static_cast<std::size_t>(o.back()) == terms.size() && terms.size() == counts.size(),
+          "there must be as many terms and counts as the last offset says: ", o.back());
+  bool inside = true, fine = true;
+  for (const std::int32_t term : view(terms)) inside &= term >= 0 && static_cast<std::size_t>(term) < extent;
+  require(inside, "terms must lie from 0 to ", extent, " - 1");
+  for (const double count : view(counts)) fine &= count >= 0.0 && std::isfinite(count);
+  require(fine, "counts must be finite and not negative");
+  return {o, view(terms), view(counts)};
+}
+
+bool finite_and_positive(std::span<const double> values) {
+  bool fine = true;
+  for (const double value : values) fine &= value >= 0.0 && std::isfinite(value);
+  return fine;
+}
+
+template <class Real>
+void fold_in(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, In<double, 1> prior,
+             double temper, double tolerance, std::size_t iterations, bool accelerate, Out<double, 2> theta,
+             Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps, std::size_t threads) {
+  const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
+  const std::size_t n = offsets.size() - 1, K = phi.shape(1);
+  require(K >= 1 && prior.size() == K, "prior must have ", K, " entries, got ", prior.size());
+  require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
+  require(likelihood.size() == n && gap.size() == n && steps.size() == n, "outputs must have ", n, " entries");
+  require(temper > 0.0 && temper <= 1.0, "temper must be above 0 and at most 1, got ", temper);
+  require(tolerance > 0.0 && iterations >= 1 && iterations < (std::size_t{1} << 31) && threads >= 1,
+          "tolerance, iterations and threads must be positive");
+  require(finite_and_positive(view(prior)) && finite_and_positive(view(theta)), "prior and theta must be finite and not negative");
+  const topics::Rule rule{view(prior), temper, tolerance, iterations, accelerate};
+  const auto out = view(theta);
+  nb::gil_scoped_release nogil;
+  topics::fold_in<Real>(documents, view(phi), K, rule, out, {view(likelihood), view(gap), view(steps)}, threads);
+}
+
+template <class Real>
+void expect(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, In<double, 2> theta,
+            Out<double, 1> ratio, Out<double, 2> gradient, Out<double, 1> likelihood, std::size_t threads) {
+  const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
+  const std::size_t n = offsets.size() - 1, K = phi.shape(1);
+  require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
+  require(gradient.shape(0) == n && gradient.shape(1) == K, "gradient must be ", n, " x ", K);
+  require(ratio.size() == terms.size() && likelihood.size() == n && threads >= 1, "ratio, likelihood or threads do not fit");
+  nb::gil_scoped_release nogil;
+  topics::expect<Real>(documents, view(phi), K, view(theta), view(ratio), view(gradient), view(likelihood), threads);
+}
+
+void descend(In<double, 2> gram, In<double, 2> cross, std::size_t sweeps, double tolerance, Out<double, 2> h,
+             std::size_t threads) {
+  const std::size_t K = gram.shape(0);
+  require(gram.shape(1) == K, "gram must be square, got ", K, " x ", gram.shape(1));
+  require(cross.shape(1) == K && h.shape(1) == K && cross.shape(0) == h.shape(0), "cross and h must have one shape, with ", K,
+          " columns");
+  require(threads >= 1, "threads must be at least 1");
+  nb::gil_scoped_release nogil;
+  topics::descend(view(gram), view(cross), K, sweeps, tolerance, view(h), threads);
+}
+
+}  // namespace
+
+void bind_topics(nb::module_& m) {
+  const auto def_mixture = [&m](auto fold, auto step) {
+    m.def("fold_in", fold, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "prior"_a, "temper"_a, "tolerance"_a,
+          "iterations"_a, "accelerate"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(), "gap"_a.noconvert(),
+          "steps"_a.noconvert(), "threads"_a, "Mixtures theta of documents by EM, topics phi (terms x topics) fixed.");
+    m.def("expect", step, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "theta"_a, "ratio"_a.noconvert(),
+          "gradient"_a.noconvert(), "likelihood"_a.noconvert(), "threads"_a,
+          "ratio = count / (theta phi), gradient = ratio phi, log-likelihood of each document.");
+  };
+  def_mixture(&fold_in<double>, &expect<double>);
+  def_mixture(&fold_in<float>, &expect<float>);
+  m.def("descend", &descend, "gram"_a, "cross"_a, "sweeps"_a, "tolerance"_a, "h"_a.noconvert(), "threads"_a,
+        "Improve the rows of h >= 0 by coordinate descent on 1/2 h gram h - cross h.");
+}
+
+}  // namespace textmill::bind

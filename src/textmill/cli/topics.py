@@ -1,0 +1,304 @@
+"""Find the topics of documents: train, show, transform, update, merge, cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+# --model -> class in textmill.topics, and the weights of terms that suit it
+MODELS = {
+    "lsa": ("LSA", "ntc"),
+    "nmf": ("NMF", "ntc"),
+    "pca": ("PCA", "ntc"),
+    "plsa": ("PLSA", "nnn"),
+}
+# option -> names that the parameter has in the classes
+_PARAMETERS = {
+    "topics": ("n_topics",),
+    "algorithm": ("algorithm", "solver"),
+    "loss": ("loss",),
+    "chunk": ("chunk_size",),
+    "passes": ("passes",),
+    "decay": ("decay", "forget"),
+    "iterations": ("iterations",),
+    "seed": ("random_state",),
+    "jobs": ("n_jobs",),
+}
+_HELP_INPUT = "Files or folders of documents, - for stdin; or one file of bags (.npz, .mm, .svmlight, ...)."
+Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help=_HELP_INPUT)]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill topics train`.")]
+TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
+Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
+
+
+@app.command()
+def train(
+    sources: Sources,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "lsa",
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
+    vocab: Annotated[Path | None, typer.Option(help="Made by `textmill vocab build`; default: all terms.")] = None,
+    weighting: Annotated[str | None, typer.Option(help="SMART letters such as ntc; default: by model.")] = None,
+    min_df: Annotated[int, typer.Option(help="Without --vocab: least documents of a term.")] = 2,
+    max_df: Annotated[float, typer.Option(help="Without --vocab: largest share of documents of a term.")] = 0.5,
+    algorithm: Annotated[str | None, typer.Option(help="How the model is found; see its class.")] = None,
+    loss: Annotated[str | None, typer.Option(help="nmf: euclidean or kl.")] = None,
+    chunk: Annotated[int | None, typer.Option(help="Documents of a step, for streams.")] = None,
+    passes: Annotated[int | None, typer.Option(help="Passes over the documents.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="nmf, plsa: most iterations.")] = None,
+    decay: Annotated[float | None, typer.Option(help="Weight of old documents at each step, 1 to keep all.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    seed: Annotated[int, typer.Option(help="Of random numbers.")] = 0,
+    jobs: Jobs = None,
+) -> None:
+    """Train a topic model on documents or bags; the file holds everything needed to read further text.
+
+    Example: textmill topics train news.jsonl.gz --model nmf --topics 50 -o news.mill
+    """
+    import textmill.topics
+    from textmill.corpus import Vocabulary
+    from textmill.errors import DataError
+    from textmill.model import check_choice, load
+    from textmill.model.estimators import constructor_parameters
+    from textmill.vectors import TextVectorizer, Weighting
+
+    check_choice("--model", model, list(MODELS))
+    name, usual = MODELS[model]
+    made: Any = getattr(textmill.topics, name)
+    given: dict[str, Any] = {"topics": topics, "algorithm": algorithm, "loss": loss, "chunk": chunk, "passes": passes}
+    given |= {"iterations": iterations, "decay": decay, "seed": seed, "jobs": jobs}
+    known = constructor_parameters(made)
+    parameters: dict[str, Any] = {}
+    for option, value in given.items():
+        names = [parameter for parameter in _PARAMETERS[option] if parameter in known]
+        if value is not None and not names:
+            raise DataError(f"--{option} is no option of --model {model}; leave it out")
+        if value is not None:
+            parameters[names[0]] = value
+    bags = _is_bags(sources)
+    weights = Weighting(scheme=weighting or usual)
+    if vocab is not None:
+        parameters["vectorizer"] = TextVectorizer.of(load(vocab, expect=Vocabulary), weights)
+    elif not bags:
+        parameters["vectorizer"] = TextVectorizer(
+            vocabulary=Vocabulary(min_df=min_df, max_df=max_df), weighting=weights
+        )
+    elif weighting is not None:
+        raise DataError("--weighting of bags needs their vocabulary; pass --vocab too")
+    fitted = made(**parameters)
+    options = {} if cluster is None else {"cluster": cluster}
+    if options and not _takes_cluster(made):
+        raise DataError(f"--model {model} is trained on one machine; leave out --cluster")
+    fitted.fit(_read(sources, text_field, errors), **options)
+    fitted.save(output)
+    rows, columns = fitted.components_.shape
+    typer.echo(f"{model}: {rows} topics of {columns} terms from {fitted.documents_} documents")
+
+
+@app.command()
+def show(
+    model: ModelFile,
+    sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents for the map.")] = None,
+    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
+    top: Annotated[int, typer.Option(help="Topics to print, from the first; 0 for all.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw terms and documents into this file (.png, .svg, .pdf).")
+    ] = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    json: Json = False,
+) -> None:
+    """Print the topics with their terms, and draw a map.
+
+    Example: textmill topics show news.mill news.jsonl.gz --words 8 --plot map.png
+    """
+    from json import dumps
+
+    from textmill.model import check_range
+    from textmill.plot import save
+    from textmill.topics.map import draw_map
+
+    check_range("--top", top, at_least=0, whole=True)
+    loaded = _load(model)
+    if json:
+        for number, topic in enumerate(loaded.topics(words)[: top or None]):
+            typer.echo(dumps({"topic": number + 1, "terms": dict(topic)}, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
+    if plot is not None:
+        save(draw_map(loaded, None if not sources else _read(sources, text_field, errors)), plot)
+
+
+@app.command()
+def transform(
+    model: ModelFile,
+    sources: Sources,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The .npy file to write, a row a document.")],
+    dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    jobs: Jobs = None,
+) -> None:
+    """Write the topic weights of documents as one NumPy array, chunk by chunk.
+
+    Example: textmill topics transform news.mill more.jsonl.gz -o more.npy
+    """
+    from textmill.topics.projecting import save_projections
+
+    loaded = _load(model, jobs)
+    rows = save_projections(loaded, _read(sources, text_field, errors), output, dtype=dtype)
+    typer.echo(f"{rows} documents, {len(loaded.components_)} topics")
+
+
+@app.command()
+def update(
+    model: ModelFile,
+    sources: Sources,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: the model file itself.")] = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    jobs: Jobs = None,
+) -> None:
+    """Teach a model further documents; its vocabulary stays.
+
+    Example: textmill topics update news.mill today.jsonl
+    """
+    loaded = _load(model, jobs)
+    before = loaded.documents_
+    loaded.partial_fit(_read(sources, text_field, errors))
+    loaded.save(output or model)
+    typer.echo(f"{loaded.documents_ - before} documents added, {loaded.documents_} in all")
+
+
+@app.command()
+def merge(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Trained with one vocabulary.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+) -> None:
+    """Make one model of several that were trained on parts of a corpus.
+
+    Example: textmill topics merge part1.mill part2.mill -o whole.mill
+    """
+    from functools import reduce
+
+    from textmill.errors import DataError
+
+    loaded = [_load(path) for path in models]
+    for path, other in zip(models, loaded, strict=True):
+        if type(other) is not type(loaded[0]):
+            raise DataError(
+                f"{path} is a {type(other).__name__}, {models[0]} a {type(loaded[0]).__name__}; merge one kind"
+            )
+    merged = reduce(lambda one, other: one.merge(other), loaded)
+    merged.save(output)
+    typer.echo(f"{len(merged.components_)} topics from {merged.documents_} documents")
+
+
+@app.command()
+def cluster(
+    model: ModelFile,
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents; not for --of terms.")
+    ] = None,
+    clusters: Annotated[int, typer.Option(help="Number of clusters.")] = 10,
+    of: Annotated[str, typer.Option(help="documents or terms.")] = "documents",
+    algorithm: Annotated[str, typer.Option(help="kmeans, minibatch or agglomerative.")] = "kmeans",
+    words: Annotated[int, typer.Option(help="Terms of a label.")] = 8,
+    plot: Annotated[Path | None, typer.Option(help="Draw the clusters of documents into this file.")] = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    seed: Annotated[int, typer.Option(help="Of random numbers.")] = 0,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Cluster documents or terms in the space of a model: a line a member with cluster, label and name.
+
+    Example: textmill topics cluster news.mill news.jsonl.gz --clusters 20 --plot clusters.png > clusters.tsv
+    """
+    from json import dumps
+
+    from textmill.errors import DataError
+    from textmill.model import check_choice
+    from textmill.plot import save
+    from textmill.topics.clustering import cluster_documents, cluster_terms
+    from textmill.topics.map import draw_map
+
+    check_choice("--of", of, ["documents", "terms"])
+    if (of == "documents") != bool(sources):
+        raise DataError("clusters of documents need INPUT, those of terms take none; see --of")
+    loaded = _load(model, jobs)
+    options: dict[str, Any] = {"algorithm": algorithm, "n_words": words, "random_state": seed, "n_jobs": jobs}
+    documents = None if not sources else _read(sources, text_field, errors)
+    if documents is None:
+        found = cluster_terms(loaded, clusters, **options)
+        known = loaded.vectorizer_
+        names = list(map(str, range(loaded.components_.shape[1]))) if known is None else known.terms_.to_list()
+    else:
+        found = cluster_documents(loaded, documents, clusters, **options)
+        names = _ids(documents, len(found.labels))
+    if not json:
+        typer.echo("cluster\tlabel\tmember")
+    for number, group in enumerate(found.clusters):
+        members = [names[int(row)] for row in group.members]
+        if json:
+            facts = {"cluster": number + 1, "size": len(members), "words": group.words, "members": members}
+            typer.echo(dumps(facts, ensure_ascii=False))
+        else:
+            label = " ".join(group.words)
+            typer.echo("\n".join(f"{number + 1}\t{label}\t{member}" for member in members))
+    if plot is not None:
+        groups = [f"cluster {label + 1}" if label >= 0 else "no cluster" for label in found.labels.tolist()]
+        save(draw_map(loaded, documents, groups=None if documents is None else groups), plot)
+
+
+def _load(path: Path, jobs: int | None = None) -> Any:
+    from textmill.model import load
+    from textmill.topics.model import TopicModel
+
+    loaded: Any = load(path, expect=TopicModel)
+    return loaded.set_params(n_jobs=jobs)
+
+
+def _is_bags(sources: list[str]) -> bool:
+    """Whether the input is a file of bags, by its suffix."""
+    from textmill.corpus.bagfiles import format_of
+    from textmill.errors import DataError
+
+    if len(sources) != 1 or sources[0] == "-" or Path(sources[0]).is_dir():
+        return False
+    try:
+        format_of(sources[0], None)
+    except DataError:
+        return False
+    return True
+
+
+def _read(sources: list[str], text_field: str | None, errors: str) -> Any:
+    from textmill.corpus import read_bags, read_documents
+
+    if _is_bags(sources):
+        return read_bags(sources[0])
+    return read_documents(sources, text_field=text_field, errors=errors)
+
+
+def _ids(documents: Any, count: int) -> list[str]:
+    """The ids of documents, or their numbers if they have none or cannot be read again."""
+    from textmill.corpus import Documents, is_one_shot
+
+    if not isinstance(documents, Documents) or is_one_shot(documents.texts()):
+        return [str(row) for row in range(count)]
+    return [document.id for document in documents]
+
+
+def _takes_cluster(made: Any) -> bool:
+    from inspect import signature
+
+    return "cluster" in signature(made.fit).parameters

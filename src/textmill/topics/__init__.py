@@ -1,0 +1,45 @@
+"""Topics of a corpus: a few directions that explain many documents.
+
+lsa          Latent Semantic Analysis of streams, on one machine or many
+pca          principal components, centred without being made dense
+nmf          non-negative factors, Euclidean and Kullback-Leibler
+plsa         probabilistic latent semantic analysis
+mixture      documents as mixtures of topics, by EM: folding in and learning
+factors      what the non-negative models share
+clustering   clusters of documents and terms, labelled
+map          terms and documents in one plane
+projecting   the topics of any number of documents in one file
+model        what all topic models share: their terms, texts in, topics printed
+chunks       any input as a stream of sparse chunks of one size
+
+decomposition, basecase, merging, passes    the parts of LSA
+baselines, accuracy                         what it is compared with, and how
+formats                                     models of other tools
+"""
+
+from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
+from textmill.topics.lsa import LSA
+from textmill.topics.map import Plane, draw_map, plane
+from textmill.topics.mixture import Mixtures, fold_in
+from textmill.topics.nmf import NMF
+from textmill.topics.pca import PCA
+from textmill.topics.plsa import PLSA
+from textmill.topics.projecting import save_projections
+
+__all__ = [
+    "LSA",
+    "NMF",
+    "PCA",
+    "PLSA",
+    "Cluster",
+    "Clusters",
+    "Mixtures",
+    "Plane",
+    "cluster_documents",
+    "cluster_rows",
+    "cluster_terms",
+    "draw_map",
+    "fold_in",
+    "plane",
+    "save_projections",
+]

@@ -1,0 +1,185 @@
+"""Any input of a topic model as a stream of sparse chunks of one size.
+
+A matrix is cut into pieces; a stream of matrices is regrouped; documents, which are texts or lists of tokens, are
+turned into weighted rows by a vectorizer; counts in a file or from a vocabulary are weighed if there is one. Columns
+may be added on the way: each chunk has as many as any before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from textmill.corpus import (
+    BagFile,
+    Bags,
+    Documents,
+    Operator,
+    TopicStream,
+    ZipfStream,
+    check_bags,
+    is_one_shot,
+    rechunk,
+    require_passes,
+)
+from textmill.errors import DataError
+from textmill.vectors import TextVectorizer, Vectors
+
+__all__ = ["Chunks", "holds_documents"]
+
+
+class Chunks:
+    """A stream of CSR chunks of `size` rows, the last one perhaps shorter, made of whatever a model was given.
+
+    Attributes: one_shot, whether it can be read only once; documents, rows read in the last or running pass; passes,
+    how many were begun; terms, the number of columns when it is known beforehand, else None. Entries are finite;
+    they may be negative only if `negative` says so.
+
+    >>> stream = Chunks([check_bags([[1, 0], [2, 1]]), check_bags([[0, 0, 3]])], size=2)
+    >>> [chunk.shape for chunk in stream], stream.documents, stream.one_shot
+    ([(2, 2), (1, 3)], 3, False)
+    >>> [chunk.toarray().round(2).tolist() for chunk in Chunks(["b a", "a"], 9, TextVectorizer().fit(["a c", "b"]))]
+    [[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]]
+    """
+
+    def __init__(
+        self, X: Any, size: int | None = None, vectorizer: TextVectorizer | None = None, *, negative: bool = True
+    ) -> None:
+        if isinstance(X, Operator) or hasattr(X, "matmat"):
+            raise DataError(
+                "X is known only by its products, so its documents cannot be read; pass a matrix or a stream"
+            )
+        if isinstance(X, str | bytes | dict) or not (hasattr(X, "shape") or isinstance(X, Iterable)):
+            raise DataError(f"X must be a matrix or a stream of documents or matrices, got {type(X).__name__}")
+        self.source = X
+        self.size = size
+        self.vectorizer = vectorizer
+        self.negative = negative
+        self.documents = 0
+        self.passes = 0
+        self._matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
+        self.one_shot = self._matrix is None and is_one_shot(_origin(X))
+        self.terms = self._matrix.shape[1] if self._matrix is not None else _columns(X)
+
+    def __iter__(self) -> Iterator[sparse.csr_matrix]:
+        self.passes += 1
+        self.documents = 0
+        terms = self.terms or 0
+        parts: Iterable[sparse.csr_matrix] = self._widened(terms)
+        for chunk in parts if self.size is None else rechunk(parts, self.size):
+            self.documents += chunk.shape[0]
+            yield chunk
+
+    def jobs(self, chunks: int) -> Iterator[Chunks]:
+        """Cut into consecutive streams of that many chunks, each for a worker.
+
+        A matrix is sent in pieces, a stream in chunks as it is read; files of documents and generated streams are
+        read by the worker itself. A piece of a file of documents may be shorter.
+        """
+        self.passes += 1
+        rows = chunks * (self.size or 1)
+        if self._matrix is not None:
+            for start in range(0, self._matrix.shape[0], rows):
+                yield Chunks(self._matrix[start : start + rows], self.size, negative=self.negative)
+        elif isinstance(self.source, Documents) and not self.one_shot:
+            for piece in self.source.chunks(rows):
+                yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
+        elif isinstance(self.source, TopicStream | ZipfStream) and self.source.documents is not None:
+            for start in range(0, self.source.documents, rows):
+                part = _Generated(self.source, start, min(start + rows, self.source.documents))
+                yield Chunks(part, self.size, negative=self.negative)
+        else:
+            rest = iter(self)
+            while group := list(islice(rest, chunks)):
+                yield Chunks(group, self.size, negative=self.negative)
+
+    def require_passes(self, passes: int, what: str) -> None:
+        """Refuse a stream that can be read once when more passes are needed, before anything is read."""
+        require_passes(iter(()) if self.one_shot else (), passes, what)
+
+    def _widened(self, terms: int) -> Iterator[sparse.csr_matrix]:
+        """The parts with at least as many columns as any before."""
+        for part in self._parts():
+            terms = max(terms, part.shape[1])
+            yield part if part.shape[1] == terms else _widen(part, terms)
+
+    def _parts(self) -> Iterator[sparse.csr_matrix]:
+        if self._matrix is not None:
+            step = self.size or max(1, self._matrix.shape[0])
+            return (self._matrix[start : start + step] for start in range(0, self._matrix.shape[0], step))
+        items = iter(_texts(self.source))
+        if isinstance(self.source, BagFile | Bags) and self.vectorizer is not None:
+            return iter(Vectors(self.vectorizer.weighting_, items))
+        first = next(items, None)
+        if first is None:
+            return iter(())
+        again = chain([first], items)
+        if not _is_matrix(first):
+            if self.vectorizer is None:
+                raise DataError(
+                    f"X holds documents ({type(first).__name__}), but this model has no vectorizer; "
+                    "pass vectorizer=TextVectorizer(), or a matrix"
+                )
+            return iter(self.vectorizer.vectors(again))
+        return (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
+
+
+class _Generated:
+    """A range of the documents of a generated stream; small, so that a worker can be sent it."""
+
+    def __init__(self, stream: TopicStream | ZipfStream, start: int, stop: int) -> None:
+        self.stream = stream
+        self.start = start
+        self.stop = stop
+
+    def __iter__(self) -> Iterator[sparse.csr_matrix]:
+        step = self.stream.chunk
+        for start in range(self.start, self.stop, step):
+            yield self.stream.bags(start, min(start + step, self.stop))
+
+
+def holds_documents(X: Any) -> bool:
+    """Say whether X is a stream of texts or token lists; reads the first item of a stream that can be read again.
+
+    >>> holds_documents(["to be"]), holds_documents([["to", "be"]]), holds_documents(np.eye(2))
+    (True, True, False)
+    """
+    if hasattr(X, "shape") or isinstance(X, BagFile | Bags | Vectors):
+        return False
+    if is_one_shot(_origin(X)):
+        raise DataError(
+            "the vectorizer is not fitted, so the documents are needed twice, but this stream can be read once; "
+            "fit the vectorizer first or pass a list or a file reader"
+        )
+    first = next(iter(_texts(X)), None)
+    return first is not None and not _is_matrix(first)
+
+
+def _texts(X: Any) -> Any:
+    """The items of a stream; of `Documents`, their texts."""
+    return X.texts() if isinstance(X, Documents) else X
+
+
+def _origin(X: Any) -> Any:
+    """What bags and vectors are made of: it says whether they can be read again."""
+    while isinstance(X, Bags | Vectors):
+        X = X._source
+    return _texts(X)
+
+
+def _columns(X: Any) -> int | None:
+    if isinstance(X, BagFile):
+        return X.columns
+    return int(X.vocabulary) if isinstance(getattr(X, "vocabulary", None), int) else None  # of a synthetic stream
+
+
+def _is_matrix(item: Any) -> bool:
+    return sparse.issparse(item) or isinstance(item, np.ndarray)
+
+
+def _widen(X: sparse.csr_matrix, terms: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms), copy=False)

@@ -1,0 +1,98 @@
+"""What all topic models share: topics are rows over terms, texts come in through a vectorizer, topics are printed.
+
+    components_ (k, m)    topic x term; what the numbers mean is the model's affair
+
+A subclass adds its parameters (`n_topics`, `vectorizer` and others), `fit` and `transform`, and calls `_chunks`, which
+turns whatever it was given into sparse chunks. A file holds the vectorizer, so a loaded model understands raw text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.errors import DataError
+from textmill.model import Model, Transformer, check_fitted, check_range
+from textmill.topics.chunks import Chunks, holds_documents
+from textmill.vectors import TextVectorizer
+
+__all__ = ["TopicModel"]
+
+
+class TopicModel(Transformer, Model):
+    """Base of the topic models.
+
+    Parameters of every subclass: n_topics, k; vectorizer, a `TextVectorizer`, with which the model takes texts and
+    lists of tokens; an unfitted one is copied and fitted by `fit`, None means that only matrices are taken.
+
+    Attributes: components_ (k, m), vectorizer_, the fitted vectorizer or None.
+    """
+
+    layout: ClassVar[dict[str, str]] = {"components_": "topic term"}
+    parts: ClassVar[dict[str, str]] = {"vectorizer": "vectors.TextVectorizer", "vectorizer_": "vectors.TextVectorizer"}
+
+    n_topics: int
+    vectorizer: TextVectorizer | None
+    components_: NDArray[np.float64]
+    vectorizer_: TextVectorizer | None
+
+    def topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> list[list[tuple[str, float]]]:
+        """Return for each topic the terms of largest absolute weight with their weights, ties in order of columns.
+
+        Terms are those of the vectorizer, or `terms`, or else the numbers of the columns.
+        """
+        check_fitted(self)
+        check_range("n_words", n_words, at_least=1, whole=True)
+        if terms is None and self.vectorizer_ is not None:
+            terms = self.vectorizer_.terms_.to_list()
+        if terms is not None and len(terms) < self.components_.shape[1]:
+            raise DataError(f"there are {len(terms)} terms for {self.components_.shape[1]} columns; pass one a column")
+        made = []
+        for row in self.components_:
+            best = _largest(np.abs(row), n_words)
+            made.append([(str(j) if terms is None else terms[int(j)], float(row[j])) for j in best if row[j] != 0])
+        return made
+
+    def describe_topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> str:
+        """Return the topics as lines of text: number, strength where the model has one, and the weighted terms."""
+        strengths = self._strengths()
+        lines = []
+        for number, words in enumerate(self.topics(n_words, terms)):
+            strength = "" if strengths is None else f" ({strengths[number]:.3f})"
+            lines.append(f"topic {number + 1}{strength}: " + " + ".join(f'{w:.3f}*"{term}"' for term, w in words))
+        return "\n".join(lines)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the topics of documents, one row each; every subclass has its own."""
+        raise NotImplementedError
+
+    def _strengths(self) -> NDArray[np.float64] | None:
+        """One figure a topic that is printed with it; a subclass that has such figures returns them."""
+        return None
+
+    def _chunks(self, X: Any, size: int | None = None, *, negative: bool = True) -> Chunks:
+        """The input of a fitted model, or of one that `_start` prepared, in chunks of `size` rows."""
+        return Chunks(X, size, self.vectorizer_, negative=negative)
+
+    def _start(self, X: Any) -> None:
+        """Begin a fit: set `vectorizer_`, after counting the terms of X in one pass if that is still to be done."""
+        vectorizer = self.vectorizer
+        if vectorizer is not None and not vectorizer.__sklearn_is_fitted__() and holds_documents(X):
+            vectorizer = TextVectorizer(**vectorizer.get_params(deep=False)).fit(X)
+        fitted = vectorizer is not None and vectorizer.__sklearn_is_fitted__()
+        self.vectorizer_ = vectorizer if fitted else None
+
+
+def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Positions of the `count` largest values, largest first, ties by position; O(m) + O(count log count)."""
+    if count < len(values):
+        border = np.partition(values, len(values) - count)[len(values) - count]
+        above = np.flatnonzero(values > border)
+        candidates = np.concatenate([above, np.flatnonzero(values == border)[: count - len(above)]])
+    else:
+        candidates = np.arange(len(values))
+    candidates.sort()
+    return candidates[np.argsort(-values[candidates], kind="stable")]

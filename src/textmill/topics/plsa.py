@@ -1,0 +1,323 @@
+"""Probabilistic latent semantic analysis: words and documents meet through topics.
+
+    P(w, d) = sum_z P(z) P(d|z) P(w|z) = P(d) sum_z P(z|d) P(w|z)           maximum likelihood on the counts n_dw, by EM
+
+    E   P(z|d,w) ~ (P(z|d) P(w|z))^temper           M   P(w|z) ~ smoothing + sum_d n_dw P(z|d,w)
+                                                        P(z|d) ~ sum_w n_dw P(z|d,w)
+
+The posterior is never stored: its sums are products on the non-zeros (mixture.py). At a fixed point W = P(w|z),
+H = n_d P(z|d) is one of non-negative factorisation with the Kullback-Leibler loss, and the losses are equal. New
+documents are folded in: EM for P(z|d) with P(w|z) fixed. Against overfitting: a temper below 1, `smoothing`, or
+documents held out, with whose likelihood EM stops in time or, with `cooling`, lowers the temper before it does
+(tempered EM). A stream is learnt chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not
+depend on its length.
+
+Cost: O(non-zeros x topics) a step. Reference: Hofmann (2001), Unsupervised learning by probabilistic latent semantic
+analysis.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill.errors import DataError, ModelFileError
+from textmill.model import check_fitted, check_range, effective_jobs
+from textmill.progress import track
+from textmill.topics.factors import aligned, check_model, gathered, known, seed_of, start_factors
+from textmill.topics.mixture import Mixtures, blend, expected_counts, fold_in, learn
+from textmill.topics.model import TopicModel
+from textmill.vectors import TextVectorizer
+
+__all__ = ["PLSA"]
+
+Floats = NDArray[np.float64]
+
+_PATIENCE = 2  # steps without a better held-out likelihood
+
+
+class PLSA(TopicModel):
+    """Learn topics as distributions of words, documents as mixtures of topics.
+
+    Parameters: n_topics; temper, in (0, 1], the exponent of the posterior; held_out, the share of documents that only
+    decide when to stop; cooling, the factor by which they lower the temper, None to stop instead; smoothing, added to
+    the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
+    to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
+    and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of
+    online EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state;
+    n_jobs.
+
+    Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
+    log-likelihood before each step (online: of each chunk); documents_; temper_; vectorizer_.
+
+    >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
+    >>> plsa = PLSA(n_topics=2, random_state=0).fit(X)
+    >>> np.sort(plsa.components_.round(3), axis=0).tolist()
+    [[0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.625, 0.375]]
+    >>> np.sort(plsa.transform(np.array([[5, 5, 5, 5]]))).round(3).tolist()
+    [[0.5, 0.5]]
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
+    state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
+
+    topic_counts_: Floats
+    likelihoods_: Floats
+    documents_: int
+    temper_: float
+
+    def __init__(
+        self,
+        *,
+        n_topics: int = 50,
+        temper: float = 1.0,
+        held_out: float = 0.0,
+        cooling: float | None = None,
+        smoothing: float = 0.0,
+        iterations: int = 100,
+        tolerance: float = 1e-5,
+        accelerate: bool = True,
+        init: str = "random",
+        chunk_size: int | None = None,
+        passes: int = 1,
+        forget: float = 0.9,
+        vectorizer: TextVectorizer | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.temper = temper
+        self.held_out = held_out
+        self.cooling = cooling
+        self.smoothing = smoothing
+        self.iterations = iterations
+        self.tolerance = tolerance
+        self.accelerate = accelerate
+        self.init = init
+        self.chunk_size = chunk_size
+        self.passes = passes
+        self.forget = forget
+        self.vectorizer = vectorizer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None) -> PLSA:
+        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
+        self._check()
+        self._start(X)
+        chunks = self._chunks(X, self.chunk_size, negative=False)
+        if self.chunk_size is None:
+            return self._fit_all(gathered(chunks))
+        chunks.require_passes(self.passes, "PLSA")
+        self._forget_all()
+        for _ in range(self.passes):
+            for part in track(chunks, "learning", unit="chunks"):
+                self._add(part)
+        if not hasattr(self, "components_"):
+            raise DataError("X has no documents with a word; pass at least one")
+        self.documents_ = chunks.documents  # of one pass
+        return self
+
+    def partial_fit(self, X: Any, y: object = None) -> PLSA:
+        """Learn from further documents, chunk by chunk; new columns are new terms.
+
+        >>> plsa = PLSA(n_topics=1, random_state=0).partial_fit(np.array([[1, 1]])).partial_fit(np.array([[2, 0, 0]]))
+        >>> plsa.documents_, plsa.components_.shape
+        (2, (1, 3))
+        """
+        self._check()
+        if not self.__sklearn_is_fitted__():
+            self._start(X)
+            self._forget_all()
+        check_model(self)
+        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
+            self._add(part)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Return the mixtures P(z|d) of documents, one row each; a document without known words is uniform."""
+        parts = [self.mixtures(part).theta for part in known(self, X)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.components_)))
+
+    def mixtures(self, X: Any) -> Mixtures:
+        """Fold in bags and return mixtures with likelihood, gap and iterations."""
+        check_fitted(self)
+        return fold_in(X, self._phi(), temper=self.temper_, n_jobs=self.n_jobs)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean log-likelihood (nats) of the known words of documents that are folded in.
+
+        >>> round(PLSA(n_topics=1, random_state=0).fit(np.array([[1, 1]])).score(np.array([[3, 5]])), 4)
+        -0.6931
+        """
+        total, words = 0.0, 0.0
+        for part in known(self, X):
+            found = fold_in(part, self._phi(), n_jobs=self.n_jobs)
+            total += float(found.log_likelihood.sum())
+            words += float(part.dot(self._phi().sum(axis=1) > 0).sum())
+        if not words:
+            raise DataError("nothing to score: X has no words; pass at least one document with a known word")
+        return total / words
+
+    def merge(self, other: PLSA) -> PLSA:
+        """Return the model of both corpora: topics are paired by their words, and their expected counts added.
+
+        >>> plsa = PLSA(n_topics=1, random_state=0)
+        >>> plsa.fit(np.array([[1, 1]])).merge(PLSA(n_topics=1).fit(np.array([[4, 2]]))).components_.tolist()
+        [[0.625, 0.375]]
+        """
+        order, mine, theirs = aligned(self, other)
+        merged = PLSA(**self.get_params(deep=False))
+        counts = mine * self.topic_counts_[:, None] + theirs[order] * other.topic_counts_[order, None]
+        merged.vectorizer_ = self.vectorizer_
+        merged.documents_, merged.temper_ = self.documents_ + other.documents_, self.temper_
+        merged.likelihoods_ = np.zeros(0)
+        merged._keep(counts.T)
+        return merged
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a model from a file."""
+        for values in (self.components_, self.topic_counts_):
+            if not np.isfinite(values).all() or values.min(initial=0) < 0:
+                raise ModelFileError("probabilities must be finite and not negative")
+        if not 0 < self.temper_ <= 1 or self.documents_ < 0:
+            raise ModelFileError("temper and number of documents are out of range")
+
+    def _strengths(self) -> Floats:
+        return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
+
+    def _check(self) -> None:
+        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        check_range("temper", self.temper, above=0, at_most=1)
+        check_range("held_out", self.held_out, at_least=0, below=1)
+        if self.cooling is not None:
+            check_range("cooling", self.cooling, above=0, below=1)
+            if not self.held_out:
+                raise DataError("cooling needs documents to watch; pass held_out=0.1 too")
+        check_range("smoothing", self.smoothing, at_least=0)
+        check_range("iterations", self.iterations, at_least=1, whole=True)
+        check_range("tolerance", self.tolerance, at_least=0)
+        check_range("passes", self.passes, at_least=1, whole=True)
+        check_range("forget", self.forget, at_least=0, at_most=1)
+        if self.chunk_size is not None:
+            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
+            if self.held_out:
+                raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
+
+    def _fit_all(self, X: sparse.csr_matrix) -> PLSA:
+        learnt, watch = X, None
+        self.temper_ = float(self.temper)
+        if self.held_out:
+            learnt, watch = self._watched(X)
+        theta, phi = start_factors(learnt, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
+        theta, phi, trace = learn(
+            learnt,
+            theta,
+            phi,
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            temper=self.temper,
+            smoothing=self.smoothing,
+            accelerate=self.accelerate,
+            n_jobs=self.n_jobs,
+            watch=watch,
+        )
+        if watch is not None and watch.best is not None:
+            phi, self.temper_ = watch.best
+            theta = fold_in(learnt, phi, temper=self.temper_, n_jobs=self.n_jobs).theta
+        length = np.asarray(learnt.sum(axis=1), dtype=np.float64).ravel()
+        self.components_ = np.ascontiguousarray(phi.T)
+        self.topic_counts_ = length @ theta
+        self.likelihoods_ = np.array(trace)
+        self.documents_ = X.shape[0]
+        return self
+
+    def _watched(self, X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, _Watch]:
+        """The documents to learn from, and the watch over the others."""
+        random = np.random.default_rng(seed_of(self.random_state))
+        held = random.permutation(X.shape[0]) < round(self.held_out * X.shape[0])
+        if held.all() or not held.any():
+            raise DataError(
+                f"held_out={self.held_out} of {X.shape[0]} documents leaves none on one side; hold out more"
+            )
+        return X[~held], _Watch(X[held], random, self.cooling, self.n_jobs)
+
+    def _forget_all(self) -> None:
+        for name in ("components_", "topic_counts_", "likelihoods_"):
+            vars(self).pop(name, None)
+        self.documents_, self.temper_ = 0, float(self.temper)
+
+    def _add(self, X: sparse.csr_matrix) -> None:
+        """One step of online EM."""
+        threads = effective_jobs(self.n_jobs)
+        if not hasattr(self, "components_"):
+            if not X.nnz:
+                self.documents_ += X.shape[0]
+                return  # nothing to start from
+            _, phi = start_factors(X, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
+            counted = np.zeros_like(phi)
+            self.likelihoods_ = np.zeros(0)
+        else:
+            grown = max(0, X.shape[1] - self.components_.shape[1])
+            phi = np.concatenate([self._phi(), np.zeros((grown, len(self.components_)))])
+            counted = phi * self.topic_counts_
+        if X.shape[1] < len(phi):
+            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(phi)))
+        _, counts, found = blend(
+            X, phi, counted, forget=self.forget, smoothing=self.smoothing, temper=self.temper_, threads=threads
+        )
+        self._keep(counts)
+        self.likelihoods_ = np.append(self.likelihoods_, found.log_likelihood.sum())
+        self.documents_ += X.shape[0]
+
+    def _keep(self, counts: Floats) -> None:
+        """Become the model of expected counts (V, k)."""
+        self.topic_counts_ = counts.sum(axis=0)
+        smoothed = counts + self.smoothing
+        self.components_ = np.ascontiguousarray((smoothed / np.maximum(smoothed.sum(axis=0), 1e-300)).T)
+
+    def _phi(self) -> Floats:
+        """The topics by term, as the kernels want them; made once."""
+        made = vars(self).get("_by_term")
+        if made is None or made[0] is not self.components_:
+            made = self._by_term = (self.components_, np.ascontiguousarray(self.components_.T))
+        return made[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_by_term"}
+
+
+class _Watch:
+    """Held-out documents: half of their words are folded in, the likelihood of the other half says how EM does."""
+
+    def __init__(
+        self, X: sparse.csr_matrix, random: np.random.Generator, cooling: float | None, n_jobs: int | None
+    ) -> None:
+        seen = X.astype(np.float64)
+        whole = np.floor(seen.data)
+        seen.data = random.binomial(whole.astype(np.int64), 0.5) + (seen.data - whole)
+        self.seen, self.rest = seen, sparse.csr_matrix(X - seen)
+        self.cooling, self.n_jobs = cooling, n_jobs
+        self.best: tuple[Floats, float] | None = None
+        self.best_score = -np.inf
+        self.waited = 0
+        self.cooled_at = -np.inf
+
+    def __call__(self, phi: Floats, temper: float) -> float | None:
+        """The temper to go on with, None to stop."""
+        theta = fold_in(self.seen, phi, temper=temper, tolerance=1e-4, iterations=50, n_jobs=self.n_jobs).theta
+        score = float(expected_counts(self.rest, theta, phi, threads=effective_jobs(self.n_jobs))[2].sum())
+        if score > self.best_score:
+            self.best, self.best_score, self.waited = (phi, temper), score, 0
+            return temper
+        self.waited += 1
+        if self.waited < _PATIENCE:
+            return temper
+        if self.cooling is None or self.best_score <= self.cooled_at:
+            return None
+        self.cooled_at, self.waited = self.best_score, 0
+        return temper * self.cooling

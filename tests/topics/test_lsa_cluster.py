@@ -1,0 +1,101 @@
+"""LSA on real worker processes: the same model as in one process, a worker killed, traffic counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textmill.cluster import Traffic
+from textmill.corpus import TopicStream
+from textmill.topics import LSA
+from textmill.topics.basecase import base_case
+
+STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk=64, seed=3)
+SETTINGS: dict[str, Any] = {"n_topics": 8, "oversampling": 8, "chunk_size": 64, "chunks_per_job": 5, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
+        distributed.LocalCluster(
+            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class DiesOnce:
+    """A solver that brings its worker down the first time it meets a certain chunk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, X: Any, rank: int) -> Any:
+        with (self.folder / "chunks").open("a") as file:
+            file.write(".")
+        if (self.folder / "chunks").stat().st_size == 9:
+            (self.folder / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        made = base_case(X, rank, "dense")
+        return made.U, made.s
+
+
+@pytest.mark.parametrize("algorithm", ["one_pass", "hybrid", "refined", "two_pass"])
+def test_workers_give_the_model_of_one_process(client: Any, algorithm: str) -> None:
+    here = LSA(algorithm=algorithm, **SETTINGS).fit(STREAM)
+    there = LSA(algorithm=algorithm, **SETTINGS).fit(STREAM, cluster=client)
+    assert there.documents_ == 1920
+    assert there.singular_values_ == pytest.approx(here.singular_values_, rel=1e-10)
+    assert np.abs(np.abs(there.components_ @ here.components_.T) - np.eye(8)).max() < 1e-6
+
+
+def test_matrices_and_streams_can_be_sent_to_workers(client: Any) -> None:
+    chunks = list(STREAM)
+    here = LSA(algorithm="hybrid", **SETTINGS).fit(STREAM)
+    for sent in (iter(chunks), chunks):
+        there = LSA(algorithm="hybrid", **SETTINGS).fit(sent, cluster=client)
+        assert there.singular_values_ == pytest.approx(here.singular_values_, rel=1e-10)
+
+
+def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
+    expected = LSA(algorithm="one_pass", solver="dense", **SETTINGS).fit(STREAM)
+    model = LSA(algorithm="one_pass", **SETTINGS).set_params(solver=DiesOnce(tmp_path)).fit(STREAM, cluster=client)
+    assert (tmp_path / "died").exists()
+    assert model.documents_ == expected.documents_
+    assert model.singular_values_ == pytest.approx(expected.singular_values_, rel=1e-10)
+
+
+def test_models_travel_and_documents_do_not(client: Any) -> None:
+    terms, factors, jobs = 400, 16, 6
+    traffic = Traffic(delay=0.02)
+    began = time.monotonic()
+    LSA(algorithm="one_pass", **SETTINGS).fit(STREAM, cluster=client, traffic=traffic)
+    models = terms * factors * 8
+    assert traffic.bytes <= jobs * (models + 8_000)  # each model at most once, addresses and plans beside it
+    assert traffic.bytes >= models  # the result came here
+    assert time.monotonic() - began >= 0.02
+    two = Traffic()
+    LSA(algorithm="one_pass", **SETTINGS | {"chunks_per_job": 15}).fit(STREAM, cluster=client, traffic=two)
+    assert two.bytes <= 2 * (models + 8_000)  # p = 2 workers, p jobs: p models
+
+
+def test_jobs_of_any_size_give_similar_documents(client: Any) -> None:
+    from textmill.vectors import pairwise_matrix
+
+    documents = STREAM.bags(0, 300)
+    made = []
+    for per_job in (2, 8, 30):
+        model = LSA(algorithm="one_pass", **SETTINGS | {"chunks_per_job": per_job}).fit(STREAM, cluster=client)
+        made.append(pairwise_matrix(model.transform(documents), measure="cosine"))
+    for other in made[1:]:
+        assert np.sqrt(np.mean((other - made[0]) ** 2)) < 0.005
