@@ -10,6 +10,9 @@ void bind_corpus(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_sequence(nanobind::module_& m);
 void bind_topics(nanobind::module_& m);
+void bind_search(nanobind::module_& m);
+void bind_strings(nanobind::module_& m);
+void bind_strings_joins(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 
 }  // namespace textmill::bind

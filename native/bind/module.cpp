@@ -1,9 +1,15 @@
 // The extension module `textmill._native`: one submodule a package, each bound in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
+#include <sstream>
+
 #include "bind/bindings.h"
 
 NB_MODULE(_native, m) {
+  // Messages are made with streams. Their first use binds them to our standard library; an extension that carries a copy
+  // of its own, as usearch does, would take its place if it were loaded before that, and numbers would vanish.
+  std::ostringstream() << std::size_t{0} << 0 << 0L << 0.0 << "";
   m.doc() = "The compiled kernels of textmill. Private: use the Python packages around it.";
   nanobind::module_ base = m.def_submodule("base", "Threads, random numbers, sparse products, vectorised mathematics.");
   textmill::bind::bind_base(base);
@@ -15,6 +21,11 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_sequence(sequence);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
+  nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
+  textmill::bind::bind_strings(strings);
+  textmill::bind::bind_strings_joins(strings);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
+  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
+  textmill::bind::bind_search(vectors);
 }

@@ -29,7 +29,10 @@ __all__ = [
     "progress",
     "report",
     "sequence",
+    "tasks",
     "topics",
+    "strings",
+    "tasks",
     "vectors",
 ]
 

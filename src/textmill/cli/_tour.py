@@ -26,6 +26,7 @@ from textmill.model import describe
 from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels
+from textmill.tasks import SimilarDocuments
 from textmill.topics import LSA, draw_map
 from textmill.vectors import TextVectorizer
 
@@ -60,7 +61,11 @@ def tour(folder: Path) -> Path:
         show_tagger,
         show_topics,
         show_copies,
+        show_similar,
         show_classification,
+        show_copies,
+        show_classification,
+        show_names,
         show_files,
     ]
     for stop in track(stops, "tour", unit="stops"):
@@ -173,6 +178,24 @@ def show_copies(report: Report, documents: list[Document], folder: Path) -> None
     )
 
 
+def show_similar(report: Report, documents: list[Document], folder: Path) -> None:
+    """An index of the articles, asked in plain words."""
+    texts = TextVectorizer(vocabulary=Vocabulary(max_df=0.2)).fit(document.text for document in documents)
+    similar = SimilarDocuments(model=texts).fit(documents)
+    similar.save(folder / "similar.mill")
+    titles = {document.id: str(document.fields["title"]) for document in documents}
+    report.heading("Similar documents")
+    report.text("An index holds the vectors of all articles and the model that made them, in one file.")
+    for question in ("tides raised by the gravity of the Moon", "bread with a good crust"):
+        (found,) = similar.query([question], k=5)
+        rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(found.ids, found.scores, strict=True)]
+        report.table(["title", "article", "cosine"], rows, caption=f"“{question}”")
+    report.code(
+        "textmill similar index articles.jsonl -o similar.mill\n"
+        'textmill similar query similar.mill --text "tides raised by the gravity of the Moon" -k 5'
+    )
+
+
 def show_classification(report: Report, documents: list[Document], folder: Path) -> None:
     """How well scikit-learn tells subjects apart on our bags, scored with our metrics."""
     from sklearn.model_selection import cross_val_predict
@@ -222,6 +245,40 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
         "textmill tag eval tagged.txt"
     )
+def show_names(report: Report, documents: list[Document], folder: Path) -> None:
+    """Customers that stand several times in a list, how well measures find them, and a page to judge them."""
+    from textmill.strings import Gold, choose, evaluate, sample_names
+    from textmill.tasks.names import MEASURES_TO_COMPARE, curves, dedupe
+
+    names = sample_names()
+    gold = Gold.from_clusters(names)
+    found = [evaluate(names, gold, measure) for measure in MEASURES_TO_COMPARE]
+    choice = choose(found)
+    report.heading("Names that mean the same")
+    report.text(
+        f"A list of {len(names)} customers, many of them several times: misspelt, abbreviated, turned round, without "
+        "their accents. Measures rank all pairs; what a word is worth they learn from the list."
+    )
+    report.table(
+        ["measure", "F1", "precision", "recall", "F1 held out"],
+        [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in found],
+        caption="Measures at their best cut",
+    )
+    report.figure(plot.to_svg(curves(found)), caption="F1 by the number of best pairs taken as matches")
+    pairs = folder / "customers-pairs.tsv"
+    done = dedupe(
+        names,
+        pairs,
+        measure=choice.measure,
+        threshold=max(0.0, min(1.0, choice.threshold)),
+        clusters=folder / "customers-groups.tsv",
+        report=folder / "customers.html",
+    )
+    report.text(
+        f"The best on pairs that were held out is {choice.measure} with the threshold {choice.threshold:.3f}. It finds "
+        f"{done.pairs} pairs in {done.clusters} groups; customers.html is a page to accept or reject them."
+    )
+    report.code("textmill match dedupe customers.tsv -o pairs.tsv --clusters groups.tsv --report customers.html")
 
 
 def show_files(report: Report, documents: list[Document], folder: Path) -> None:

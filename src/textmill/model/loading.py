@@ -120,7 +120,7 @@ def _restore(saved: Saved, place: str, passed: dict[str, Callable[..., Any]], pr
     for name, part in saved.parts.items():
         if part is None and name not in fitted_parts:
             raise ModelFileError(f"'{name}' of {saved.class_name} must not be missing; {DAMAGED}")
-        if part is not None and part.class_name != cls.declared.parts.get(name, part.class_name):
+        if part is not None and part.class_name not in cls.declared.parts.get(name, part.class_name).split(" | "):
             raise ModelFileError(f"'{name}' of {saved.class_name} cannot be a {part.class_name[:80]!r}; {DAMAGED}")
         parts[name] = None if part is None else _restore(part, place, passed, f"{prefix}{name}__")
     parameters: dict[str, Any] = {name: part for name, part in parts.items() if name not in fitted_parts}

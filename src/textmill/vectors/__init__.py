@@ -1,22 +1,48 @@
-"""Documents as vectors: weights of terms, vectors of texts, distances.
+"""Documents as vectors: weights of terms, vectors of texts, distances, nearest neighbours.
 
 weighting    SMART weights of bags of words, TF-IDF among them
 vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
+index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
+approximate  nearest neighbours that are found faster and sometimes missed
+shards       one index in many files, on one machine or many
+kdtree       why there is no tree here
 """
 
+from textmill.vectors.approximate import ApproximateIndex
+from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
+from textmill.vectors.index import Answers, Index, Neighbours
+from textmill.vectors.inverted import InvertedIndex
+from textmill.vectors.kdtree import TreeComparison, compare_with_tree
+from textmill.vectors.scan import PrefixScan, Scan
+from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
+from textmill.vectors.vafile import VAFile
 from textmill.vectors.vectorizer import TextVectorizer
 from textmill.vectors.weighting import NegativeWeights, Vectors, Weighting
 
 __all__ = [
     "MEASURES",
+    "Answers",
+    "ApproximateIndex",
+    "CoarseScan",
+    "Index",
+    "InvertedIndex",
     "NegativeWeights",
+    "Neighbours",
+    "PrefixScan",
+    "Scan",
+    "ShardedIndex",
     "TextVectorizer",
+    "TreeComparison",
+    "VAFile",
     "Vectors",
     "Weighting",
     "compare",
+    "compare_with_tree",
+    "open_shards",
     "pairwise",
     "pairwise_matrix",
     "similarity_of_distance",
+    "write_shards",
 ]

@@ -1,0 +1,350 @@
+"""Name matching: textmill against rapidfuzz, jellyfish, py_stringmatching, sparse_dot_topn and scikit-learn.
+
+    TEXTMILL_DATA=... python -m bench names
+
+matrices   all pairs of 5,000 names by a character measure, one thread and two, float32 as rapidfuzz gives
+per pair   microseconds a pair of words-level measures on one thread, once tables are built; py_stringmatching needs an
+           older NumPy: `make .venv-peer-py_stringmatching`, where it times itself
+pairs/s    against three million pairs a second on two threads
+self-join  100,000 generated names at threshold 0.6 in a process of its own: seconds against 300, MiB against 4,096
+top-n      pairs of trigram TF-IDF vectors above 0.6 against sparse_dot_topn
+F1         100 less the macro average of the best F1 over six sets; a peer is beaten where the ratio is above 1
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.harness import Job, Options
+from textmill.strings import parse_measure, read_names
+from textmill.strings.generate import generate_names
+from textmill.strings.joins import Pairs, WordJoin, join_of
+
+PACKAGES = ["jellyfish", "rapidfuzz", "scikit-learn", "sparse_dot_topn"]
+
+WORDS = "words(split='regex')"
+CONTEXT = f"ml({WORDS}, sub=ml(trigrams, sub=context), transpositions='extended')"
+SOFT = f"softtfidf({WORDS}, sub=jaro_winkler, theta=0.9)"
+OURS = {
+    "cosine": f"cosine({WORDS})",
+    "tfidf": f"tfidf({WORDS})",
+    "soft/3g": f"softtfidf({WORDS}, sub=tfidf(trigrams), symmetry='mean')",
+    "ml-ext/ml-context": CONTEXT,
+    "ml-ext/levenshtein": f"ml({WORDS}, sub=levenshtein, transpositions='extended')",
+    "ml-ext/jaro^3": f"ml({WORDS}, sub=power(jaro, 3), transpositions='extended')",
+}
+SETS = ("parks", "business", "restaurant", "gameExtracted", "vaUniv", "synthetic")
+PEER = Path(__file__).parents[1] / ".venv-peer-py_stringmatching" / "bin" / "python"
+
+# Reads {"names", "pairs", "all"}; prints seconds for the pairs, or scores of all pairs i < j.
+PY_STRINGMATCHING = """
+import json, sys, time
+import py_stringmatching as sm
+given = json.load(open(sys.argv[1]))
+words = [name.split() for name in given["names"]]
+measure = sm.SoftTfIdf(words, sim_func=sm.JaroWinkler().get_raw_score, threshold=0.9)
+def score(x, y):
+    try:
+        return measure.get_raw_score(x, y)
+    except ZeroDivisionError:
+        return 0.0
+start = time.perf_counter()
+scores = [score(words[i], words[j]) for i, j in given["pairs"]]
+print(json.dumps({"seconds": time.perf_counter() - start, "scores": scores if given["scores"] else []}))
+"""
+
+SELF_JOIN = """
+import sys, time
+from textmill.strings import Matcher
+from textmill.strings.generate import generate_names
+names = generate_names(int(sys.argv[1]), seed=1).names[: int(sys.argv[2])]
+start = time.perf_counter()
+pairs = Matcher(measure=sys.argv[3], threshold=0.6, n_jobs=2).fit(names).pairs()
+seconds = time.perf_counter() - start
+memory = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
+print(seconds, memory, len(pairs.score))
+"""
+
+
+def jobs(options: Options) -> list[Job]:
+    """All comparisons."""
+    names = generate_names(300 if options.quick else 2_700, seed=1).names[: 300 if options.quick else 5_000]
+    return [*_matrices(names), *_per_pair(names), *_self_join(options, names), *_top_n(options), *_quality(options)]
+
+
+def _matrices(names: list[str]) -> list[Job]:
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA, Jaro, JaroWinkler, Levenshtein
+
+    peers = {"levenshtein": Levenshtein, "osa": OSA, "jaro": Jaro, "jaro_winkler": JaroWinkler}
+    made = []
+    for name, peer in peers.items():
+        winkler = "(window='winkler', half_transpositions='floor')" if name.startswith("jaro") else ""
+        fitted = parse_measure(name + winkler).fit(names)
+        for threads in (1, 2):
+            ours = partial(fitted.matrix, names, n_jobs=threads, dtype=np.float32)
+            scorer = peer.normalized_similarity
+            theirs = partial(process.cdist, names, names, scorer=scorer, workers=threads, dtype=np.float32)
+            quality = partial(_difference, ours, theirs)
+            title = f"{name}, {len(names)} x {len(names)}, {threads} thread{'s' * (threads > 1)}"
+            made.append(Job(title, ours, theirs, "rapidfuzz cdist", quality, bar=1.0))
+    return [*made, _one_by_one(names)]
+
+
+def _difference(ours: Callable[[], Any], theirs: Callable[[], Any]) -> str:
+    return f"largest difference {np.abs(ours() - theirs()).max():.1e}"
+
+
+def _one_by_one(names: list[str]) -> Job:
+    import jellyfish
+
+    some = names[:300]
+    fitted = parse_measure("jaro(window='winkler', half_transpositions='floor')").fit(some)
+    theirs = partial(_each, jellyfish.jaro_similarity, some)
+    ours = partial(fitted.matrix, some, n_jobs=1)
+    return Job(f"jaro, {len(some)} x {len(some)}", ours, theirs, "jellyfish", partial(_difference, ours, theirs))
+
+
+def _each(score: Callable[[str, str], float], names: list[str]) -> Any:
+    return np.array([[score(a, b) for b in names] for a in names])
+
+
+def _per_pair(names: list[str]) -> list[Job]:
+    random = np.random.default_rng(1)
+    pairs = random.integers(0, len(names), (20_000, 2)).tolist()
+
+    def theirs() -> float:
+        return _py_stringmatching(names, pairs, scores=False)["seconds"] / len(pairs) * 1e6
+
+    def ours(join: WordJoin, threads: int) -> float:
+        start = time.perf_counter()
+        join.matrix(threads)
+        return (time.perf_counter() - start) / len(names) ** 2 * 1e6
+
+    made = []
+    for title, text in (("Soft-TFIDF/Jaro-Winkler", SOFT), ("ML-ext/ML-context", CONTEXT)):
+        join = join_of(parse_measure(text).fit(names), names, 0.0, 2)
+        assert isinstance(join, WordJoin)
+        filled = f"{join.table.nnz / max(1, join.table.shape[0]):.0f} neighbours a word"
+        if PEER.exists():
+            made.append(
+                Job(
+                    f"{title}, us a pair, 1 thread",
+                    partial(ours, join, 1),
+                    theirs,
+                    "py_stringmatching SoftTfIdf",
+                    partial(str, filled),
+                    unit="u",
+                    bar=100.0,
+                )
+            )
+        made.append(
+            Job(
+                f"{title}, us a pair, 2 threads",
+                partial(ours, join, 2),
+                lambda: 1 / 3,
+                "3 million a second",
+                partial(str, filled),
+                unit="u",
+                bar=1.0,
+            )
+        )
+    return made  # fmt: skip
+
+
+def _py_stringmatching(names: list[str], pairs: list[list[int]], *, scores: bool) -> dict[str, Any]:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"names": names, "pairs": pairs, "scores": scores}, file)
+        file.flush()
+        done = subprocess.run([PEER, "-c", PY_STRINGMATCHING, file.name], check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _self_join(options: Options, names: list[str]) -> list[Job]:
+    size = 2_000 if options.quick else 100_000
+    made = []
+    for title, text in (("ML-ext/Jaro^3", OURS["ml-ext/jaro^3"]), ("ML-ext/ML-context", CONTEXT)):
+        run = cache(partial(_joined, size, text))
+        equal = partial(_equal_to_brute_force, names, text)
+        made.append(
+            Job(
+                f"self-join of {size}, {title}, seconds",
+                lambda run=run: run()[0],
+                lambda: 300.0,
+                "5 minutes",
+                equal,
+                unit="t",
+                bar=1.0,
+            )
+        )
+        made.append(
+            Job(
+                f"self-join of {size}, {title}, MiB",
+                lambda run=run: run()[1],
+                lambda: 4096.0,
+                "4 GiB",
+                lambda run=run: f"{run()[2]:.0f} pairs",
+                unit="M",
+                bar=1.0,
+            )
+        )
+    return made  # fmt: skip
+
+
+def _joined(size: int, measure: str) -> list[float]:
+    """Seconds, MiB and pairs of a self-join in a process of its own."""
+    command = [sys.executable, "-c", SELF_JOIN, str(size * 51 // 100), str(size), measure]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float(field) for field in done.stdout.split()]
+
+
+def _equal_to_brute_force(names: list[str], measure: str) -> str:
+    join = join_of(parse_measure(measure).fit(names), names, 0.3, 2)
+    assert isinstance(join, WordJoin)
+    found = join.among(0, len(names), 0.6, 0, 2)
+    scores = join.matrix(2)
+    i, j = np.nonzero(np.triu(scores, 1) >= 0.6)
+    same = {*zip(found.left, found.right, found.score)} == {*zip(i, j, scores[i, j])}  # noqa: B905
+    return f"{'equal to' if same else 'DIFFERENT from'} brute force on {len(names)} names"
+
+
+def _top_n(options: Options) -> list[Job]:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sparse_dot_topn import sp_matmul_topn
+
+    names = generate_names(500 if options.quick else 10_000, seed=2).names
+
+    def theirs() -> Any:
+        X = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=False).fit_transform(names)
+        return sp_matmul_topn(X, X.T.tocsr(), top_n=100, threshold=0.6, n_threads=2)
+
+    def ours(text: str) -> Pairs:
+        return join_of(parse_measure(text).fit(names), names, 0.3, 2).among(0, len(names), 0.6, 100, 2)
+
+    return [
+        Job(f"{len(names)} names above 0.6, {text.split('(')[0]}", partial(ours, text), theirs, "sparse_dot_topn",
+            lambda: f"{theirs().nnz - len(names)} pairs there", bar=None)
+        for text in ("tfidf(trigrams)", OURS["ml-ext/levenshtein"])
+    ]  # fmt: skip
+
+
+def _quality(options: Options) -> list[Job]:
+    folder = options.data / "names"
+    sets = SETS[:1] if options.quick else SETS
+    ours = {name: _macro(folder, sets, partial(_our_scores, text)) for name, text in OURS.items()}
+    best = max(ours, key=lambda name: ours[name][0])
+    peers = {name: partial(_rapidfuzz_scores, name) for name in _rapidfuzz_scorers()}
+    peers["char-trigram TF-IDF cosine"] = _trigram_scores
+    if PEER.exists():
+        peers["py_stringmatching SoftTfIdf"] = _soft_scores
+    made = []
+    for name, scores in peers.items():
+        figure, each = _macro(folder, sets, scores)
+        made.append(
+            Job(
+                f"100 - F1, {best}",
+                lambda: 100 - ours[best][0],
+                partial(float, 100 - figure),
+                name,
+                partial(str, each),
+                unit="F",
+                bar=1.0,
+            )
+        )
+    made += [
+        Job(
+            f"100 - F1, {name}",
+            partial(float, 100 - figure),
+            lambda: 100 - ours[best][0],
+            best,
+            partial(str, each),
+            unit="F",
+        )
+        for name, (figure, each) in ours.items()
+    ]
+    return made  # fmt: skip
+
+
+def _macro(folder: Path, sets: tuple[str, ...], scores: Callable[[list[str]], Any]) -> tuple[float, str]:
+    """The macro average of the best F1 in percent, and those of the sets."""
+    figures = {}
+    for name in sets:
+        names, truth, counted = _labelled(folder, name)
+        matrix = np.asarray(scores(names))
+        figures[name] = 100 * best_f1(matrix[counted], truth[counted])
+    return float(np.mean(list(figures.values()))), ", ".join(f"{name} {figure:.1f}" for name, figure in figures.items())
+
+
+@cache
+def _labelled(folder: Path, name: str) -> tuple[list[str], Any, Any]:
+    """Names, whether two are the same entity, and which pairs count: those of two relations where there are two."""
+    if name == "synthetic":
+        made = generate_names(seed=0)
+        names, keys, relations = made.names, made.clusters, None
+    else:
+        made = read_names(folder / f"{name}.txt", format="secondstring")
+        once = dict(zip(zip(made.relations, made.names, strict=True), made.clusters, strict=True))  # each name once
+        relations, names = zip(*once, strict=True)
+        keys = list(once.values())
+    truth = np.equal.outer(np.array(keys), np.array(keys))
+    counted = np.triu(np.ones_like(truth), 1)
+    if relations is not None and len(set(relations)) == 2:
+        counted &= np.not_equal.outer(np.array(relations), np.array(relations))
+    return [text.lower() for text in names], truth, counted
+
+
+def best_f1(scores: Any, truth: Any) -> float:
+    """The largest F1 of any cut between distinct scores."""
+    order = np.argsort(-scores, kind="stable")
+    scores, truth = scores[order], truth[order]
+    ends = np.r_[np.flatnonzero(np.diff(scores)), len(scores) - 1]
+    hits = np.cumsum(truth)[ends]
+    return float((2 * hits / (ends + 1 + truth.sum())).max())
+
+
+def _our_scores(measure: str, names: list[str]) -> Any:
+    return parse_measure(measure).fit(names).matrix(names, n_jobs=2)
+
+
+def _rapidfuzz_scorers() -> dict[str, Any]:
+    from rapidfuzz import distance, fuzz
+
+    fuzzy = ["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "token_ratio", "partial_token_sort_ratio",
+             "partial_token_set_ratio", "partial_token_ratio", "WRatio", "QRatio"]  # fmt: skip
+    classes = ["Levenshtein", "OSA", "DamerauLevenshtein", "Indel", "LCSseq", "Jaro", "JaroWinkler"]
+    found = {f"rapidfuzz {name}": getattr(fuzz, name) for name in fuzzy}
+    return found | {f"rapidfuzz {name}": getattr(distance, name).normalized_similarity for name in classes}
+
+
+def _rapidfuzz_scores(name: str, names: list[str]) -> Any:
+    from rapidfuzz import process
+
+    names = [" ".join(re.findall(r"\w+", name)) for name in names]  # as the measures of words see them
+    return process.cdist(names, names, scorer=_rapidfuzz_scorers()[name], workers=2, dtype=np.float64)
+
+
+def _trigram_scores(names: list[str]) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    X = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3)).fit_transform(names)
+    return (X @ X.T).toarray()
+
+
+def _soft_scores(names: list[str]) -> Any:
+    names = [" ".join(re.findall(r"\w+", name)) for name in names]
+    pairs = [[i, j] for i in range(len(names)) for j in range(i + 1, len(names))]
+    matrix = np.zeros((len(names), len(names)))
+    matrix[tuple(np.array(pairs).T)] = _py_stringmatching(names, pairs, scores=True)["scores"]
+    return matrix

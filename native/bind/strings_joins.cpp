@@ -1,0 +1,207 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/checked.h"
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "strings/search.h"
+#include "strings/second_level.h"
+
+namespace textmill::bind {
+namespace {
+
+using strings::Alignment;
+using strings::OwnNames;
+using strings::Rule;
+using strings::Sides;
+using strings::Table;
+
+using Words = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>>;                     // offsets, words of names
+using Similar = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, In<float, 1>>;     // rows, columns, similarities
+
+void check_offsets(const char* name, std::span<const std::int64_t> offsets, std::size_t size) {
+  require(!offsets.empty() && offsets[0] == 0, "offsets of ", name, " must begin with 0");
+  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
+  require(static_cast<std::size_t>(offsets.back()) == size, "offsets of ", name, " must end with ", size);
+  require(std::in_range<std::int32_t>(offsets.size()), name, " must be fewer than 2,147,483,647");
+}
+
+void check_ids(const char* name, std::span<const std::int32_t> ids, std::size_t extent) {
+  for (const std::int32_t id : ids) {
+    require(id >= 0 && static_cast<std::size_t>(id) < extent, name, " must lie from 0 to ", extent, " - 1, got ", id);
+  }
+}
+
+// A table of similarities to `words` words, or to as many as it has rows.
+Table checked_table(const Similar& similar, std::optional<std::size_t> words = std::nullopt) {
+  const auto& [offsets, columns, values] = similar;
+  check_offsets("the table", view(offsets), columns.size());
+  require(columns.size() == values.size(), "the table must have as many columns as similarities");
+  check_ids("columns of the table", view(columns), words.value_or(offsets.size() - 1));
+  for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+    for (auto e = static_cast<std::size_t>(offsets.data()[row]) + 1; e < static_cast<std::size_t>(offsets.data()[row + 1]); ++e) {
+      require(columns.data()[e] > columns.data()[e - 1], "columns of the table must rise within row ", row);
+    }
+  }
+  for (const float value : view(values)) require(value >= 0.0f && value <= 1.0f, "similarities must lie from 0 to 1, got ", value);
+  return {view(offsets), view(columns), view(values)};
+}
+
+void check_idf(std::span<const double> idf, std::size_t words, bool needed) {
+  require(idf.size() == words || (idf.empty() && !needed), "there must be one weight a word, ", words, ", got ", idf.size());
+  for (const double weight : idf) require(weight >= 0.0 && weight <= 1e100, "weights of words must not be negative, got ", weight);
+}
+
+Rule rule_of(const std::string& alignment, const std::string& sides, int gap, double theta) {
+  static const std::unordered_map<std::string, Alignment> alignments = {{"chain", Alignment::chain},
+                                                                       {"assignment", Alignment::assignment},
+                                                                       {"greedy", Alignment::greedy},
+                                                                       {"closest", Alignment::closest},
+                                                                       {"average", Alignment::average}};
+  static const std::unordered_map<std::string, Sides> directions = {
+      {"forward", Sides::forward}, {"mean", Sides::mean}, {"max", Sides::max}, {"min", Sides::min}};
+  const auto found = alignments.find(alignment);
+  require(found != alignments.end(), "no alignment is called ", alignment);
+  const auto side = directions.find(sides);
+  require(side != directions.end(), "no sides are called ", sides);
+  require(gap >= -1, "gap must be at least 0, or -1 for no transpositions, got ", gap);
+  require(theta >= -1.0 && theta <= 1.0, "theta must lie from 0 to 1, got ", theta);
+  return {found->second, side->second, gap < 0 ? Rule::kNoSwaps : static_cast<std::size_t>(gap), std::max(theta, 0.0)};
+}
+
+OwnNames own(const char* name, const Words& names, std::span<const double> idf, std::size_t words, bool types) {
+  const auto& [offsets, ids] = names;
+  check_offsets(name, view(offsets), ids.size());
+  check_ids("words", view(ids), words);
+  return strings::weigh_names(view(offsets), view(ids), idf, types);
+}
+
+void score_pairs(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar, In<std::int32_t, 1> lefts,
+                 In<std::int32_t, 1> rights, const std::string& alignment, const std::string& sides, int gap, double theta,
+                 bool types, Out<double, 1> out, std::size_t threads) {
+  const Rule rule = rule_of(alignment, sides, gap, theta);
+  require(threads > 0, "threads must be at least 1");
+  require(lefts.size() == rights.size() && lefts.size() == out.size(), "pairs and scores must have the same length");
+  nb::gil_scoped_release nogil;
+  const Table table = checked_table(similar);
+  const std::size_t words = table.offsets.size() - 1;
+  check_idf(view(idf), words, false);
+  const std::span<const double> weights = rule.weighted() ? view(idf) : std::span<const double>();
+  const OwnNames a = own("left", left, weights, words, types), b = own("right", right, weights, words, types);
+  check_ids("left names", view(lefts), a.squares.size());
+  check_ids("right names", view(rights), b.squares.size());
+  strings::score_pairs(a.view(), b.view(), table, rule, view(lefts), view(rights), view(out), threads);
+}
+
+void score_matrix(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar, const std::string& alignment,
+                  const std::string& sides, int gap, double theta, bool types, Out<double, 2> out, std::size_t threads) {
+  const Rule rule = rule_of(alignment, sides, gap, theta);
+  require(threads > 0, "threads must be at least 1");
+  nb::gil_scoped_release nogil;
+  const Table table = checked_table(similar);
+  const std::size_t words = table.offsets.size() - 1;
+  check_idf(view(idf), words, false);
+  const std::span<const double> weights = rule.weighted() ? view(idf) : std::span<const double>();
+  const OwnNames a = own("left", left, weights, words, types), b = own("right", right, weights, words, types);
+  require(out.shape(0) == a.squares.size() && out.shape(1) == b.squares.size(), "out must be ", a.squares.size(), " x ",
+          b.squares.size());
+  strings::score_matrix(a.view(), b.view(), table, rule, view(out), threads);
+}
+
+// An index that owns its arrays, checked once.
+class NameIndex {
+ public:
+  NameIndex(const Words& names, In<double, 1> idf, const Similar& similar, const std::string& alignment, const std::string& sides,
+            int gap, double theta, bool types)
+      : rule_(rule_of(alignment, sides, gap, theta)), types_(types) {
+    nb::gil_scoped_release nogil;
+    const Table table = checked_table(similar);
+    rows_.assign(table.offsets.begin(), table.offsets.end());
+    columns_.assign(table.columns.begin(), table.columns.end());
+    values_.assign(table.values.begin(), table.values.end());
+    check_idf(view(idf), rows_.size() - 1, false);
+    if (rule_.weighted()) idf_.assign(view(idf).begin(), view(idf).end());
+    names_ = own("names", names, idf_, rows_.size() - 1, types_);
+    index_.emplace(names_.view(), rows_.size() - 1, rule_);
+  }
+
+  // Words of `left` have numbers of their own: `idf` and the rows of `similar` go by these, `own` says which number the
+  // word has here, -1 if none.
+  auto search(const Words& left, In<double, 1> idf, In<std::int32_t, 1> known, const Similar& similar, double threshold,
+              std::size_t top, std::size_t threads) const {
+    OwnNames names;
+    Table table;
+    {
+      nb::gil_scoped_release nogil;
+      const std::size_t here = rows_.size() - 1;
+      table = checked_table(similar, here);
+      const std::size_t words = table.offsets.size() - 1;
+      check_idf(view(idf), words, false);
+      require(known.size() == words, "there must be one number a word, ", words, ", got ", known.size());
+      for (const std::int32_t word : view(known)) {
+        require(word >= -1 && word < static_cast<std::int64_t>(here), "numbers must lie from -1 to ", here, " - 1, got ", word);
+      }
+      names = own("left", left, rule_.weighted() ? view(idf) : std::span<const double>(), words, types_);
+      for (std::int32_t& word : names.words) word = known.data()[word];
+    }
+    return run(names.view(), table, 0, names.squares.size(), threshold, top, false, threads);
+  }
+
+  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
+    require(begin <= end && end <= names_.squares.size(), "names must lie from 0 to ", names_.squares.size());
+    return run(names_.view(), {rows_, columns_, values_}, begin, end, threshold, top, true, threads);
+  }
+
+  Numpy<double, 1> squares() const { return to_numpy(std::vector<double>(names_.squares)); }
+
+ private:
+  std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>, std::size_t, std::size_t> run(
+      const strings::Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
+      bool same, std::size_t threads) const {
+    require(threshold >= 0.0, "the threshold must not be negative, got ", threshold);
+    require(threads > 0, "threads must be at least 1");
+    strings::Matches found;
+    {
+      nb::gil_scoped_release nogil;
+      found = index_->search(left, table, begin, end, threshold, top, same, threads);
+    }
+    return {to_numpy(std::move(found.left)), to_numpy(std::move(found.right)), to_numpy(std::move(found.scores)),
+            found.candidates, found.aligned};
+  }
+
+  Rule rule_;
+  bool types_;
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int32_t> columns_;
+  std::vector<float> values_;
+  std::vector<double> idf_;
+  OwnNames names_;
+  std::optional<strings::Index> index_;
+};
+
+}  // namespace
+
+void bind_strings_joins(nb::module_& m) {
+  m.def("score_pairs", &score_pairs, "left"_a, "right"_a, "idf"_a, "table"_a, "lefts"_a, "rights"_a, nb::kw_only(), "alignment"_a,
+        "sides"_a, "gap"_a, "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score pairs of names by alignments of words.");
+  m.def("score_matrix", &score_matrix, "left"_a, "right"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a,
+        "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score all pairs of names by alignments of words.");
+  nb::class_<NameIndex>(m, "NameIndex", "Names that can be searched for all above a threshold.")
+      .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double, bool>(),
+           "names"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a)
+      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+           "Left, right, score, candidates, aligned: matches of other names.")
+      .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+           "Matches of names begin to end - 1 with the others of the collection.")
+      .def("squares", &NameIndex::squares, "Squared length of each name.");
+}
+
+}  // namespace textmill::bind

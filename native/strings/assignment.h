@@ -1,0 +1,20 @@
+// One-to-one matchings of the rows and columns of a matrix of weights >= 0.
+//
+//   heaviest   the matching of largest total weight, by shortest augmenting paths with potentials (Jonker and Volgenant
+//              1987): O(r^2 c) for r = min(n, m) rows and c = max(n, m) columns
+//   greedy     edges by falling weight, ties by the smaller row, then column: O(n m log(n m))
+//
+// Sums add the weights of the matching from the largest to the smallest, so a transposed matrix gives the same bits when
+// the heaviest matching is one.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace textmill::strings {
+
+double heaviest_matching(std::span<const double> weights, std::size_t rows, std::size_t columns);  // weights [rows][columns]
+double greedy_matching(std::span<const double> weights, std::size_t rows, std::size_t columns);
+
+}  // namespace textmill::strings

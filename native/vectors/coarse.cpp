@@ -1,0 +1,132 @@
+#include "vectors/coarse.h"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/simd.h"
+
+namespace textmill::vectors {
+namespace {
+
+constexpr std::size_t kRows = 64;     // whose sums are made together, and then compared
+constexpr std::size_t kBlock = 8192;  // rows that a thread takes at a time
+
+// out [rows] = sums of c g over `stride` columns, a multiple of 16; no sum leaves 32 bits.
+void sums_plain(const std::int8_t* c, std::size_t rows, std::size_t stride, const std::int16_t* g, std::int32_t* out) {
+  for (std::size_t r = 0; r < rows; ++r, c += stride) {
+    std::int32_t sum = 0;
+    for (std::size_t i = 0; i < stride; ++i) sum += c[i] * g[i];
+    out[r] = sum;
+  }
+}
+
+#if defined(TEXTMILL_HAS_AVX2)
+TEXTMILL_AVX2 inline __m256i products(const std::int8_t* c, const std::int16_t* g) {
+  const __m256i row = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(c)));
+  return _mm256_madd_epi16(row, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(g)));
+}
+
+TEXTMILL_AVX2 void sums_avx2(const std::int8_t* c, std::size_t rows, std::size_t stride, const std::int16_t* g,
+                             std::int32_t* out) {
+  for (std::size_t r = 0; r < rows; ++r, c += stride) {
+    __m256i a = _mm256_setzero_si256(), b = a;
+    std::size_t i = 0;
+    for (; i + 32 <= stride; i += 32) {
+      a = _mm256_add_epi32(a, products(c + i, g + i));
+      b = _mm256_add_epi32(b, products(c + i + 16, g + i + 16));
+    }
+    if (i < stride) a = _mm256_add_epi32(a, products(c + i, g + i));
+    a = _mm256_add_epi32(a, b);
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    out[r] = _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+  }
+}
+#endif
+
+void make_sums(const std::int8_t* c, std::size_t rows, std::size_t stride, const std::int16_t* g, std::int32_t* out) {
+#if defined(TEXTMILL_HAS_AVX2)
+  if (base::simd() == base::Simd::avx2) return sums_avx2(c, rows, stride, g, out);
+#endif
+  sums_plain(c, rows, stride, g, out);
+}
+
+}  // namespace
+
+void coarsen(std::span<const float> values, std::size_t columns, std::span<std::int8_t> cells, std::span<float> steps,
+             std::span<float> errors, std::size_t threads) {
+  const std::size_t stride = stride_of(columns);
+  base::parallel_blocks(steps.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      const float* x = values.data() + r * columns;
+      std::int8_t* c = cells.data() + r * stride;
+      float most = 0.0f;
+      for (std::size_t j = 0; j < columns; ++j) most = std::max(most, std::abs(x[j]));
+      const float step = most / 127.0f;
+      double error = 0.0;
+      for (std::size_t j = 0; j < columns; ++j) {
+        const float cell = step > 0.0f ? std::clamp(std::nearbyint(x[j] / step), -127.0f, 127.0f) : 0.0f;
+        const double left = x[j] - static_cast<double>(step) * cell;
+        c[j] = static_cast<std::int8_t>(cell);
+        error += left * left;
+      }
+      std::fill(c + columns, c + stride, std::int8_t{0});
+      steps[r] = step;
+      errors[r] = static_cast<float>(std::sqrt(error) * (1.0 + 1e-6));
+    }
+  });
+}
+
+std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best, std::size_t threads) {
+  float most = 0.0f;
+  for (std::size_t j = 0; j < x.columns; ++j) most = std::max(most, std::abs(query.values[j]));
+  const double largest = std::min(32767.0, std::floor(0x1p31 / (128.0 * static_cast<double>(x.columns))) - 1.0);
+  const double step = most > 0.0f ? most / largest : 1.0;
+  std::vector<std::int16_t> g(coarse.stride);
+  double error = 0.0;
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    g[j] = static_cast<std::int16_t>(std::nearbyint(query.values[j] / step));
+    const double left = query.values[j] - step * g[j];
+    error += left * left;
+  }
+  const double allowance = 2.0 * x.longest * std::sqrt(error);
+  const auto t = static_cast<float>(step), length = static_cast<float>(std::sqrt(query.square) * (1.0 + 1e-6));
+  const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
+  std::vector<Best> found(blocks, Best(wanted));
+  std::vector<std::size_t> read(blocks);
+  Needed needed(wanted.least);
+  base::parallel_for(blocks, threads, [&](std::size_t block) {
+    std::array<std::int32_t, kRows> sums;
+    Best mine(wanted);
+    std::size_t count = 0;
+    const std::size_t end = std::min(x.rows, (block + 1) * kBlock);
+    for (std::size_t first = block * kBlock; first < end; first += kRows) {
+      const std::size_t rows = std::min(kRows, end - first);
+      make_sums(coarse.cells.data() + first * coarse.stride, rows, coarse.stride, g.data(), sums.data());
+      mine.raise(needed.get());
+      float least = cut(x, query, mine.needed(), allowance);
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::size_t r = first + i;
+        float bound = static_cast<float>(sums[i]) * t * coarse.steps[r] + coarse.errors[r] * length;
+        if (!x.halves.empty()) bound -= x.halves[r];
+        if (bound < least || (!x.allowed.empty() && !x.allowed[r])) continue;
+        mine.offer(exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns), static_cast<std::int64_t>(r));
+        ++count;
+        least = cut(x, query, mine.needed(), allowance);
+      }
+      needed.raise(mine.needed());
+    }
+    found[block] = std::move(mine);
+    read[block] = count;
+  });
+  std::size_t count = 0;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    best.take(found[block]);
+    count += read[block];
+  }
+  return count;
+}
+
+}  // namespace textmill::vectors

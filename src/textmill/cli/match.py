@@ -1,0 +1,359 @@
+"""Match names: score pairs, find duplicates, join lists, evaluate measures, review matches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from textmill.strings import Gold, NameList, Normaliser
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+_Measure = Annotated[str | None, typer.Option("--measure", "-m", help="For example 'ml(words, sub=jaro)'.")]
+_Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="A measure; several times for several.")]
+_Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl, parquet, secondstring, tsv or txt.")]
+_NameField = Annotated[str, typer.Option(help="Field with the name, for CSV, JSONL and Parquet.")]
+_IdField = Annotated[str, typer.Option(help="Field with the id.")]
+_Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
+_Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
+_Normalise = Annotated[
+    list[str] | None,
+    typer.Option(help="Step before comparing: case, accents, punctuation, titles, legal-forms, nfkc; several times."),
+]
+_MinCount = Annotated[int, typer.Option(help="Least count of a name.")]
+_Types = Annotated[list[str] | None, typer.Option("--type", help="Only names of this type; several times for several.")]
+_Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
+_Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
+_Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
+_Other = Annotated[str | None, typer.Option(help="A second list: pairs between both lists only.")]
+_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Least score of a match, from 0 to 1.")]
+
+
+@app.command()
+def score(
+    left: Annotated[str, typer.Argument(help="A name.")],
+    right: Annotated[str, typer.Argument(help="Another name.")],
+    measure: _Measure = None,
+    names: Annotated[str | None, typer.Option(help="A list of names to learn the weights of words from.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what was aligned with what.")] = False,
+    format: _Format = None,  # noqa: A002
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare two names.
+
+    Example: textmill match score "Mr. Rumyantsev" "Alexander Rumyanstev" --explain
+    """
+    from json import dumps
+
+    from textmill.strings import DEFAULT_MEASURE, parse_measure
+
+    collection = [left, right] if names is None else _names(names, format=format).names
+    made = parse_measure(measure or DEFAULT_MEASURE)
+    if names is None and made.learns:  # two names tell nothing about what is rare: all words weigh the same
+        fitted = made.with_idf({}) if not any(part.learns for part in made.parts()) else made.fit(collection)
+    else:
+        fitted = made.fit(collection)
+    found = fitted.similarity(left, right)
+    if json:
+        typer.echo(dumps({"left": left, "right": right, "score": found, "measure": str(made)}, ensure_ascii=False))
+    else:
+        typer.echo(str(fitted.align(left, right)) if explain else f"{found:.6f}")
+
+
+@app.command()
+def dedupe(
+    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    measure: _Measure = None,
+    threshold: _Threshold = 0.6,
+    top: Annotated[int | None, typer.Option(help="Keep the best matches of each name only.")] = None,
+    clusters: Annotated[str | None, typer.Option(help="Also write the group of each name to this file.")] = None,
+    method: Annotated[str, typer.Option(help="Groups: connected, or correlation, which resists chains.")] = "connected",
+    report: Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")] = None,
+    format: _Format = None,  # noqa: A002
+    name_field: _NameField = "name",
+    id_field: _IdField = "id",
+    normalise: _Normalise = None,
+    min_count: _MinCount = 1,
+    types: _Types = None,
+    jobs: _Jobs = None,
+    cluster: _Cluster = None,
+    errors: _Errors = "strict",
+    encoding: _Encoding = "utf-8",
+) -> None:
+    """Find names in a list that mean the same.
+
+    Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
+    """
+    from textmill.strings import DEFAULT_MEASURE
+    from textmill.tasks import names as task
+
+    collection = _names(
+        names, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding
+    ).filter(min_count=min_count, types=types)
+    found = task.dedupe(
+        collection,
+        output,
+        measure=measure or DEFAULT_MEASURE,
+        threshold=threshold,
+        top=top,
+        clusters=clusters,
+        method=method,
+        report=report,
+        normaliser=_normaliser(normalise),
+        n_jobs=jobs,
+        cluster=cluster,
+    )
+    groups = "" if found.clusters is None else f", {found.clusters} groups of several"
+    typer.echo(f"{len(collection)} names, {found.pairs} pairs{groups}", err=True)
+
+
+@app.command()
+def join(
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="A list.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words come from it.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    measure: _Measure = None,
+    threshold: _Threshold = 0.6,
+    top: Annotated[int | None, typer.Option(help="Keep the best matches of each left name only.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")] = None,
+    format: _Format = None,  # noqa: A002
+    name_field: _NameField = "name",
+    id_field: _IdField = "id",
+    normalise: _Normalise = None,
+    jobs: _Jobs = None,
+    cluster: _Cluster = None,
+    errors: _Errors = "strict",
+    encoding: _Encoding = "utf-8",
+) -> None:
+    """Find the names of one list in another.
+
+    Example: textmill match join orders.csv customers.csv -o pairs.tsv --top 1
+    """
+    from textmill.strings import DEFAULT_MEASURE
+    from textmill.tasks import names as task
+
+    one, two = (
+        _names(source, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding)
+        for source in (left, right)
+    )
+    found = task.join(
+        one,
+        two,
+        output,
+        measure=measure or DEFAULT_MEASURE,
+        threshold=threshold,
+        top=top,
+        report=report,
+        normaliser=_normaliser(normalise),
+        n_jobs=jobs,
+        cluster=cluster,
+    )
+    typer.echo(f"{len(one)} and {len(two)} names, {found.pairs} pairs", err=True)
+
+
+@app.command()
+def evaluate(
+    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    gold: _Gold = None,
+    measure: _Measures = None,
+    other: _Other = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw F by number of pairs: .png, .svg or .pdf.")] = None,
+    beta: Annotated[float, typer.Option(help="F of the figure: below 1 favours precision, above 1 recall.")] = 1.0,
+    unlabelled: Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")] = "negative",
+    floor: Annotated[float, typer.Option(help="Hold only pairs that score more.")] = 0.0,
+    normalise: _Normalise = None,
+    format: _Format = None,  # noqa: A002
+    encoding: _Encoding = "utf-8",
+    jobs: _Jobs = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON object a measure.")] = False,
+) -> None:
+    """Rank all pairs by measures and compare the rankings with labelled pairs.
+
+    Example: textmill match evaluate names.tsv --gold gold.tsv -m "tfidf(words)" -m "ml(words, sub=jaro)" --plot f1.png
+    """
+    from json import dumps
+
+    from textmill.plot import save
+    from textmill.tasks import names as task
+
+    found = task.evaluate_measures(
+        *_labelled(names, gold, other, format, encoding),
+        measure or task.MEASURES_TO_COMPARE,
+        other=None if other is None else _names(other, format=format, encoding=encoding),
+        normaliser=_normaliser(normalise),
+        unlabelled=unlabelled,
+        floor=floor,
+        n_jobs=jobs,
+    )
+    rows = [one.row() for one in found]
+    if not json:
+        typer.echo("\t".join(rows[0]))
+    for row in rows:
+        cells = (f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values())
+        typer.echo(dumps(row) if json else "\t".join(cells))
+    if plot is not None:
+        save(task.curves(found, beta=beta), plot)
+
+
+@app.command()
+def compare(
+    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    gold: _Gold = None,
+    measure: _Measures = None,
+    other: _Other = None,
+    show: Annotated[int, typer.Option(help="Pairs to list where two measures differ.")] = 10,
+    unlabelled: Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")] = "negative",
+    normalise: _Normalise = None,
+    format: _Format = None,  # noqa: A002
+    encoding: _Encoding = "utf-8",
+    jobs: _Jobs = None,
+) -> None:
+    """Show which measure is best, its threshold, and the positives in which measures differ.
+
+    Example: textmill match compare names.tsv --gold gold.tsv -m "tfidf(words)" -m "ml(words, sub=jaro)"
+    """
+    from textmill.tasks import names as task
+
+    collection, labels = _labelled(names, gold, other, format, encoding)
+    second = None if other is None else _names(other, format=format, encoding=encoding)
+    found = task.evaluate_measures(
+        collection,
+        labels,
+        measure or task.MEASURES_TO_COMPARE,
+        other=second,
+        normaliser=_normaliser(normalise),
+        unlabelled=unlabelled,
+        n_jobs=jobs,
+    )
+    for line in task.compare(found, collection, second, show=show):
+        typer.echo(line)
+
+
+@app.command()
+def pool(
+    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    best: Annotated[int, typer.Option(help="Pairs that each measure proposes.")] = 100,
+    measure: _Measures = None,
+    gold: Annotated[Path | None, typer.Option(help="Labelled pairs, which are left out.")] = None,
+    other: _Other = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a page to label the pairs in a browser.")] = None,
+    normalise: _Normalise = None,
+    format: _Format = None,  # noqa: A002
+    encoding: _Encoding = "utf-8",
+    jobs: _Jobs = None,
+) -> None:
+    """Collect the pairs that are worth a label: the best ones of several measures.
+
+    Example: textmill match pool names.tsv --best 200 -o pool.tsv --report pool.html
+    """
+    from textmill.strings import read_gold, write_pairs
+    from textmill.tasks import names as task
+
+    collection = _names(names, format=format, encoding=encoding)
+    second = None if other is None else _names(other, format=format, encoding=encoding)
+    done = None if gold is None else read_gold(gold, names=collection, other=second)
+    found = task.pool(
+        collection,
+        measure or task.MEASURES_TO_COMPARE,
+        best=best,
+        other=second,
+        gold=done,
+        normaliser=_normaliser(normalise),
+        n_jobs=jobs,
+    )
+    count = write_pairs(output, [found], collection, second)
+    if report is not None:
+        task.review_pairs(found, collection, second, title="Pairs to label").write(report)
+    typer.echo(f"{count} pairs to label", err=True)
+
+
+@app.command()
+def review(
+    pairs: Annotated[str, typer.Argument(metavar="PAIRS", help="Made by dedupe, join or pool.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")],
+    measure: _Measure = None,
+    gold: Annotated[Path | None, typer.Option(help="Labels to start from.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+) -> None:
+    """Write a page on which pairs are accepted and rejected in a browser.
+
+    Example: textmill match review pairs.tsv -o pairs.html
+    """
+    from textmill.strings import DEFAULT_MEASURE, read_gold
+    from textmill.tasks import names as task
+
+    labels = None if gold is None else read_gold(gold)
+    page = task.review(pairs, measure=measure or DEFAULT_MEASURE, gold=labels, title=title)
+    page.write(output)
+    typer.echo(f"wrote {output}; open it in a browser", err=True)
+
+
+@app.command()
+def accept(
+    gold: Annotated[Path, typer.Argument(help="Labelled pairs; made if it is not there.")],
+    decisions: Annotated[Path, typer.Argument(help="What the page has given for download.")],
+    names: Annotated[str | None, typer.Option(help="The list, to check the ids.")] = None,
+    format: _Format = None,  # noqa: A002
+) -> None:
+    """Add decisions of a reviewed page to a file of labelled pairs; newer labels replace older ones.
+
+    Example: textmill match accept gold.tsv decisions.tsv
+    """
+    from textmill.strings import Gold, read_gold, write_gold
+
+    known = None if names is None else _names(names, format=format)
+    before = read_gold(gold, names=known) if gold.exists() else Gold()
+    after = before.merge(read_gold(decisions, names=known))
+    changed = sum(label != after.labels[pair] for pair, label in before.labels.items())
+    write_gold(gold, after)
+    counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
+    typer.echo(f"{len(after.labels) - len(before.labels)} labels added, {changed} changed; {counts}")
+
+
+def _names(source: str, **options: str | None) -> NameList:
+    from textmill.strings import read_names
+
+    return read_names(source, **{name: value for name, value in options.items() if value is not None})
+
+
+def _labelled(
+    names: str,
+    gold: Path | None,
+    other: str | None,
+    format: str | None,  # noqa: A002
+    encoding: str,
+) -> tuple[NameList, Gold]:
+    """The names and what is known about them."""
+    from textmill.strings import Gold, read_gold
+
+    collection = _names(names, format=format, encoding=encoding)
+    second = None if other is None else _names(other, format=format, encoding=encoding)
+    if gold is None:
+        return collection, Gold.from_clusters(collection, second)
+    return collection, read_gold(gold, names=collection, other=second)
+
+
+def _normaliser(steps: list[str] | None) -> Normaliser | None:
+    """The steps that were asked for, as a function."""
+    from textmill.errors import DataError
+    from textmill.strings import Normaliser
+
+    known = {"case", "accents", "punctuation", "titles", "legal-forms", "nfkc"}
+    if not steps:
+        return None
+    for step in steps:
+        if step not in known:
+            raise DataError(f"--normalise must be one of {', '.join(sorted(known))}, got {step!r}")
+    return Normaliser(
+        form="NFKC" if "nfkc" in steps else None,
+        case="case" in steps,
+        accents="accents" in steps,
+        punctuation="punctuation" in steps,
+        titles="titles" in steps,
+        legal_forms="legal-forms" in steps,
+    )

@@ -1,0 +1,153 @@
+"""What a string is compared by: characters, words, n-grams of characters, or what a function of yours returns.
+
+    features(e) = <a_1, ..., a_n>        ordered, repeated features stay repeated
+
+Strings are brought to Unicode normalisation form C and compared by code point; case and accents are kept.
+
+    characters            M, ü, l, l, e, r
+    words                 cut at white space, punctuation stripped from both ends: "U.S. (State)" gives U.S, State
+    words(split="regex")  runs of letters, digits and _: "director-general" gives director, general
+    ngrams(n)             n characters in a row of ^word$; `bigrams` and `trigrams` are 2 and 3. pad=False leaves ^
+                          and $ out. A string too short for one n-gram is its own only feature.
+
+Scores depend on how names are cut into words; compare only scores of one cut.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textmill.errors import DataError
+from textmill.model import check_choice, check_range
+
+__all__ = ["Characters", "CustomFeatures", "Features", "Ngrams", "Words", "checked_names"]
+
+_WORD = re.compile(r"\w+")
+
+
+def checked_names(names: Iterable[str], what: str = "names") -> list[str]:
+    """Return strings in normalisation form C, or say which of them is none.
+
+    >>> checked_names(["Mu\\u0308ller"])
+    ['Müller']
+    """
+    if isinstance(names, str):
+        raise DataError(f"{what} is one string, {names[:40]!r}; pass a list of strings")
+    found = list(names)
+    for position, name in enumerate(found):
+        if not isinstance(name, str):
+            raise DataError(f"{what} holds {name!r} at position {position}, which is no string; pass strings only")
+        if not name.isascii():
+            found[position] = unicodedata.normalize("NFC", name)
+    return found
+
+
+@dataclass(frozen=True)
+class Features:
+    """How a string is cut. Base of all features."""
+
+    name: ClassVar[str] = ""
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the features of one string in order."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Characters(Features):
+    """Single characters, by code point.
+
+    >>> Characters()("Zoë")
+    ['Z', 'o', 'ë']
+    """
+
+    name: ClassVar[str] = "characters"
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the characters."""
+        return list(text)
+
+
+@dataclass(frozen=True)
+class Words(Features):
+    """Words: split="whitespace" strips punctuation from the ends of what white space parts, "regex" takes \\w+.
+
+    >>> Words()("The Director-General, U.S.")
+    ['The', 'Director-General', 'U.S']
+    >>> Words(split="regex")("The Director-General, U.S.")
+    ['The', 'Director', 'General', 'U', 'S']
+    """
+
+    split: str = "whitespace"
+    name: ClassVar[str] = "words"
+
+    def __post_init__(self) -> None:
+        check_choice("split", self.split, ["whitespace", "regex"])
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words in order."""
+        if self.split == "regex":
+            return _WORD.findall(text)
+        return [word for word in map(_strip, text.split()) if word]
+
+
+@dataclass(frozen=True)
+class Ngrams(Features):
+    """Runs of n characters, of ^text$ when pad is set.
+
+    >>> Ngrams()("Anna"), Ngrams(n=2, pad=False)("Anna"), Ngrams()("")
+    (['^An', 'Ann', 'nna', 'na$'], ['An', 'nn', 'na'], [])
+    """
+
+    n: int = 3
+    pad: bool = True
+    name: ClassVar[str] = "ngrams"
+
+    def __post_init__(self) -> None:
+        check_range("n", self.n, at_least=1, whole=True)
+        check_choice("pad", self.pad, [True, False])
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the n-grams in order."""
+        if not text:
+            return []
+        n = self.n
+        if self.pad and n > 1:
+            text = f"^{text}$"
+        return [text[i : i + n] for i in range(len(text) - n + 1)] or [text]
+
+
+@dataclass(frozen=True)
+class CustomFeatures(Features):
+    """What a function from a string to strings returns; `label` stands for it in the text form.
+
+    >>> CustomFeatures("initials", lambda text: [word[0] for word in text.split()])("Ada Lovelace")
+    ['A', 'L']
+    """
+
+    label: str
+    function: Callable[[str], Iterable[str]]
+
+    def __call__(self, text: str) -> list[str]:
+        """Return what the function makes of the string."""
+        found = list(self.function(text))
+        for feature in found:
+            if not isinstance(feature, str):
+                raise DataError(f"features {self.label!r} gave {feature!r} for {text[:40]!r}; return strings only")
+        return found
+
+
+def _strip(word: str) -> str:
+    """Without punctuation at both ends."""
+    if word.isalnum():
+        return word
+    start, end = 0, len(word)
+    while start < end and unicodedata.category(word[start])[0] == "P":
+        start += 1
+    while end > start and unicodedata.category(word[end - 1])[0] == "P":
+        end -= 1
+    return word[start:end]

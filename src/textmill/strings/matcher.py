@@ -1,0 +1,283 @@
+"""Find the names that mean the same: within a list, between two lists, or for one name.
+
+    matcher = Matcher(measure="ml(words, sub=jaro, transpositions='extended')", threshold=0.8).fit(names)
+    matcher.pairs()                  pairs within the list           matcher.join(others)    pairs with another list
+    matcher.query("J Smith", 5)      the five nearest                matcher.clusters()      groups of equal names
+
+Weights of words are learned from the names given to `fit`. How pairs are found without scoring all of them, and why
+none is lost, is in joins.py; memory is that of the index and of one block of results, so `stream` can write more pairs
+than memory holds. `add` takes more names without learning anew: words not met before weigh as if one name held them.
+
+On a cluster every worker gets the index once, and blocks of left names go round; results are the same bytes.
+
+Cost: see joins.py. Reference: Moreau, Yvon & Cappé (2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.cluster import connect
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
+from textmill.strings.clusters import canonical_names, cluster_pairs
+from textmill.strings.features import checked_names
+from textmill.strings.joins import NameJoin, Pairs, join_of
+from textmill.strings.language import parse_measure
+from textmill.strings.measure import Fitted, Measure
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["DEFAULT_MEASURE", "Clusters", "Matcher", "Neighbour"]
+
+DEFAULT_MEASURE = "ml(words, sub=power(jaro, 3), transpositions='extended')"
+
+_BLOCK = 4096  # left names searched together: one message to a worker, one step of progress
+
+
+class Neighbour(NamedTuple):
+    """A name found by `Matcher.query`."""
+
+    position: int
+    id: str
+    name: str
+    score: float
+
+
+class Clusters(NamedTuple):
+    """Groups of names: `groups` (names,) the number of each name's group, `names` the position of each group's name."""
+
+    groups: NDArray[np.int64]
+    names: list[int]
+
+
+class Matcher(Estimator, Model):
+    """Match names that are written differently.
+
+    Parameters: measure, a text or a `Measure` (a text can be saved); threshold, the least score of a match, 0 to 1;
+    epsilon, similarities of words below it count as 0, which makes long lists fast and changes scores by at most
+    epsilon; n_jobs.
+
+    Attributes: names_ (n,), ids_ (n,), counts_ (n,) or None, learned_, the number of names that weights come from.
+
+    >>> matcher = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones", "Ann Smyth"])
+    >>> pairs = matcher.pairs()
+    >>> pairs.left.tolist(), pairs.right.tolist()
+    ([0, 0], [1, 3])
+    >>> matcher.query("Jones Tom", 1)[0].name
+    'Tom Jones'
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {
+        "names_": "name: str",
+        "ids_": "name: str",
+        "counts_": "name: int64 | None",
+    }
+    state: ClassVar[dict[str, type]] = {"learned_": int}
+
+    names_: StringTable
+    ids_: StringTable
+    counts_: NDArray[np.int64] | None
+    learned_: int
+
+    def __init__(
+        self,
+        *,
+        measure: str | Measure = DEFAULT_MEASURE,
+        threshold: float = 0.6,
+        epsilon: float = 0.3,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.threshold = threshold
+        self.epsilon = epsilon
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        names: Iterable[str],
+        y: object = None,
+        *,
+        ids: Sequence[str] | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> Matcher:
+        """Learn weights from the names and make them searchable; without `ids` a name's id is its position."""
+        check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
+        check_range("epsilon", self.epsilon, at_least=0.0, at_most=1.0)
+        strings = checked_names(names)
+        identities = _checked_ids(ids, len(strings), taken=())
+        measure = self._measure()
+        fitted = measure.fit(strings, counts)
+        self._join = join_of(fitted, strings, self.epsilon, effective_jobs(self.n_jobs))
+        self.names_ = StringTable(strings)
+        self.ids_ = StringTable(identities)
+        self.counts_ = None if counts is None else np.asarray(counts, np.int64)
+        self.learned_ = len(strings)
+        return self
+
+    def add(
+        self, names: Iterable[str], *, ids: Sequence[str] | None = None, counts: Sequence[int] | None = None
+    ) -> Matcher:
+        """Take more names; weights stay as they were learned, only new words are compared with all others.
+
+        >>> matcher = Matcher().fit(["Ann Smith", "Tom Jones"]).add(["Anne Smith"])
+        >>> matcher.pairs().right.tolist()
+        [2]
+        """
+        check_fitted(self)
+        strings = checked_names(names)
+        before = self.ids_.to_list()
+        identities = _checked_ids(ids, len(strings), taken=before)
+        if (counts is None) != (self.counts_ is None) or (counts is not None and len(counts) != len(strings)):
+            raise DataError(
+                f"names were fitted {'with' if self.counts_ is not None else 'without'} counts; do the same here"
+            )
+        self._search().add(strings, effective_jobs(self.n_jobs))
+        self.names_ = StringTable([*self.names_, *strings])
+        self.ids_ = StringTable([*before, *identities])
+        if self.counts_ is not None and counts is not None:
+            self.counts_ = np.concatenate([self.counts_, np.asarray(counts, np.int64)])
+        return self
+
+    def pairs(
+        self, *, threshold: float | None = None, top: int | None = None, cluster: str | Client | None = None
+    ) -> Pairs:
+        """Return pairs within the list that score at least the threshold, each once; `top` keeps the best of each name.
+
+        With `top` every name is once on the left, so a pair may come twice, from both of its names. For measures that
+        have a direction the left name is the earlier one.
+        """
+        return Pairs.concatenate(self.stream(threshold=threshold, top=top, cluster=cluster))
+
+    def join(
+        self,
+        others: Iterable[str],
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+        cluster: str | Client | None = None,
+    ) -> Pairs:
+        """Return pairs of other names, on the left, with those of the list.
+
+        >>> Matcher().fit(["Ann Smith", "Tom Jones"]).join(["Jones, Tom", "Bob"]).right.tolist()
+        [1]
+        """
+        return Pairs.concatenate(self.stream(others, threshold=threshold, top=top, cluster=cluster))
+
+    def stream(
+        self,
+        others: Iterable[str] | None = None,
+        *,
+        threshold: float | None = None,
+        top: int | None = None,
+        cluster: str | Client | None = None,
+    ) -> Iterator[Pairs]:
+        """Yield what `pairs`, or with `others` what `join`, returns, block by block as it is found.
+
+        >>> sum(len(block.score) for block in Matcher().fit(["Ann Smith", "Anne Smith"]).stream())
+        1
+        """
+        check_fitted(self)
+        least = self.threshold if threshold is None else threshold
+        check_range("threshold", least, at_least=0.0, at_most=1.0)
+        if top is not None:
+            check_range("top", top, at_least=1, whole=True)
+        left = None if others is None else checked_names(others, "others")
+        return self._stream(left, float(least), top or 0, cluster)
+
+    def _stream(
+        self, left: list[str] | None, threshold: float, top: int, cluster: str | Client | None
+    ) -> Iterator[Pairs]:
+        join = self._search()
+        size = len(join.names) if left is None else len(left)
+        blocks = [(begin, min(begin + _BLOCK, size)) for begin in range(0, size, _BLOCK)]
+        with connect(cluster) as where:
+            jobs = effective_jobs(where.worker_jobs(self.n_jobs))
+            state = where.broadcast((join, left))
+            yield from where.map(partial(_block, threshold=threshold, top=top, threads=jobs), blocks, state)
+
+    def query(self, name: str, k: int = 10, *, threshold: float = 0.0) -> list[Neighbour]:
+        """Return the k names nearest to one, best first, of those that score above 0 and at least the threshold."""
+        check_fitted(self)
+        check_range("k", k, at_least=1, whole=True)
+        check_range("threshold", threshold, at_least=0.0, at_most=1.0)
+        found = self._search().across(checked_names([name], "the query"), threshold, k, effective_jobs(self.n_jobs))
+        return [
+            Neighbour(int(j), self.ids_[int(j)], self.names_[int(j)], float(score))
+            for j, score in zip(found.right, found.score, strict=True)
+        ]
+
+    def clusters(
+        self, pairs: Pairs | None = None, *, threshold: float | None = None, method: str = "connected"
+    ) -> Clusters:
+        """Return groups of matching names, and the name that stands for each; see clusters.py for both methods.
+
+        >>> found = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones"]).clusters()
+        >>> found.groups.tolist(), found.names
+        ([0, 0, 1], [1, 2])
+        """
+        check_fitted(self)
+        least = self.threshold if threshold is None else threshold
+        pairs = self.pairs(threshold=least) if pairs is None else pairs
+        names = self.names_.to_list()
+        groups = cluster_pairs(pairs, len(names), threshold=least, method=method)
+        counts = None if self.counts_ is None else self.counts_.tolist()
+        return Clusters(groups, canonical_names(names, groups, pairs, counts))
+
+    @property
+    def fitted_(self) -> Fitted:
+        """The measure with the weights it learned, to score and explain single pairs."""
+        check_fitted(self)
+        return self._search().fitted
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a matcher from a file."""
+        if not 0 <= self.learned_ <= len(self.names_):
+            raise ModelFileError(f"learned_ is {self.learned_} of {len(self.names_)} names")
+
+    def _measure(self) -> Measure:
+        return parse_measure(self.measure) if isinstance(self.measure, str) else self.measure
+
+    def _search(self) -> NameJoin:
+        """What finds pairs; that of a matcher from a file is made when it is first needed."""
+        if not hasattr(self, "_join"):
+            names = self.names_.to_list()
+            counts = None if self.counts_ is None else self.counts_[: self.learned_].tolist()
+            fitted = self._measure().fit(names[: self.learned_], counts)
+            jobs = effective_jobs(self.n_jobs)
+            self._join = join_of(fitted, names[: self.learned_], self.epsilon, jobs)
+            if len(names) > self.learned_:
+                self._join.add(names[self.learned_ :], jobs)
+        return self._join
+
+
+def _block(
+    block: tuple[int, int], state: tuple[NameJoin, list[str] | None], *, threshold: float, top: int, threads: int
+) -> Pairs:
+    """Pairs of one block of left names; pure, so it runs unchanged on a worker."""
+    begin, end = block
+    join, left = state
+    if left is None:
+        return join.among(begin, end, threshold, top, threads)
+    found = join.across(left[begin:end], threshold, top, threads)
+    return Pairs(found.left + np.int32(begin), found.right, found.score)
+
+
+def _checked_ids(ids: Sequence[str] | None, size: int, taken: Sequence[str]) -> list[str]:
+    """Ids of new names: as many as names, none twice."""
+    found = [str(len(taken) + i) for i in range(size)] if ids is None else [str(one) for one in ids]
+    if len(found) != size:
+        raise DataError(f"{len(found)} ids for {size} names; pass one id a name")
+    seen = set(taken)
+    for position, one in enumerate(found):
+        if one in seen:
+            raise DataError(f"the id {one!r} at position {position} is there twice; ids must differ")
+        seen.add(one)
+    return found

@@ -1,0 +1,342 @@
+"""Similarity of strings in three steps: features, an alignment of them, a score of the alignment.
+
+    features(e) = <a_1, ..., a_n>        align(S, S') = G, weighted edges between features        sim = score(G)
+
+A `Measure` says which steps: a small frozen object that can be compared, hashed, printed and read back, and nested,
+because the similarity of two features may be a measure again. `fit` learns what it needs from a collection (weights of
+features, contexts) and returns a `Fitted` measure, which scores pairs, matrices of all pairs, and explains a score.
+
+    idf(w) = log(documents / documents that hold w)          a feature never seen counts as seen in one document
+
+A level of a nested measure learns from the distinct features of the level above: words from names, n-grams from words.
+`documents` says what is counted: "types", each distinct string once; "tokens", each occurrence; "names", the names in
+which it occurs.
+
+Reference: Moreau, Yvon & Cappé (2008), Robust similarity measures for named entities matching, COLING.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill.errors import DataError
+from textmill.model import check_range, effective_jobs
+from textmill.strings.alignment import Alignment
+from textmill.strings.features import Features, checked_names
+
+__all__ = [
+    "DOCUMENTS",
+    "Encoded",
+    "Fitted",
+    "FittedSequences",
+    "Floats",
+    "Measure",
+    "Occurrences",
+    "equal_strings",
+    "offsets_of",
+    "sparse_product",
+]
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Encoded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # offsets (n + 1,), ids of features
+
+_CELLS = 1 << 24  # of a dense block on the way to a sparse table
+DOCUMENTS = ("types", "tokens", "names")
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Distinct strings, how often they occur, and the sequences of the level above in which they do."""
+
+    items: list[str]
+    counts: NDArray[np.int64]  # of each item
+    sequences: Encoded  # item ids of each distinct string above
+    weights: NDArray[np.int64]  # how often each of these occurs
+    above: Occurrences | None
+
+    @classmethod
+    def of_names(cls, names: list[str], counts: Sequence[int] | None) -> Occurrences:
+        """Distinct names with the sum of their counts."""
+        numbers = [1] * len(names) if counts is None else list(counts)
+        if len(numbers) != len(names):
+            raise DataError(f"{len(numbers)} counts for {len(names)} names; pass one count a name")
+        totals: dict[str, int] = {}
+        for position, (name, count) in enumerate(zip(names, numbers, strict=True)):
+            check_range(f"the count at position {position}", count, at_least=1, whole=True)
+            totals[name] = totals.get(name, 0) + int(count)
+        items = list(totals)
+        nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32))
+        return cls(items, np.array(list(totals.values()), np.int64), nothing, np.zeros(0, np.int64), None)
+
+    def features(self, words: list[str], encoded: Encoded) -> Occurrences:
+        """The level below: `words` are the features of the items, `encoded` their ids by item."""
+        offsets, ids = encoded
+        counts = np.bincount(ids, np.repeat(self.counts, np.diff(offsets)), minlength=len(words))
+        return Occurrences(words, counts.astype(np.int64), encoded, self.counts, self)
+
+    def frequencies(self, documents: str) -> tuple[NDArray[np.float64], float]:
+        """In how many documents each item occurs, and how many there are."""
+        offsets, ids = self.sequences
+        shape = (len(offsets) - 1, len(self.items))
+        holds = sparse.csr_matrix((np.ones(len(ids)), ids, offsets), shape=shape, copy=True)
+        holds.sum_duplicates()
+        holds.data[:] = 1.0
+        level = self.above
+        while documents == "names" and level is not None and level.above is not None:
+            above, inside = level.sequences
+            holder = sparse.csr_matrix((np.ones(len(inside)), inside, above), shape=(len(above) - 1, holds.shape[0]))
+            holds = holder @ holds
+            holds.data[:] = 1.0
+            level = level.above
+        weights = self.weights.astype(np.float64) if documents == "tokens" else np.ones(holds.shape[0])
+        return np.asarray(weights @ holds).ravel(), float(weights.sum())
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a similarity is made of. Base of all measures."""
+
+    name: ClassVar[str] = ""
+
+    @property
+    def learns(self) -> bool:
+        """Does it need a collection?"""
+        return any(part.learns for part in self.parts())
+
+    @property
+    def symmetric(self) -> bool:
+        """Is the similarity of a to b always that of b to a?"""
+        return all(part.symmetric for part in self.parts())
+
+    def parts(self) -> Iterator[Measure]:
+        """Yield the measures inside."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Measure):
+                    yield part
+
+    def fit(self, names: Iterable[str] = (), counts: Sequence[int] | None = None) -> Fitted:
+        """Learn from a collection, each distinct name once; `counts` says how often each name occurs."""
+        return self.learn(Occurrences.of_names(checked_names(names), counts))
+
+    def similarity(self, a: str, b: str) -> float:
+        """Return the similarity of two strings, for measures that learn nothing from a collection."""
+        return self._unfitted().similarity(a, b)
+
+    def align(self, a: str, b: str) -> Alignment:
+        """Return the alignment of two strings, for measures that learn nothing from a collection."""
+        return self._unfitted().align(a, b)
+
+    def with_idf(self, idf: Mapping[str, float]) -> Fitted:
+        """Use these weights of features instead of learned ones; others have the weight 1."""
+        fitted = self._unfitted(idf=True)
+        fitted.set_idf(idf)
+        return fitted
+
+    def _unfitted(self, idf: bool = False) -> Fitted:
+        inner = any(part.learns for part in self.parts())
+        if inner or (self.learns and not idf):
+            raise DataError(f"{self} learns from a collection; call fit(names) first and use what it returns")
+        return self.fit()
+
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the measure fitted to the strings it will compare."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        from textmill.strings.language import print_measure
+
+        return print_measure(self)
+
+
+class Fitted:
+    """A measure with what it learned. Base of the fitted forms of all measures.
+
+    Attributes: measure.
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+
+    def similarity(self, a: str, b: str) -> float:
+        """Return the similarity of two strings."""
+        return float(self.pairs([a], [b], n_jobs=1)[0])
+
+    def align(self, a: str, b: str) -> Alignment:
+        """Return the alignment behind the similarity of two strings."""
+        left, right = checked_names([a, b], "the pair")
+        return self.explain(left, right)
+
+    def pairs(self, left: Iterable[str], right: Iterable[str], n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the similarity of each left string to the right string at the same position."""
+        a, b = checked_names(left, "left"), checked_names(right, "right")
+        if len(a) != len(b):
+            raise DataError(f"{len(a)} left strings but {len(b)} right ones; pairs need as many on both sides")
+        return self.score_pairs(a, b, effective_jobs(n_jobs))
+
+    def matrix(
+        self,
+        left: Iterable[str],
+        right: Iterable[str] | None = None,
+        n_jobs: int | None = None,
+        dtype: type[np.floating[Any]] = np.float64,
+    ) -> Floats:
+        """Return the similarities of all left strings to all right ones, or to each other, as float64 or float32."""
+        if dtype not in (np.float64, np.float32):
+            raise DataError(f"dtype must be numpy.float64 or numpy.float32, got {dtype!r}")
+        a = checked_names(left, "left")
+        b = a if right is None else checked_names(right, "right")
+        return self.score_matrix(a, b, effective_jobs(n_jobs), dtype)
+
+    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+        """`pairs` of checked strings."""
+        scores = (self.explain(a, b).score for a, b in zip(left, right, strict=True))
+        return np.fromiter(scores, np.float64, len(left))
+
+    def score_matrix(
+        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+    ) -> Floats:
+        """`matrix` of checked strings."""
+        scores = self.score_pairs([a for a in left for _ in right], right * len(left), threads)
+        return scores.reshape(len(left), len(right)).astype(dtype, copy=False)
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Similarities above 0 that are at least epsilon, as float32, without a dense matrix of all of them."""
+        step = max(1, _CELLS // max(1, len(right)))
+        rows = []
+        for start in range(0, len(left), step):
+            part = left if len(left) <= step else left[start : start + step]
+            block = self.score_matrix(part, right, threads, np.float32)
+            block[block < epsilon] = 0.0
+            rows.append(sparse.csr_matrix(block))
+        return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, len(right)), dtype=np.float32)
+
+    def explain(self, left: str, right: str) -> Alignment:
+        """`align` of checked strings."""
+        raise NotImplementedError
+
+    def set_idf(self, idf: Mapping[str, float]) -> None:
+        """Replace the weights of features."""
+        raise DataError(f"{self.measure} has no weights of features; use with_idf of a measure that has")
+
+
+class FittedSequences(Fitted):
+    """A measure of sequences of features, with the table of features and their weights.
+
+    Attributes: measure; words, the features by id; idf (words,); sub, the fitted sub-measure or None.
+    """
+
+    def __init__(self, measure: Measure, features: Features, strings: Occurrences, sub: Measure | None) -> None:
+        super().__init__(measure)
+        self.features = features
+        self.words: list[str] = []
+        self._ids: dict[str, int] = {}
+        encoded = self.encode(strings.items)
+        level = strings.features(list(self.words), encoded)
+        frequencies, documents = level.frequencies(getattr(measure, "documents", "types"))
+        self.unseen_idf = math.log(documents) if documents else 0.0
+        self._idf = np.log(documents / np.maximum(frequencies, 1.0)) if documents else np.zeros(0)
+        self.sub = None if sub is None else sub.learn(level)
+
+    def encode(self, names: Iterable[str]) -> Encoded:
+        """Return the features of strings as offsets and ids; features not met before get new ids."""
+        ids, words, cut = self._ids, self.words, self.features
+        rows = []
+        for name in names:
+            row = []
+            for feature in cut(name):
+                at = ids.get(feature)
+                if at is None:
+                    at = ids[feature] = len(words)
+                    words.append(feature)
+                row.append(at)
+            rows.append(row)
+        offsets = offsets_of(rows)
+        return offsets, np.fromiter(chain.from_iterable(rows), np.int32, int(offsets[-1]))
+
+    @property
+    def idf(self) -> NDArray[np.float64]:
+        """The weight of each feature, by id."""
+        missing = len(self.words) - len(self._idf)
+        if missing > 0:
+            self._idf = np.concatenate([self._idf, np.full(missing, self.unseen_idf)])
+        return self._idf
+
+    def set_idf(self, idf: Mapping[str, float]) -> None:
+        """Replace the weights of features."""
+        for feature, weight in idf.items():
+            check_range(f"the weight of {feature!r}", weight, at_least=0.0, below=math.inf)
+        self.words = list(idf)
+        self._ids = {feature: at for at, feature in enumerate(self.words)}
+        self._idf = np.array(list(idf.values()), np.float64)
+        self.unseen_idf = 1.0
+
+    def word_similarities(
+        self, left: list[str], right: list[str], epsilon: float = 0.0, threads: int = 1
+    ) -> sparse.csr_matrix:
+        """Similarities of features by the sub-measure, at least epsilon; those of equal features are 1."""
+        same = equal_strings(left, right)
+        if self.sub is None:
+            return same
+        table = self.sub.score_table(left, right, epsilon, threads).maximum(same)
+        return sparse.csr_matrix(table, dtype=np.float32)
+
+    def word_table(self, epsilon: float = 0.0, n_jobs: int | None = None) -> sparse.csr_matrix:
+        """Return the similarities of all words that are at least epsilon, float32, with the diagonal 1."""
+        check_range("epsilon", epsilon, at_least=0.0, at_most=1.0)
+        words = list(self.words)
+        table = self.word_similarities(words, words, epsilon, effective_jobs(n_jobs))
+        table.sort_indices()
+        return table
+
+
+def equal_strings(left: list[str], right: list[str]) -> sparse.csr_matrix:
+    """A matrix with 1 where strings are equal.
+
+    >>> equal_strings(["a", "b"], ["b", "a", "b"]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    places: dict[str, list[int]] = {}
+    for j, string in enumerate(right):
+        places.setdefault(string, []).append(j)
+    rows = [places.get(string, []) for string in left]
+    columns = np.fromiter(chain.from_iterable(rows), np.int32)
+    return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, offsets_of(rows)), (len(left), len(right)))
+
+
+def offsets_of(rows: Sequence[Sized]) -> NDArray[np.int64]:
+    """Where each row begins when all lie one after the other, and where the last ends.
+
+    >>> offsets_of(["ab", "", "c"]).tolist()
+    [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    return offsets
+
+
+def sparse_product(x: sparse.csr_matrix, y: sparse.csr_matrix, epsilon: float) -> sparse.csr_matrix:
+    """Entries of x y^T from epsilon to 1, as float32, made a block of rows at a time.
+
+    >>> x, y = sparse.csr_matrix([[1.0, 0.0], [0.75, 0.5]]), sparse.csr_matrix([[0.0, 1.0]])
+    >>> sparse_product(x, y, 0.25).toarray().tolist()
+    [[0.0], [0.5]]
+    """
+    columns = y.T.tocsr()
+    rows = []
+    for start in range(0, x.shape[0], 1024):
+        block = (x[start : start + 1024] @ columns).astype(np.float32)
+        np.minimum(block.data, 1.0, out=block.data)
+        block.data[block.data < epsilon] = 0.0
+        block.eliminate_zeros()
+        rows.append(block)
+    return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, y.shape[0]), dtype=np.float32)

@@ -1,0 +1,337 @@
+"""Match lists of names: find pairs, group them, compare measures on labels, prepare pairs for labelling.
+
+    dedupe     names -> pairs within the list (and clusters, and a page to review them)
+    join       two lists -> pairs between them
+    evaluate   names and gold -> precision, recall and F of measures by number of pairs
+    pool       names -> the best pairs of several measures, worth a label
+
+Names are normalised only for the comparison: what is written and shown are the names as they came. The measures, the
+search and the evaluation are those of `textmill.strings`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from textmill import plot
+from textmill.errors import DataError
+from textmill.model import check_choice
+from textmill.progress import track
+from textmill.strings import (
+    DEFAULT_MEASURE,
+    Clusters,
+    Evaluation,
+    Fitted,
+    Gold,
+    Matcher,
+    NameList,
+    PairRow,
+    Pairs,
+    choose,
+    differences,
+    evaluate,
+    parse_measure,
+    pool_pairs,
+    propose,
+    read_pairs,
+    review_page,
+    write_clusters,
+    write_pairs,
+)
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from matplotlib.figure import Figure
+
+    from textmill.report import Report
+
+__all__ = [
+    "MEASURES_TO_COMPARE",
+    "Found",
+    "compare",
+    "curves",
+    "dedupe",
+    "evaluate_measures",
+    "join",
+    "normalised",
+    "pool",
+    "review",
+    "review_pairs",
+]
+
+MEASURES_TO_COMPARE = (
+    "cosine(words)",
+    "tfidf(words)",
+    "softtfidf(words, sub=jaro_winkler, theta=0.9)",
+    "ml(words, sub=ml(trigrams, sub=context), transpositions='extended')",
+    DEFAULT_MEASURE,
+)
+
+_REVIEWED = 5000  # pairs on a page, the best
+
+
+class Found(NamedTuple):
+    """How many pairs were found, and how many clusters they make (None if nobody asked)."""
+
+    pairs: int
+    clusters: int | None
+
+
+def normalised(names: NameList, normaliser: Callable[[str], str] | None) -> NameList:
+    """The names as they are compared.
+
+    >>> from textmill.strings import Normaliser
+    >>> normalised(NameList.of(["ANN Smith"]), Normaliser(case=True)).names
+    ['ann smith']
+    """
+    return names if normaliser is None else replace(names, names=[normaliser(name) for name in names])
+
+
+def dedupe(
+    names: NameList,
+    target: str | os.PathLike[str],
+    *,
+    measure: str = DEFAULT_MEASURE,
+    threshold: float = 0.6,
+    top: int | None = None,
+    clusters: str | os.PathLike[str] | None = None,
+    method: str = "connected",
+    report: str | os.PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002
+    normaliser: Callable[[str], str] | None = None,
+    n_jobs: int | None = None,
+    cluster: str | Client | None = None,
+) -> Found:
+    """Write the pairs of names that match, as they are found; `clusters` and `report` name two more files.
+
+    `top` keeps the best matches of every name, `method` is "connected" or "correlation", `cluster` is a Dask
+    scheduler. Without clusters and report no more than a block of pairs is held.
+
+    >>> import tempfile
+    >>> names = NameList.of(["Ann Smith", "Tom Jones", "Anne Smith", "Jones Tom"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dedupe(names, f"{folder}/pairs.tsv", clusters=f"{folder}/clusters.tsv")
+    Found(pairs=2, clusters=2)
+    """
+    check_choice("method", method, ["connected", "correlation"])
+    matcher = _matcher(measure, threshold, n_jobs).fit(
+        normalised(names, normaliser), ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
+    )
+    held: list[Pairs] = []
+    keep = clusters is not None or report is not None
+    blocks = _held(matcher.stream(top=top, cluster=cluster), held if keep else None)
+    count = write_pairs(target, track(blocks, "matching", unit="blocks"), names, format=format)
+    groups = None
+    if clusters is not None:
+        grouped: Clusters = matcher.clusters(Pairs.concatenate(held), method=method)
+        groups = write_clusters(clusters, names, grouped)
+    if report is not None:
+        page = _review(_rows(Pairs.concatenate(held), names, names), matcher.fitted_, None, normaliser)
+        page.write(report)
+    return Found(count, groups)
+
+
+def join(
+    left: NameList,
+    right: NameList,
+    target: str | os.PathLike[str],
+    *,
+    measure: str = DEFAULT_MEASURE,
+    threshold: float = 0.6,
+    top: int | None = None,
+    report: str | os.PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002
+    normaliser: Callable[[str], str] | None = None,
+    n_jobs: int | None = None,
+    cluster: str | Client | None = None,
+) -> Found:
+    """Write the pairs of a left and a right name that match; the measure learns from the right list.
+
+    >>> join(NameList.of(["Smith, Ann"]), NameList.of(["Ann Smith", "Tom Jones"]), "-", format="jsonl")
+    {"id1": "1", "id2": "1", "score": 1.0, "name1": "Smith, Ann", "name2": "Ann Smith"}
+    Found(pairs=1, clusters=None)
+    """
+    matcher = _matcher(measure, threshold, n_jobs).fit(normalised(right, normaliser))
+    held: list[Pairs] = []
+    found = matcher.stream(normalised(left, normaliser), top=top, cluster=cluster)
+    blocks = _held(found, None if report is None else held)
+    count = write_pairs(target, track(blocks, "matching", unit="blocks"), left, right, format=format)
+    if report is not None:
+        page = _review(_rows(Pairs.concatenate(held), left, right), matcher.fitted_, None, normaliser)
+        page.write(report)
+    return Found(count, None)
+
+
+def evaluate_measures(
+    names: NameList,
+    gold: Gold,
+    measures: Iterable[str] = MEASURES_TO_COMPARE,
+    *,
+    other: NameList | None = None,
+    normaliser: Callable[[str], str] | None = None,
+    unlabelled: str = "negative",
+    floor: float = 0.0,
+    n_jobs: int | None = None,
+) -> list[Evaluation]:
+    """Evaluate measures one after the other on the same gold; a wrong one is noticed before the first is fitted.
+
+    >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
+    >>> [found.row()["F1"] for found in evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"])]
+    [1.0]
+    """
+    made = [parse_measure(measure) for measure in measures]
+    ready, other = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
+    return [
+        evaluate(ready, gold, measure, other=other, unlabelled=unlabelled, floor=floor, n_jobs=n_jobs)
+        for measure in track(made, "evaluating", unit="measures")
+    ]
+
+
+def curves(evaluations: Sequence[Evaluation], *, beta: float = 1.0) -> Figure:
+    """Draw F by the number of best pairs, up to four times as many as there are positives.
+
+    >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
+    >>> figure = curves(evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"]))
+    """
+    if not evaluations:
+        raise DataError("there is nothing to draw; evaluate at least one measure")
+    most = 4 * len(evaluations[0].positives)
+    series: dict[str, tuple[Any, Any]] = {}
+    for found in evaluations:
+        shown = max(1, int(np.searchsorted(found.curve.pairs, most, side="right")))
+        series[found.measure] = (found.curve.pairs[:shown], found.curve.f(beta)[:shown])
+    return plot.lines(series, x_label="best pairs taken as matches", y_label=f"F{beta:g}")
+
+
+def compare(
+    evaluations: Sequence[Evaluation], names: NameList, other: NameList | None = None, *, show: int = 10
+) -> Iterator[str]:
+    """Give lines of text: the table of measures, the choice, and the positives in which others differ from the best.
+
+    `show` is how many of these are listed for each two measures, those of the greatest difference first.
+
+    >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
+    >>> for line in compare(evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"]), names):
+    ...     print(line)
+    F1      P       R       pairs  threshold  F0.5    F2      AP      held-out F1  measure
+    1.0000  1.0000  1.0000  1      0.7074     1.0000  1.0000  1.0000  0.0000       jaro
+    best on held-out pairs: jaro, threshold 0.7074
+    """
+    ranked = sorted(evaluations, key=lambda found: -found.curve.best().f)
+    table = [found.row() for found in ranked]
+    heads = [*[head for head in table[0] if head != "measure"], "measure"]
+    cells = [heads, *([_cell(row[head]) for head in heads] for row in table)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    choice = choose(evaluations)
+    yield f"best on held-out pairs: {choice.measure}, threshold {choice.threshold:.4f}"
+    left = dict(zip(names.ids, names.names, strict=True))
+    right = left if other is None else dict(zip(other.ids, other.names, strict=True))
+    one = ranked[0]
+    for two in ranked[1:]:
+        for finder, misser, found in zip((one, two), (two, one), differences(one, two), strict=True):
+            yield f"{len(found)} positives within the best cut of {finder.measure} but not of {misser.measure}"
+            for pair in found[:show]:
+                scores = (pair.first, pair.second) if finder is one else (pair.second, pair.first)
+                yield f"  {scores[0]:.4f}  {scores[1]:.4f}  {left[pair.left]} | {right[pair.right]}"
+
+
+def pool(
+    names: NameList,
+    measures: Iterable[str] = MEASURES_TO_COMPARE,
+    *,
+    best: int = 100,
+    other: NameList | None = None,
+    gold: Gold | None = None,
+    normaliser: Callable[[str], str] | None = None,
+    n_jobs: int | None = None,
+) -> Pairs:
+    """The pairs that at least one measure ranks among its best, without those that have a label.
+
+    >>> pool(NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"]), ["jaro", "levenshtein"], best=1).left.tolist()
+    [0]
+    """
+    ready, others = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
+    found = pool_pairs(ready, measures, best=best, other=others, gold=gold, n_jobs=n_jobs)
+    return Pairs.of([(pair.left, pair.right, pair.score) for pair in found])
+
+
+def review(
+    source: str | os.PathLike[str],
+    *,
+    measure: str = DEFAULT_MEASURE,
+    gold: Gold | None = None,
+    title: str | None = None,
+) -> Report:
+    """A page of the pairs of a file, their names aligned by a measure that learns from just these names.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dedupe(NameList.of(["Ann Smith", "Anne Smith"]), f"{folder}/pairs.tsv")
+    ...     review(f"{folder}/pairs.tsv").write(f"{folder}/page.html")
+    ...     pathlib.Path(folder, "page.html").read_text()[:15]
+    '<!DOCTYPE html>'
+    """
+    rows = list(read_pairs(source))
+    fitted = parse_measure(measure).fit(dict.fromkeys(name for row in rows for name in (row.name1, row.name2)))
+    return _review(rows, fitted, gold, None, title or "Pairs to review")
+
+
+def review_pairs(
+    pairs: Pairs,
+    names: NameList,
+    other: NameList | None = None,
+    *,
+    measure: str = DEFAULT_MEASURE,
+    title: str = "Pairs to review",
+) -> Report:
+    """A page of pairs that were just found.
+
+    >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
+    >>> review_pairs(pool(names, ["jaro"], best=1), names).title
+    'Pairs to review'
+    """
+    fitted = parse_measure(measure).fit([*names, *(other or ())])
+    return _review(_rows(pairs, names, other or names), fitted, None, None, title)
+
+
+def _matcher(measure: str, threshold: float, n_jobs: int | None) -> Matcher:
+    return Matcher(measure=measure, threshold=threshold, n_jobs=n_jobs)
+
+
+def _held(blocks: Iterator[Pairs], held: list[Pairs] | None) -> Iterator[Pairs]:
+    """The blocks, kept as they pass if somebody needs them later."""
+    for block in blocks:
+        if held is not None:
+            held.append(block)
+        yield block
+
+
+def _rows(pairs: Pairs, left: NameList, right: NameList) -> list[PairRow]:
+    """The best pairs with their names."""
+    order = np.lexsort((pairs.right, pairs.left, -pairs.score))[:_REVIEWED].tolist()
+    places = [(int(pairs.left[k]), int(pairs.right[k]), float(pairs.score[k])) for k in order]
+    return [PairRow(left.ids[i], right.ids[j], score, left.names[i], right.names[j]) for i, j, score in places]
+
+
+def _review(
+    rows: Sequence[PairRow],
+    fitted: Fitted,
+    gold: Gold | None,
+    normaliser: Callable[[str], str] | None,
+    title: str = "Pairs to review",
+) -> Report:
+    if normaliser is not None:  # the page shows what was compared, or nothing would be aligned
+        rows = [row._replace(name1=normaliser(row.name1), name2=normaliser(row.name2)) for row in rows]
+    best = sorted(rows, key=lambda row: -row.score)[:_REVIEWED]
+    return review_page([propose(row, fitted) for row in track(best, "aligning", unit="pairs")], title=title, gold=gold)
+
+
+def _cell(value: float | str) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,293 @@
+"""Similar documents: a model that turns texts into vectors, and an index of the vectors of many documents.
+
+    text -> vector (any model with `transform(texts)`: TextVectorizer, LSA and other topic models) -> nearest documents
+
+One file holds model, vectors and document ids, so a question in plain text needs nothing else. The index keeps a
+fingerprint of the model: vectors of another model would be compared without meaning, so they are refused.
+
+Cost: `fit` and `add` transform each document once, a chunk at a time; a query is a transform and a search
+(`vectors/index.py`). Memory: the vectors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill.cluster import connect
+from textmill.corpus import Document
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, load
+from textmill.progress import track
+from textmill.vectors import Index, Neighbours
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["Matches", "SimilarDocuments", "query_shards"]
+
+_CHUNK = 10_000  # documents transformed together
+_UNKNOWN = "no word of the query is known to the model"
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Ids of documents and scores, nearest first; `reason` says why there are none, where that has one."""
+
+    ids: list[str]
+    scores: NDArray[np.float64]
+    reason: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class SimilarDocuments(Estimator, Model):
+    """Find the documents most like a text.
+
+    Parameters: model, fitted, with `transform(texts)`; measure, method and bits as for `Index`; n_jobs.
+
+    Attributes: index_, an `Index`; names_, the document ids by the ids of the index; fingerprint_ of the model.
+
+    >>> from textmill.vectors import TextVectorizer, Weighting
+    >>> texts = ["the mill grinds corn", "a storm at sea", "corn for the old mill"]
+    >>> model = TextVectorizer(weighting=Weighting(idf="smooth")).fit(texts)
+    >>> similar = SimilarDocuments(model=model).fit(texts)
+    >>> similar.query(["corn mill"], k=2)[0].ids, similar.query(["opera"])[0].reason
+    (['0', '2'], 'no word of the query is known to the model')
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {"names_": "name: str"}
+    state: ClassVar[dict[str, type]] = {"fingerprint_": str}
+    parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index"}
+
+    names_: StringTable
+    index_: Index
+    fingerprint_: str
+
+    def __init__(
+        self,
+        *,
+        model: Any = None,
+        measure: str = "cosine",
+        method: str = "auto",
+        bits: int = 8,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.model = model
+        self.measure = measure
+        self.method = method
+        self.bits = bits
+        self.n_jobs = n_jobs
+
+    def fit(self, documents: Iterable[Any], y: object = None) -> SimilarDocuments:
+        """Index documents: texts, which are numbered, or `Document`s, which have ids; one pass."""
+        if not isinstance(self.model, Model) or not hasattr(self.model, "transform"):
+            raise DataError(f"model must be a textmill model that transforms texts, got {type(self.model).__name__}")
+        names, X = self._vectors(documents, 0, set())
+        if X is None:
+            raise DataError("there are no documents to index; check that the input holds some")
+        self.fingerprint_ = self.model.fingerprint()
+        self._known_model = self.model
+        index = Index(measure=self.measure, method=self.method, bits=self.bits, n_jobs=self.n_jobs)
+        self.index_ = index.fit(X)
+        self._take(StringTable(names))
+        return self
+
+    def __len__(self) -> int:
+        return len(self.index_)
+
+    def add(self, documents: Iterable[Any]) -> int:
+        """Add documents and return how many; an id that is already there is refused.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> similar = SimilarDocuments(model=TextVectorizer().fit(["a", "b", "c c"])).fit(["a b"])
+        >>> similar.add(["b c"]), similar.query(["c"], k=1)[0].ids
+        (1, ['1'])
+        """
+        check_fitted(self)
+        self._check_model()
+        names, X = self._vectors(documents, len(self.names_), self._rows().keys())
+        if X is not None:
+            self.index_.add(X)
+            self._take(StringTable([*self.names_, *names]))
+        return len(names)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove documents by id.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> similar = SimilarDocuments(model=TextVectorizer().fit(["a", "b", "c"])).fit(["a", "b"])
+        >>> similar.remove(["0"])
+        >>> len(similar)
+        1
+        """
+        check_fitted(self)
+        self.index_.remove(self._numbers(ids))
+        vars(self).pop("_by_name", None)
+
+    def query(
+        self,
+        texts: Sequence[Any],
+        *,
+        k: int = 10,
+        allow: Sequence[str] | None = None,
+        deny: Sequence[str] | None = None,
+    ) -> list[Matches]:
+        """Return the k documents nearest to each text, of those in `allow` if given, without those in `deny`."""
+        check_range("k", k, at_least=1, whole=True)
+        check_fitted(self)
+        if isinstance(texts, str):
+            raise DataError("texts must be a list of texts, got one text; put it into a list")
+        self._check_model()
+        known = self._known(texts)
+        asked = [text for text, is_known in zip(texts, known, strict=True) if is_known]
+        filters = {"allow": self._filter(allow), "deny": self._filter(deny)}
+        answers = iter(self.index_.query(self.model.transform(asked), k=k, **filters)) if asked else iter(())
+        return [self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in known]
+
+    def query_ids(self, ids: Sequence[str], *, k: int = 10) -> list[Matches]:
+        """Return the k documents nearest to each of some documents of the index, but for themselves.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> similar = SimilarDocuments(model=TextVectorizer().fit(["a", "b", "c"])).fit(["a", "b", "a b"])
+        >>> similar.query_ids(["0"], k=1)[0].ids
+        ['2']
+        """
+        check_fitted(self)
+        return [self._named(one) for one in self.index_.neighbours_of(self._numbers(ids), k=k)]
+
+    def pairs(self, *, threshold: float) -> Iterator[tuple[str, str, float]]:
+        """Yield the ids and score of all pairs of documents at least so near; see `Index.pairs`.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> similar = SimilarDocuments(model=TextVectorizer().fit(["a", "b", "c"])).fit(["a b", "b", "a b"])
+        >>> [(left, right) for left, right, score in similar.pairs(threshold=0.9)]
+        [('0', '2')]
+        """
+        check_fitted(self)
+        for left, right, scores in self.index_.pairs(threshold=threshold):
+            for a, b, score in zip(left.tolist(), right.tolist(), scores.tolist(), strict=True):
+                yield self.names_[a], self.names_[b], score
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a file."""
+        if len(self.names_) != self.index_.next_:
+            raise ModelFileError(f"there are {len(self.names_)} names for {self.index_.next_} vectors")
+
+    def _vectors(self, documents: Iterable[Any], first: int, there: Any) -> tuple[list[str], Any]:
+        """Ids and vectors of documents, float32; None when there are none."""
+        names: list[str] = []
+        seen: set[str] = set()
+        chunks: list[Any] = []
+        stream = iter(track(documents, "indexing", unit="documents"))
+        while chunk := list(islice(stream, _CHUNK)):
+            for document in chunk:
+                name = document.id if isinstance(document, Document) else str(first + len(names))
+                if name in there or name in seen:
+                    place = document.place if isinstance(document, Document) else None
+                    raise DataError(f"the id '{name}' is there twice; give every document its own", source=place)
+                names.append(name)
+                seen.add(name)
+            texts = [document.text if isinstance(document, Document) else document for document in chunk]
+            X = self.model.transform(texts)
+            chunks.append(X.astype(np.float32) if sparse.issparse(X) else np.asarray(X, np.float32))
+        if not chunks:
+            return names, None
+        return names, sparse.vstack(chunks, format="csr") if sparse.issparse(chunks[0]) else np.concatenate(chunks)
+
+    def _check_model(self) -> None:
+        """Refuse a model that is not the one of the vectors."""
+        if vars(self).get("_known_model") is not self.model:
+            if self.model is None or self.model.fingerprint() != self.fingerprint_:
+                raise DataError("the index and the model do not belong together; pass the model of the index, or fit")
+            self._known_model = self.model
+
+    def _known(self, texts: Sequence[Any]) -> list[bool]:
+        """Which texts have a word that the model knows; all, when it cannot be asked."""
+        vectorizer = getattr(self.model, "vectorizer_", self.model)
+        if not hasattr(vectorizer, "vocabulary_"):
+            return [True] * len(texts)
+        bags = vectorizer.vocabulary_.transform(texts)
+        return [size > 0 for size in np.diff(bags.indptr).tolist()]
+
+    def _take(self, names: StringTable) -> None:
+        self.names_ = names
+        vars(self).pop("_by_name", None)
+
+    def _rows(self) -> dict[str, int]:
+        """Numbers in the index of the documents that are there, by id."""
+        if "_by_name" not in vars(self):
+            alive = self.index_.ids_[self.index_.alive_]
+            self._by_name = dict(zip(self.names_.take(alive), alive.tolist(), strict=True))
+        return self._by_name
+
+    def _numbers(self, ids: Sequence[str]) -> list[int]:
+        rows = self._rows()
+        for name in ids:
+            if name not in rows:
+                raise DataError(f"the index has no document with the id '{name}'; check the ids")
+        return [rows[name] for name in ids]
+
+    def _filter(self, ids: Sequence[str] | None) -> list[int] | None:
+        return None if ids is None else [self._rows()[name] for name in ids if name in self._rows()]
+
+    def _named(self, found: Neighbours) -> Matches:
+        return Matches([self.names_[i] for i in found.ids.tolist()], found.scores, found.reason)
+
+
+def query_shards(
+    paths: Sequence[str | os.PathLike[str]],
+    texts: Sequence[str],
+    *,
+    k: int = 10,
+    cluster: str | Client | None = None,
+) -> list[Matches]:
+    """Return the k documents nearest to each text over several index files, made with one model.
+
+    They are opened here or on the workers of a Dask cluster, where they must be found under these paths. Ties are
+    broken by the order of the files, then of the documents.
+
+    >>> from textmill.vectors import TextVectorizer
+    >>> model = TextVectorizer().fit(["to be", "or not", "to see"])
+    >>> for name, texts in {"a.mill": ["to be"], "b.mill": ["or not"]}.items():
+    ...     SimilarDocuments(model=model).fit(texts).save(name)
+    >>> query_shards(["a.mill", "b.mill"], ["be or not"], k=1)[0].scores.round(4).tolist()
+    [0.8165]
+    """
+    if not paths:
+        raise DataError("there are no index files to ask; pass at least one")
+    with connect(cluster) as where:
+        shards = where.keep(_open, [os.fspath(path) for path in paths], where.worker_jobs(None))
+        parts = list(where.map(_ask, shards, list(texts), k))
+    for path, part in zip(paths, parts, strict=True):
+        if part[:2] != parts[0][:2]:
+            raise DataError(f"made with another model or measure than {paths[0]}; index again", source=os.fspath(path))
+    sign = -1.0 if parts[0][1] == "cosine" else 1.0
+    merged = []
+    for i in range(len(texts)):
+        found = [part[2][i] for part in parts]
+        scores = np.concatenate([one.scores for one in found])
+        order = np.argsort(sign * scores, kind="stable")[:k]
+        names = [name for one in found for name in one.ids]
+        merged.append(Matches([names[j] for j in order], scores[order], None if len(order) else found[0].reason))
+    return merged
+
+
+def _open(path: str, n_jobs: int | None) -> SimilarDocuments:
+    similar = load(path, expect=SimilarDocuments)
+    if n_jobs is not None:
+        similar.index_.set_params(n_jobs=n_jobs)
+    return similar
+
+
+def _ask(similar: SimilarDocuments, texts: list[str], k: int) -> tuple[str, str, list[Matches]]:
+    return similar.fingerprint_, similar.measure, similar.query(texts, k=k)

@@ -1,0 +1,92 @@
+"""Exact nearest neighbours by a scan of vectors rounded to bytes, and the full vectors of a few.
+
+    x = s c + r,  c whole, |c_j| <= 127          x.q <= s c.q + |r| |q|             (Cauchy-Schwarz)
+
+A query reads one byte a number, a quarter of what a scan reads, in integer arithmetic, and computes exact keys only of
+vectors whose bound reaches the k-th best. The length |r| of what rounding took from each vector is stored, so the bound
+holds for any data; on vectors of hundreds of columns it settles all but a few in ten thousand.
+
+Cost: n d bytes read a query. Memory: a quarter of the vectors, beside them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import vectors as native
+from textmill.errors import ModelFileError
+from textmill.model import effective_jobs
+from textmill.vectors.scan import FEW_QUERIES, DenseRows, Floats, Found, Wish
+
+__all__ = ["CoarseScan"]
+
+
+class CoarseScan(DenseRows):
+    """Vectors, and beside them the same rounded to bytes.
+
+    >>> scan = CoarseScan.build("product", np.eye(3, dtype=np.float32))
+    >>> found = scan.search(np.array([[0.6, 0, 0.8]], np.float32), Wish(1), 1)
+    >>> found.rows.tolist(), found.keys.round(4).tolist()
+    ([2], [0.8])
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {
+        "cells_": "row byte: int8",
+        "steps_": "row: float32",
+        "errors_": "row: float32",
+    }
+
+    cells_: NDArray[np.int8]
+    steps_: Floats
+    errors_: Floats
+
+    @classmethod
+    def build(cls, kind: str, X: Floats) -> CoarseScan:
+        """Round all rows."""
+        scan = cls()
+        scan._take(kind, X)
+        scan.cells_, scan.steps_, scan.errors_ = _rounded(X)
+        return scan
+
+    def append(self, X: Floats) -> None:
+        """Add rows behind the others."""
+        super().append(X)
+        cells, steps, errors = _rounded(X)
+        self.cells_ = np.concatenate([self.cells_, cells])
+        self.steps_ = np.concatenate([self.steps_, steps])
+        self.errors_ = np.concatenate([self.errors_, errors])
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Forget all rows but these."""
+        super().keep(rows)
+        self.cells_, self.steps_, self.errors_ = self.cells_[rows], self.steps_[rows], self.errors_[rows]
+
+    def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
+        """Return the wanted rows of each query."""
+        if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less
+            return self.rest(0).search(Q, wish, threads)
+        view = self._view(wish.allowed)
+        arrays = self.cells_, self.steps_, self.errors_
+        return Found(*native.search_coarse(view, *arrays, Q, wish.k, wish.least, threads))
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of rows from a file."""
+        super().check_values()
+        if self.cells_.shape[1] != _stride(self.vectors_.shape[1]):
+            raise ModelFileError(f"{self.cells_.shape[1]} bytes a row do not fit {self.vectors_.shape[1]} columns")
+
+
+def _stride(columns: int) -> int:
+    return -(-columns // 16) * 16
+
+
+def _rounded(X: Floats) -> tuple[NDArray[np.int8], Floats, Floats]:
+    """Whole numbers, steps and lengths of what was taken away."""
+    cells = np.empty((len(X), _stride(X.shape[1])), np.int8)
+    steps, errors = np.empty((2, len(X)), np.float32)
+    native.coarsen(X, cells, steps, errors, effective_jobs(None))
+    return cells, steps, errors

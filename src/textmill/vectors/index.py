@@ -1,0 +1,413 @@
+"""Nearest neighbours: one index for cosine, Euclidean and Hellinger, dense and sparse, exact.
+
+    query    the k nearest vectors                 within    all at least so near
+    pairs    all pairs at least so near            add, remove, filters by id, save and load
+
+| `method`   | vectors                            | reads                                                          |
+|------------|------------------------------------|----------------------------------------------------------------|
+| "scan"     | dense                              | everything, at the speed of memory (`scan.py`)                 |
+| "coarse"   | dense                              | vectors rounded to bytes, then few vectors (`coarse.py`)       |
+| "prefix"   | dense, leading columns heaviest    | leading columns, the rest where they do not settle (`scan.py`) |
+| "va"       | dense                              | short approximations, then few vectors (`vafile.py`)           |
+| "inverted" | sparse                             | postings of the query's terms (`inverted.py`)                  |
+
+"auto" is "coarse" for dense and "inverted" for sparse vectors. All methods give the same answers: keys are computed in
+double precision from the stored float32 numbers, ties are broken by id, whatever the method, batch or number of
+threads.
+How measures become searches by product or distance stands in `measured.py`.
+
+Ids are whole numbers, given out in rising order and never again. A removed vector is only marked; when more than half
+are, the index is compacted. Cost of `add`: a copy of the index, so add many at a time.
+Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, section 2.4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
+from textmill.vectors.coarse import CoarseScan
+from textmill.vectors.inverted import InvertedIndex
+from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
+from textmill.vectors.scan import DenseRows, Found, PrefixScan, Scan, Wish
+from textmill.vectors.vafile import VAFile
+
+__all__ = ["Answers", "Index", "Neighbours"]
+
+METHODS = ("auto", "scan", "coarse", "prefix", "va", "inverted")
+
+_BLOCK = 256  # rows whose pairs are found together
+_FEW = 16  # of so many rows one is allowed: keys of the allowed rows alone are cheaper than a search
+_ZERO = "the query is a vector of zeros, which is near nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What one query found: ids and scores, nearest first; `reason` says why there is nothing, where that has one."""
+
+    ids: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    reason: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Sequence[Neighbours]):
+    """What several queries found: a sequence of `Neighbours`.
+
+    `read` counts the vectors that were read in full for all queries together, of `searched` that there were.
+    """
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    reasons: tuple[str | None, ...]
+    read: int
+    searched: int
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    @overload
+    def __getitem__(self, i: int) -> Neighbours: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Neighbours]: ...
+    def __getitem__(self, i: int | slice) -> Neighbours | list[Neighbours]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        i = range(len(self))[i]
+        part = slice(self.offsets[i], self.offsets[i + 1])
+        return Neighbours(self.ids[part], self.scores[part], self.reasons[i])
+
+
+class Index(Estimator, Model):
+    """Find the nearest of many vectors.
+
+    Parameters: measure, "cosine", "euclidean" or "hellinger"; method, see the module; prefix, columns read first by
+    method "prefix", None for as many as carry four fifths of the squared lengths; bits of a cell for "va"; n_jobs.
+
+    Attributes: ids_ (rows,), rising; alive_ (rows,), False for removed vectors; columns_; next_, the first id that was
+    never given; engine_, the structure that is searched.
+
+    >>> index = Index().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
+    >>> found = index.query([[0.0, 2.0]], k=2)[0]
+    >>> found.ids.tolist(), found.scores.round(4).tolist()
+    ([1, 2], [1.0, 0.8])
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {"ids_": "row: int64", "alive_": "row: bool"}
+    state: ClassVar[dict[str, type]] = {"columns_": int, "next_": int}
+    parts: ClassVar[dict[str, str]] = {
+        "engine_": "vectors.Scan | vectors.CoarseScan | vectors.PrefixScan | vectors.VAFile | vectors.InvertedIndex"
+    }
+
+    ids_: NDArray[np.int64]
+    alive_: NDArray[np.bool_]
+    columns_: int
+    next_: int
+    engine_: Any
+
+    def __init__(
+        self,
+        *,
+        measure: str = "cosine",
+        method: str = "auto",
+        prefix: int | None = None,
+        bits: int = 8,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.method = method
+        self.prefix = prefix
+        self.bits = bits
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: object = None, *, ids: ArrayLike | None = None) -> Index:
+        """Index the rows of X; `ids` are rising whole numbers, None for 0, 1, 2 and so on."""
+        check_choice("measure", self.measure, INDEX_MEASURES)
+        check_choice("method", self.method, METHODS)
+        rows, empty = prepared(self.measure, X, "X")
+        self._refuse_empty(empty, "X")
+        kind, method = kind_of(self.measure), self.method
+        if method == "auto":
+            method = "inverted" if sparse.issparse(rows) else "coarse"
+        if sparse.issparse(rows) != (method == "inverted"):
+            held = "sparse" if sparse.issparse(rows) else "dense"
+            raise DataError(f"method='{method}' cannot index {held} vectors; pass method='auto' or convert them")
+        builders: dict[str, Any] = {
+            "scan": lambda: Scan.build(kind, rows),
+            "coarse": lambda: CoarseScan.build(kind, rows),
+            "prefix": lambda: PrefixScan.build(kind, rows, self.prefix),
+            "va": lambda: VAFile.build(kind, rows, self.bits),
+            "inverted": lambda: InvertedIndex.build(kind, rows),
+        }
+        names = _checked_ids(ids, rows.shape[0], 0)
+        self.engine_ = builders[method]()
+        self.columns_ = int(rows.shape[1])
+        self.ids_, self.alive_ = names, np.ones(len(names), np.bool_)
+        self.next_ = int(names[-1]) + 1 if len(names) else 0
+        return self
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.alive_))
+
+    def add(self, X: Any, *, ids: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Add the rows of X and return their ids, which are above all that were given before.
+
+        >>> Index().fit([[1.0, 0.0]]).add([[0.0, 1.0]]).tolist()
+        [1]
+        """
+        check_fitted(self)
+        rows, empty = self._rows(X, "X")
+        self._refuse_empty(empty, "X")
+        names = _checked_ids(ids, rows.shape[0], self.next_)
+        self.engine_.append(rows)
+        self.ids_ = np.concatenate([self.ids_, names])
+        self.alive_ = np.concatenate([self.alive_, np.ones(len(names), np.bool_)])
+        self.next_ = int(names[-1]) + 1 if len(names) else self.next_
+        return names
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Remove vectors by id; their ids are not given again.
+
+        >>> index = Index().fit([[1.0], [2.0], [3.0]])
+        >>> index.remove([1])
+        >>> index.query([[1.0]])[0].ids.tolist()
+        [0, 2]
+        """
+        check_fitted(self)
+        rows = self._rows_of(ids)
+        self.alive_ = self.alive_.copy()
+        self.alive_[rows] = False
+        if 2 * len(self) < len(self.alive_):
+            self.compact()
+
+    def compact(self) -> None:
+        """Give back the room of removed vectors.
+
+        >>> index = Index().fit([[1.0], [2.0], [3.0]])
+        >>> index.remove([0])
+        >>> index.compact()
+        >>> index.ids_.tolist()
+        [1, 2]
+        """
+        check_fitted(self)
+        if not self.alive_.all():
+            self.engine_.keep(self.alive_)
+            self.ids_ = self.ids_[self.alive_]
+            self.alive_ = np.ones(len(self.ids_), np.bool_)
+
+    def query(self, Q: Any, *, k: int = 10, allow: ArrayLike | None = None, deny: ArrayLike | None = None) -> Answers:
+        """Return the k nearest vectors of each row of Q, of those in `allow` if given, without those in `deny`.
+
+        >>> index = Index(measure="euclidean").fit([[0.0], [1.0], [5.0]])
+        >>> index.query([[4.0]], k=1, deny=[2])[0]
+        Neighbours(ids=array([1]), scores=array([3.]), reason=None)
+        """
+        check_range("k", k, at_least=1, whole=True)
+        check_fitted(self)
+        return self._search(*self._rows(Q, "Q"), k, -math.inf, self._allowed(allow, deny))
+
+    def within(
+        self, Q: Any, *, threshold: float, allow: ArrayLike | None = None, deny: ArrayLike | None = None
+    ) -> Answers:
+        """Return all vectors at least so near: cosine of `threshold` or more, or a distance of `threshold` or less.
+
+        >>> Index(measure="euclidean").fit([[0.0], [1.0], [5.0]]).within([[0.5]], threshold=1.0)[0].ids.tolist()
+        [0, 1]
+        """
+        check_fitted(self)
+        return self._search(*self._rows(Q, "Q"), 0, self._least(threshold), self._allowed(allow, deny))
+
+    def neighbours_of(self, ids: ArrayLike, *, k: int = 10) -> Answers:
+        """Return the k nearest vectors of vectors in the index, but for themselves.
+
+        >>> Index().fit([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).neighbours_of([2], k=1)[0].ids.tolist()
+        [1]
+        """
+        check_range("k", k, at_least=1, whole=True)
+        check_fitted(self)
+        rows = self._rows_of(ids)
+        answers = self._search(self.engine_.take(rows), np.zeros(len(rows), np.bool_), k + 1, -math.inf, self._mask())
+        parts = []
+        for row, found in zip(rows, answers, strict=True):
+            others = found.ids != self.ids_[row]  # a vector of which more than k are copies may not have found itself
+            parts.append(Neighbours(found.ids[others][:k], found.scores[others][:k]))
+        return _answers(parts, answers)
+
+    def pairs(self, *, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        """Yield all pairs at least so near, as in `within`, in blocks of smaller ids, larger ids and scores.
+
+        Within a block pairs are in the order of the smaller id, then of nearness.
+
+        >>> index = Index().fit([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+        >>> [[part.tolist() for part in block] for block in index.pairs(threshold=0.9)]
+        [[[0], [2], [1.0]]]
+        """
+        check_fitted(self)
+        least = self._least(threshold)
+        return self._pairs(least)
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of an index from a file."""
+        columns = self.engine_.vectors_.shape[1] if isinstance(self.engine_, DenseRows) else len(self.engine_.largest_)
+        if len(self.engine_) != len(self.ids_) or columns != self.columns_ or self.columns_ < 1:
+            raise ModelFileError("the ids do not fit the vectors")
+        if len(self.ids_) and (self.ids_[0] < 0 or (np.diff(self.ids_) <= 0).any() or self.next_ <= self.ids_[-1]):
+            raise ModelFileError("the ids do not rise")
+        if self.measure not in INDEX_MEASURES or self.engine_.kind_ != kind_of(self.measure):
+            raise ModelFileError("the measure does not fit the vectors")
+
+    def _pairs(self, least: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        threads, mask = effective_jobs(self.n_jobs), self._mask()
+        for start in range(0, len(self.ids_), _BLOCK):
+            rows = start + np.flatnonzero(self.alive_[start : start + _BLOCK])
+            Q = self.engine_.take(rows)
+            if isinstance(self.engine_, InvertedIndex):
+                found = self.engine_.search(Q, Wish(0, least, mask), threads, first=rows + 1)
+            else:
+                wish = Wish(0, least, None if mask is None else mask[start:])
+                found = self.engine_.rest(start).search(Q, wish, threads)
+                found = found._replace(rows=found.rows + start)
+            left = np.repeat(rows, np.diff(found.offsets))
+            wanted = found.rows > left
+            if wanted.any():
+                keys = found.keys[wanted]
+                yield self.ids_[left[wanted]], self.ids_[found.rows[wanted]], scores_of(self.measure, keys)
+
+    def _search(
+        self, Q: Any, empty: NDArray[np.bool_], k: int, least: float, allowed: NDArray[np.uint8] | None
+    ) -> Answers:
+        """Search for prepared rows; `empty` ones have no answer where zeros have no meaning."""
+        if self.measure == "euclidean":
+            empty = np.zeros_like(empty)
+        count = len(self.ids_) if allowed is None else int(np.count_nonzero(allowed))
+        asked = np.flatnonzero(~empty)
+        if count == 0 or not len(asked):
+            found = Found(np.zeros(len(asked) + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
+        elif isinstance(self.engine_, DenseRows) and count * _FEW <= len(self.ids_) and allowed is not None:
+            found = _of_few(self.engine_, Q[asked], k, least, np.flatnonzero(allowed))
+        else:
+            wish = Wish(min(k, count), least, allowed)
+            found = self.engine_.search(Q if len(asked) == Q.shape[0] else Q[asked], wish, effective_jobs(self.n_jobs))
+        sizes = np.zeros(Q.shape[0], np.int64)
+        sizes[asked] = np.diff(found.offsets)
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        nothing = "the index is empty, or all of it was filtered out" if count == 0 else None
+        reasons = tuple(_ZERO if zero else nothing for zero in empty.tolist())
+        scores = scores_of(self.measure, found.keys)
+        return Answers(offsets, self.ids_[found.rows], scores, reasons, found.read, Q.shape[0] * len(self.ids_))
+
+    def _rows(self, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
+        """Rows as the engine takes them, once they have the right length."""
+        rows, empty = prepared(self.measure, X, name)
+        if rows.shape[1] != self.columns_:
+            raise DataError(
+                f"{name} has vectors of {rows.shape[1]} numbers but the index of {self.columns_}; "
+                "use the model that the index was made with"
+            )
+        is_sparse = isinstance(self.engine_, InvertedIndex)
+        if is_sparse and not sparse.issparse(rows):
+            rows = sparse.csr_matrix(rows)
+        elif not is_sparse and sparse.issparse(rows):
+            rows = rows.toarray()
+        return rows, empty
+
+    def _refuse_empty(self, empty: NDArray[np.bool_], name: str) -> None:
+        if self.measure == "hellinger" and empty.any():
+            raise DataError(f"row {int(empty.argmax())} of {name} sums to 0 and is no distribution; leave it out")
+
+    def _least(self, threshold: float) -> float:
+        if self.measure == "cosine":
+            check_range("threshold", threshold, at_least=-1, at_most=1)
+        else:
+            check_range("threshold", threshold, at_least=0, below=math.inf)
+        return keys_of(self.measure, threshold)
+
+    def _rows_of(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """The rows of ids, all of which must be there."""
+        wanted = _whole_numbers("ids", ids)
+        rows = np.searchsorted(self.ids_, wanted)
+        there = np.isin(wanted, self.ids_[self._known_rows("ids", wanted)])
+        there[there] = self.alive_[rows[there]]
+        if not there.all():
+            raise DataError(f"the index has no vector with the id {wanted[int((~there).argmax())]}; check the ids")
+        return rows
+
+    def _mask(self) -> NDArray[np.uint8] | None:
+        """Which rows may be found, None for all."""
+        return None if self.alive_.all() else self.alive_.view(np.uint8)
+
+    def _allowed(self, allow: ArrayLike | None, deny: ArrayLike | None) -> NDArray[np.uint8] | None:
+        """Which rows may be found, None for all; unknown ids in the filters are passed over."""
+        mask = self._mask()
+        if allow is not None:
+            chosen = np.zeros(len(self.ids_), np.uint8)
+            chosen[self._known_rows("allow", allow)] = 1
+            mask = chosen if mask is None else mask & chosen
+        if deny is not None:
+            mask = np.ones(len(self.ids_), np.uint8) if mask is None else mask.copy()
+            mask[self._known_rows("deny", deny)] = 0
+        return mask
+
+    def _known_rows(self, name: str, ids: ArrayLike) -> NDArray[np.intp]:
+        """The rows of those ids that are there, or were."""
+        wanted = _whole_numbers(name, ids)
+        rows = np.searchsorted(self.ids_, wanted)
+        there = rows < len(self.ids_)
+        there[there] = self.ids_[rows[there]] == wanted[there]
+        return rows[there]
+
+
+def _of_few(engine: DenseRows, Q: Any, k: int, least: float, rows: NDArray[np.int64]) -> Found:
+    """The best of a few rows, by computing all their keys."""
+    parts = []
+    for query in Q:
+        keys = engine.keys(query, rows)
+        order = np.lexsort((rows, -keys))
+        order = order[keys[order] >= least][: k or None]
+        parts.append((rows[order], keys[order]))
+    offsets = np.cumsum([0, *(len(some) for some, _ in parts)])
+    found, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Found(offsets, found, keys, len(rows) * len(Q))
+
+
+def _answers(parts: list[Neighbours], like: Answers) -> Answers:
+    return Answers(
+        np.cumsum([0, *map(len, parts)]),
+        np.concatenate([part.ids for part in parts]) if parts else like.ids,
+        np.concatenate([part.scores for part in parts]) if parts else like.scores,
+        tuple(part.reason for part in parts),
+        like.read,
+        like.searched,
+    )
+
+
+def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise DataError(f"{name} must be a list of whole numbers, got {array.dtype} of shape {array.shape}")
+    return array.astype(np.int64)
+
+
+def _checked_ids(ids: ArrayLike | None, rows: int, least: int) -> NDArray[np.int64]:
+    """Ids for new rows: rising, from `least` on."""
+    if ids is None:
+        return np.arange(least, least + rows, dtype=np.int64)
+    names = _whole_numbers("ids", ids)
+    if len(names) != rows:
+        raise DataError(f"there are {len(names)} ids for {rows} vectors; pass one each")
+    if len(names) and (names[0] < least or (np.diff(names) <= 0).any()):
+        raise DataError(f"ids must rise, from {least} on; sort the vectors by their ids")
+    return names

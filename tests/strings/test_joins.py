@@ -1,0 +1,137 @@
+"""Joins of names: what an index finds is what scoring all pairs finds."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.strings import parse_measure
+from textmill.strings.collection import read_names
+from textmill.strings.generate import generate_names
+from textmill.strings.joins import NameJoin, Pairs, ScoredJoin, WordJoin, join_of
+
+MEASURES = [
+    "ml(words, sub=tfidf(trigrams), transpositions='extended')",
+    "ml(words, sub=ml(trigrams, sub=context))",
+    "assignment(words, sub=ml(trigrams))",
+    "greedy(words, sub=tfidf(trigrams), theta=0.2)",
+    "softtfidf(words, sub=tfidf(trigrams), symmetry='mean')",
+    "softtfidf(words, sub=tfidf(bigrams), theta=0.4, multiplicity='positions', clip=True)",
+    "monge_elkan(words, sub=tfidf(trigrams), symmetry='max')",
+    "tfidf(words)",
+    "tfidf(trigrams)",
+    "cosine(words)",
+    "jaccard(trigrams)",
+]
+ODD = ["", "", "...", "?!", "a", "Łódź 東京", "שלום עולם", "😀", "x " * 60, "same same", "same"]
+
+
+def names() -> list[str]:
+    return [*generate_names(30, seed=3).names, *ODD]
+
+
+def triples(pairs: Pairs) -> dict[tuple[int, int], float]:
+    return {(int(i), int(j)): float(score) for i, j, score in zip(*pairs, strict=True)}
+
+
+def close(found: dict[tuple[int, int], float], wanted: dict[tuple[int, int], float], threshold: float) -> None:
+    """Equal up to the rounding of tables to float32; at the threshold itself either answer will do."""
+    for pair in found.keys() | wanted.keys():
+        a, b = found.get(pair, 0.0), wanted.get(pair, 0.0)
+        assert a == pytest.approx(b, abs=2e-6) or max(a, b) == pytest.approx(threshold, abs=2e-6), pair
+
+
+@pytest.mark.parametrize("text", MEASURES)
+def test_joins_find_what_scoring_all_pairs_finds(text: str) -> None:
+    left, others = names(), [*generate_names(12, seed=4).names, *ODD, "unheard words"]
+    fitted = parse_measure(text).fit(left)
+    among, across = fitted.matrix(left), fitted.matrix(others, left)
+    join = join_of(fitted, left, 0.0, 1)
+    for threshold in (0.3, 0.7):
+        wanted = {(i, j): among[i, j] for i, j in np.argwhere(among >= threshold - 1e-5) if i < j}
+        close(triples(join.among(0, len(left), threshold, 0, 2)), wanted, threshold)
+        wanted = {(i, j): across[i, j] for i, j in np.argwhere(across >= threshold - 1e-5)}
+        close(triples(join.across(others, threshold, 0, 2)), wanted, threshold)
+
+
+def test_cutting_the_table_at_epsilon_changes_scores_by_at_most_epsilon() -> None:
+    left = names()
+    fitted = parse_measure("ml(words, sub=ml(trigrams, sub=context), transpositions='extended')").fit(left)
+    whole = triples(join_of(fitted, left, 0.0, 1).among(0, len(left), 0.05, 0, 1))
+    cut = triples(join_of(fitted, left, 0.3, 1).among(0, len(left), 0.05, 0, 1))
+    assert cut.keys() <= whole.keys()
+    differences = [score - cut.get(pair, 0.0) for pair, score in whole.items()]
+    assert max(differences) <= 0.3 + 1e-6
+    assert min(differences) >= -1e-6
+    assert max(differences) > 0.01
+
+
+@pytest.mark.parametrize("text", ["ml(words, sub=tfidf(trigrams))", "levenshtein", "jaro_winkler", "jaccard(bigrams)"])
+def test_names_added_later_are_found_like_the_first(text: str) -> None:
+    first, more = generate_names(8, seed=5).names, generate_names(5, seed=6).names
+    fitted = parse_measure(text).fit(first)
+    grown, whole = join_of(fitted, first, 0.1, 1), join_of(fitted, [*first, *more], 0.1, 1)
+    grown.add(more, 1)
+    total = len(first) + len(more)
+    for one, other in zip(grown.among(0, total, 0.4, 0, 1), whole.among(0, total, 0.4, 0, 1), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_lengths_that_are_too_different_are_not_compared_and_nothing_is_lost() -> None:
+    left = [*generate_names(10, seed=7).names, "", "a", "ab", "x" * 300]
+    for text in ("levenshtein", "osa", "damerau", "jaro", "jaro_winkler", "jaro_winkler(prefix=0.2)"):
+        fitted = parse_measure(text).fit(left)
+        scores = fitted.matrix(left)
+        for threshold in (0.5, 0.8, 1.0):
+            found = triples(ScoredJoin(fitted, left).among(0, len(left), threshold, 0, 1))
+            assert found == {(i, j): scores[i, j] for i, j in np.argwhere(scores >= threshold) if i < j}
+
+
+def test_the_best_of_each_name_are_those_of_the_whole_list() -> None:
+    left = names()
+    for text in ("ml(words, sub=tfidf(trigrams))", "levenshtein"):
+        fitted = parse_measure(text).fit(left)
+        join = join_of(fitted, left, 0.0, 1)
+        best = join.among(0, len(left), 0.2, 2, 2)
+        every: dict[int, list[tuple[float, int]]] = {}
+        for (i, j), score in triples(join.among(0, len(left), 0.2, 0, 1)).items():
+            every.setdefault(i, []).append((-score, j))
+            every.setdefault(j, []).append((-score, i))
+        wanted = [(i, j, -score) for i in sorted(every) for score, j in sorted(every[i])[:2]]
+        assert list(zip(best.left.tolist(), best.right.tolist(), best.score.tolist(), strict=True)) == wanted
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_results_have_the_same_bytes_for_any_number_of_threads(threads: int) -> None:
+    left = generate_names(100, seed=8).names
+
+    def made(jobs: int) -> tuple[NameJoin, Pairs]:
+        fitted = parse_measure("ml(words, sub=ml(trigrams, sub=context))").fit(left)
+        join = join_of(fitted, left, 0.2, jobs)
+        return join, join.among(0, len(left), 0.4, 0, jobs)
+
+    (one, alone), (many, together) = made(1), made(threads)
+    assert isinstance(one, WordJoin)
+    assert isinstance(many, WordJoin)
+    assert np.array_equal(one.table.data, many.table.data)
+    for a, b in zip(alone, together, strict=True):
+        assert a.tobytes() == b.tobytes()
+    again = pickle.loads(pickle.dumps(one)).among(0, len(left), 0.4, 0, 1)  # noqa: S301
+    assert again.score.tobytes() == alone.score.tobytes()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["parks", "restaurant", "gameExtracted", "vaUniv", "ucdPeopleMatch", "birdKunkel"])
+def test_real_names_are_found_as_by_scoring_all_pairs(data: Path, name: str) -> None:
+    left = [text.lower() for text in read_names(data / "names" / f"{name}.txt", format="secondstring").names]
+    for text in MEASURES[1:2] + MEASURES[4:5]:
+        fitted = parse_measure(text).fit(left)
+        join = join_of(fitted, left, 0.0, 2)
+        assert isinstance(join, WordJoin)
+        searched = triples(join.among(0, len(left), 0.6, 0, 2))
+        scores = join.matrix(2)
+        wanted = {(i, j): scores[i, j] for i, j in np.argwhere(scores >= 0.6) if i < j}
+        assert searched == wanted
