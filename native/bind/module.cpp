@@ -19,12 +19,11 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
-  nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
-  textmill::bind::bind_topics(topics);
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);
-  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
+  nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
+  textmill::bind::bind_topics(topics);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);
