@@ -10,19 +10,17 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "base/message.h"
 
 namespace textmill::base {
 
 namespace detail {
 template <class... Parts>
 [[noreturn, gnu::cold]] void refuse(const Parts&... parts) {
-  std::ostringstream message;
-  message.precision(17);
-  (message << ... << parts);
-  throw std::invalid_argument(message.str());
+  throw std::invalid_argument(message(parts...));
 }
 }  // namespace detail
 

@@ -11,9 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <sstream>
 #include <stdexcept>
 #include <vector>
+
+#include "base/message.h"
 
 namespace textmill::bind {
 
@@ -30,10 +31,7 @@ using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<Rank>, nb::c_contig>;
 // Throws ValueError with the parts put together when the condition does not hold.
 template <class... Parts>
 void require(bool condition, const Parts&... parts) {
-  if (condition) return;
-  std::ostringstream message;
-  (message << ... << parts);
-  throw std::invalid_argument(message.str());
+  if (!condition) throw std::invalid_argument(base::message(parts...));
 }
 
 template <class Array>

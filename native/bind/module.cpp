@@ -1,15 +1,9 @@
 // The extension module `textmill._native`: one submodule a package, each bound in a file of its own.
 #include <nanobind/nanobind.h>
 
-#include <cstddef>
-#include <sstream>
-
 #include "bind/bindings.h"
 
 NB_MODULE(_native, m) {
-  // Messages are made with streams. Their first use binds them to our standard library; an extension that carries a copy
-  // of its own, as usearch does, would take its place if it were loaded before that, and numbers would vanish.
-  std::ostringstream() << std::size_t{0} << 0 << 0L << 0.0 << "";
   m.doc() = "The compiled kernels of textmill. Private: use the Python packages around it.";
   nanobind::module_ base = m.def_submodule("base", "Threads, random numbers, sparse products, vectorised mathematics.");
   textmill::bind::bind_base(base);

@@ -33,6 +33,7 @@ __all__ = [
     "topics",
     "strings",
     "tasks",
+    "topics",
     "vectors",
 ]
 

@@ -62,10 +62,8 @@ def tour(folder: Path) -> Path:
         show_topics,
         show_copies,
         show_similar,
-        show_classification,
-        show_copies,
-        show_classification,
         show_names,
+        show_classification,
         show_files,
     ]
     for stop in track(stops, "tour", unit="stops"):

@@ -37,7 +37,9 @@ def score(
     left: Annotated[str, typer.Argument(help="A name.")],
     right: Annotated[str, typer.Argument(help="Another name.")],
     measure: _Measure = None,
-    names: Annotated[str | None, typer.Option(help="A list of names to learn the weights of words from.")] = None,
+    names: Annotated[
+        str | None, typer.Option(help="A list to learn the weights of words from; else all weigh the same.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what was aligned with what.")] = False,
     format: _Format = None,  # noqa: A002
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -52,10 +54,9 @@ def score(
 
     collection = [left, right] if names is None else _names(names, format=format).names
     made = parse_measure(measure or DEFAULT_MEASURE)
-    if names is None and made.learns:  # two names tell nothing about what is rare: all words weigh the same
-        fitted = made.with_idf({}) if not any(part.learns for part in made.parts()) else made.fit(collection)
-    else:
-        fitted = made.fit(collection)
+    fitted = made.fit(collection)
+    if names is None and hasattr(fitted, "idf"):  # two names tell nothing about what is rare
+        fitted.set_idf({})
     found = fitted.similarity(left, right)
     if json:
         typer.echo(dumps({"left": left, "right": right, "score": found, "measure": str(made)}, ensure_ascii=False))
@@ -180,10 +181,12 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks import names as task
 
+    collection, second, labels = _labelled(names, gold, other, format, encoding)
     found = task.evaluate_measures(
-        *_labelled(names, gold, other, format, encoding),
+        collection,
+        labels,
         measure or task.MEASURES_TO_COMPARE,
-        other=None if other is None else _names(other, format=format, encoding=encoding),
+        other=second,
         normaliser=_normaliser(normalise),
         unlabelled=unlabelled,
         floor=floor,
@@ -218,8 +221,7 @@ def compare(
     """
     from textmill.tasks import names as task
 
-    collection, labels = _labelled(names, gold, other, format, encoding)
-    second = None if other is None else _names(other, format=format, encoding=encoding)
+    collection, second, labels = _labelled(names, gold, other, format, encoding)
     found = task.evaluate_measures(
         collection,
         labels,
@@ -327,15 +329,15 @@ def _labelled(
     other: str | None,
     format: str | None,  # noqa: A002
     encoding: str,
-) -> tuple[NameList, Gold]:
-    """The names and what is known about them."""
+) -> tuple[NameList, NameList | None, Gold]:
+    """The names, those of the other list, and what is known about them."""
     from textmill.strings import Gold, read_gold
 
     collection = _names(names, format=format, encoding=encoding)
     second = None if other is None else _names(other, format=format, encoding=encoding)
     if gold is None:
-        return collection, Gold.from_clusters(collection, second)
-    return collection, read_gold(gold, names=collection, other=second)
+        return collection, second, Gold.from_clusters(collection, second)
+    return collection, second, read_gold(gold, names=collection, other=second)
 
 
 def _normaliser(steps: list[str] | None) -> Normaliser | None:

@@ -196,7 +196,7 @@ class Choice(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A positive pair that one of two measures finds, with the score, and with its rank, by either."""
+    """A positive pair that only one of two measures finds, with its score by the first and by the second."""
 
     left: str
     right: str

@@ -137,9 +137,9 @@ class LSA(TopicModel):
         self._start(X)
         chunks = self._chunks(X, self.chunk_size)
         algorithm = self.algorithm if self.algorithm != "auto" else "hybrid" if chunks.one_shot else "refined"
-        steps = (
-            {"two_pass": 2, "refined": 0}.get(algorithm, 0) if self.power_iterations is None else self.power_iterations
-        )
+        steps = self.power_iterations
+        if steps is None:
+            steps = 2 if algorithm == "two_pass" else 0
         if algorithm in ("two_pass", "refined"):
             chunks.require_passes(2 + steps, f"LSA(algorithm={algorithm!r})")
             if self._forgets():
