@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/parallel.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "sequence/extract.h"
@@ -47,7 +48,7 @@ bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(obj
 
 class Cells {
  public:
-  explicit Cells(const std::vector<std::size_t>& columns) : cells_(columns) {}
+  explicit Cells(const std::vector<std::size_t>& columns) : cells_(columns), held_(columns.size()) {}
 
   // A sequence as rows: each a list or tuple of strings, or one string where there is one column. All are equally wide.
   void add_rows(nb::object rows) {
@@ -59,16 +60,16 @@ class Cells {
       PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), static_cast<Py_ssize_t>(t));
       if (PyUnicode_Check(row)) {
         check_width(1, s, t);
-        for (std::size_t slot = 0; slot < columns.size(); ++slot) cells_.add(slot, utf8_of(row, s, t));
+        for (std::size_t slot = 0; slot < columns.size(); ++slot) hold(slot, row, s, t);
       } else if (is_row(row)) {
         check_width(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(row)), s, t);
         for (std::size_t slot = 0; slot < columns.size(); ++slot)
-          cells_.add(slot, utf8_of(PySequence_Fast_GET_ITEM(row, static_cast<Py_ssize_t>(columns[slot])), s, t));
+          hold(slot, PySequence_Fast_GET_ITEM(row, static_cast<Py_ssize_t>(columns[slot])), s, t);
       } else {
         throw Fault(std::string("a token must be a row of columns, not ") + Py_TYPE(row)->tp_name, s, t);
       }
     }
-    cells_.end_sequence(length);
+    end_sequence(length);
   }
 
   // A sequence as columns, a tuple of tuples of strings.
@@ -80,13 +81,27 @@ class Cells {
       PyObject* column = PyTuple_GET_ITEM(columns.ptr(), static_cast<Py_ssize_t>(cells_.columns()[slot]));
       if (!is_row(column) || static_cast<std::size_t>(PySequence_Fast_GET_SIZE(column)) != length)
         throw Fault("the columns of a sequence must be equally long", s, 0);
-      for (std::size_t t = 0; t < length; ++t) cells_.add(slot, utf8_of(PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t));
+      for (std::size_t t = 0; t < length; ++t) hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
     }
-    cells_.end_sequence(length);
+    end_sequence(length);
   }
 
+  // Interns what was added; columns in parallel and without the GIL.
+  void finish(std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    {
+      nb::gil_scoped_release nogil;
+      base::parallel_for(held_.size(), threads, [&](std::size_t slot) {
+        for (const std::string_view value : held_[slot]) cells_.add(slot, value);
+        held_[slot].clear();
+      });
+    }
+    owners_.clear();
+  }
+  bool finished() const { return owners_.empty(); }
+
   nb::list distinct(std::size_t slot) const {
-    require(slot < cells_.columns().size(), "there is no column ", slot);
+    require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
     const base::InternTable& table = cells_.table(slot);
     nb::list values;
     for (std::size_t i = 0; i < table.size(); ++i) values.append(nb::str(table[i].data(), table[i].size()));
@@ -98,6 +113,17 @@ class Cells {
   const sequence::Cells& cells() const { return cells_; }
 
  private:
+  // Keeps a string until it is interned; the reference keeps its bytes.
+  void hold(std::size_t slot, PyObject* value, std::size_t s, std::size_t t) {
+    held_[slot].push_back(utf8_of(value, s, t));
+    owners_.push_back(nb::borrow(value));
+  }
+
+  void end_sequence(std::size_t length) {
+    cells_.end_sequence(length);
+    if (owners_.size() >= kMostHeld) finish(held_.size());
+  }
+
   void check_width(std::size_t width, std::size_t s, std::size_t t) {
     if (width == width_) return;
     if (width_ != 0) {
@@ -110,7 +136,11 @@ class Cells {
     width_ = width;
   }
 
+  static constexpr std::size_t kMostHeld = std::size_t{1} << 22;
+
   sequence::Cells cells_;
+  std::vector<std::vector<std::string_view>> held_;  // [column] not yet interned
+  std::vector<nb::object> owners_;
   std::size_t width_ = 0;  // 0: the first token decides
 };
 
@@ -133,8 +163,9 @@ class Extractor {
     patterns_.push_back(std::move(pattern));
   }
 
-  // [source]: slot, and None for the values themselves (then followed by the boundaries given) or all strings.
-  using PySource = std::tuple<std::size_t, nb::list, bool>;  // slot, strings, only boundaries
+  // Slot of the column, strings for its distinct values and then the boundaries, or for the boundaries only: then the
+  // values stand for themselves.
+  using PySource = std::tuple<std::size_t, nb::list, bool>;
 
   nb::tuple known(const Cells& cells, const class Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const;
   nb::tuple fresh(const Cells& cells, class Tests& tests, const std::vector<PySource>& sources, In<std::uint8_t, 1> active, std::size_t threads) const;
@@ -147,6 +178,7 @@ class Extractor {
   };
   Made make(const Cells& cells, const std::vector<PySource>& sources, std::size_t threads) const {
     require(threads > 0, "threads must be at least 1");
+    require(cells.finished(), "the cells must be finished first");
     require(sources.size() >= sources_, "patterns use ", sources_, " sources, got ", sources.size());
     Made made{{{}, patterns_, left_, right_}, std::vector<std::string>(sources.size())};
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -440,6 +472,7 @@ void bind_extract(nb::module_& m) {
       .def(nb::init<const std::vector<std::size_t>&>(), "columns"_a)
       .def("add_rows", &Cells::add_rows, "rows"_a)
       .def("add_columns", &Cells::add_columns, "columns"_a)
+      .def("finish", &Cells::finish, "threads"_a)
       .def("distinct", &Cells::distinct, "slot"_a)
       .def_prop_ro("width", &Cells::width)
       .def("offsets", &Cells::offsets);

@@ -13,7 +13,6 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
-  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows.");
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);

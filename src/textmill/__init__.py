@@ -29,6 +29,8 @@ __all__ = [
     "progress",
     "report",
     "sequence",
+    "tasks",
+    "topics",
     "strings",
     "tasks",
     "topics",

@@ -204,7 +204,7 @@ class ChainModel(Classifier, Model):
         return posterior(self._scorer(), data, allowed=allowed, transitions=transitions, threads=jobs)[0]
 
     def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
-        names = self.classes_[labels].tolist()
+        names = list(map(self.classes_.tolist().__getitem__, labels.tolist()))  # one string a class, shared
         return [names[begin:end] for begin, end in pairwise(data.offsets.tolist())]
 
 

@@ -282,6 +282,7 @@ class Encoder(Estimator, Model):
                 cells.add_columns(sequence.columns)
             else:
                 cells.add_rows(sequence)
+        cells.finish(threads)
         sources = compiled.sources(cells)
         if self.hash_bits is not None:
             rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)
