@@ -19,6 +19,7 @@ using base::with_packs;
 constexpr double kLeastCurvature = 1e-12;
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
+constexpr std::size_t kLeastCache = 1 << 19;  // numbers: 4 MB are worth it, however small the model
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
@@ -64,7 +65,8 @@ struct Descent::State {
 
   struct Lane {
     std::vector<double> g, h;                 // [Y + Y stride]
-    std::vector<double> mu, pair, alpha, beta, v, scale, next;
+    std::vector<double> mu, alpha, beta, v, scale, own;
+    std::vector<const double*> matrix;
     double log_z = 0.0;
     std::size_t steps = 0;
   };
@@ -112,8 +114,8 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.bigram_tokens = index(data.bigram, layout.bigrams, true);
   m.changed_unigram.assign(layout.unigrams, 0);
   m.changed_bigram.assign(layout.bigrams, 0);
-  const std::size_t quarter = layout.size() / 4;
-  m.matrix_entry.resize(std::clamp<std::size_t>(quarter / m.cells, 1, std::max<std::size_t>(m.bigram.size(), 1)));
+  const std::size_t numbers = std::max(layout.size() * 2 / 5, kLeastCache);
+  m.matrix_entry.resize(std::clamp<std::size_t>(numbers / m.cells, 1, std::max<std::size_t>(m.bigram.size(), 1)));
   m.row_entry.resize(std::max<std::size_t>(m.unigram.size(), 1));
   m.matrices.resize(m.matrix_entry.size() * m.cells);
   m.rows.resize(m.row_entry.size() * m.stride);
@@ -197,9 +199,7 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
   lane.alpha.resize(T * stride);
   lane.beta.assign(T * stride, 0.0);
   lane.v.resize(T * stride);
-  lane.pair.resize(2 * cells);
   lane.scale.resize(T);
-  lane.next.resize(stride);
   const std::size_t first = tokens[span.begin] - begin, last = tokens[span.end - 1] - begin;
   // alpha up to `stop`, beta down to `start`, and log Z = log sum alpha_stop beta_stop with all the scales
   const std::size_t stop = truncated ? last : T - 1, start = derivatives ? (truncated ? first : 0) : stop;
@@ -211,15 +211,14 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
     if (row != &lane.mu[t * stride]) std::copy_n(row, stride, &lane.mu[t * stride]);
     log_z += shift;
   }
-  std::vector<const double*> matrix(T, nullptr);
-  std::vector<double> own;  // matrices that are not in the cache
-  own.reserve(pairs ? T * cells : 0);
+  std::vector<const double*>& matrix = lane.matrix;
+  matrix.assign(T, nullptr);
+  if (pairs && lane.own.size() < T * cells) lane.own.resize(T * cells);
+  double* space = lane.own.data();  // for matrices that are not in the cache
   for (std::size_t t = 1; t < T && pairs; ++t) {
     double shift;
-    own.resize(own.size() + cells);
-    double* space = own.data() + own.size() - cells;
     matrix[t] = matrix_of(begin + t, w, space, &shift);
-    if (matrix[t] != space) own.resize(own.size() - cells);
+    if (matrix[t] == space) space += cells;
     log_z += shift;
   }
   lane.steps += (stop + 1) + (T - 1 - start);
