@@ -293,16 +293,19 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
     }
     if (t == 0 || bigram_values.empty() || bigram_values[i] == 0.0F) continue;
     const double value = bigram_values[i], by = 1.0 / (lane.scale[t] * total);
-    for (std::size_t f = 0; f < Y; ++f) {
-      const double from = by * lane.alpha[(t - 1) * stride + f];
-      double *g = &lane.g[Y + f * stride], *h = &lane.h[Y + f * stride];
-      const double *row = matrix[t] + f * stride, *to = &lane.v[t * stride];
-      for (std::size_t y = 0; y < Y; ++y) {
-        const double p = from * row[y] * to[y];
-        g[y] += weight * value * p;
-        h[y] += weight * value * value * p * (1.0 - p);
+    const double *before = &lane.alpha[(t - 1) * stride], *cell = matrix[t], *to = &lane.v[t * stride];
+    double *g = &lane.g[Y], *h = &lane.h[Y];
+    const double slope = weight * value, bend = weight * value * value;
+    with_packs([=]<class P>() TEXTMILL_INLINED {
+      for (std::size_t f = 0; f < labels; ++f) {
+        const P from = P(by * before[f]);
+        for (std::size_t y = f * width; y < (f + 1) * width; y += P::width) {
+          const P p = from * P::load(cell + y) * P::load(to + y - f * width);
+          multiply_add(P(slope), p, P::load(g + y)).store(g + y);
+          multiply_add(P(bend) * p, P(1.0) - p, P::load(h + y)).store(h + y);
+        }
       }
-    }
+    });
     lane.g[Y + data.labels[begin + t - 1] * stride + data.labels[begin + t]] -= weight * value;
   }
 }
