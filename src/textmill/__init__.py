@@ -29,8 +29,6 @@ __all__ = [
     "progress",
     "report",
     "sequence",
-    "tasks",
-    "topics",
     "strings",
     "tasks",
     "topics",
