@@ -243,6 +243,8 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
         "textmill tag eval tagged.txt"
     )
+
+
 def show_names(report: Report, documents: list[Document], folder: Path) -> None:
     """Customers that stand several times in a list, how well measures find them, and a page to judge them."""
     from textmill.strings import Gold, choose, evaluate, sample_names
