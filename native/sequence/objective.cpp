@@ -94,6 +94,44 @@ TEXTMILL_INLINED inline void add_scaled(double factor, const double* in, double*
   }
 }
 
+// out = sum over the entries [begin, end) of a list of value * row of the item; rows of `width` doubles, `step` apart.
+// The rows that entries up to `last` name are fetched ahead.
+template <class P, std::size_t W>
+TEXTMILL_INLINED inline void sum_columns(const Lists& lists, std::int64_t begin, std::int64_t end, std::int64_t last,
+                                         const double* rows, std::size_t step, double* out) {
+  P total[W];
+  for (std::size_t j = 0; j < W; ++j) total[j] = P(0.0);
+  const std::int32_t* items = lists.items.data();
+  const float* values = lists.values.empty() ? nullptr : lists.values.data();
+  for (auto e = begin; e < end; ++e) {
+    const double* ahead = rows + items[std::min<std::int64_t>(e + static_cast<std::int64_t>(kAhead), last)] * step;
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + 8);
+    const double* row = rows + items[e] * step;
+    if (values == nullptr) {
+      for (std::size_t j = 0; j < W; ++j) total[j] = total[j] + P::load(row + j * P::width);
+    } else {
+      const P value = P(static_cast<double>(values[e]));
+      for (std::size_t j = 0; j < W; ++j) total[j] = multiply_add(value, P::load(row + j * P::width), total[j]);
+    }
+  }
+  for (std::size_t j = 0; j < W; ++j) total[j].store(out + j * P::width);
+}
+
+template <class P>
+TEXTMILL_INLINED inline void sum_rows(const Lists& lists, std::int64_t begin, std::int64_t end, std::int64_t last,
+                                      const double* rows, std::size_t width, std::size_t step, double* out) {
+  std::size_t at = 0;
+  for (; at + 6 * P::width <= width; at += 6 * P::width) sum_columns<P, 6>(lists, begin, end, last, rows + at, step, out + at);
+  for (; at + 2 * P::width <= width; at += 2 * P::width) sum_columns<P, 2>(lists, begin, end, last, rows + at, step, out + at);
+  if (at + P::width <= width) sum_columns<P, 1>(lists, begin, end, last, rows + at, step, out + at), at += P::width;
+  for (; at < width; ++at) {
+    double total = 0.0;
+    for (auto e = begin; e < end; ++e) total += lists.value(e) * rows[lists.items[e] * step + at];
+    out[at] = total;
+  }
+}
+
 // Adds the weights of a unigram test to the scores of a token.
 void add_unigram(const Layout& layout, const Weights& weights, std::size_t test, double value, double* scores) {
   if (weights.support == nullptr) {
@@ -369,12 +407,28 @@ void Problem::State::exponentiate_unigrams(const Weights& w, std::size_t threads
   exp_mu.resize(contexts * stride);
   mu_shift.resize(contexts);
   std::vector<double> range((contexts + 63) / 64, 0.0);
+  const Contexts* all = &unigram;
   parallel_blocks(contexts, 64, threads, [&](std::size_t begin, std::size_t end) {
+    if (w.support == nullptr) {
+      const double* theta = w.theta.data();
+      double* out = exp_mu.data();
+      const std::size_t Y = labels, step = stride;
+      with_packs([=]<class P>() TEXTMILL_INLINED {
+        const Lists& tests = all->tests;
+        for (std::size_t c = begin; c < end; ++c) {
+          sum_rows<P>(tests, tests.offsets[c], tests.offsets[c + 1], tests.offsets[end] - 1, theta, Y, Y, out + c * step);
+        }
+      });
+    }
     for (std::size_t c = begin; c < end; ++c) {
       double* row = &exp_mu[c * stride];
-      std::fill_n(row, stride, 0.0);
-      for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {
-        add_unigram(layout, w, unigram.tests.items[e], unigram.tests.value(e), row);
+      if (w.support != nullptr) {
+        std::fill_n(row, stride, 0.0);
+        for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {
+          add_unigram(layout, w, unigram.tests.items[e], unigram.tests.value(e), row);
+        }
+      } else {
+        std::fill(row + labels, row + stride, 0.0);
       }
       const Extent extent = exponentiate(row, 1, labels, stride, &mu_shift[c], true);
       range[begin / 64] = std::max(range[begin / 64], extent.most - extent.least);
@@ -681,13 +735,7 @@ void Problem::State::add_unigram_gradient(const Weights& w, double* gradient, st
       const auto last = of.offsets[end] - 1;
       for (std::size_t u = begin; u < end; ++u) {
         if (support != nullptr && support->unigram_offsets[u] == support->unigram_offsets[u + 1]) continue;
-        for (std::size_t y = 0; y < stride; y += P::width) P(0.0).store(row + y);
-        for (auto e = of.offsets[u]; e < of.offsets[u + 1]; ++e) {
-          __builtin_prefetch(m->expected.data() + of.items[std::min<std::int64_t>(e + kAhead, last)] * stride);
-          const double* from = m->expected.data() + of.items[e] * stride;
-          const P value = P(static_cast<double>(of.value(e)));
-          for (std::size_t y = 0; y < stride; y += P::width) multiply_add(value, P::load(from + y), P::load(row + y)).store(row + y);
-        }
+        sum_rows<P>(of, of.offsets[u], of.offsets[u + 1], last, m->expected.data(), stride, stride, row);
         if (support == nullptr) {
           for (std::size_t y = 0; y < Y; ++y) gradient[u * Y + y] += row[y];
         } else {
