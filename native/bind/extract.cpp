@@ -21,7 +21,7 @@ namespace {
 
 using sequence::Extracted;
 using sequence::Program;
-using sequence::Rows;
+using sequence::TestRows;
 
 constexpr std::size_t kMostBits = 30;
 
@@ -265,7 +265,7 @@ class Tests {
   sequence::Tests tests;
 };
 
-nb::tuple to_python(Rows&& rows) { return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.ids))); }
+nb::tuple to_python(TestRows&& rows) { return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.ids))); }
 nb::tuple to_python(Extracted&& out) { return nb::make_tuple(to_python(std::move(out.unigram)), to_python(std::move(out.bigram))); }
 
 nb::tuple Extractor::known(const Cells& cells, const Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const {

@@ -117,9 +117,9 @@ struct Block {                    // what one task found
 };
 
 // Lays the rows of the blocks one after the other.
-Rows join(std::vector<Block>& blocks, std::size_t tokens, std::vector<std::int32_t> Block::* ids,
+TestRows join(std::vector<Block>& blocks, std::size_t tokens, std::vector<std::int32_t> Block::* ids,
           std::vector<std::int32_t> Block::* counts, std::size_t threads) {
-  Rows rows;
+  TestRows rows;
   rows.indptr.reserve(tokens + 1);
   rows.indptr.push_back(0);
   std::vector<std::size_t> begin(blocks.size() + 1, 0);

@@ -91,14 +91,14 @@ struct Tests {
   std::uint32_t insert(std::string_view test, std::uint64_t hash);
 };
 
-struct Rows {                          // of one kind of test
+struct TestRows {                          // of one kind of test
   std::vector<std::int64_t> indptr;    // [tokens + 1]
   std::vector<std::int32_t> ids;
 };
 
 struct Extracted {
-  Rows unigram;
-  Rows bigram;
+  TestRows unigram;
+  TestRows bigram;
 };
 
 // Only known tests: the others are left out.
