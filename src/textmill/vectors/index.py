@@ -13,7 +13,7 @@
 
 "auto" is "coarse" for dense and "inverted" for sparse vectors. All methods for dense vectors give the same answers:
 keys are computed in double precision from the stored float32 numbers, ties are broken by id, whatever the method,
-batch or number of threads. "inverted" sums its products in another order, so its scores may differ from theirs by rounding.
+batch or number of threads. "inverted" sums its products in another order; its scores agree with theirs up to rounding.
 How measures become searches by product or distance stands in `measured.py`.
 
 Ids are whole numbers, given out in rising order and never again. A removed vector is only marked; when more than half
