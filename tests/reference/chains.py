@@ -114,3 +114,30 @@ def random_problem(seed, labels=3, start=False, values=False, unigrams=4, bigram
     layout = FeatureLayout(labels, unigrams, bigrams, start)
     theta = rng.normal(0, 1.5, layout.size) * (rng.random(layout.size) < 0.4)
     return layout, data, theta
+
+
+def block_derivatives(layout, data, theta, unigram, bigram):
+    """First and diagonal second derivatives of one block, unigram [Y] and bigram [Y, Y], by enumeration."""
+    Y = layout.labels
+    single = [np.zeros(Y), np.zeros(Y)]
+    double = [np.zeros((Y, Y)), np.zeros((Y, Y))]
+    for s in range(data.sequences):
+        begin, end = int(data.offsets[s]), int(data.offsets[s + 1])
+        _, p, pairs = enumerate_chain(*token_scores(layout, data, theta, s))
+        for t in range(begin, end):
+            if unigram in data.unigram.ids[data.unigram.indptr[t] : data.unigram.indptr[t + 1]]:
+                single[0] += p[t - begin] - (np.arange(Y) == data.labels[t])
+                single[1] += p[t - begin] * (1 - p[t - begin])
+            if t > begin and bigram in data.bigram.ids[data.bigram.indptr[t] : data.bigram.indptr[t + 1]]:
+                double[0] += pairs[t - begin]
+                double[0][data.labels[t - 1], data.labels[t]] -= 1
+                double[1] += pairs[t - begin] * (1 - pairs[t - begin])
+    return single, double
+
+
+def kappa_update(theta, g, h, l1, l2, kappa=1.5):
+    """New weights of one part of a block whose second derivatives are stretched by kappa max(1, max |g / h|)."""
+    h = np.maximum(h, 1e-12)
+    h = kappa * max(1.0, float(np.abs(g / h).max())) * h
+    z = h * theta - g
+    return np.sign(z) * np.maximum(np.abs(z) - l1, 0) / (h + l2)

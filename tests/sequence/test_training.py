@@ -6,7 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from reference.chains import active, known_optimum, random_problem
+from reference.chains import (
+    active,
+    block_derivatives,
+    kappa_update,
+    known_optimum,
+    lattice_example,
+    random_problem,
+)
 from scipy.optimize import minimize
 
 from textmill._native import sequence as native
@@ -87,6 +94,42 @@ def test_block_descent_finds_the_known_optimum(penalties, truncated):
     assert value_of(layout, data, result.features, result.weights, *penalties) == pytest.approx(optimum, rel=1e-6)
     assert len(result.features) == active_features
     assert all(b <= a for a, b in pairwise(result.objectives))
+
+
+def test_the_heuristic_of_stretched_derivatives_gives_the_numbers_of_the_lattice():
+    layout, data, theta = lattice_example()
+    (g_mu, h_mu), (g_lam, h_lam) = block_derivatives(layout, data, theta, 1, 1)
+    assert h_mu == pytest.approx([0.242782, 0.242782], abs=1e-6)
+    assert h_lam.ravel() == pytest.approx([0.200416, 0.249054, 0.118750, 0.102324], abs=1e-6)
+    assert kappa_update(theta[2:4], g_mu, h_mu, 0.1, 1e-5) == pytest.approx([-0.406034, 0.806028], abs=1e-6)
+    expected = [-0.276783, 1.241044, -0.099355, -0.048040]
+    assert kappa_update(theta[8:], g_lam.ravel(), h_lam.ravel(), 0.1, 1e-5) == pytest.approx(expected, abs=1e-6)
+    assert block_derivatives(layout, data, theta, 0, 0)[0][1][0] == pytest.approx(0.382069, abs=1e-6)
+    objective, step = ChainObjective(layout, data), np.eye(len(theta))[0] * 1e-5
+    exact = (objective(theta + step)[1][0] - objective(theta - step)[1][0]) / 2e-5
+    assert exact == pytest.approx(0.380820, abs=1e-6)
+
+
+def test_safeguarded_blocks_come_closer_than_the_heuristic_in_as_many_sweeps():
+    layout, data = known_optimum()
+    theta, mu = np.zeros(layout.size), layout.rows * layout.labels
+    objectives = []
+    for _ in range(30):
+        for u, b in BLOCKS.tolist():
+            single, double = block_derivatives(layout, data, theta, u, b)
+            at = slice(mu + 4 * b, mu + 4 * b + 4)
+            theta[at] = kappa_update(theta[at], double[0].ravel(), double[1].ravel(), 0.5, 0.01)
+            if u >= 0:
+                theta[2 * u : 2 * u + 2] = kappa_update(theta[2 * u : 2 * u + 2], *single, 0.5, 0.01)
+        objectives.append(value_of(layout, data, np.arange(layout.size), theta, 0.5, 0.01))
+    print(objectives[:6], objectives[-1])
+    safe = train_blocks(
+        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, seed=0, threads=1,
+        stopping=Stopping(gradient=0.0, value=0.0, iterations=30), watch=never,
+    )  # fmt: skip
+    print(safe.objectives[-1])
+    assert safe.objectives[-1] <= objectives[-1]
+    assert safe.objectives[-1] == pytest.approx(6.90139, abs=1e-4)
 
 
 def test_block_descent_gives_the_same_bytes_for_any_number_of_threads():

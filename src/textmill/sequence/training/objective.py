@@ -130,18 +130,22 @@ class _Part:
     def __init__(self, address: tuple[FeatureLayout, Encoded]) -> None:
         layout, data = address
         assert data.labels is not None
+        self.address = address
         partial = np.zeros(data.sequences, bool)
         unknown = np.flatnonzero(data.labels < 0)
         if len(unknown):
             partial[np.searchsorted(data.offsets, unknown, side="right") - 1] = True
         observed = np.where(np.repeat(partial, np.diff(data.offsets)), -1, data.labels).astype(np.int32)
-        self.layout = layout
         self.problem = _problem(layout, data, observed, None, data.weights)
         self.forced = None
         if partial.any():
             some = select_sequences(data, partial)
             weights = -(np.ones(some.sequences) if some.weights is None else some.weights)
             self.forced = _problem(layout, some, None, some.labels, weights)
+
+    def __reduce__(self) -> tuple[type[_Part], tuple[tuple[FeatureLayout, Encoded]]]:
+        """Between workers the sequences travel; what is made of them is made again there."""
+        return _Part, (self.address,)
 
     @classmethod
     def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> _Part:
