@@ -122,12 +122,12 @@ def test_safeguarded_blocks_come_closer_than_the_heuristic_in_as_many_sweeps():
             if u >= 0:
                 theta[2 * u : 2 * u + 2] = kappa_update(theta[2 * u : 2 * u + 2], *single, 0.5, 0.01)
         objectives.append(value_of(layout, data, np.arange(layout.size), theta, 0.5, 0.01))
-    print(objectives[:6], objectives[-1])
+    assert objectives[:6] == pytest.approx([8.569, 7.484, 7.122, 7.069, 7.032, 6.990], abs=5e-4)
+    assert objectives[-1] == pytest.approx(6.9025, abs=5e-5)
     safe = train_blocks(
         layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, seed=0, threads=1,
         stopping=Stopping(gradient=0.0, value=0.0, iterations=30), watch=never,
     )  # fmt: skip
-    print(safe.objectives[-1])
     assert safe.objectives[-1] <= objectives[-1]
     assert safe.objectives[-1] == pytest.approx(6.90139, abs=1e-4)
 
