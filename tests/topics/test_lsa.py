@@ -430,14 +430,14 @@ class Reuters:
     def __init__(self, data: Path) -> None:
         vectorizer = TextVectorizer(vocabulary=preset("reuters"))
         self.X = vectorizer.fit_transform(read_documents(data / "reuters" / "reuters21578.jsonl.gz"))
-        self.truth = LSA(n_topics=100, algorithm="one_pass", oversampling=0).fit(self.X)
+        self.truth = LSA(n_topics=100, algorithm="one_pass", oversampling=0, n_jobs=1).fit(self.X)
         self.true = self.truth.singular_values_
         self.some = self.X[np.random.default_rng(0).choice(self.X.shape[0], 1000, replace=False)]
         self.true_vectors = self.truth.transform(self.some)
 
     def errors(self, order: Any = slice(None), **settings: Any) -> tuple[Floats, float]:
         """Relative errors of the singular values, and of the similarities."""
-        model = LSA(n_topics=100, **settings).fit(self.X[order])
+        model = LSA(n_topics=100, n_jobs=1, **settings).fit(self.X[order])
         assert (model.singular_values_ <= self.true * (1 + 1e-10)).all()
         errors = relative_errors(model.singular_values_, self.true)
         return errors, similarity_rmse(model.transform(self.some), self.true_vectors)
