@@ -246,7 +246,7 @@ def workers(jobs: int) -> tuple[float, float]:
     """Median seconds of a one-pass fit by one worker process and by two, of one thread each."""
     from distributed import Client, LocalCluster
 
-    chunk, per_job = 2000, 2
+    chunk, per_job = 2000, 3
     model = LSA(n_topics=K, oversampling=0, algorithm="hybrid", chunk_size=chunk, chunks_per_job=per_job, n_jobs=1)
 
     def seconds(client: Client, jobs: int) -> float:
