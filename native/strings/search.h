@@ -57,13 +57,13 @@ class Index {
   // best of each left name. In a self-join (`same`) left is the collection itself: no name meets itself, and unless `top`
   // is given only pairs left < right are reported.
   Matches search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
-                 bool same, std::size_t threads) const;
+                 bool same, double cut, std::size_t threads) const;
 
  private:
   struct Scratch;
   std::size_t prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch, double least) const;
   void search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
-                  Scratch& scratch, Matches& out) const;
+                  double cut, Scratch& scratch, Matches& out) const;
 
   Names names_;
   Rule rule_;

@@ -36,7 +36,8 @@ from textmill.strings.bags import Cosine, TfIdf
 from textmill.strings.characters import Damerau, Jaro, JaroWinkler, Levenshtein, Osa
 from textmill.strings.features import Characters
 from textmill.strings.measure import Fitted, FittedSequences, Measure
-from textmill.strings.second_level import FittedSecondLevel, arrays_of
+from textmill.strings.rescoring import arrays_of, exact_scores
+from textmill.strings.second_level import FittedSecondLevel
 
 __all__ = ["NameJoin", "Pairs", "ScoredJoin", "WordJoin", "alignment_rule", "join_of"]
 
@@ -131,6 +132,7 @@ class WordJoin(NameJoin):
         self.sequences = fitted
         self.epsilon = epsilon
         self.rule = alignment_rule(fitted) or {}
+        self.cut = fitted.usable_cut(epsilon) if isinstance(fitted, FittedSecondLevel) else 0.0
         self.encoded = fitted.encode(names)
         self.table = fitted.word_table(epsilon, threads)
         self.idf = _weights(fitted)[: self.table.shape[0]]
@@ -138,7 +140,9 @@ class WordJoin(NameJoin):
     def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
         """Pairs within the collection."""
         index = self._index()
-        left, right, score, _, _ = index.search_self(begin, end, threshold=threshold, top=top, threads=threads)
+        options = {"threshold": threshold, "top": top, "cut": self.cut, "threads": threads}
+        found = Pairs(*index.search_self(begin, end, **options)[:3])
+        found = self._exact(found, self.encoded, threshold, threads)
         weightless = self._same()
         extra = [
             (i, j, 1.0)
@@ -147,7 +151,7 @@ class WordJoin(NameJoin):
             for j in weightless.get(self.names[i], ())
             if (j > i or (top and j != i))
         ]
-        return self._finish(Pairs(left, right, score), extra, top)
+        return self._finish(found, extra, top)
 
     def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
         """Pairs with other names, whose new words are compared with all words of the collection."""
@@ -162,14 +166,14 @@ class WordJoin(NameJoin):
         table = arrays_of(sparse.vstack([self.table[words[words < here]], rows], format="csr"))
         encoded = (offsets, local.astype(np.int32).ravel())
         idf = _weights(self.sequences)[words]
-        left, right, score, _, _ = index.search(
-            encoded, idf, known, table, threshold=threshold, top=top, threads=threads
-        )
+        options = {"threshold": threshold, "top": top, "cut": self.cut, "threads": threads}
+        found = Pairs(*index.search(encoded, idf, known, table, **options)[:3])
+        found = self._exact(found, (offsets, ids), threshold, threads)
         weightless = self._same()
         extra = []
         if weightless:
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
-        return self._finish(Pairs(left, right, score), extra, top)
+        return self._finish(found, extra, top)
 
     def matrix(self, threads: int) -> NDArray[np.float64]:
         """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
@@ -208,10 +212,20 @@ class WordJoin(NameJoin):
             groups.setdefault(self.names[i], []).append(int(i))
         return groups
 
+    def _exact(self, pairs: Pairs, left: Encoded, threshold: float, threads: int) -> Pairs:
+        """Pairs with the scores that all similarities of words give, of those that reach the threshold."""
+        if self.cut == 0.0:
+            return pairs
+        weights = _weights(self.sequences)
+        names, both = (left, self.encoded), (pairs.left, pairs.right)
+        score = exact_scores(self.sequences, self.rule, names, weights, both, self.table, threads)
+        keep = (score >= threshold) & (score > 0.0)
+        return Pairs(pairs.left[keep], pairs.right[keep], score[keep])
+
     def _finish(self, pairs: Pairs, extra: list[tuple[int, int, float]], top: int) -> Pairs:
         if isinstance(self.fitted.measure, Cosine | TfIdf) or getattr(self.fitted.measure, "clip", False):
             np.minimum(pairs.score, 1.0, out=pairs.score)
-        if not extra:
+        if not extra and self.cut == 0.0:
             return pairs
         return _best(Pairs.concatenate([pairs, Pairs.of(extra)]), top)
 

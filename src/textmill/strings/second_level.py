@@ -49,12 +49,15 @@ from textmill.strings.measure import (
     Occurrences,
     equal_strings,
 )
+from textmill.strings.rescoring import arrays_of, exact_scores, met_words
 
-__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf", "arrays_of"]
+__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
 
 _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
 _TABLE = 1 << 26  # of a table of words for a block of a matrix
+_ROWS = 2048  # strings whose neighbours are searched together
+_INNER = 0.3  # similarities of features left out of the search for neighbours
 SYMMETRIES = ("none", "mean", "max", "min")
 Matches: TypeAlias = list[tuple[int, int]]
 
@@ -253,20 +256,39 @@ class FittedSecondLevel(FittedSequences):
         if epsilon <= 0.0 or len(left) * len(right) <= _CELLS:
             return super().score_table(left, right, epsilon, threads)
         a, b = self.encode(left), self.encode(right)
-        inner = self.word_table(0.0, threads)
+        cut = self.usable_cut(_INNER)
+        inner = self.word_table(cut, threads)
         weights = self._kernel_weights(np.arange(len(self.words)))
         index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
-        if left == right and self.measure.symmetric:  # each pair once
-            i, j, found, *_ = index.search_self(0, len(left), threshold=epsilon, top=0, threads=threads)
+        known = np.arange(len(self.words), dtype=np.int32)
+        twice = left == right and self.measure.symmetric  # each pair is found once
+        rows, columns, scores = [], [], []
+        for start in range(0, len(left), _ROWS):
+            end = min(start + _ROWS, len(left))
+            options = {"threshold": epsilon, "top": 0, "cut": cut, "threads": threads}
+            if twice:
+                i, j, found, *_ = index.search_self(start, end, **options)
+            else:
+                part = (a[0][start : end + 1] - a[0][start], a[1][a[0][start] : a[0][end]])
+                i, j, found, *_ = index.search(part, weights, known, arrays_of(inner), **options)
+                i = i + np.int32(start)
+            if cut > 0.0:
+                found = exact_scores(self, self.rule(), (a, b), weights, (i, j), inner, threads)
+            keep = found >= epsilon
+            rows.append(i[keep])
+            columns.append(j[keep])
+            scores.append(self._finished(found[keep]).astype(np.float32))
+        i, j, found = (np.concatenate(parts) for parts in (rows, columns, scores))
+        if twice:
             i, j, found = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([found, found])
-        else:
-            known = np.arange(len(self.words), dtype=np.int32)
-            i, j, found, *_ = index.search(
-                a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads
-            )
-        table = sparse.csr_matrix((self._finished(found).astype(np.float32), (i, j)), (len(left), len(right)))
+        table = sparse.csr_matrix((found, (i, j)), (len(left), len(right)))
         nothing = self._norms(a, weights) == 0
         return table.maximum(equal_strings(left, right)) if nothing.any() else table
+
+    def usable_cut(self, epsilon: float) -> float:
+        """Below which similarity words may be left out of a table that is searched; 0 when that changes nothing."""
+        exact = self.sub is None or isinstance(self.sub.measure, Exact)
+        return 0.0 if exact or epsilon <= getattr(self.measure, "theta", 0.0) else epsilon
 
     def rule(self) -> dict[str, Any]:
         """The alignment, as the kernels want it."""
@@ -293,14 +315,8 @@ class FittedSecondLevel(FittedSequences):
 
     def _met_words(self, words: list[str], a: Encoded, b: Encoded, threads: int) -> sparse.csr_matrix:
         """Similarities of those words only that meet in a pair."""
-        n, m = np.diff(a[0]), np.diff(b[0])
-        cells = n * m
-        pair = np.repeat(np.arange(len(n)), cells)
-        cell = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
-        i = a[1][a[0][pair] + cell // m[pair]].astype(np.int64)
-        j = b[1][b[0][pair] + cell % m[pair]].astype(np.int64)
-        keys = np.unique(i * len(words) + j)
-        i, j = np.divmod(keys, len(words))
+        order = np.arange(len(a[0]) - 1, dtype=np.int32)
+        i, j = met_words((a, b), (order, order), len(words))
         left, right = [words[k] for k in i], [words[k] for k in j]
         if self.sub is None:
             scores = (i == j).astype(np.float32)
@@ -489,13 +505,3 @@ def _numbered_anew(a: Encoded, b: Encoded) -> tuple[NDArray[np.intp], Encoded, E
 def _single(theta: float) -> float:
     """A threshold in the precision of tables, so that what equals it does not exceed it."""
     return float(np.float32(theta))
-
-
-def arrays_of(table: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The three arrays of a table of similarities, as the kernels want them.
-
-    >>> [part.tolist() for part in arrays_of(sparse.csr_matrix([[0.0, 0.5]]))]
-    [[0, 1], [1], [0.5]]
-    """
-    table.sort_indices()
-    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)
