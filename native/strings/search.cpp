@@ -241,7 +241,9 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
   if (rest[0] + kSlack < lower) return;
   scratch.scorer.take(left, name);
   const std::size_t all = names_.size() - (halved ? name + 1 : 0);
-  if (prefix_postings(table, rows, scratch, lower) >= all) {
+  // words that no similarity of the table links may be enough
+  const bool unlinked = rule_.alignment == Alignment::closest && threshold > 0.0 && lower <= 0.0;
+  if (unlinked || prefix_postings(table, rows, scratch, lower) >= all) {
     for (std::size_t other = names_.size() - all; other < names_.size(); ++other) consider(other);
   } else {
     for (std::size_t k = 0; k < n && rest[k] + kSlack >= lower; ++k) {

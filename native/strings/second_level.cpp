@@ -136,10 +136,12 @@ double Scorer::bound(const Names& right, std::size_t name, float rest, double le
     set_right(right, name);
     return looked_up(rest);
   }
-  if (!gather(right, name)) return 0.0;
-  if (rule_.alignment == Alignment::closest) {
+  const bool any = gather(right, name);
+  if (rule_.alignment == Alignment::closest && x_square_ > 0.0 && y_square_ > 0.0) {
+    if (!any) sim_.assign(std::max(sim_.size(), n_ * m_), 0.0f);
     return scale(closest(false, rest), rule_.sides == Sides::forward ? 0.0 : closest(true, rest));
   }
+  if (!any) return 0.0;
   if (rest > 0.0f) {
     for (std::size_t e = 0; e < n_ * m_; ++e) sim_[e] = std::max(sim_[e], rest);
   }

@@ -1,8 +1,8 @@
 """Pairs of names above a threshold, without scoring all pairs.
 
 Measures of words (`ml`, `softtfidf`, `assignment`, `greedy`, `monge_elkan`, `cosine`, `tfidf`) are searched by an
-inverted index. Similarities of words below epsilon count as 0, which leaves every word a short list of neighbours; the
-index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with u_i and v_j the
+inverted index. A table holds the similarities of words that are at least epsilon, a short list of neighbours for every
+word; the index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with u_i and v_j the
 weights of the words of two names divided by their norms, s_ij the similarities of words:
 
     score <= sum_i u_i max_j s_ij v_j                     every edge of word i weighs at most the largest of its row
@@ -10,9 +10,18 @@ weights of the words of two names divided by their norms, s_ij the similarities 
     what words k, k+1, ... add <= |(u_k, u_k+1, ...)|     one-to-one, Cauchy-Schwarz; the plain sum of u for softtfidf
 
 By the last one names that share no neighbour with the first words of a query need not be looked at, when words are
-taken from the rarest on; see native/strings/search.h for all measures. The answer is exactly that of scoring all pairs
-with the table cut at epsilon, and cutting lowers a score of a one-to-one alignment by at most epsilon: the edges lost
-weigh at most epsilon sum u_i v_j <= epsilon.
+taken from the rarest on; see native/strings/search.h for all measures.
+
+Nothing is lost by the cut. Let A and B be the sums of u_i v_j over the edges of the best alignment that the table has
+and lacks; A + B <= R, and R = 1 for one-to-one alignments. From t <= score <= A + epsilon B follows
+
+    B <= (R - t) / (1 - epsilon)          so edges of the table alone add t - epsilon (R - t) / (1 - epsilon) or more
+
+which is what the search asks for. A pair that it finds is bounded again with epsilon for every similarity that is
+missing, and those that still reach the threshold are scored by all similarities of their words (rescoring.py). So every
+pair that scores at least t is found, with the score the measure itself gives it, if t > epsilon; below that, pairs
+without any two words that are epsilon alike are missed, which score less than epsilon. R exceeds 1 only for softtfidf;
+names for which t <= epsilon R are compared with all others.
 
 Other measures are scored block by block; where a measure bounds the score by the lengths of two strings (Levenshtein:
 shorter / longer), pairs whose lengths are too different are left out.
@@ -176,7 +185,7 @@ class WordJoin(NameJoin):
         return self._finish(found, extra, top)
 
     def matrix(self, threads: int) -> NDArray[np.float64]:
-        """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
+        """Scores of all pairs of names that have weights, by the table: with epsilon 0, what `among` must find."""
         out = np.empty((len(self.names), len(self.names)))
         options = self.rule | {"out": out, "threads": threads}
         native.score_matrix(self.encoded, self.encoded, self.idf, arrays_of(self.table), **options)

@@ -26,7 +26,7 @@ the TF-IDF cosine; Moreau, Yvon & Cappé (2008), who correct it and define ML.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -49,15 +49,13 @@ from textmill.strings.measure import (
     Occurrences,
     equal_strings,
 )
-from textmill.strings.rescoring import arrays_of, exact_scores, met_words
+from textmill.strings.rescoring import arrays_of, met_words
 
 __all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
 
 _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
 _TABLE = 1 << 26  # of a table of words for a block of a matrix
-_ROWS = 2048  # strings whose neighbours are searched together
-_INNER = 0.3  # similarities of features left out of the search for neighbours
 SYMMETRIES = ("none", "mean", "max", "min")
 Matches: TypeAlias = list[tuple[int, int]]
 
@@ -197,6 +195,7 @@ class FittedSecondLevel(FittedSequences):
     """
 
     measure: MongeElkan | SoftTfIdf | Ml | Assignment | Greedy
+    _whole: sparse.csr_matrix | None = None  # similarities of all features, once a table of strings was made
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         """Scores of pairs, a block at a time."""
@@ -207,19 +206,21 @@ class FittedSecondLevel(FittedSequences):
         return scores
 
     def _score_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
-        a, b = self.encode(left), self.encode(right)
-        used, a, b = _numbered_anew(a, b)
+        (x, lefts), (y, rights) = _distinct(left), _distinct(right)
+        used, a, b = _numbered_anew(self.encode(x), self.encode(y))
         words = [self.words[at] for at in used]
         rows, columns = np.unique(a[1]), np.unique(b[1])
-        if len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0]) * np.diff(b[0])).sum())):
+        if len(used) and self._whole is not None and used[-1] < self._whole.shape[0]:
+            table = self._whole[used][:, used]
+        elif len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())):
             table = self._block_table(words, rows, columns, threads)
         else:
-            table = self._met_words(words, a, b, threads)
-        order = np.arange(len(left), dtype=np.int32)
+            table = self._met_words(words, (a, b), (lefts, rights), threads)
         out = np.empty(len(left))
         weights = self._kernel_weights(used)
-        native.score_pairs(a, b, weights, arrays_of(table), order, order, out=out, threads=threads, **self.rule())
-        for k in np.flatnonzero((self._norms(a, weights) == 0) | (self._norms(b, weights) == 0)):
+        native.score_pairs(a, b, weights, arrays_of(table), lefts, rights, out=out, threads=threads, **self.rule())
+        nothing = (self._norms(a, weights)[lefts] == 0) | (self._norms(b, weights)[rights] == 0)
+        for k in np.flatnonzero(nothing):
             out[k] = float(left[k] == right[k])
         return self._finished(out)
 
@@ -256,32 +257,18 @@ class FittedSecondLevel(FittedSequences):
         if epsilon <= 0.0 or len(left) * len(right) <= _CELLS:
             return super().score_table(left, right, epsilon, threads)
         a, b = self.encode(left), self.encode(right)
-        cut = self.usable_cut(_INNER)
-        inner = self.word_table(cut, threads)
+        inner = self._whole = self.word_table(0.0, threads)
         weights = self._kernel_weights(np.arange(len(self.words)))
         index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
-        known = np.arange(len(self.words), dtype=np.int32)
-        twice = left == right and self.measure.symmetric  # each pair is found once
-        rows, columns, scores = [], [], []
-        for start in range(0, len(left), _ROWS):
-            end = min(start + _ROWS, len(left))
-            options = {"threshold": epsilon, "top": 0, "cut": cut, "threads": threads}
-            if twice:
-                i, j, found, *_ = index.search_self(start, end, **options)
-            else:
-                part = (a[0][start : end + 1] - a[0][start], a[1][a[0][start] : a[0][end]])
-                i, j, found, *_ = index.search(part, weights, known, arrays_of(inner), **options)
-                i = i + np.int32(start)
-            if cut > 0.0:
-                found = exact_scores(self, self.rule(), (a, b), weights, (i, j), inner, threads)
-            keep = found >= epsilon
-            rows.append(i[keep])
-            columns.append(j[keep])
-            scores.append(self._finished(found[keep]).astype(np.float32))
-        i, j, found = (np.concatenate(parts) for parts in (rows, columns, scores))
-        if twice:
+        if left == right and self.measure.symmetric:  # each pair once
+            i, j, found, *_ = index.search_self(0, len(left), threshold=epsilon, top=0, threads=threads)
             i, j, found = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([found, found])
-        table = sparse.csr_matrix((found, (i, j)), (len(left), len(right)))
+        else:
+            known = np.arange(len(self.words), dtype=np.int32)
+            i, j, found, *_ = index.search(
+                a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads
+            )
+        table = sparse.csr_matrix((self._finished(found).astype(np.float32), (i, j)), (len(left), len(right)))
         nothing = self._norms(a, weights) == 0
         return table.maximum(equal_strings(left, right)) if nothing.any() else table
 
@@ -289,6 +276,11 @@ class FittedSecondLevel(FittedSequences):
         """Below which similarity words may be left out of a table that is searched; 0 when that changes nothing."""
         exact = self.sub is None or isinstance(self.sub.measure, Exact)
         return 0.0 if exact or epsilon <= getattr(self.measure, "theta", 0.0) else epsilon
+
+    def set_idf(self, idf: Mapping[str, float]) -> None:
+        """Replace the weights of features."""
+        super().set_idf(idf)
+        self._whole = None
 
     def rule(self) -> dict[str, Any]:
         """The alignment, as the kernels want it."""
@@ -313,10 +305,15 @@ class FittedSecondLevel(FittedSequences):
         small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
         return sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
 
-    def _met_words(self, words: list[str], a: Encoded, b: Encoded, threads: int) -> sparse.csr_matrix:
+    def _met_words(
+        self,
+        words: list[str],
+        names: tuple[Encoded, Encoded],
+        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        threads: int,
+    ) -> sparse.csr_matrix:
         """Similarities of those words only that meet in a pair."""
-        order = np.arange(len(a[0]) - 1, dtype=np.int32)
-        i, j = met_words((a, b), (order, order), len(words))
+        i, j = met_words(names, pairs, len(words))
         left, right = [words[k] for k in i], [words[k] for k in j]
         if self.sub is None:
             scores = (i == j).astype(np.float32)
@@ -493,6 +490,13 @@ def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
             right.add(j)
             found.append((int(i), int(j)))
     return sorted(found)
+
+
+def _distinct(strings: list[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """Each string once, and where each of them is among these."""
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(string, len(places)) for string in strings]
+    return list(places), np.array(numbers, np.int32)
 
 
 def _numbered_anew(a: Encoded, b: Encoded) -> tuple[NDArray[np.intp], Encoded, Encoded]:
