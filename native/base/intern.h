@@ -73,6 +73,9 @@ class InternTable {
     }
   }
 
+  // Fetches the place where a look-up will begin, for those who have several to make.
+  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+
   // The number of the string; a new one, size(), if it was not there.
   std::uint32_t insert(std::string_view key, std::uint64_t hash) {
     std::size_t at = hash & mask_;

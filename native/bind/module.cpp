@@ -9,6 +9,10 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_base(base);
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
   textmill::bind::bind_corpus(corpus);
+  nanobind::module_ extract = m.def_submodule("extract", "Observation tests of sequences.");
+  textmill::bind::bind_extract(extract);
+  nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
+  textmill::bind::bind_sequence(sequence);
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);

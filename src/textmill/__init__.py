@@ -28,6 +28,7 @@ __all__ = [
     "plot",
     "progress",
     "report",
+    "sequence",
     "strings",
     "tasks",
     "topics",

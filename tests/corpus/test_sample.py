@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import unicodedata
 from collections import Counter
 from itertools import combinations
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from textmill.corpus.sample import sample_articles, sample_path, sample_texts
+from textmill.corpus import check_tags
+from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
 from textmill.errors import DataError
 
 LANGUAGES = {"en", "de", "fr", "es", "it", "pt", "nl", "cs", "ru", "el"}
@@ -158,3 +160,20 @@ def test_no_sentence_occurs_twice_outside_the_copies(articles):
         if len(sentence.split()) >= 4
     )
     assert [sentence for sentence, count in sentences.items() if count > 1] == []
+
+
+def test_chunked_sentences_are_what_the_grammar_makes():
+    source = Path(__file__).parents[2] / "tools" / "chunk_sample.py"
+    grammar = runpy.run_path(str(source), run_name="chunk_sample")
+    for name, text in grammar["samples"]().items():
+        assert sample_path(name).read_text(encoding="utf-8") == text
+
+
+def test_chunked_sentences_are_well_formed():
+    for part, count in (("train", 700), ("test", 200)):
+        sentences = sample_chunks(part)
+        assert len(sentences) == count
+        for sentence in sentences:
+            check_tags(sentence["chunk"])
+    with pytest.raises(DataError, match=r"no sample 'chunks-dev\.txt'"):
+        sample_chunks("dev")

@@ -11,11 +11,21 @@ from scipy import sparse
 
 import textmill
 from textmill import plot
-from textmill.corpus import Document, Tokenizer, Vocabulary, read_documents, sample_path, save_npz, split_sentences
+from textmill.corpus import (
+    Document,
+    Tokenizer,
+    Vocabulary,
+    read_documents,
+    sample_chunks,
+    sample_path,
+    save_npz,
+    split_sentences,
+)
 from textmill.metrics import Confusion
 from textmill.model import describe
 from textmill.progress import track
 from textmill.report import Report
+from textmill.sequence import CRF, evaluate_tags, split_labels
 from textmill.tasks import SimilarDocuments
 from textmill.topics import LSA, draw_map
 from textmill.vectors import TextVectorizer
@@ -23,6 +33,17 @@ from textmill.vectors import TextVectorizer
 __all__ = ["tour"]
 
 SENTENCE = "On 12.4.2010 Dr. Hill left the U.S.A. (147.251.48.1) and paid 10–55 % more. State-of-the-art? Don't ask :-)"
+TAG_PATTERNS = """
+u:w-1=%X[-1,0]
+u:w=%X[0,0]
+u:w+1=%X[1,0]
+u:s3=%suffix[0,0,3]
+u:p-1=%x[-1,1]
+u:p=%x[0,1]
+u:p+1=%x[1,1]
+u:pp=%x[-1,1]/%x[0,1]
+*
+"""
 
 
 def tour(folder: Path) -> Path:
@@ -39,6 +60,7 @@ def tour(folder: Path) -> Path:
         show_copies,
         show_similar,
         show_names,
+        show_tagger,
         show_classification,
         show_files,
     ]
@@ -190,6 +212,35 @@ def show_classification(report: Report, documents: list[Document], folder: Path)
     names = [str(label) for label in table.labels]
     figure = plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names)
     report.figure(plot.to_svg(figure), caption="Which subjects are taken for which")
+
+
+def show_tagger(report: Report, documents: list[Document], folder: Path) -> None:
+    """A tagger, trained on the chunked sample sentences."""
+    train, test = split_labels(sample_chunks()), split_labels(sample_chunks("test"))
+    tagger = CRF(patterns=TAG_PATTERNS, max_iter=40).fit(train.X, train.y, test.X, test.y)
+    tagger.save(folder / "chunks.mill")
+    predicted = tagger.predict(test.X)
+    scores = evaluate_tags(test.y, predicted)
+    interval = scores.interval("f1")
+    size = tagger.encoder_.feature_counts(len(tagger.classes_))
+    report.heading("A tagger")
+    report.text(
+        f"{len(train.X)} sentences with their chunks teach a conditional random field to find noun phrases, verb "
+        f"phrases and the rest. The L1 penalty leaves {len(tagger.features_)} weights for {size.tests} tests. On "
+        f"{len(test.X)} other sentences it finds chunks with F1 {scores.f1:.1%} "
+        f"({interval.low:.1%} to {interval.high:.1%})."
+    )
+    words = [f"{row[0]}/{label}" for row, label in zip(test.X[0], predicted[0], strict=True)]
+    report.code(" ".join(words))
+    iterations = [entry["iteration"] for entry in tagger.training_log_]
+    curves = {"test error, %": (iterations, [entry["dev_error"] for entry in tagger.training_log_])}
+    figure = plot.lines(curves, x_label="iteration", y_label="wrong labels, %", y_scale="log")
+    report.figure(plot.to_svg(figure), caption="Wrong labels among the test sentences while it learns")
+    report.code(
+        "textmill tag train chunks-train.txt -p patterns.txt --dev chunks-test.txt -o chunks.mill\n"
+        "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
+        "textmill tag eval tagged.txt"
+    )
 
 
 def show_names(report: Report, documents: list[Document], folder: Path) -> None:

@@ -35,7 +35,7 @@ from textmill.corpus.readers import (
     read_records,
     writer,
 )
-from textmill.corpus.sample import sample_articles, sample_path, sample_texts
+from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
 from textmill.corpus.splitters import split_documents
 from textmill.corpus.summary import CorpusReport, corpus_report
 from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
@@ -93,6 +93,7 @@ __all__ = [
     "remap",
     "require_passes",
     "sample_articles",
+    "sample_chunks",
     "sample_path",
     "sample_texts",
     "save_npz",

@@ -5,6 +5,9 @@ for each subject, four in each of nine other languages, and eight near-duplicate
 in "-copy". One JSON object a line, UTF-8, with the fields id, subject, language (ISO 639-1), title and text; a blank
 line separates the paragraphs of a text. The articles stand sorted by subject, so shuffle them before cutting off a
 test set. Reading them all takes a few milliseconds.
+
+900 chunked sentences in two column files (word, part of speech, chunk tag in IOB2), made by the small grammar of
+tools/chunk_sample.py, with four wrong parts of speech in a hundred: 700 to train a tagger, 200 to test it.
 """
 
 from __future__ import annotations
@@ -13,18 +16,33 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
+from textmill.corpus.columns import Sentence, read_columns
 from textmill.errors import DataError
 
-__all__ = ["sample_articles", "sample_path", "sample_texts"]
+__all__ = ["sample_articles", "sample_chunks", "sample_path", "sample_texts"]
+
+_FILES = ("articles.jsonl", "chunks-train.txt", "chunks-test.txt")
 
 
-def sample_path() -> Path:
-    """Where the sample articles lie, for whatever reads JSON lines.
+def sample_path(name: str = "articles.jsonl") -> Path:
+    """Where a sample lies: the articles, chunks-train.txt or chunks-test.txt.
 
     >>> sample_path().name
     'articles.jsonl'
     """
-    return Path(str(files("textmill.corpus.samples") / "articles.jsonl"))
+    if name not in _FILES:
+        raise DataError(f"there is no sample {name!r}, only {', '.join(_FILES)}")
+    return Path(str(files("textmill.corpus.samples") / name))
+
+
+def sample_chunks(part: str = "train") -> list[Sentence]:
+    """The chunked sentences to train with, or those to test with (`part="test"`).
+
+    >>> train, test = sample_chunks(), sample_chunks("test")
+    >>> len(train), len(test), train[0]["word"][:3], train[0]["chunk"][:3]
+    (700, 200, ('Over', 'his', 'modest'), ('B-PP', 'B-NP', 'I-NP'))
+    """
+    return list(read_columns(sample_path(f"chunks-{part}.txt"), columns=["word", "pos", "chunk"]))
 
 
 def sample_articles(*, language: str | None = "en") -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ alignment      the explanation of a score
 characters     edit distances and the Jaro family
 bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
+optima         all best alignments where there are several
 contexts       similarity by neighbours
 joins          pairs above a threshold without scoring all
 clusters       groups of matching names
@@ -45,6 +46,7 @@ from textmill.strings.language import FEATURES, MEASURES, parse_measure
 from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
+from textmill.strings.optima import best_alignments
 from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
 from textmill.strings.pooling import PooledPair, pool_pairs
 from textmill.strings.review import Proposal, propose, review_page
@@ -106,6 +108,7 @@ __all__ = [
     "SoftTfIdf",
     "TfIdf",
     "Words",
+    "best_alignments",
     "canonical_names",
     "choose",
     "cluster_pairs",

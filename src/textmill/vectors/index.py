@@ -11,9 +11,9 @@
 | "va"       | dense                              | short approximations, then few vectors (`vafile.py`)           |
 | "inverted" | sparse                             | postings of the query's terms (`inverted.py`)                  |
 
-"auto" is "coarse" for dense and "inverted" for sparse vectors. All methods give the same answers: keys are computed in
-double precision from the stored float32 numbers, ties are broken by id, whatever the method, batch or number of
-threads.
+"auto" is "coarse" for dense and "inverted" for sparse vectors. All methods for dense vectors give the same answers:
+keys are computed in double precision from the stored float32 numbers, ties are broken by id, whatever the method,
+batch or number of threads. "inverted" sums its products in another order; its scores agree with theirs up to rounding.
 How measures become searches by product or distance stands in `measured.py`.
 
 Ids are whole numbers, given out in rising order and never again. A removed vector is only marked; when more than half

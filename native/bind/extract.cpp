@@ -1,0 +1,495 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <tuple>
+
+#include "base/parallel.h"
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "sequence/extract.h"
+
+namespace textmill::bind {
+namespace {
+
+using sequence::Extracted;
+using sequence::Program;
+using sequence::TestRows;
+
+constexpr std::size_t kMostBits = 30;
+
+// A fault in the data, with the place: turned into a DataError by Python. Numbers count from 0.
+struct Fault : std::exception {
+  Fault(std::string text, std::size_t sequence, std::size_t token) : message(std::move(text)), sequence(sequence), token(token) {}
+  const char* what() const noexcept override { return message.c_str(); }
+  std::string message;
+  std::size_t sequence, token;
+};
+
+std::string_view utf8_of(PyObject* string, std::size_t sequence, std::size_t token) {
+  if (!PyUnicode_Check(string)) throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, sequence, token);
+  Py_ssize_t size;
+  const char* bytes = PyUnicode_AsUTF8AndSize(string, &size);
+  if (bytes == nullptr) {
+    PyErr_Clear();
+    throw Fault("a value holds a lone surrogate, which is no character; decode the text with errors='replace'", sequence, token);
+  }
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+class Cells {
+ public:
+  explicit Cells(const std::vector<std::size_t>& columns) : cells_(columns), held_(columns.size()) {}
+
+  // A sequence as rows: each a list or tuple of strings, or one string where there is one column. All are equally wide.
+  void add_rows(nb::object rows) {
+    const std::size_t s = cells_.sequences();
+    if (!is_row(rows.ptr())) throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, s, 0);
+    const auto length = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
+    const std::span<const std::size_t> columns = cells_.columns();
+    for (std::size_t t = 0; t < length; ++t) {
+      PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), static_cast<Py_ssize_t>(t));
+      if (PyUnicode_Check(row)) {
+        check_width(1, s, t);
+        for (std::size_t slot = 0; slot < columns.size(); ++slot) hold(slot, row, s, t);
+      } else if (is_row(row)) {
+        check_width(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(row)), s, t);
+        for (std::size_t slot = 0; slot < columns.size(); ++slot)
+          hold(slot, PySequence_Fast_GET_ITEM(row, static_cast<Py_ssize_t>(columns[slot])), s, t);
+      } else {
+        throw Fault(std::string("a token must be a row of columns, not ") + Py_TYPE(row)->tp_name, s, t);
+      }
+    }
+    end_sequence(length);
+  }
+
+  // A sequence as columns, a tuple of tuples of strings.
+  void add_columns(nb::tuple columns) {
+    const std::size_t s = cells_.sequences(), width = columns.size();
+    const std::size_t length = width == 0 ? 0 : static_cast<std::size_t>(nb::len(nb::object(columns[0])));
+    if (length > 0) check_width(width, s, 0);
+    for (std::size_t slot = 0; slot < cells_.columns().size() && length > 0; ++slot) {
+      PyObject* column = PyTuple_GET_ITEM(columns.ptr(), static_cast<Py_ssize_t>(cells_.columns()[slot]));
+      if (!is_row(column) || static_cast<std::size_t>(PySequence_Fast_GET_SIZE(column)) != length)
+        throw Fault("the columns of a sequence must be equally long", s, 0);
+      for (std::size_t t = 0; t < length; ++t) hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
+    }
+    end_sequence(length);
+  }
+
+  // Interns what was added; columns in parallel and without the GIL.
+  void finish(std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    {
+      nb::gil_scoped_release nogil;
+      base::parallel_for(held_.size(), threads, [&](std::size_t slot) {
+        for (const std::string_view value : held_[slot]) cells_.add(slot, value);
+        held_[slot].clear();
+      });
+    }
+    owners_.clear();
+  }
+  bool finished() const { return owners_.empty(); }
+
+  nb::list distinct(std::size_t slot) const {
+    require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
+    const base::InternTable& table = cells_.table(slot);
+    nb::list values;
+    for (std::size_t i = 0; i < table.size(); ++i) values.append(nb::str(table[i].data(), table[i].size()));
+    return values;
+  }
+
+  std::size_t width() const { return width_; }
+  Numpy<std::int64_t, 1> offsets() const { return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end())); }
+  const sequence::Cells& cells() const { return cells_; }
+
+ private:
+  // Keeps a string until it is interned; the reference keeps its bytes.
+  void hold(std::size_t slot, PyObject* value, std::size_t s, std::size_t t) {
+    held_[slot].push_back(utf8_of(value, s, t));
+    owners_.push_back(nb::borrow(value));
+  }
+
+  void end_sequence(std::size_t length) {
+    cells_.end_sequence(length);
+    if (owners_.size() >= kMostHeld) finish(held_.size());
+  }
+
+  void check_width(std::size_t width, std::size_t s, std::size_t t) {
+    if (width == width_) return;
+    if (width_ != 0) {
+      throw Fault("found " + std::to_string(width) + " columns, expected " + std::to_string(width_) +
+                      " as in the tokens before; give every token the same columns", s, t);
+    }
+    for (const std::size_t column : cells_.columns()) {
+      if (column >= width) throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), s, t);
+    }
+    width_ = width;
+  }
+
+  static constexpr std::size_t kMostHeld = std::size_t{1} << 22;
+
+  sequence::Cells cells_;
+  std::vector<std::vector<std::string_view>> held_;  // [column] not yet interned
+  std::vector<nb::object> owners_;
+  std::size_t width_ = 0;  // 0: the first token decides
+};
+
+// Patterns, and for each (column, function) the strings it gives for the distinct values of the column.
+class Extractor {
+ public:
+  using PyItem = std::tuple<std::int32_t, std::int32_t, bool, std::string>;  // source, offset, absolute, literal
+
+  Extractor(std::size_t left, std::size_t right) : left_(left), right_(right) { require(left > 0 && right > 0, "boundaries need names"); }
+
+  void add_pattern(int kind, std::int32_t parent, const std::vector<PyItem>& items) {
+    require(kind >= 1 && kind <= 3, "kind must be 1, 2 or 3");
+    require(parent >= -1 && parent < static_cast<std::int32_t>(patterns_.size()), "a parent must stand before its child");
+    sequence::Pattern pattern{static_cast<std::uint8_t>(kind), parent, {}};
+    for (const auto& [source, offset, absolute, literal] : items) {
+      require(source >= -1, "sources count from 0");
+      sources_ = std::max(sources_, static_cast<std::size_t>(source + 1));
+      pattern.items.push_back({source, offset, absolute, literal});
+    }
+    patterns_.push_back(std::move(pattern));
+  }
+
+  // Slot of the column, strings for its distinct values and then the boundaries, or for the boundaries only: then the
+  // values stand for themselves.
+  using PySource = std::tuple<std::size_t, nb::list, bool>;
+
+  nb::tuple known(const Cells& cells, const class Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const;
+  nb::tuple fresh(const Cells& cells, class Tests& tests, const std::vector<PySource>& sources, In<std::uint8_t, 1> active, std::size_t threads) const;
+  nb::tuple hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits, std::size_t threads) const;
+
+ private:
+  struct Made {
+    Program program;
+    std::vector<std::string> arenas;
+  };
+  Made make(const Cells& cells, const std::vector<PySource>& sources, std::size_t threads) const {
+    require(threads > 0, "threads must be at least 1");
+    require(cells.finished(), "the cells must be finished first");
+    require(sources.size() >= sources_, "patterns use ", sources_, " sources, got ", sources.size());
+    Made made{{{}, patterns_, left_, right_}, std::vector<std::string>(sources.size())};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const auto& [slot, strings, only_boundaries] = sources[i];
+      require(slot < cells.cells().columns().size(), "there is no column ", slot);
+      const base::InternTable& table = cells.cells().table(slot);
+      const std::size_t expected = left_ + right_ + (only_boundaries ? 0 : table.size());
+      require(strings.size() == expected, "source ", i, " must have ", expected, " strings, got ", strings.size());
+      sequence::Source source{slot, {}};
+      source.pieces.reserve(table.size() + left_ + right_);
+      if (only_boundaries)
+        for (std::size_t v = 0; v < table.size(); ++v) source.pieces.push_back(table[v]);
+      std::vector<std::size_t> ends;
+      for (const nb::handle string : strings) {
+        made.arenas[i].append(utf8_of(string.ptr(), 0, 0));
+        ends.push_back(made.arenas[i].size());
+      }
+      std::size_t begin = 0;
+      for (const std::size_t end : ends) {
+        source.pieces.push_back(std::string_view(made.arenas[i]).substr(begin, end - begin));
+        begin = end;
+      }
+      made.program.sources.push_back(std::move(source));
+    }
+    return made;
+  }
+
+  std::size_t left_, right_, sources_ = 0;
+  std::vector<sequence::Pattern> patterns_;
+};
+
+// The tests of a model. Extraction of new ones holds them alone, looking up shares them.
+class Tests {
+ public:
+  Tests() = default;
+  Tests(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
+    const auto text = view(bytes);
+    const auto begin = view(offsets);
+    require(!begin.empty() && begin[0] == 0 && static_cast<std::size_t>(begin.back()) == text.size(), "offsets must go from 0 to the number of bytes");
+    for (std::size_t i = 1; i < begin.size(); ++i) require(begin[i] >= begin[i - 1], "offsets must not decrease");
+    nb::gil_scoped_release nogil;
+    tests.strings.reserve(begin.size() - 1);
+    for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
+      const std::string_view test(reinterpret_cast<const char*>(text.data()) + begin[i], static_cast<std::size_t>(begin[i + 1] - begin[i]));
+      require(sequence::kind_of(test) != 0, "test ", i, " begins with neither u, b nor *");
+      require(tests.insert(test, base::hash_bytes(test)) == i, "test ", i, " is there twice");
+    }
+  }
+
+  std::size_t size() const {
+    const std::shared_lock lock(mutex);
+    return tests.unigram.size();
+  }
+  nb::tuple sizes() const {
+    const std::shared_lock lock(mutex);
+    return nb::make_tuple(tests.unigrams, tests.bigrams);
+  }
+  std::int64_t find(std::string_view test) const {
+    const std::shared_lock lock(mutex);
+    const std::uint32_t id = tests.strings.find(test, base::hash_bytes(test));
+    return id == base::InternTable::kNone ? -1 : static_cast<std::int64_t>(id);
+  }
+
+  // Bytes and offsets of all tests, and the numbers of their weights.
+  nb::tuple arrays() const {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int32_t> unigram, bigram;
+    {
+      nb::gil_scoped_release nogil;
+      const std::shared_lock lock(mutex);
+      for (std::size_t i = 0; i < tests.unigram.size(); ++i) {
+        const std::string_view test = tests.strings[i];
+        bytes.insert(bytes.end(), test.begin(), test.end());
+        offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+      }
+      unigram = tests.unigram;
+      bigram = tests.bigram;
+    }
+    return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(unigram)), to_numpy(std::move(bigram)));
+  }
+
+  mutable std::shared_mutex mutex;
+  sequence::Tests tests;
+};
+
+nb::tuple to_python(TestRows&& rows) { return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.ids))); }
+nb::tuple to_python(Extracted&& out) { return nb::make_tuple(to_python(std::move(out.unigram)), to_python(std::move(out.bigram))); }
+
+nb::tuple Extractor::known(const Cells& cells, const Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const {
+  const Made made = make(cells, sources, threads);
+  Extracted out;
+  {
+    nb::gil_scoped_release nogil;
+    const std::shared_lock lock(tests.mutex);
+    out = sequence::extract_known(cells.cells(), made.program, tests.tests, threads);
+  }
+  return to_python(std::move(out));
+}
+
+nb::tuple Extractor::fresh(const Cells& cells, Tests& tests, const std::vector<PySource>& sources, In<std::uint8_t, 1> active, std::size_t threads) const {
+  const Made made = make(cells, sources, threads);
+  for (const sequence::Pattern& pattern : made.program.patterns)
+    require(!pattern.items.empty() && pattern.items[0].source < 0 && sequence::kind_of(pattern.items[0].literal) == pattern.kind,
+            "a pattern must begin with its kind");
+  Extracted out;
+  {
+    nb::gil_scoped_release nogil;
+    const std::unique_lock lock(tests.mutex);
+    require(active.size() == tests.tests.unigram.size(), "active must have one entry a known test");
+    out = sequence::extract_new(cells.cells(), made.program, tests.tests, view(active), threads);
+  }
+  return to_python(std::move(out));
+}
+
+nb::tuple Extractor::hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits, std::size_t threads) const {
+  require(bits >= 1 && bits <= kMostBits, "bits must be in 1 .. ", kMostBits);
+  const Made made = make(cells, sources, threads);
+  Extracted out;
+  {
+    nb::gil_scoped_release nogil;
+    out = sequence::extract_hashed(cells.cells(), made.program, static_cast<int>(bits), threads);
+  }
+  return to_python(std::move(out));
+}
+
+// Attributes with values, token by token.
+class AttributeReader {
+ public:
+  AttributeReader(sequence::Tests* open, const sequence::Tests* known, int bits, bool kinds)
+      : open_(open), known_(known), bits_(bits), kinds_(kinds) {}
+
+  void sequence(PyObject* tokens) {
+    if (!is_row(tokens)) throw Fault(std::string("a sequence must be a list of tokens, not ") + Py_TYPE(tokens)->tp_name, s_, 0);
+    const Py_ssize_t length = PySequence_Fast_GET_SIZE(tokens);
+    for (t_ = 0; t_ < static_cast<std::size_t>(length); ++t_) {
+      name_.assign(kinds_ ? "" : "u");
+      token(PySequence_Fast_GET_ITEM(tokens, static_cast<Py_ssize_t>(t_)));
+      if (!kinds_) emit("b", 1.0);  // the pair of labels, at every token
+      for (Side& side : sides_) side.indptr.push_back(static_cast<std::int64_t>(side.ids.size()));
+    }
+    offsets.push_back(offsets.back() + length);
+    ++s_;
+  }
+
+  struct Side {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> ids;
+    std::vector<float> values;
+    bool ones = true;
+  };
+  nb::tuple rows(Side& side) {
+    nb::object values = nb::none();
+    if (!side.ones) values = nb::cast(to_numpy(std::move(side.values)));
+    return nb::make_tuple(to_numpy(std::move(side.indptr)), to_numpy(std::move(side.ids)), values);
+  }
+  nb::tuple result() {
+    nb::tuple unigram = rows(sides_[0]);
+    nb::tuple bigram = rows(sides_[1]);
+    return nb::make_tuple(to_numpy(std::move(offsets)), unigram, bigram);
+  }
+  std::vector<std::int64_t> offsets{0};
+
+ private:
+  static constexpr int kDeepest = 8;
+
+  void token(PyObject* object) {
+    if (PyDict_Check(object)) return mapping(object, 0);
+    if (is_row(object) || PyAnySet_Check(object)) return items(object, 0, false);
+    throw Fault(std::string("a token must be a dict or a list of attributes, not ") + Py_TYPE(object)->tp_name, s_, t_);
+  }
+
+  // Attributes of a dict, after what `name_` holds; deeper ones are named 'outer:inner'.
+  void mapping(PyObject* dict, int depth) {
+    if (depth > kDeepest) throw Fault("attributes are nested too deep", s_, t_);
+    const std::size_t size = name_.size();
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(dict, &position, &key, &value)) {
+      name_.append(utf8_of(key, s_, t_));
+      attribute(value, depth);
+      name_.resize(size);
+    }
+  }
+
+  void attribute(PyObject* value, int depth) {
+    if (PyUnicode_Check(value)) {
+      name_ += ':';
+      name_.append(utf8_of(value, s_, t_));
+      emit(name_, 1.0);
+    } else if (PyDict_Check(value)) {
+      name_ += ':';
+      mapping(value, depth + 1);
+    } else if (is_row(value) || PyAnySet_Check(value)) {
+      name_ += ':';
+      items(value, depth + 1, true);
+    } else {
+      emit(name_, number(value));
+    }
+  }
+
+  void items(PyObject* collection, int depth, bool nested) {
+    if (depth > kDeepest) throw Fault("attributes are nested too deep", s_, t_);
+    const std::size_t size = name_.size();
+    const nb::object iterator = nb::steal(PyObject_GetIter(collection));
+    if (!iterator.is_valid()) throw nb::python_error();
+    while (PyObject* next = PyIter_Next(iterator.ptr())) {
+      const nb::object item = nb::steal(next);
+      if (!nested && PyTuple_Check(next) && PyTuple_GET_SIZE(next) == 2) {  // (attribute, value)
+        name_.append(utf8_of(PyTuple_GET_ITEM(next, 0), s_, t_));
+        emit(name_, number(PyTuple_GET_ITEM(next, 1)));
+      } else {
+        name_.append(utf8_of(next, s_, t_));
+        emit(name_, 1.0);
+      }
+      name_.resize(size);
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+  }
+
+  double number(PyObject* value) {
+    const double x = PyFloat_AsDouble(value);
+    if (x == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      throw Fault("the value of attribute '" + plain() + "' is a " + Py_TYPE(value)->tp_name + "; use a str, a number, a bool, a list or a dict", s_, t_);
+    }
+    return x;
+  }
+  std::string plain() const { return kinds_ ? name_ : name_.substr(1); }
+
+  void emit(std::string_view test, double value) {
+    const auto small = static_cast<float>(value);
+    if (!std::isfinite(small)) throw Fault("the value of attribute '" + plain() + "' is " + (std::isnan(value) ? "not a number" : "infinite or too large") + "; use finite values", s_, t_);
+    if (small == 0.0f) return;
+    const std::uint8_t kind = sequence::kind_of(test);
+    if (kind == 0) throw Fault("test '" + std::string(test) + "' begins with neither u, b nor *; say what it has weights for", s_, t_);
+    std::int32_t unigram = -1, bigram = -1;
+    if (bits_ > 0) {
+      const auto id = static_cast<std::int32_t>(sequence::feature_hash(test, bits_));
+      if (kind & sequence::kUnigram) unigram = id;
+      if (kind & sequence::kBigram) bigram = id;
+    } else {
+      const std::uint64_t hash = base::hash_bytes(test);
+      const std::uint32_t id = open_ != nullptr ? open_->insert(test, hash) : known_->strings.find(test, hash);
+      if (id == base::InternTable::kNone) return;
+      unigram = known_->unigram[id];
+      bigram = known_->bigram[id];
+    }
+    if (unigram >= 0) push(sides_[0], unigram, small);
+    if (bigram >= 0) push(sides_[1], bigram, small);
+  }
+  static void push(Side& side, std::int32_t id, float value) {
+    side.ids.push_back(id);
+    side.values.push_back(value);
+    side.ones &= value == 1.0f;
+  }
+
+  sequence::Tests* open_;
+  const sequence::Tests* known_;
+  int bits_;
+  bool kinds_;
+  std::string name_;
+  std::size_t s_ = 0, t_ = 0;
+  Side sides_[2];
+};
+
+// `bits` > 0 hashes; else `grow` says whether new tests are taken. With `kinds` attributes begin with u, b or *,
+// otherwise they are unigram tests and every token has the bigram test "b".
+nb::tuple encode_attributes(nb::list sequences, Tests& tests, bool grow, std::size_t bits, bool kinds) {
+  require(bits <= kMostBits, "bits must be in 0 .. ", kMostBits);
+  const std::unique_lock lock(tests.mutex);  // with the GIL: the strings are Python's
+  AttributeReader reader(grow ? &tests.tests : nullptr, &tests.tests, static_cast<int>(bits), kinds);
+  for (const nb::handle tokens : sequences) reader.sequence(tokens.ptr());
+  return reader.result();
+}
+
+}  // namespace
+
+void bind_extract(nb::module_& m) {
+  nb::exception<Fault>(m, "Fault", PyExc_ValueError);
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* type) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const Fault& fault) {
+          PyErr_SetObject(static_cast<PyObject*>(type), nb::make_tuple(fault.message, fault.sequence, fault.token).ptr());
+        }
+      },
+      m.attr("Fault").ptr());
+  nb::class_<Cells>(m, "Cells", "Columns of sequences, each distinct string interned once.")
+      .def(nb::init<const std::vector<std::size_t>&>(), "columns"_a)
+      .def("add_rows", &Cells::add_rows, "rows"_a)
+      .def("add_columns", &Cells::add_columns, "columns"_a)
+      .def("finish", &Cells::finish, "threads"_a)
+      .def("distinct", &Cells::distinct, "slot"_a)
+      .def_prop_ro("width", &Cells::width)
+      .def("offsets", &Cells::offsets);
+  nb::class_<Tests>(m, "Tests", "Tests and the numbers of their weights.")
+      .def(nb::init<>())
+      .def(nb::init<In<std::uint8_t, 1>, In<std::int64_t, 1>>(), "bytes"_a, "offsets"_a)
+      .def("__len__", &Tests::size)
+      .def("sizes", &Tests::sizes)
+      .def("find", &Tests::find, "test"_a)
+      .def("arrays", &Tests::arrays);
+  nb::class_<Extractor>(m, "Extractor", "Compiled patterns.")
+      .def(nb::init<std::size_t, std::size_t>(), "left"_a, "right"_a)
+      .def("add_pattern", &Extractor::add_pattern, "kind"_a, "parent"_a, "items"_a)
+      .def("known", &Extractor::known, "cells"_a, "tests"_a, "sources"_a, "threads"_a)
+      .def("fresh", &Extractor::fresh, "cells"_a, "tests"_a, "sources"_a, "active"_a, "threads"_a)
+      .def("hashed", &Extractor::hashed, "cells"_a, "sources"_a, "bits"_a, "threads"_a);
+  m.def("encode_attributes", &encode_attributes, "sequences"_a, "tests"_a, "grow"_a, "bits"_a, "kinds"_a);
+}
+
+}  // namespace textmill::bind

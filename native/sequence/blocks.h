@@ -1,0 +1,48 @@
+// Block coordinate descent for an L1 or elastic-net penalty; a block is all weights of one observation test.
+//
+//   g = expected - observed,  h = sum over the positions of the test of p (1 - p)              p: marginals, pairs too
+//   d = s(h theta - g, l1) / (h + l2) - theta        the minimum of the quadratic model with the diagonal h
+//   accept when the objective falls by at least 1 % of what the model promises, else double h and try again
+//
+// The diagonal alone is no descent: coordinates of a block are strongly coupled, hence the test (proximal Newton with
+// backtracking). Only sequences that hold the test are visited, found by an inverted index made by counting sort; the
+// recursion runs forward to the last position of the test and backward to the first (`truncated`), about half of it.
+// Potentials of bigram contexts are kept while they are valid, in a cache of at most two fifths of K numbers (or 4 MB), so memory
+// is one vector of K weights and a part. Reference: Sokolovska, Lavergne, Cappe & Yvon (2010).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sequence/online.h"
+
+namespace textmill::sequence {
+
+struct BlockTest {
+  std::int32_t unigram, bigram;  // -1: it has no weights of that kind
+};
+
+class Descent {
+ public:
+  // Views of `data` must live as long as this; weights w [K] are the caller's.
+  Descent(const Labelled& data, double l1, double l2, bool truncated);
+  ~Descent();
+
+  struct Sweep {
+    double change = 0.0;         // of the objective, <= 0
+    std::size_t changed = 0;     // blocks
+    std::size_t evaluations = 0;  // of block objectives, beside the first of each block
+    std::size_t positions = 0;   // steps of recursions
+  };
+  // Visits the blocks in the order given; same bytes for any number of threads.
+  Sweep sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace textmill::sequence

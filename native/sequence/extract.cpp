@@ -1,0 +1,263 @@
+#include "sequence/extract.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace textmill::sequence {
+namespace {
+
+constexpr std::size_t kBlockTokens = 4096;  // what one task extracts, at least: enough to outweigh its tables
+
+// First sequence of every block, and at last the number of sequences.
+std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets) {
+  std::vector<std::size_t> begin{0};
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
+    if (static_cast<std::size_t>(offsets[s + 1] - offsets[begin.back()]) >= kBlockTokens) begin.push_back(s + 1);
+  if (begin.back() + 1 < offsets.size()) begin.push_back(offsets.size() - 1);
+  return begin;
+}
+
+constexpr std::uint32_t kNone = base::InternTable::kNone;
+constexpr std::uint32_t kUnset = kNone - 1;
+constexpr std::size_t kMostRemembered = std::size_t{1} << 16;  // answers kept per pattern: they fit the cache
+
+// The tests of one token after the other. Where a pattern has few distinct combinations of values (parts of speech, a
+// single word), the test of a combination is looked up once and then remembered; else its string is put together.
+class Assembler {
+ public:
+  Assembler(const Cells& cells, const Program& program) : program_(program) {
+    for (const Source& source : program.sources) {
+      ids_.push_back(cells.ids(source.slot).data());
+      values_.push_back(cells.table(source.slot).size());
+    }
+    for (const Pattern& pattern : program.patterns) {
+      std::size_t combinations = 1;
+      for (const Item& item : pattern.items) {
+        if (item.source >= 0 && combinations <= kMostRemembered)
+          combinations *= program.sources[static_cast<std::size_t>(item.source)].pieces.size();
+      }
+      // whether a child is made depends on its parent, not on its own values alone
+      const bool remembers = combinations <= kMostRemembered && pattern.parent < 0;
+      remembered_.emplace_back(remembers ? combinations : 0, kUnset);
+    }
+    found_.resize(program.patterns.size());
+    missing_.reserve(program.patterns.size());
+  }
+
+  // Tests at token `at` of the sequence of `length` tokens that begins at token `first`. Calls prefetch(hash) and then
+  // find(pattern, string, hash) for those that are not remembered, patterns in order; find gives an id or kNone.
+  template <class Prefetch, class Find>
+  std::span<const std::uint32_t> tests(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch, Find&& find) {
+    text_.clear();
+    missing_.clear();
+    for (std::size_t p = 0; p < program_.patterns.size(); ++p) {
+      const std::vector<Item>& items = program_.patterns[p].items;
+      std::uint32_t* remembered = nullptr;
+      if (!remembered_[p].empty()) {
+        std::size_t key = 0;
+        for (const Item& item : items) {
+          if (item.source < 0) continue;
+          key = key * program_.sources[static_cast<std::size_t>(item.source)].pieces.size() + piece(item, first, length, at);
+        }
+        remembered = &remembered_[p][key];
+        found_[p] = *remembered;
+        if (*remembered != kUnset) continue;
+      }
+      const std::size_t begin = text_.size();
+      for (const Item& item : items) {
+        if (item.source < 0) text_.append(item.literal);
+        else text_.append(program_.sources[static_cast<std::size_t>(item.source)].pieces[piece(item, first, length, at)]);
+      }
+      const std::uint64_t hash = base::hash_bytes(std::string_view(text_).substr(begin));
+      prefetch(hash);
+      missing_.push_back({p, begin, text_.size(), hash, remembered});
+    }
+    for (const Missing& missing : missing_) {
+      const std::string_view test = std::string_view(text_).substr(missing.begin, missing.end - missing.begin);
+      found_[missing.pattern] = find(missing.pattern, test, missing.hash);
+      if (missing.remembered != nullptr) *missing.remembered = found_[missing.pattern];
+    }
+    return found_;
+  }
+  // What was found for an earlier pattern at this token.
+  std::uint32_t found(std::size_t p) const { return found_[p]; }
+
+ private:
+  struct Missing {
+    std::size_t pattern, begin, end;
+    std::uint64_t hash;
+    std::uint32_t* remembered;
+  };
+
+  // Which string of its source an item stands for here.
+  std::size_t piece(const Item& item, std::int64_t first, std::int64_t length, std::int64_t at) const {
+    const auto s = static_cast<std::size_t>(item.source);
+    std::int64_t position = item.offset;
+    if (!item.absolute) position += at;
+    else if (item.offset < 0) position += length;
+    else position -= 1;
+    if (position < 0) return values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1;
+    if (position >= length) return values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1);
+    return static_cast<std::size_t>(ids_[s][first + position]);
+  }
+
+  const Program& program_;
+  std::vector<const std::int32_t*> ids_;               // [source] ids of the cells of its column
+  std::vector<std::size_t> values_;                    // [source] distinct values of its column
+  std::vector<std::vector<std::uint32_t>> remembered_;  // [pattern][combination of values], empty: too many
+  std::vector<std::uint32_t> found_;                   // [pattern]
+  std::vector<Missing> missing_;
+  std::string text_;
+};
+
+struct Block {                    // what one task found
+  std::vector<std::int32_t> unigram, bigram;
+  std::vector<std::int32_t> unigram_counts, bigram_counts;  // [token]
+};
+
+// Lays the rows of the blocks one after the other.
+TestRows join(std::vector<Block>& blocks, std::size_t tokens, std::vector<std::int32_t> Block::* ids,
+          std::vector<std::int32_t> Block::* counts, std::size_t threads) {
+  TestRows rows;
+  rows.indptr.reserve(tokens + 1);
+  rows.indptr.push_back(0);
+  std::vector<std::size_t> begin(blocks.size() + 1, 0);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (const std::int32_t count : blocks[b].*counts) rows.indptr.push_back(rows.indptr.back() + count);
+    begin[b + 1] = begin[b] + (blocks[b].*ids).size();
+  }
+  rows.ids.resize(begin.back());
+  base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
+    std::ranges::copy(blocks[b].*ids, rows.ids.begin() + static_cast<std::ptrdiff_t>(begin[b]));
+    std::vector<std::int32_t>().swap(blocks[b].*ids);
+  });
+  return rows;
+}
+
+Extracted join(std::vector<Block>& blocks, std::size_t tokens, std::size_t threads) {
+  Extracted out;
+  out.unigram = join(blocks, tokens, &Block::unigram, &Block::unigram_counts, threads);
+  out.bigram = join(blocks, tokens, &Block::bigram, &Block::bigram_counts, threads);
+  return out;
+}
+
+// Finds the tests of every token, blocks in parallel. prefetch(b, hash) and find(b, assembler, pattern, string, hash)
+// look up in block b; unigram and bigram say what is written of a test that was found, less than 0 nothing.
+template <class Prefetch, class Find, class Unigram, class Bigram>
+std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::size_t threads, Prefetch&& prefetch,
+                              Find&& find, Unigram&& unigram, Bigram&& bigram) {
+  const std::vector<std::size_t> begin = blocks_of(cells.offsets());
+  std::vector<Block> blocks(begin.size() - 1);
+  base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
+    Assembler assembler(cells, program);
+    Block block;
+    for (std::size_t s = begin[b]; s < begin[b + 1]; ++s) {
+      const std::int64_t first = cells.offsets()[s], length = cells.offsets()[s + 1] - first;
+      for (std::int64_t t = 0; t < length; ++t) {
+        const auto found = assembler.tests(
+            first, length, t, [&](std::uint64_t hash) { prefetch(b, hash); },
+            [&](std::size_t p, std::string_view test, std::uint64_t hash) { return find(b, assembler, p, test, hash); });
+        const std::size_t unigrams = block.unigram.size(), bigrams = block.bigram.size();
+        for (std::size_t p = 0; p < found.size(); ++p) {
+          if (found[p] == kNone) continue;
+          const std::uint8_t kind = program.patterns[p].kind;
+          if (kind & kUnigram) block.unigram.push_back(unigram(found[p]));
+          if (kind & kBigram) block.bigram.push_back(bigram(found[p]));
+        }
+        block.unigram_counts.push_back(static_cast<std::int32_t>(block.unigram.size() - unigrams));
+        block.bigram_counts.push_back(static_cast<std::int32_t>(block.bigram.size() - bigrams));
+      }
+    }
+    blocks[b] = std::move(block);
+  });
+  return blocks;
+}
+
+}  // namespace
+
+std::uint8_t kind_of(std::string_view test) {
+  switch (test.empty() ? '\0' : test[0]) {
+    case 'u': case 'U': return kUnigram;
+    case 'b': case 'B': return kBigram;
+    case '*': return kBoth;
+    default: return 0;
+  }
+}
+
+std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
+  const std::uint32_t id = strings.insert(test, hash);
+  if (id == unigram.size()) {
+    const std::uint8_t kind = kind_of(test);
+    unigram.push_back(kind & kUnigram ? unigrams++ : -1);
+    bigram.push_back(kind & kBigram ? bigrams++ : -1);
+  }
+  return id;
+}
+
+Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads) {
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads, [&](std::size_t, std::uint64_t hash) { tests.strings.prefetch(hash); },
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t hash) { return tests.strings.find(test, hash); },
+      [&](std::uint32_t id) { return tests.unigram[id]; }, [&](std::uint32_t id) { return tests.bigram[id]; });
+  return join(blocks, cells.tokens(), threads);
+}
+
+Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active, std::size_t threads) {
+  // Ids of a block: those of known tests, then, from `known` on, its own new ones, which get their numbers at the end.
+  const std::size_t known = tests.unigram.size();
+  std::vector<base::InternTable> fresh(blocks_of(cells.offsets()).size() - 1);
+  const auto id_itself = [](std::uint32_t id) { return static_cast<std::int32_t>(id); };
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads,
+      [&](std::size_t b, std::uint64_t hash) {
+        tests.strings.prefetch(hash);
+        fresh[b].prefetch(hash);
+      },
+      [&](std::size_t b, const Assembler& at, std::size_t p, std::string_view test, std::uint64_t hash) {
+        const std::uint32_t id = tests.strings.find(test, hash);
+        if (id != kNone) return id;
+        if (program.patterns[p].parent >= 0) {
+          const std::uint32_t parent = at.found(static_cast<std::size_t>(program.patterns[p].parent));
+          if (parent == kNone || parent >= known || !active[parent]) return kNone;
+        }
+        return static_cast<std::uint32_t>(known) + fresh[b].insert(test, hash);
+      },
+      id_itself, id_itself);
+  std::vector<std::vector<std::uint32_t>> final_id(fresh.size());
+  for (std::size_t b = 0; b < fresh.size(); ++b) {
+    final_id[b].resize(fresh[b].size());
+    for (std::size_t i = 0; i < fresh[b].size(); ++i) final_id[b][i] = tests.insert(fresh[b][i], fresh[b].hash(i));
+    fresh[b] = base::InternTable();
+  }
+  base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
+    const auto number = [&](std::vector<std::int32_t>& ids, const std::vector<std::int32_t>& kind) {
+      for (std::int32_t& id : ids) {
+        const auto test = static_cast<std::size_t>(id);
+        id = kind[test < known ? test : final_id[b][test - known]];
+      }
+    };
+    number(blocks[b].unigram, tests.unigram);
+    number(blocks[b].bigram, tests.bigram);
+  });
+  return join(blocks, cells.tokens(), threads);
+}
+
+std::uint32_t feature_hash(std::string_view test, int bits) {
+  std::uint64_t h = 0xCBF29CE484222325u;  // FNV-1a, then the finaliser of MurmurHash3
+  for (const char c : test) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
+  h = (h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53u;
+  return static_cast<std::uint32_t>((h ^ (h >> 33)) & ((std::uint64_t{1} << bits) - 1));
+}
+
+Extracted extract_hashed(const Cells& cells, const Program& program, int bits, std::size_t threads) {
+  const auto id_itself = [](std::uint32_t id) { return static_cast<std::int32_t>(id); };
+  std::vector<Block> blocks = for_tokens(
+      cells, program, threads, [](std::size_t, std::uint64_t) {},
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t) { return feature_hash(test, bits); },
+      id_itself, id_itself);
+  return join(blocks, cells.tokens(), threads);
+}
+
+}  // namespace textmill::sequence

@@ -1,0 +1,107 @@
+// Value and gradient of a linear-chain CRF, each distinct thing computed once.
+//
+//   nll(theta) = sum_i w_i [log Z(x^i) - sum_k theta_k F_k(x^i, y^i)]
+//   psi_t(y', y) = exp mu_t(y) exp lambda_t(y', y),  mu_t, lambda_t the sums of the weights of the tests true at t
+//   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y),  divided by its sum c_t;  log Z = sum_t log c_t
+//   beta_t(y') = sum_y exp lambda_{t+1}(y', y) v_{t+1}(y),  v_t(y) = exp mu_t(y) beta_t(y),  divided by its sum
+//   dnll/dlambda_b = sum over contexts c with b of  exp lambda_c .* (A_c' V_c)  -  what was observed
+//
+// A_c, V_c hold the rows alpha_{t-1} and v_t / (c_t n_t), n_t = alpha_t . beta_t, of the positions with context c: one
+// matrix product a context instead of Y^2 additions a position and test. Vectors alpha and beta are computed once per
+// distinct beginning and end of a sequence (contexts.h), by products of batches of vectors with one matrix.
+//
+// Weights are dense, or a chosen set of features (`Support`), as L1 training has them. Then only groups of contexts (by
+// their frequent tests) have a dense matrix B = exp lambda, small enough for the cache, and a context is B with a few
+// corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or so
+// strong that the difference would cancel digits, gets a dense matrix of its own.
+//
+// Scaling is exact as long as the scores of no token differ by more than kRange; beyond, sequences are computed in
+// logarithms (chain.h), slowly. Without bigram tests every token is on its own (maximum entropy).
+// Results have the same bytes for any number of threads. References: Lavergne, Cappe & Yvon (2010); Lafferty et al. (2001).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sequence/contexts.h"
+
+namespace textmill::sequence {
+
+// Features are numbered (unigram test u, label y) -> u Y + y, then (bigram test b, y', y) -> U Y + (b Y + y') Y + y.
+struct Layout {
+  std::size_t labels;    // Y
+  std::size_t unigrams;  // U
+  std::size_t bigrams;   // B
+
+  std::size_t size() const { return unigrams * labels + bigrams * labels * labels; }
+  std::size_t stride() const { return (labels + 3) / 4 * 4; }  // of a row of a matrix or vector here
+};
+
+// Some of the features, by test. Slots are numbered in the order of the features.
+class Support {
+ public:
+  Support(const Layout& layout, std::span<const std::int64_t> features);  // features rise
+
+  std::uint64_t number;  // no two are alike
+  std::vector<std::int64_t> features;
+  std::vector<std::int64_t> unigram_offsets;  // [U + 1] slots of a unigram test
+  std::vector<std::int64_t> bigram_offsets;   // [B + 1] slots of a bigram test
+  std::vector<std::int32_t> cell;             // [slots] y, or y' * stride + y
+};
+
+struct Weights {
+  std::span<const double> theta;  // one a feature, or one a slot of the support
+  const Support* support;         // or null: dense
+};
+
+struct Sequences {
+  std::span<const std::int64_t> offsets;  // [S + 1]
+  Rows unigram;
+  Rows bigram;                            // those of the first token of a sequence are not looked at
+  std::span<const std::int32_t> labels;   // [T], or empty: nothing is observed
+  std::span<const std::int32_t> forced;   // [T] the only label allowed, -1 for any; or empty
+  std::span<const double> weights;        // [S], or empty: all one
+};
+
+struct Violation {
+  std::int64_t feature;
+  double gradient;
+};
+
+class Problem {
+ public:
+  Problem(const Layout& layout, const Sequences& data);
+  ~Problem();
+
+  const Layout& layout() const;
+  std::size_t sequences() const;
+  std::size_t tokens() const;
+  // How much repeats: unigram contexts, bigram contexts, groups, beginnings, ends.
+  std::vector<std::size_t> sizes() const;
+  // Share of zero corrections in the matrices of the contexts, when they are taken apart as B .* (1 + M).
+  double zero_rate(const Weights& weights);
+
+  // Adds the gradient to `gradient` (as theta; may be empty) and returns the value.
+  double evaluate(const Weights& weights, std::span<double> gradient, std::size_t threads);
+
+  // Features outside the support whose gradient is larger than `threshold`, in order; also sets the value and adds the
+  // gradient of the support to `gradient`, as evaluate does.
+  std::vector<Violation> violations(const Weights& weights, double threshold, double& value, std::span<double> gradient,
+                                    std::size_t threads);
+
+  // Fills the marginals [T][Y] and log Z [S].
+  void marginals(const Weights& weights, std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Scores of one token and matrices of one context, for decoders: unary [Y], pair [Y][Y].
+void unigram_scores(const Layout& layout, const Weights& weights, const Rows& rows, std::size_t token, double* unary);
+void bigram_scores(const Layout& layout, const Weights& weights, const Lists& tests, std::size_t context, double* pair);
+
+}  // namespace textmill::sequence

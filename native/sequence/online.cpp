@@ -1,0 +1,348 @@
+#include "sequence/online.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/math.h"
+#include "base/simd.h"
+#include "sequence/chain.h"
+#include "sequence/kernels.h"
+
+namespace textmill::sequence {
+namespace {
+
+using base::with_packs;
+
+// Tests of a sequence with the tokens where they are true, equal tests together.
+struct Occurrence {
+  std::int32_t test;
+  std::int32_t t;
+  float value;
+};
+
+void collect(const Rows& rows, std::size_t begin, std::size_t first, std::size_t length, std::vector<Occurrence>& out) {
+  out.clear();
+  for (std::size_t t = first; t < length; ++t) {
+    for (auto e = rows.offsets[begin + t]; e < rows.offsets[begin + t + 1]; ++e) {
+      out.push_back({rows.ids[e], static_cast<std::int32_t>(t), rows.values.empty() ? 1.0F : rows.values[e]});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
+}
+
+// Calls each(first, last) for stretches of one test.
+template <class Each>
+void by_test(const std::vector<Occurrence>& all, Each each) {
+  for (std::size_t i = 0, j = 0; i < all.size(); i = j) {
+    for (j = i; j < all.size() && all[j].test == all[i].test;) ++j;
+    each(&all[i], &all[j]);
+  }
+}
+
+// w <- clipped(w - taken), q follows; for `size` weights. `taken` null: nothing is taken.
+template <class P>
+TEXTMILL_INLINED inline void clip(double* w, double* q, const double* taken, std::size_t size, double penalty) {
+  const P zero = P(0.0), u = P(penalty);
+  for (std::size_t i = 0; i < size; i += P::width) {
+    const std::size_t count = std::min(P::width, size - i);
+    const bool whole = count == P::width;
+    P z = whole ? P::load(w + i) : P::load(w + i, count, 0.0);
+    const P received = whole ? P::load(q + i) : P::load(q + i, count, 0.0);
+    if (taken != nullptr) z = z - (whole ? P::load(taken + i) : P::load(taken + i, count, 0.0));
+    const P down = max(z - (u + received), zero), up = zero - max(zero - (z + (u - received)), zero);
+    const P clipped = select(zero < z, down, select(z < zero, up, zero));
+    const P total = received + (clipped - z);
+    if (whole) {
+      clipped.store(w + i);
+      total.store(q + i);
+    } else {
+      clipped.store(w + i, count);
+      total.store(q + i, count);
+    }
+  }
+}
+
+template <class P>
+TEXTMILL_INLINED inline void subtract(double* w, const double* taken, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) w[i] -= taken[i];
+}
+
+// Scratch of one sequence: potentials and the vectors of the recursion.
+struct Scratch {
+  std::vector<Occurrence> unigram, bigram;
+  std::vector<double> mu, matrices, alpha, beta, v, coefficient, taken;
+};
+
+// exp(score - most) in place, zeros behind the last label; returns the largest score.
+double exponentials(double* scores, std::size_t rows, std::size_t labels, std::size_t stride) {
+  double most = scores[0];
+  for (std::size_t r = 0; r < rows; ++r) most = std::max(most, *std::max_element(scores + r * stride, scores + r * stride + labels));
+  with_packs([=]<class P>() TEXTMILL_INLINED {
+    for (std::size_t i = 0; i < rows * stride; i += P::width) base::exp(P::load(scores + i) - P(most)).store(scores + i);
+  });
+  for (std::size_t r = 0; r < rows; ++r) std::fill(scores + r * stride + labels, scores + (r + 1) * stride, 0.0);
+  return most;
+}
+
+// Forward and backward over the potentials in the scratch: alpha, beta, v and the coefficients 1 / (c_t n_t) of pairs.
+// Returns log Z without the largest scores that were taken out.
+double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
+  s.alpha.resize(T * stride);
+  s.beta.assign(T * stride, 0.0);
+  s.v.resize(T * stride);
+  s.coefficient.resize(T);
+  double *alpha = s.alpha.data(), *beta = s.beta.data(), *v = s.v.data(), *coefficient = s.coefficient.data();
+  const double *mu = s.mu.data(), *matrices = s.matrices.empty() ? nullptr : s.matrices.data();
+  return with_packs([=]<class P>() TEXTMILL_INLINED -> double {
+    double log_z = 0.0;
+    for (std::size_t t = 0; t < T; ++t) {
+      double* row = alpha + t * stride;
+      if (t > 0 && matrices != nullptr) {
+        const double* a[1] = {alpha + (t - 1) * stride};
+        double* out[1] = {row};
+        times_matrix<P, 1>(a, matrices + t * Y * stride, Y, stride, out);
+      }
+      P total = P(0.0);
+      for (std::size_t y = 0; y < stride; y += P::width) {
+        const P value = t > 0 && matrices != nullptr ? P::load(row + y) * P::load(mu + t * stride + y) : P::load(mu + t * stride + y);
+        total = total + value;
+        value.store(row + y);
+      }
+      const double mass = sum(total);
+      coefficient[t] = mass;
+      log_z += std::log(mass);
+      for (std::size_t y = 0; y < stride; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
+    }
+    for (std::size_t t = T; t-- > 0;) {
+      double* row = beta + t * stride;
+      if (t + 1 == T || matrices == nullptr) {
+        for (std::size_t y = 0; y < stride; y += P::width) P(1.0).store(row + y);
+      } else {
+        const double* next[1] = {v + (t + 1) * stride};
+        double* out[1] = {row};
+        matrix_times<P, 1>(matrices + (t + 1) * Y * stride, next, Y, stride, out);
+        P total = P(0.0);
+        for (std::size_t y = 0; y < stride; y += P::width) total = total + P::load(row + y);
+        const P by = P(1.0 / sum(total));
+        for (std::size_t y = 0; y < stride; y += P::width) (P::load(row + y) * by).store(row + y);
+      }
+      P total = P(0.0);
+      for (std::size_t y = 0; y < stride; y += P::width) {
+        (P::load(mu + t * stride + y) * P::load(row + y)).store(v + t * stride + y);
+        total = multiply_add(P::load(alpha + t * stride + y), P::load(row + y), total);
+      }
+      const double inverse = 1.0 / sum(total);
+      coefficient[t] = inverse / coefficient[t];
+    }
+    return log_z;
+  });
+}
+
+}  // namespace
+
+double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
+                 std::span<double> q, std::span<double> seen, Steps& steps) {
+  const Layout& layout = data.layout;
+  const std::size_t Y = layout.labels, stride = layout.stride(), U = layout.unigrams, blocks = U * Y;
+  Scratch s;
+  double loss = 0.0;
+  const bool pairs = layout.bigrams > 0;
+  for (const std::int64_t i : order) {
+    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    const double eta = rates.alpha > 0.0 ? rates.eta0 * std::pow(rates.alpha, steps.step / rates.sequences)
+                                         : rates.eta0 / (1.0 + rates.eta0 * rates.l2 * steps.step / rates.sequences);
+    steps.step += 1.0;
+    steps.penalty += eta * rates.l1 / rates.sequences;
+    const double before = steps.decay;
+    steps.decay *= 1.0 - eta * rates.l2 / rates.sequences;
+    if (T == 0) continue;
+    const double weight = data.weights.empty() ? 1.0 : data.weights[i];
+    collect(data.unigram, begin, 0, T, s.unigram);
+    if (pairs) collect(data.bigram, begin, 1, T, s.bigram);
+    // decay that is owed, then potentials
+    s.mu.assign(T * stride, 0.0);
+    double score = 0.0;
+    by_test(s.unigram, [&](const Occurrence* first, const Occurrence* last) {
+      double* block = &w[first->test * Y];
+      if (double& then = seen[first->test]; then != before) {
+        for (std::size_t y = 0; y < Y; ++y) block[y] *= before / then;
+        then = before;
+      }
+      for (; first != last; ++first) {
+        double* row = &s.mu[first->t * stride];
+        for (std::size_t y = 0; y < Y; ++y) row[y] += first->value * block[y];
+      }
+    });
+    for (std::size_t t = 0; t < T; ++t) score += s.mu[t * stride + data.labels[begin + t]];
+    double shift = 0.0;
+    for (std::size_t t = 0; t < T; ++t) shift += exponentials(&s.mu[t * stride], 1, Y, stride);
+    if (pairs) {
+      s.matrices.assign(T * Y * stride, 0.0);
+      by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
+        double* block = &w[blocks + first->test * Y * Y];
+        if (double& then = seen[U + first->test]; then != before) {
+          for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= before / then;
+          then = before;
+        }
+        for (; first != last; ++first) {
+          double* matrix = &s.matrices[first->t * Y * stride];
+          const double value = first->value;
+          with_packs([=]<class P>() TEXTMILL_INLINED {
+            for (std::size_t y = 0; y < Y; ++y) {
+              const double* from = block + y * Y;
+              double* to = matrix + y * stride;
+              std::size_t z = 0;
+              for (; z + P::width <= Y; z += P::width) multiply_add(P(value), P::load(from + z), P::load(to + z)).store(to + z);
+              for (; z < Y; ++z) to[z] += value * from[z];
+            }
+          });
+        }
+      });
+      for (std::size_t t = 1; t < T; ++t) {
+        double* matrix = &s.matrices[t * Y * stride];
+        score += matrix[data.labels[begin + t - 1] * stride + data.labels[begin + t]];
+        shift += exponentials(matrix, Y, Y, stride);
+      }
+    }
+    const double log_z = recurse(s, T, Y, stride) + shift;
+    if (!(log_z < std::numeric_limits<double>::infinity() && log_z > -std::numeric_limits<double>::infinity())) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    loss += weight * (log_z - score);
+    // one pass over the block of every test: observed in, expected out, penalty
+    const double pace = eta * weight, penalty = steps.penalty, now = steps.decay;
+    const bool clipped = rates.l1 > 0.0;
+    by_test(s.unigram, [&](const Occurrence* first, const Occurrence* last) {
+      double* block = &w[first->test * Y];
+      s.taken.assign(Y, 0.0);
+      for (; first != last; ++first) {
+        const double *a = &s.alpha[first->t * stride], *b = &s.beta[first->t * stride];
+        double total = 0.0;
+        for (std::size_t y = 0; y < Y; ++y) total += a[y] * b[y];
+        const double by = pace * first->value / total;
+        for (std::size_t y = 0; y < Y; ++y) s.taken[y] += by * a[y] * b[y];
+        s.taken[data.labels[begin + first->t]] -= pace * first->value;
+      }
+      const auto test = first[-1].test;
+      for (std::size_t y = 0; y < Y; ++y) block[y] *= now / before;
+      seen[test] = now;
+      double *received = clipped ? &q[test * Y] : nullptr, *taken = s.taken.data();
+      with_packs([=]<class P>() TEXTMILL_INLINED {
+        if (clipped) clip<P>(block, received, taken, Y, penalty);
+        else subtract<P>(block, taken, Y);
+      });
+    });
+    if (!pairs) continue;
+    s.taken.resize(Y * stride);
+    by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
+      const auto test = first->test;
+      double* block = &w[blocks + test * Y * Y];
+      double* received = clipped ? &q[blocks + test * Y * Y] : nullptr;
+      const double again = now / before;
+      if (again != 1.0) {
+        for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= again;
+      }
+      seen[U + test] = now;
+      for (const Occurrence* o = first; o != last; ++o) {
+        block[data.labels[begin + o->t - 1] * Y + data.labels[begin + o->t]] += pace * o->value;
+      }
+      const Scratch* scratch = &s;
+      double* row = s.taken.data();
+      with_packs([=]<class P>() TEXTMILL_INLINED {
+        for (std::size_t y = 0; y < Y; ++y) {
+          for (std::size_t z = 0; z < stride; z += P::width) {
+            P taken = P(0.0);
+            for (const Occurrence* o = first; o != last; ++o) {
+              const std::size_t t = o->t;
+              const double by = pace * o->value * scratch->coefficient[t] * scratch->alpha[(t - 1) * stride + y];
+              taken = multiply_add(P(by) * P::load(&scratch->matrices[(t * Y + y) * stride + z]), P::load(&scratch->v[t * stride + z]), taken);
+            }
+            taken.store(row + z);
+          }
+          if (clipped) clip<P>(block + y * Y, received + y * Y, row, Y, penalty);
+          else subtract<P>(block + y * Y, row, Y);
+        }
+      });
+    });
+  }
+  return loss;
+}
+
+void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen, const Steps& steps) {
+  const std::size_t Y = layout.labels;
+  const auto settle = [&](std::size_t test, std::size_t first, std::size_t size) {
+    double *block = &w[first], *received = q.empty() ? nullptr : &q[first];
+    const double by = steps.decay / seen[test], penalty = steps.penalty;
+    seen[test] = steps.decay;
+    if (by != 1.0) {
+      for (std::size_t i = 0; i < size; ++i) block[i] *= by;
+    }
+    if (received == nullptr) return;
+    with_packs([=]<class P>() TEXTMILL_INLINED { clip<P>(block, received, nullptr, size, penalty); });
+  };
+  for (std::size_t u = 0; u < layout.unigrams; ++u) settle(u, u * Y, Y);
+  for (std::size_t b = 0; b < layout.bigrams; ++b) settle(layout.unigrams + b, layout.unigrams * Y + b * Y * Y, Y * Y);
+}
+
+std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t> order, std::span<double> w,
+                             std::span<double> updates, Steps& steps) {
+  const Layout& layout = data.layout;
+  const std::size_t Y = layout.labels, stride = layout.stride(), first = layout.unigrams * Y;
+  std::vector<double> unary, matrices, best;
+  std::vector<std::int32_t> from, path;
+  std::vector<const double*> pairs;
+  std::size_t wrong = 0;
+  for (const std::int64_t i : order) {
+    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    steps.step += 1.0;
+    if (T == 0) continue;
+    const Weights weights{w, nullptr};
+    unary.resize(T * Y);
+    matrices.assign(T * Y * stride, 0.0);
+    pairs.resize(T);
+    for (std::size_t t = 0; t < T; ++t) {
+      unigram_scores(layout, weights, data.unigram, begin + t, &unary[t * Y]);
+      pairs[t] = &matrices[t * Y * stride];
+      if (t == 0) continue;
+      for (auto e = data.bigram.offsets[begin + t]; e < data.bigram.offsets[begin + t + 1]; ++e) {
+        const double value = data.bigram.values.empty() ? 1.0 : data.bigram.values[e];
+        const double* block = &w[first + data.bigram.ids[e] * Y * Y];
+        for (std::size_t y = 0; y < Y; ++y) {
+          for (std::size_t z = 0; z < Y; ++z) matrices[(t * Y + y) * stride + z] += value * block[y * Y + z];
+        }
+      }
+    }
+    best.resize(T * Y);
+    from.resize(T * Y);
+    path.resize(T);
+    viterbi(Chain{T, Y, unary.data(), pairs, stride}, path, best, from);
+    const double weight = data.weights.empty() ? 1.0 : data.weights[i];
+    const auto add = [&](std::size_t k, double by) {
+      w[k] += by;
+      updates[k] += by * steps.step;
+    };
+    for (std::size_t t = 0; t < T; ++t) {
+      const std::int32_t gold = data.labels[begin + t], guess = path[t];
+      wrong += gold != guess;
+      if (gold != guess) {
+        for (auto e = data.unigram.offsets[begin + t]; e < data.unigram.offsets[begin + t + 1]; ++e) {
+          const double by = weight * (data.unigram.values.empty() ? 1.0 : data.unigram.values[e]);
+          add(data.unigram.ids[e] * Y + gold, by);
+          add(data.unigram.ids[e] * Y + guess, -by);
+        }
+      }
+      if (t == 0 || (gold == guess && data.labels[begin + t - 1] == path[t - 1])) continue;
+      for (auto e = data.bigram.offsets[begin + t]; e < data.bigram.offsets[begin + t + 1]; ++e) {
+        const double by = weight * (data.bigram.values.empty() ? 1.0 : data.bigram.values[e]);
+        const std::size_t block = first + data.bigram.ids[e] * Y * Y;
+        add(block + data.labels[begin + t - 1] * Y + gold, by);
+        add(block + path[t - 1] * Y + guess, -by);
+      }
+    }
+  }
+  return wrong;
+}
+
+}  // namespace textmill::sequence

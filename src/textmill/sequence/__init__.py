@@ -1,0 +1,101 @@
+"""Sequence labelling: observation tests, linear-chain models, decoding, evaluation, formats of other tools.
+
+patterns     the language that says which tests are made at each token
+regexes      what its commands do to one value
+encoder      the tests of a model, and how tokens are turned into them
+attributes   CRFsuite's data files
+chainmodel   what trained chains share: prediction, confidence, exchange with other formats
+crf          linear-chain conditional random fields
+crossval     cross-validation with a development part
+decoders     Viterbi, posterior, n best, restrictions, confidence of spans
+datasets     labelled sequences from files
+evaluation   token, sequence and chunk figures of a tagger's answers
+exchange     taggers from and into files of any kind
+features     where the weights of a model are
+formats      models and dumps of Wapiti and CRFsuite
+labelling    files labelled, in the layout of Wapiti
+markov       conditional Markov models
+training     objective, optimisers, and the run around them
+encoding     sequences as arrays of test ids, what every model of this package reads
+"""
+
+from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.crf import CRF
+from textmill.sequence.crossval import Split, cross_validate, folds
+from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, split_labels
+from textmill.sequence.decoders import (
+    ChainScorer,
+    Hypothesis,
+    best_labels,
+    forced_labels,
+    posterior,
+    span_confidence,
+    viterbi,
+)
+from textmill.sequence.encoder import Encoder, FeatureCounts
+from textmill.sequence.encoding import Active, Encoded, label_ids
+from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
+from textmill.sequence.exchange import TAGGER_FORMATS, read_tagger, tagger_of, write_tagger
+from textmill.sequence.features import FeatureLayout, Features
+from textmill.sequence.formats import (
+    ChainWeights,
+    read_crfsuite_dump,
+    read_wapiti,
+    update_weights,
+    write_dump,
+    write_wapiti,
+)
+from textmill.sequence.labelling import label_attributes, label_sentences
+from textmill.sequence.markov import ConditionalMarkov
+from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+
+__all__ = [
+    "CRF",
+    "DATA_FORMATS",
+    "FIGURES",
+    "SYNTAXES",
+    "TAGGER_FORMATS",
+    "Active",
+    "AttributeSequence",
+    "ChainModel",
+    "ChainScorer",
+    "ChainWeights",
+    "Command",
+    "ConditionalMarkov",
+    "Encoded",
+    "Encoder",
+    "FeatureCounts",
+    "FeatureLayout",
+    "Features",
+    "Hypothesis",
+    "LabelledSequences",
+    "Pattern",
+    "Split",
+    "TagScores",
+    "best_labels",
+    "cross_validate",
+    "evaluate_columns",
+    "evaluate_tags",
+    "folds",
+    "forced_labels",
+    "label_attributes",
+    "label_ids",
+    "label_sentences",
+    "parse_patterns",
+    "posterior",
+    "read_attributes",
+    "read_crfsuite_dump",
+    "read_labelled",
+    "read_tagger",
+    "read_wapiti",
+    "span_confidence",
+    "split_labels",
+    "tagger_of",
+    "update_weights",
+    "viterbi",
+    "write_attributes",
+    "write_dump",
+    "write_tagger",
+    "write_wapiti",
+]

@@ -1,0 +1,213 @@
+"""What the chain models share: encoder, labels, sparse weights; prediction, confidence, exchange with other formats.
+
+A fitted model is an `Encoder` with its tests, the labels in sorted order, and the weights that are not zero with the
+numbers of their features (features.py). `ChainModel` is the base of `CRF` and `ConditionalMarkov`, which differ in how
+scores become probabilities: over whole sequences, or label by label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.sequence.decoders import ChainScorer, best_labels, forced_labels, posterior, viterbi
+from textmill.sequence.encoder import Encoder
+from textmill.sequence.encoding import Encoded, label_ids
+from textmill.sequence.features import FeatureLayout
+from textmill.sequence.formats import ChainWeights
+
+__all__ = ["ChainModel"]
+
+DENSE_SHARE = 4  # weights are handed to decoders as a vector when at least one in so many is not zero
+
+
+class ChainModel(Classifier, Model):
+    """A trained chain: subclasses learn `encoder_`, `classes_`, `features_` and `weights_`."""
+
+    layout: ClassVar[dict[str, str]] = {"features_": "feature: int64", "weights_": "feature: float64 | float32"}
+    parts: ClassVar[dict[str, str]] = {"encoder_": "sequence.Encoder"}
+
+    encoder_: Encoder
+    classes_: NDArray[Any]
+    features_: NDArray[np.int64]
+    weights_: NDArray[np.float64]
+    n_jobs: int | None
+    start_label: bool
+
+    normalised: ClassVar[bool] = False
+    kind: ClassVar[str] = "crf"
+
+    @property
+    def feature_layout_(self) -> FeatureLayout:
+        """Where the weights of a test are."""
+        check_fitted(self)
+        return _layout(self)
+
+    def predict(
+        self,
+        X: Iterable[Any],
+        *,
+        posterior: bool = False,
+        constraints: Sequence[Sequence[str | None]] | None = None,
+        transitions: NDArray[Any] | None = None,
+    ) -> list[list[str]]:
+        """The labels of every sequence.
+
+        `posterior` takes the most probable label of each token instead of the best labelling. `constraints` gives for
+        each token a known label or None. `transitions` [Y, Y] is 0 where a label must not follow another.
+        """
+        data = self._encoded(X)
+        allowed = None if constraints is None else self._allowed(constraints, data)
+        if posterior:
+            labels = self._posterior(data, allowed, transitions).argmax(axis=1).astype(np.int32)
+        else:
+            labels, _ = viterbi(
+                self._scorer(), data, allowed=allowed, transitions=transitions, threads=effective_jobs(self.n_jobs)
+            )
+        if (labels < 0).any():
+            s = int(np.searchsorted(data.offsets, int(np.argmax(labels < 0)), side="right"))
+            raise DataError(f"every labelling of sequence {s} is forbidden; relax constraints or transitions")
+        return self._names(labels, data)
+
+    def predict_marginals(
+        self, X: Iterable[Any], *, constraints: Sequence[Sequence[str | None]] | None = None
+    ) -> list[NDArray[np.float64]]:
+        """The probabilities of all labels at every token, one array [tokens, classes] a sequence."""
+        data = self._encoded(X)
+        allowed = None if constraints is None else self._allowed(constraints, data)
+        probabilities = self._posterior(data, allowed, None)
+        return np.split(probabilities, data.offsets[1:-1].tolist()) if data.sequences else []
+
+    def predict_best(
+        self, X: Iterable[Any], n: int = 5, *, constraints: Sequence[Sequence[str | None]] | None = None
+    ) -> list[list[tuple[list[str], float, float]]]:
+        """The n best labellings of every sequence with their scores and probabilities, best first."""
+        data = self._encoded(X)
+        allowed = None if constraints is None else self._allowed(constraints, data)
+        found = best_labels(self._scorer(), data, n, allowed=allowed, threads=effective_jobs(self.n_jobs))
+        return [[(self.classes_[one.labels].tolist(), one.score, one.probability) for one in some] for some in found]
+
+    def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
+        """Share of tokens that get their label."""
+        predicted = self.predict(X)
+        if [len(labels) for labels in predicted] != [len(labels) for labels in y]:
+            raise DataError("X and y differ in the number or lengths of their sequences; give one label per token")
+        pairs = [(a, b) for guess, gold in zip(predicted, y, strict=True) for a, b in zip(guess, gold, strict=True)]
+        return sum(a == b for a, b in pairs) / max(1, len(pairs))
+
+    def to_weights(self) -> ChainWeights:
+        """The model as tests, labels and sparse matrices, for formats of other tools and for inspection."""
+        layout = self.feature_layout_
+        if layout.start:
+            raise DataError("weights of the start label have no place in other formats; train with start_label=False")
+        parts, Y = layout.split(self.features_), layout.labels
+        weights = self.weights_.astype(np.float64)
+        one, two = ~parts.bigram, parts.bigram
+        unigram = sparse.csr_matrix((weights[one], (parts.test[one], parts.label[one])), (layout.unigrams, Y))
+        columns = parts.source[two] * Y + parts.label[two]
+        bigram = sparse.csr_matrix((weights[two], (parts.test[two], columns)), (layout.bigrams, Y * Y))
+        return ChainWeights(self.kind, self.classes_.tolist(), self.encoder_, unigram, bigram)
+
+    @classmethod
+    def from_weights(cls, weights: ChainWeights) -> Self:
+        """A model from tests, labels and matrices: what was read from another tool's file can label."""
+        encoder = weights.encoder
+        model = cls(  # type: ignore[call-arg]
+            patterns=encoder.patterns, syntax=encoder.syntax, function=encoder.function, hash_bits=encoder.hash_bits
+        )
+        order = np.argsort(np.array(weights.classes))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        model.encoder_, model.classes_ = encoder, np.array(weights.classes)[order]
+        layout = _layout(model)
+        one, two = weights.unigram.tocoo(), weights.bigram.tocoo()
+        source, label = np.divmod(two.col.astype(np.int64), layout.labels)
+        features = np.concatenate(
+            [
+                layout.number(one.row.astype(np.int64), np.full(one.nnz, -1), rank[one.col]),
+                layout.number(two.row.astype(np.int64), rank[source], rank[label]),
+            ]
+        )
+        values = np.concatenate([one.data, two.data]).astype(np.float64)
+        used = np.flatnonzero(values)
+        order = used[np.argsort(features[used], kind="stable")]
+        model.features_, model.weights_ = features[order], values[order]
+        model._fill_state()
+        return model
+
+    def drop_unused_tests(self) -> Self:
+        """Drop the tests that have no weight, in place; no prediction changes."""
+        layout = self.feature_layout_
+        if self.encoder_.hash_bits is not None:
+            return self
+        parts = layout.split(self.features_)
+        unigram, bigram = self.encoder_.numbers()
+        active_u, active_b = np.zeros(layout.unigrams + 1, bool), np.zeros(layout.bigrams + 1, bool)
+        active_u[parts.test[~parts.bigram]] = True
+        active_b[parts.test[parts.bigram]] = True
+        keep = active_u[unigram] | active_b[bigram]  # -1, no weights of that kind, looks at the last entry: False
+        self.encoder_ = self.encoder_.select(keep)
+        new_u, new_b = self.encoder_.numbers()
+        map_u, map_b = np.zeros(layout.unigrams + 1, np.int64), np.zeros(layout.bigrams + 1, np.int64)
+        map_u[unigram[keep]], map_b[bigram[keep]] = new_u, new_b
+        smaller = self.feature_layout_
+        of_bigram = map_b[np.where(parts.bigram, parts.test, -1)]
+        test = np.where(parts.bigram, of_bigram, map_u[np.where(parts.bigram, -1, parts.test)])
+        features = smaller.number(test, parts.source, parts.label)
+        order = np.argsort(features, kind="stable")
+        self.features_, self.weights_ = features[order], self.weights_[order]
+        return self
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a model from a file."""
+        if len(self.features_) and not (np.diff(self.features_) > 0).all():
+            raise ModelFileError("the features do not rise")
+        if len(self.features_) and not 0 <= self.features_[0] <= self.features_[-1] < self.feature_layout_.size:
+            raise ModelFileError("a feature belongs to no test")
+        if not np.isfinite(self.weights_).all():
+            raise ModelFileError("a weight is not finite")
+
+    def _fill_state(self) -> None:
+        """Give values to attributes that only training knows."""
+
+    def _scorer(self) -> ChainScorer:
+        layout, weights = self.feature_layout_, self.weights_.astype(np.float64, copy=False)
+        if len(weights) * DENSE_SHARE >= layout.size:
+            full = np.zeros(layout.size)
+            full[self.features_] = weights
+            return ChainScorer(layout, full, None, self.normalised)
+        return ChainScorer(layout, weights, self.features_, self.normalised)
+
+    def _encoded(self, X: Iterable[Any]) -> Encoded:
+        check_fitted(self)
+        return self.encoder_.encode(X)
+
+    def _allowed(self, constraints: Sequence[Sequence[str | None]], data: Encoded) -> NDArray[np.uint8]:
+        known = set(self.classes_.tolist())
+        for s, labels in enumerate(constraints):
+            for label in labels:
+                if label is not None and label not in known:
+                    raise DataError(f"constraint '{label}' of sequence {s + 1} is no label of the model; use None")
+        return forced_labels(label_ids(constraints, data.offsets, self.classes_), len(self.classes_))
+
+    def _posterior(
+        self, data: Encoded, allowed: NDArray[np.uint8] | None, transitions: NDArray[Any] | None
+    ) -> NDArray[np.float64]:
+        jobs = effective_jobs(self.n_jobs)
+        return posterior(self._scorer(), data, allowed=allowed, transitions=transitions, threads=jobs)[0]
+
+    def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
+        names = list(map(self.classes_.tolist().__getitem__, labels.tolist()))  # one string a class, shared
+        return [names[begin:end] for begin, end in pairwise(data.offsets.tolist())]
+
+
+def _layout(model: ChainModel) -> FeatureLayout:
+    counts = model.encoder_.feature_counts(len(model.classes_))
+    return FeatureLayout(len(model.classes_), counts.unigrams, counts.bigrams, model.start_label)

@@ -1,0 +1,402 @@
+"""Linear-chain conditional random fields with very many features.
+
+    p(y | x) = exp(score(x, y)) / Z(x)
+    score(x, y) = sum_t [ sum_{u true at t} mu[u, y_t] + sum_{b true at t, t >= 1} lambda[b, y_{t-1}, y_t] ]
+    minimise  sum_i w_i (-log p(y^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
+
+    owlqn        quasi-Newton for L1 on a working set: the usual choice        lbfgs        the same without L1
+    sgd_l1       stochastic gradient, cumulative L1: quick to a good model     sgd_l2       stochastic gradient, L2
+    bcd          block coordinate descent: one vector of weights in memory     perceptron   averaged perceptron
+    rprop        sign-based steps
+
+The penalties are sums, not means: they do not scale with the number of sequences. With an L1 penalty almost all
+weights are zero and only the others are stored. Cost an iteration: one recursion over every distinct beginning and end
+of a sequence (how it works: docs/how/crf.md). The same model for any number of threads.
+References: Lafferty, McCallum & Pereira (2001); Lavergne, Cappe & Yvon (2010).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.cluster import connect
+from textmill.errors import DataError
+from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.optimize import KKTReport, kkt_violation
+from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.encoder import Encoder
+from textmill.sequence.encoding import Encoded, label_ids
+from textmill.sequence.features import FeatureLayout
+from textmill.sequence.training.blocks import block_tests
+from textmill.sequence.training.objective import ChainObjective
+from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["CRF"]
+
+DEFAULT_L1 = {"owlqn": 0.5, "sgd_l1": 0.5, "bcd": 0.5, "rprop": 0.5}
+DEFAULT_L2 = {"lbfgs": 1.0, "sgd_l2": 1.0, "perceptron": 0.0}
+ITERATIONS = {"sgd_l1": 30, "sgd_l2": 30, "perceptron": 20, "bcd": 30}
+
+
+class CRF(ChainModel):
+    """A linear-chain CRF.
+
+    Parameters. Of the tests: patterns, syntax, function, min_count, hash_bits, see `Encoder`; start_label, whether
+    bigram tests are true at first tokens, after a label of their own. Of the objective: algorithm, see the module; l1
+    and l2, None for the algorithm's own (0.5 and 1e-5; without L1: 0 and 1). Of the run: max_iter (200 iterations, 30
+    epochs or sweeps), tol, the relative change of the objective over `period` iterations that ends it, epsilon, the
+    norm of the gradient that ends it, relative to that of the weights; stop_window and stop_tolerance (percentage
+    points), see `fit`; memory, pairs of quasi-Newton methods; eta0 (None: calibrated) and alpha, rates of SGD; variant
+    of rprop; fine_tune, iterations of L-BFGS without L1 on the weights that are not zero; compact, drop tests without
+    weights; dtype of the weights that are kept, "float64" or "float32"; stages, see `fit`; n_jobs; random_state.
+
+    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), training_log_ (a
+    mapping for every iteration), n_iter_, objective_, stopped_.
+
+    >>> X = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
+    >>> crf = CRF(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V"]])
+    >>> crf.predict([[("the",), ("cat",), ("barks",)]])
+    [['D', 'N', 'V']]
+    """
+
+    format_version: ClassVar[int] = 1
+    state: ClassVar[dict[str, Any]] = {"n_iter_": int, "objective_": float | None, "stopped_": str}
+
+    n_iter_: int
+    objective_: float | None
+    stopped_: str
+    training_log_: list[dict[str, float]]
+
+    def __init__(
+        self,
+        *,
+        patterns: str | Sequence[str] | None = None,
+        syntax: str = "textmill",
+        function: Callable[..., str] | None = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        start_label: bool = False,
+        algorithm: str = "owlqn",
+        l1: float | None = None,
+        l2: float | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        period: int = 5,
+        epsilon: float = 1e-5,
+        stop_window: int = 5,
+        stop_tolerance: float = 0.02,
+        memory: int = 5,
+        eta0: float | None = None,
+        alpha: float = 0.85,
+        variant: Literal["+", "-"] = "+",
+        fine_tune: int = 0,
+        compact: bool = True,
+        dtype: str = "float64",
+        stages: Sequence[tuple[int, Sequence[str], Sequence[int | None]]] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.patterns = patterns
+        self.syntax = syntax
+        self.function = function
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.start_label = start_label
+        self.algorithm = algorithm
+        self.l1 = l1
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tol = tol
+        self.period = period
+        self.epsilon = epsilon
+        self.stop_window = stop_window
+        self.stop_tolerance = stop_tolerance
+        self.memory = memory
+        self.eta0 = eta0
+        self.alpha = alpha
+        self.variant = variant
+        self.fine_tune = fine_tune
+        self.compact = compact
+        self.dtype = dtype
+        self.stages = stages
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Sequence[Sequence[str | None]],
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Sequence[Sequence[str | None]] | None = None,
+        *,
+        sample_weight: Sequence[float] | None = None,
+        start: ChainModel | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        cluster: str | Client | None = None,
+    ) -> Self:
+        """Learn from labelled sequences; a label may be None, then it is summed over (owlqn, lbfgs, rprop).
+
+        With development sequences the run stops when their token error no longer changes, by `stop_window` and
+        `stop_tolerance`, and the weights of the lowest error are kept. `stages` adds patterns while training:
+        (after so many iterations, patterns, for each the number of a parent pattern or None); a test of a pattern with
+        a parent is made only where the parent's test has a weight. `sample_weight` is one number >= 0 a sequence.
+        `start` is a fitted model to begin with: its labels stay, its tests are joined by those of X. `checkpoint` is a
+        file that the run is saved in and, when it exists, goes on from. `cluster` is the address or the client of a
+        Dask cluster whose workers share the sequences (lbfgs, owlqn, rprop).
+        """
+        settings = self._settings()
+        X = list(X)
+        if cluster is not None and settings.algorithm not in ("lbfgs", "owlqn", "rprop"):
+            raise DataError(f"{settings.algorithm} does not run on a cluster; use owlqn or lbfgs")
+        encoder = self._encoder(start)
+        data = encoder.fit_encode(X) if start is None else self._joined(encoder, X)
+        self.classes_ = _classes(y) if start is None else start.classes_
+        data = self._labelled(data, y, sample_weight)
+        features, weights = self._beginning(encoder, start)
+        jobs = effective_jobs(self.n_jobs)
+        self.training_log_ = []
+        with connect(cluster) as workers:
+            for last, stage in self._stages(settings, checkpoint):
+                if stage is not None:
+                    data, features = self._next_stage(encoder, X, stage, data, features)
+                self.encoder_ = encoder
+                layout = self.feature_layout_of(encoder)
+                trainer = Trainer(
+                    last,
+                    layout,
+                    data,
+                    self._development(encoder, X_dev, y_dev),
+                    block_tests(layout, *encoder.numbers()) if settings.algorithm == "bcd" else None,
+                    self.normalised,
+                    jobs,
+                    None if cluster is None else workers,
+                    checkpoint,
+                )
+                result = trainer.train(features, weights)
+                features, weights = result.features, result.weights
+                before = self.training_log_[-1]["seconds"] if self.training_log_ else 0.0
+                for entry in trainer.log:
+                    entry["iteration"] = len(self.training_log_) + 1
+                    entry["seconds"] += before
+                    self.training_log_.append(entry)
+        kept = weights.astype(self.dtype)
+        self.features_, self.weights_ = features[kept != 0], kept[kept != 0]
+        self.n_iter_ = len(self.training_log_)
+        self.objective_ = float(result.objectives[-1]) if result.objectives else None
+        self.stopped_ = result.reason
+        return self.drop_unused_tests() if self.compact else self
+
+    def path(
+        self, X: Iterable[Any], y: Sequence[Sequence[str | None]], *, steps: int = 10, ratio: float = 0.01
+    ) -> Iterator[CRF]:
+        """Models along a path of L1 penalties, each begun where the last ended.
+
+        The penalties fall from the smallest that leaves all weights at zero, max |gradient at 0|, to `ratio` of it.
+
+        >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
+        >>> [len(model.features_) for model in CRF(patterns=["u:%x[0,0]"]).path(X, y, steps=3, ratio=0.1)]
+        [0, 4, 4]
+        """
+        check_range("steps", steps, at_least=2, whole=True)
+        check_range("ratio", ratio, above=0, below=1)
+        X = list(X)
+        highest = self.l1_max(X, y)
+        model: CRF | None = None
+        for l1 in np.geomspace(highest, ratio * highest, steps):
+            before, model = model, type(self)(**{**self.get_params(deep=False), "l1": float(l1)})
+            yield model.fit(X, y, start=before)
+
+    def l1_max(self, X: Iterable[Any], y: Sequence[Sequence[str | None]]) -> float:
+        """The smallest L1 penalty at which all weights are zero: the largest slope there.
+
+        >>> CRF(patterns=["u:%x[0,0]"]).l1_max([[("a",), ("b",)], [("a",), ("b",)]], [["A", "B"], ["A", "B"]])
+        1.0
+        """
+        objective = self._objective(list(X), y)
+        objective.restrict(np.empty(0, np.int64))
+        _, _, _, slopes = objective.violations(np.empty(0), 0.0)
+        return float(np.abs(slopes).max(initial=0.0))
+
+    def kkt_report(self, X: Iterable[Any], y: Sequence[Sequence[str | None]], *, tolerance: float = 1e-3) -> KKTReport:
+        """How far the weights are from the optimum on these sequences, over all features of the model's tests."""
+        check_fitted(self)
+        settings = self._settings()
+        layout = self.feature_layout_
+        data = self._labelled(self.encoder_.encode(X), y, None)
+        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs))
+        theta = np.zeros(layout.size)
+        theta[self.features_] = self.weights_
+        _, gradient = objective(theta)
+        return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
+
+    def feature_layout_of(self, encoder: Encoder) -> FeatureLayout:
+        """Where weights are for the tests of an encoder."""
+        counts = encoder.feature_counts(len(self.classes_))
+        return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
+
+    def _objective(self, X: list[Any], y: Sequence[Sequence[str | None]]) -> ChainObjective:
+        """The loss at the tests of X, with the parameters of this model."""
+        encoder = self._encoder()
+        data = encoder.fit_encode(X)
+        self.classes_ = _classes(y)
+        data = self._labelled(data, y, None)
+        return ChainObjective(
+            self.feature_layout_of(encoder), data, threads=effective_jobs(self.n_jobs), normalised=self.normalised
+        )
+
+    def _settings(self) -> Settings:
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_choice("dtype", self.dtype, ("float64", "float32"))
+        check_choice("variant", self.variant, ("+", "-"))
+        l1 = DEFAULT_L1.get(self.algorithm, 0.0) if self.l1 is None else self.l1
+        l2 = DEFAULT_L2.get(self.algorithm, 1e-5) if self.l2 is None else self.l2
+        check_range("l1", l1, at_least=0)
+        check_range("l2", l2, at_least=0)
+        if l1 > 0 and self.algorithm not in DEFAULT_L1:
+            raise DataError(f"{self.algorithm} knows no L1 penalty; use l1=0 or one of {sorted(DEFAULT_L1)}")
+        max_iter = ITERATIONS.get(self.algorithm, 200) if self.max_iter is None else self.max_iter
+        check_range("max_iter", max_iter, at_least=0, whole=True)
+        check_range("fine_tune", self.fine_tune, at_least=0, whole=True)
+        check_range("memory", self.memory, at_least=1, whole=True)
+        check_range("alpha", self.alpha, above=0, at_most=1)
+        if self.eta0 is not None:
+            check_range("eta0", self.eta0, above=0)
+        if self.normalised and self.algorithm == "bcd":
+            raise DataError("bcd is for CRFs only; use owlqn")
+        return Settings(
+            self.algorithm,
+            float(l1),
+            float(l2),
+            max_iter,
+            self.tol,
+            self.period,
+            self.epsilon,
+            self.memory,
+            self.eta0,
+            self.alpha,
+            self.variant,
+            self.stop_window,
+            self.stop_tolerance,
+            self.fine_tune,
+            0 if self.random_state is None else self.random_state,
+        )
+
+    def _encoder(self, begin: ChainModel | None = None) -> Encoder:
+        """A new encoder, or a copy of that of the model to begin with."""
+        if begin is not None:
+            check_fitted(begin)
+            return begin.encoder_.select(np.ones(len(begin.encoder_.tests_), bool))
+        return Encoder(
+            patterns=self.patterns,
+            syntax=self.syntax,
+            function=self.function,
+            min_count=self.min_count,
+            hash_bits=self.hash_bits,
+            n_jobs=self.n_jobs,
+        )
+
+    def _joined(self, encoder: Encoder, X: list[Any]) -> Encoded:
+        """X encoded by an older model's encoder: new tests are added where it has patterns, else ignored."""
+        if encoder.hash_bits is not None or not encoder.patterns_:
+            return encoder.encode(X)
+        return encoder.extend_encode(X)
+
+    def _labelled(
+        self, data: Encoded, y: Sequence[Sequence[str | None]], sample_weight: Sequence[float] | None
+    ) -> Encoded:
+        weights = data.weights
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, np.float64)
+            if weights.shape != (data.sequences,) or not (np.isfinite(weights) & (weights >= 0)).all():
+                raise DataError(f"sample_weight must be {data.sequences} numbers >= 0, one a sequence")
+        for rows in (data.unigram, data.bigram):
+            if rows.values is not None and not np.isfinite(rows.values).all():
+                raise DataError("a feature has a value that is not finite; scale or remove it")
+        labels = label_ids(y, data.offsets, self.classes_)
+        if (labels < 0).any():
+            known = set(self.classes_.tolist())
+            new = sorted({label for row in y for label in row if label is not None and label not in known})
+            if new:
+                raise DataError(f"label '{new[0]}' is not one of the model's; train a new model, without start")
+        return Encoded(data.offsets, data.unigram, data.bigram, labels, weights)
+
+    def _beginning(self, encoder: Encoder, begin: ChainModel | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Weights to begin with, numbered for the tests of the encoder, whose first tests are the old ones."""
+        if begin is None:
+            return np.empty(0, np.int64), np.empty(0)
+        old = begin.feature_layout_
+        if old.start != self.start_label:
+            raise DataError("the model to begin with differs in start_label; use the same")
+        parts = old.split(begin.features_)
+        features = self.feature_layout_of(encoder).number(parts.test, parts.source, parts.label)
+        order = np.argsort(features, kind="stable")
+        return features[order], begin.weights_[order].astype(np.float64)
+
+    def _stages(
+        self, settings: Settings, checkpoint: object
+    ) -> Iterator[tuple[Settings, tuple[Sequence[str], Sequence[int | None]] | None]]:
+        """Settings of every stage, and the patterns that it adds."""
+        stages = list(self.stages or [])
+        if stages and checkpoint is not None:
+            raise DataError("training in stages keeps no checkpoint; use checkpoint=None")
+        bounds = [0, *(after for after, _, _ in stages)]
+        if bounds != sorted(bounds) or (stages and bounds[-1] >= settings.max_iter):
+            raise DataError(f"stages begin after {bounds[1:]} iterations; let them rise and end before max_iter")
+        for i, begin in enumerate(bounds):
+            last = i == len(bounds) - 1
+            end = settings.max_iter if last else bounds[i + 1]
+            tuning = settings.fine_tune if last else 0
+            yield (
+                replace(settings, max_iter=end - begin, fine_tune=tuning),
+                None if i == 0 else (stages[i - 1][1], stages[i - 1][2]),
+            )
+
+    def _next_stage(
+        self,
+        encoder: Encoder,
+        X: list[Any],
+        stage: tuple[Sequence[str], Sequence[int | None]],
+        data: Encoded,
+        features: NDArray[np.int64],
+    ) -> tuple[Encoded, NDArray[np.int64]]:
+        """Add the patterns of a stage; weights keep their tests."""
+        old = self.feature_layout_of(encoder)
+        parts = old.split(features)
+        unigram, bigram = encoder.numbers()
+        has_u, has_b = np.zeros(old.unigrams + 1, bool), np.zeros(old.bigrams + 1, bool)
+        has_u[parts.test[~parts.bigram]] = True
+        has_b[parts.test[parts.bigram]] = True
+        active = has_u[unigram] | has_b[bigram]
+        grown = encoder.extend_encode(X, stage[0], parents=list(stage[1]), active=active)
+        numbers = self.feature_layout_of(encoder).number(parts.test, parts.source, parts.label)
+        return Encoded(grown.offsets, grown.unigram, grown.bigram, data.labels, data.weights), numbers
+
+    def _development(
+        self, encoder: Encoder, X: Iterable[Any] | None, y: Sequence[Sequence[str | None]] | None
+    ) -> Encoded | None:
+        if X is None:
+            return None
+        if y is None:
+            raise DataError("X_dev without y_dev tells nothing; pass both")
+        data = encoder.encode(X)
+        return data.with_labels(label_ids(y, data.offsets, self.classes_))
+
+    def _fill_state(self) -> None:
+        self.n_iter_, self.objective_, self.stopped_, self.training_log_ = 0, None, "read", []
+
+
+def _classes(y: Sequence[Sequence[str | None]]) -> NDArray[Any]:
+    """The labels in sorted order."""
+    found = sorted({label for labels in y for label in labels if label is not None})
+    if not found:
+        raise DataError("there are no labels to learn; pass y with one label per token")
+    return np.array(found)

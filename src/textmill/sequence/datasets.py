@@ -1,0 +1,98 @@
+"""Labelled sequences from files, in the formats of the field.
+
+    columns     one token a line, its columns side by side, the last one the label (CoNLL, Wapiti, CRF++)
+    tests       the same without patterns: every column is itself a test and begins with u, b or * (Wapiti)
+    crfsuite    the label first, then attributes with values, parted by tabs
+
+Cost: one pass over the file; everything is held, since training goes over it many times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.corpus import Sentence, open_lines, read_columns
+from textmill.corpus.streams import Source, source_name
+from textmill.errors import DataError
+from textmill.model import check_choice
+from textmill.sequence.attributes import read_attributes
+
+__all__ = ["DATA_FORMATS", "LabelledSequences", "read_labelled", "split_labels"]
+
+DATA_FORMATS = ("columns", "tests", "crfsuite")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSequences:
+    """Sequences X, their labels y, and how much each counts (None: all the same).
+
+    >>> LabelledSequences([["a"]], [["A"]], None).y
+    [['A']]
+    """
+
+    X: list[Any]
+    y: list[list[str]]
+    weights: NDArray[np.float64] | None = None
+
+
+def read_labelled(source: Source, *, format: str = "columns") -> LabelledSequences:  # noqa: A002
+    """Read a labelled file (a path, `-` for standard input, or an open binary file) to train or to test with.
+
+    >>> import io
+    >>> data = read_labelled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
+    >>> list(data.X[0]), data.y
+    ([('the', 'DT'), ('dog', 'NN')], [['B-NP', 'I-NP']])
+    """
+    check_choice("format", format, DATA_FORMATS)
+    if format == "crfsuite":
+        read = list(read_attributes(source))
+        weights = np.array([sequence.weight for sequence in read])
+        data = LabelledSequences(
+            [sequence.tokens for sequence in read],
+            [sequence.labels for sequence in read],
+            None if np.all(weights == 1) else weights,
+        )
+    elif format == "tests":
+        data = split_labels(_ragged(source))
+    else:
+        data = split_labels(list(read_columns(source)))
+    if not data.y:
+        raise DataError("there are no sequences; the file is empty", source=source_name(source))
+    return data
+
+
+def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabelledSequences:
+    """Take the last column of sentences off, as labels.
+
+    >>> split_labels([Sentence((("the", "dog"), ("B-NP", "I-NP")))]).y
+    [['B-NP', 'I-NP']]
+    """
+    X: list[Any] = []
+    y: list[list[str]] = []
+    for sentence in sentences:
+        if isinstance(sentence, Sentence):
+            if len(sentence.columns) < 2:
+                fault = "found one column, but the last must be the label and others come before it"
+                raise DataError(fault, source=sentence.source, line=sentence.line)
+            X.append(Sentence(sentence.columns[:-1], source=sentence.source, line=sentence.line))
+            y.append(list(sentence[-1]))
+        else:
+            X.append([row[:-1] for row in sentence])
+            y.append([row[-1] for row in sentence])
+    return LabelledSequences(X, y)
+
+
+def _ragged(source: Source) -> list[list[list[str]]]:
+    """Rows of any number of columns, one sequence after the other."""
+    sequences: list[list[list[str]]] = [[]]
+    for _, line in open_lines(source):
+        row = line.split()
+        if row:
+            sequences[-1].append(row)
+        elif sequences[-1]:
+            sequences.append([])
+    return [sequence for sequence in sequences if sequence]

@@ -1,0 +1,387 @@
+"""From tokens to tests: the dictionary of a model's observation tests and how they are found.
+
+With patterns, tokens are rows of columns and the patterns say which tests are true (patterns.py). Without, tokens
+bring their own attributes, as CRFsuite's users write them: dicts or lists of strings, with values; each attribute `a`
+becomes the unigram test `ua`, and every token has the bigram test `b`, the pair of labels.
+
+    fit_encode(X)       learns the tests of X and encodes it
+    encode(X)           encodes by known tests; the others are left out
+    extend_encode(X)    adds tests of more patterns, all of them or those whose parent test is active
+
+Columns are interned, functions and regular expressions run once per distinct value, everything else is native and
+threaded. Numbers of tests follow their first appearance, for any number of threads.
+Cost: one hash look-up per token and pattern. With `hash_bits` the number of a test is its hash and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import extract as native
+from textmill.corpus import Sentence
+from textmill.errors import DataError, ModelFileError
+from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.sequence.encoding import Active, Encoded
+from textmill.sequence.patterns import SYNTAXES, Command, Pattern, boundaries, parse_patterns
+from textmill.sequence.regexes import function_of
+
+__all__ = ["Encoder", "FeatureCounts"]
+
+_Rows: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+class FeatureCounts(NamedTuple):
+    """How large a model is.
+
+    >>> FeatureCounts(27, 27, 27, 71604).features
+    71604
+    """
+
+    tests: int
+    unigrams: int  # tests with a weight per label
+    bigrams: int  # tests with a weight per pair of labels
+    features: int  # weights, K
+
+
+class Encoder(Estimator, Model):
+    """Turn sequences of tokens into arrays of test ids.
+
+    Parameters: patterns, the text of a pattern file or a list of patterns, None for tokens with attributes of their
+    own; syntax, "textmill", "wapiti" or "crf++", see patterns.py (without patterns, "wapiti" means that attributes
+    begin with u, b or * themselves); function, what %f calls; min_count, how often a test must occur to be kept;
+    hash_bits, number tests by a hash of so many bits and keep no names; n_jobs, threads, None for all cores.
+
+    Attributes: tests_ (tests,) strings, width_, the number of columns (0 for attributes).
+
+    >>> encoder = Encoder(patterns=["u:w=%x[0,0]", "b"])
+    >>> data = encoder.fit_encode([[["the"], ["dog"]], [["the"]]])
+    >>> encoder.tests_.to_list(), data.unigram.ids.tolist(), data.bigram.ids.tolist()
+    (['u:w=the', 'b', 'u:w=dog'], [0, 1, 0], [0, 0, 0])
+    >>> encoder.encode([["a"], ["dog"]]).unigram.ids.tolist()
+    [1]
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {"tests_": "test: str"}
+    state: ClassVar[dict[str, type]] = {"width_": int, "patterns_": list}
+
+    tests_: StringTable
+    width_: int
+    patterns_: list[str]
+
+    def __init__(
+        self,
+        *,
+        patterns: str | Sequence[str] | None = None,
+        syntax: str = "textmill",
+        function: Callable[..., str] | None = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.patterns = patterns
+        self.syntax = syntax
+        self.function = function
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Iterable[Any], y: object = None) -> Encoder:
+        """Learn the tests of the sequences."""
+        self.fit_encode(X)
+        return self
+
+    def fit_encode(self, X: Iterable[Any]) -> Encoded:
+        """Learn the tests of the sequences, and encode them.
+
+        >>> data = Encoder().fit_encode([[{"word": "the", "length": 3, "capital": False}, ["word:dog"]]])
+        >>> data.unigram.ids.tolist(), data.unigram.values.tolist()
+        ([0, 1, 2], [1.0, 3.0, 1.0])
+        """
+        check_choice("syntax", self.syntax, SYNTAXES)
+        check_range("min_count", self.min_count, at_least=1, whole=True)
+        if self.hash_bits is not None:
+            check_range("hash_bits", self.hash_bits, at_least=1, at_most=30, whole=True)
+            if self.min_count > 1:
+                raise DataError("hashed tests are not counted; use min_count=1 or hash_bits=None")
+        patterns = [] if self.patterns is None else parse_patterns(self.patterns, syntax=self.syntax)
+        self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
+        self.patterns_ = [pattern.text for pattern in patterns]
+        self._tests = native.Tests()
+        self.width_ = 0
+        data = self._encode(X, "fresh")
+        if not data.tokens:
+            raise DataError("there are no tokens to learn from; pass at least one sequence that is not empty")
+        self._take_tests()
+        return data if self.min_count == 1 else self._cut(data)
+
+    def encode(self, X: Iterable[Any]) -> Encoded:
+        """Encode sequences by the tests that are known."""
+        check_fitted(self)
+        return self._encode(X, "known")
+
+    def extend_encode(
+        self,
+        X: Iterable[Any],
+        patterns: str | Sequence[str] = (),
+        *,
+        parents: Sequence[int | None] = (),
+        active: NDArray[np.bool_] | None = None,
+    ) -> Encoded:
+        """Add patterns and the tests that all patterns make on X; known tests keep their numbers.
+
+        `parents` gives for each new pattern the number of an older one (counted from 0, over all patterns): a test is
+        then made only where the older pattern's test is already known and, by `active` [tests], has a weight.
+
+        >>> encoder = Encoder(patterns=["u:1=%x[0,0]"]).fit(["ab"])
+        >>> data = encoder.extend_encode(["ab", "cb"], ["u:2=%x[-1,0]%x[0,0]"], parents=[0])
+        >>> encoder.tests_.to_list()
+        ['u:1=a', 'u:1=b', 'u:2=_x-1a', 'u:2=ab', 'u:1=c', 'u:2=cb']
+        """
+        check_fitted(self)
+        if (self.hash_bits is not None or not self.patterns_) and patterns:
+            raise DataError("patterns can be added only to an encoder that has some and does not hash")
+        if self.hash_bits is not None:
+            return self.encode(X)
+        old = parse_patterns(self.patterns_, syntax=self.syntax) if self.patterns_ else []
+        new = parse_patterns(patterns, syntax=self.syntax) if patterns else []
+        if len(parents) not in (0, len(new)):
+            raise DataError(f"there are {len(new)} new patterns but {len(parents)} parents; give one or None for each")
+        links = [-1] * len(old) + [-1 if parent is None else parent for parent in parents or [None] * len(new)]
+        for child, parent in enumerate(links):
+            if not -1 <= parent < child:
+                raise DataError(f"parent {parent} of pattern {child} must be a pattern before it")
+        if active is not None and len(active) != len(self.tests_):
+            raise DataError(f"active has {len(active)} entries but there are {len(self.tests_)} tests")
+        self._table()
+        try:
+            self._compiled = _Compiled([*old, *new], self.syntax, self.function, links) if old else None
+            data = self._encode(X, "fresh", active)
+        finally:
+            self._compiled = None  # parents matter only while tests are added
+        self.patterns_ = [pattern.text for pattern in (*old, *new)]
+        self._take_tests()
+        return data
+
+    def select(self, keep: NDArray[np.bool_]) -> Encoder:
+        """An encoder with the tests for which `keep` [tests] is true; they are numbered anew, in the old order.
+
+        >>> encoder = Encoder(patterns=["u:1=%x[0,0]"]).fit(["abc"])
+        >>> encoder.select(np.array([True, False, True])).tests_.to_list()
+        ['u:1=a', 'u:1=c']
+        """
+        check_fitted(self)
+        if len(keep) != len(self.tests_):
+            raise DataError(f"keep has {len(keep)} entries but there are {len(self.tests_)} tests")
+        smaller = Encoder(**self.get_params(deep=False))
+        smaller.tests_ = self.tests_.take(np.flatnonzero(keep))
+        smaller.width_, smaller.patterns_ = self.width_, self.patterns_
+        return smaller
+
+    def numbers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """For each test the number of its unigram weights and of its bigram weights, -1 for none.
+
+        >>> [ids.tolist() for ids in Encoder(patterns=["u:%x[0,0]", "*"]).fit(["ab"]).numbers()]
+        [[0, 1, 2], [-1, 0, -1]]
+        """
+        _, _, unigram, bigram = self._table().arrays()
+        return unigram, bigram
+
+    def feature_counts(self, labels: int) -> FeatureCounts:
+        """Numbers of tests and of features K for so many labels: one per unigram test and label, and so on.
+
+        >>> Encoder(patterns=["*", "*:1=%x[0,0]"]).fit(["ab"]).feature_counts(3)
+        FeatureCounts(tests=3, unigrams=3, bigrams=3, features=36)
+        """
+        unigrams, bigrams = self._sizes()
+        return FeatureCounts(len(self.tests_), unigrams, bigrams, unigrams * labels + bigrams * labels**2)
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of an encoder from a file."""
+        try:
+            self._tests = native.Tests(self.tests_.bytes, self.tests_.offsets)
+        except ValueError as error:
+            raise ModelFileError(str(error)) from None
+        if not all(isinstance(pattern, str) for pattern in self.patterns_):
+            raise ModelFileError("a pattern is not a text")
+        if self.patterns_:
+            try:
+                parse_patterns(self.patterns_, syntax=self.syntax)
+            except DataError as error:
+                raise ModelFileError(str(error)) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_tests", "_compiled")}
+
+    def _table(self) -> native.Tests:
+        check_fitted(self)
+        if getattr(self, "_tests", None) is None:
+            self._tests = native.Tests(self.tests_.bytes, self.tests_.offsets)
+        return self._tests
+
+    def _sizes(self) -> tuple[int, int]:
+        if self.hash_bits is not None:
+            return 1 << self.hash_bits, 1 << self.hash_bits
+        unigrams, bigrams = self._table().sizes()
+        return unigrams, bigrams
+
+    def _take_tests(self) -> None:
+        data, offsets, _, _ = self._tests.arrays()
+        self.tests_ = StringTable.from_arrays(data, offsets)
+
+    def _encode(self, X: Iterable[Any], how: str, active: NDArray[np.bool_] | None = None) -> Encoded:
+        sequences = [s if isinstance(s, list | tuple | Sentence) else list(s) for s in X]
+        if how == "known":
+            self._table()
+        try:
+            if self.patterns_:
+                offsets, unigram, bigram = self._by_patterns(sequences, how, active)
+            else:
+                kinds = self.syntax == "wapiti"
+                lists = [list(s) if isinstance(s, Sentence) else s for s in sequences]
+                offsets, unigram, bigram = native.encode_attributes(
+                    lists, self._tests, grow=how == "fresh", bits=self.hash_bits or 0, kinds=kinds
+                )
+        except native.Fault as fault:
+            raise _data_error(fault, sequences) from None
+        if how == "fresh":
+            sizes = (1 << self.hash_bits,) * 2 if self.hash_bits else self._tests.sizes()
+        else:
+            sizes = self._sizes()
+        return Encoded(
+            offsets,
+            Active(unigram[0], unigram[1], unigram[2] if len(unigram) > 2 else None, sizes[0]),
+            Active(bigram[0], bigram[1], bigram[2] if len(bigram) > 2 else None, sizes[1]),
+        )
+
+    def _by_patterns(
+        self, sequences: list[Any], how: str, active: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], _Rows, _Rows]:
+        if getattr(self, "_compiled", None) is None:
+            patterns = parse_patterns(self.patterns_, syntax=self.syntax)
+            self._compiled = _Compiled(patterns, self.syntax, self.function)
+        compiled = self._compiled
+        assert compiled is not None
+        threads = effective_jobs(self.n_jobs)
+        width = next((_width(s) for s in sequences if len(s)), 0)
+        if width:
+            compiled.check_width(width)
+            if self.width_ and width != self.width_:
+                raise DataError(
+                    f"tokens have {width} columns, but those learnt from had {self.width_}; give the same columns"
+                )
+            if how == "fresh":
+                self.width_ = width
+        cells = native.Cells(compiled.columns)
+        for sequence in sequences:
+            if isinstance(sequence, Sentence):
+                cells.add_columns(sequence.columns)
+            else:
+                cells.add_rows(sequence)
+        cells.finish(threads)
+        sources = compiled.sources(cells)
+        if self.hash_bits is not None:
+            rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)
+        elif how == "known":
+            rows = compiled.extractor.known(cells, self._tests, sources, threads)
+        else:
+            flags = np.ones(len(self._tests), np.uint8) if active is None else active.astype(np.uint8)
+            rows = compiled.extractor.fresh(cells, self._tests, sources, flags, threads)
+        return cells.offsets(), *rows
+
+    def _cut(self, data: Encoded) -> Encoded:
+        """Leave out tests that are too rare."""
+        unigram, bigram = self.numbers()
+        counts = np.zeros(len(unigram), np.int64)
+        for rows, number in ((data.unigram, unigram), (data.bigram, bigram)):
+            occurrences = np.bincount(rows.ids, minlength=rows.size)
+            counts = np.where(number >= 0, occurrences[np.maximum(number, 0)] if rows.size else 0, counts)
+        smaller = self.select(counts >= self.min_count)
+        self.tests_, self._tests = smaller.tests_, smaller._table()
+        return Encoded(
+            data.offsets,
+            _remap(data.unigram, unigram, counts >= self.min_count),
+            _remap(data.bigram, bigram, counts >= self.min_count),
+        )
+
+
+class _Compiled:
+    """Patterns as the native core takes them."""
+
+    def __init__(
+        self,
+        patterns: list[Pattern],
+        syntax: str,
+        function: Callable[..., str] | None,
+        parents: Sequence[int] | None = None,
+    ) -> None:
+        self.patterns = patterns
+        self.columns = sorted(set().union(*(pattern.columns for pattern in patterns)))
+        left, right = boundaries(syntax)
+        self.boundaries = [*left, *right]
+        self.extractor = native.Extractor(len(left), len(right))
+        self.functions: list[tuple[int, Callable[[str], str] | None]] = []  # [source] slot and function
+        number: dict[tuple[str, bool, int, str | None], int] = {}
+        for pattern, parent in zip(patterns, parents or [-1] * len(patterns), strict=True):
+            items = []
+            for part in pattern.parts:
+                if isinstance(part, Command):
+                    key = (part.name, part.lower, part.column, part.argument)
+                    if key not in number:
+                        number[key] = len(self.functions)
+                        try:
+                            made = function_of(part, syntax, function)
+                        except DataError as error:
+                            raise DataError(f"pattern {pattern.place}: {error}") from None
+                        self.functions.append((self.columns.index(part.column), made))
+                    items.append((number[key], part.offset, part.absolute, ""))
+                else:
+                    items.append((-1, 0, False, part))
+            self.extractor.add_pattern(pattern.kind, parent, items)
+
+    def check_width(self, width: int) -> None:
+        for pattern in self.patterns:
+            missing = [column for column in pattern.columns if column >= width]
+            if missing:
+                have = "only column 0" if width == 1 else f"columns 0 to {width - 1}"
+                raise DataError(f"pattern {pattern.place} asks for column {missing[0]}, but the tokens have {have}")
+
+    def sources(self, cells: native.Cells) -> list[tuple[int, list[str], bool]]:
+        """Every function applied to the distinct values of its column, and to the boundaries."""
+        distinct = {slot: cells.distinct(slot) for slot, function in self.functions if function is not None}
+        return [
+            (slot, self.boundaries, True)
+            if function is None
+            else (slot, [function(value) for value in (*distinct[slot], *self.boundaries)], False)
+            for slot, function in self.functions
+        ]
+
+
+def _width(sequence: Any) -> int:
+    if isinstance(sequence, Sentence):
+        return len(sequence.columns)
+    first = next(iter(sequence))
+    return 1 if isinstance(first, str) else len(first) if isinstance(first, list | tuple) else 0
+
+
+def _data_error(fault: Any, sequences: list[Any]) -> DataError:
+    """The native fault with its place: the line of a file, or the numbers of sequence and token."""
+    message, sequence, token = fault.args
+    at = sequences[sequence] if sequence < len(sequences) else None
+    if isinstance(at, Sentence) and at.line is not None:
+        return DataError(message, source=at.source, line=at.line + token)
+    return DataError(f"sequence {sequence + 1}, token {token + 1}: {message}")
+
+
+def _remap(rows: Active, number: NDArray[np.int32], keep: NDArray[np.bool_]) -> Active:
+    """The rows without the tests that are not kept, the others numbered anew."""
+    kept = keep[number >= 0]
+    new = np.cumsum(kept, dtype=np.int32) - 1
+    stays = kept[rows.ids]
+    running = np.concatenate(([0], np.cumsum(stays, dtype=np.int64)))
+    values = None if rows.values is None else rows.values[stays]
+    return Active(running[rows.indptr], new[rows.ids[stays]], values, int(kept.sum()))

@@ -1,0 +1,80 @@
+"""Taggers from and into files of any kind, recognised by their first bytes or their suffix.
+
+.mill             our own, with everything; `textmill.load` and `save`
+#mdl#...          a model file of Wapiti
+FILEHEADER = {    a dump of CRFsuite
+dump              text, one weight a line; written only (`update_weights` reads it into a model)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from textmill.errors import ModelFileError
+from textmill.model import check_choice, load
+from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.crf import CRF
+from textmill.sequence.formats import ChainWeights, read_crfsuite_dump, read_wapiti, write_dump, write_wapiti
+from textmill.sequence.markov import ConditionalMarkov
+
+__all__ = ["TAGGER_FORMATS", "read_tagger", "tagger_of", "write_tagger"]
+
+TAGGER_FORMATS = ("mill", "wapiti", "dump")
+
+
+def read_tagger(path: str | os.PathLike[str], *, function: Callable[..., str] | None = None) -> ChainModel:
+    """Read a tagger from a file of textmill or Wapiti, or from a dump of CRFsuite.
+
+    `function` is what the %f of its patterns calls.
+
+    >>> CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3).save("ab.mill")
+    >>> read_tagger("ab.mill").predict([[("b",)]])
+    [['B']]
+    """
+    with open(path, "rb") as file:
+        head = file.read(16)
+    if head.startswith(b"#mdl#"):
+        return tagger_of(read_wapiti(path))
+    if head.startswith(b"FILEHEADER = {"):
+        return tagger_of(read_crfsuite_dump(path))
+    functions: dict[str, Any] = {}
+    if function is not None:
+        functions = {"function": function, "encoder___function": function}
+    model = load(path, **functions)
+    if not isinstance(model, ChainModel):
+        raise ModelFileError(f"{os.fspath(path)}: holds a {type(model).__name__}, not a tagger")
+    return model
+
+
+def tagger_of(weights: ChainWeights) -> ChainModel:
+    """The estimator that weights belong to: a CRF, or a conditional Markov model.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> from textmill.sequence import Encoder
+    >>> encoder = Encoder(patterns=["u:%x[0,0]"]).fit(["ab"])
+    >>> weights = ChainWeights("crf", ["A", "B"], encoder, csr_matrix([[1.0, 0], [0, 1.0]]), csr_matrix((0, 4)))
+    >>> tagger_of(weights).predict(["ba"])
+    [['B', 'A']]
+    """
+    return (ConditionalMarkov if weights.kind == "memm" else CRF).from_weights(weights)
+
+
+def write_tagger(model: ChainModel, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+    """Write a tagger; without `format` the suffix decides: .mill, .wapiti or .dump.
+
+    >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
+    >>> write_tagger(tagger, "ab.wapiti")
+    >>> read_tagger("ab.wapiti").predict([[("b",)]])
+    [['B']]
+    """
+    chosen = Path(path).suffix.removeprefix(".") if format is None else format
+    check_choice("format", chosen, TAGGER_FORMATS)
+    if chosen == "mill":
+        model.save(path)
+    elif chosen == "wapiti":
+        write_wapiti(model.to_weights(), path)
+    else:
+        write_dump(model.to_weights(), path)

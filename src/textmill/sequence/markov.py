@@ -1,0 +1,31 @@
+"""Conditional Markov models (maximum-entropy Markov models): chains that are normalised label by label.
+
+    p(y | x) = prod_t p(y_t | y_{t-1}, x),      p(y | y', x) = exp(mu_t(y) + lambda_t(y', y)) / N_t(y')
+    N_t(y') = sum_z exp(mu_t(z) + lambda_t(y', z))
+
+Trained with the label before as it was given, so every token is a multinomial logistic regression of its own and no
+recursion is needed; decoded by Viterbi over the products. Quick to train, but a label with few successors passes its
+probability on whatever is observed (label bias), which a CRF does not do.
+References: McCallum, Freitag & Pereira (2000); Lafferty, McCallum & Pereira (2001) on label bias.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textmill.sequence.crf import CRF
+
+__all__ = ["ConditionalMarkov"]
+
+
+class ConditionalMarkov(CRF):
+    """A conditional Markov model; parameters, attributes and methods are those of `CRF`; there is no bcd.
+
+    >>> X = [[("the",), ("dog",)], [("a",), ("cat",)]]
+    >>> model = ConditionalMarkov(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N"], ["D", "N"]])
+    >>> model.predict([[("the",), ("cat",)]])
+    [['D', 'N']]
+    """
+
+    normalised: ClassVar[bool] = True
+    kind: ClassVar[str] = "memm"

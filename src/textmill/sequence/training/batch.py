@@ -1,0 +1,279 @@
+"""Training with the gradient over all sequences: L-BFGS, RPROP, and OWL-QN on a working set of features.
+
+With an L1 penalty almost all weights stay zero, and a zero weight moves only when its slope exceeds the penalty. So
+OWL-QN runs on a working set W and looks at the others now and then:
+
+    W <- features with theta != 0 or |g| > l1
+    repeat: some iterations of OWL-QN on W;  all slopes g;  W <- {theta != 0} + {|g| > l1} + {in W, |g| near l1}
+    until the stopping rule holds on W and no feature outside has |g| > l1
+
+A limit point is the minimum over all features: the optimality conditions hold inside by OWL-QN, outside by the look.
+The pairs of the quasi-Newton history are kept, with zeros for features that are new. Cost and memory are those of W,
+not of all K features, but for the look, whose gradients are made test by test and not kept. A run that is stopped
+after any round continues to the same result from the state of that moment.
+Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie & Tibshirani (2010) on working sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minimize_owlqn, minimize_rprop
+from textmill.optimize.lbfgs import History
+from textmill.sequence.training.objective import ChainObjective
+
+__all__ = ["Progressed", "Result", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FIRST_ROUND, ROUND = 4, 8  # iterations between looks at all features
+NEAR = 0.8  # a feature of the working set leaves it when its slope falls below this share of the penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """One iteration as the caller sees it: the objective with penalties, the number of weights that are not zero.
+
+    `theta` has a weight for each of `features`, or for every feature where that is None; it changes afterwards.
+    """
+
+    number: int
+    objective: float
+    active: int
+    theta: Floats = field(repr=False)
+    features: Ints | None = field(repr=False, default=None)
+
+    def nonzero(self) -> tuple[Ints, Floats]:
+        """Features and weights that are not zero, copied."""
+        return nonzero_weights(self.theta, self.features)
+
+
+Watch = Callable[[Progressed], bool]  # True stops the run
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Weights that are not zero, and how the run ended."""
+
+    features: Ints
+    weights: Floats
+    reason: Reason
+    iterations: int
+    evaluations: int
+    objectives: list[float]
+
+
+@dataclass(slots=True)
+class WorkingSet:
+    """All that a run on a working set needs to go on: features, weights, pairs (s, y), objectives so far."""
+
+    features: Ints
+    weights: Floats
+    s: Floats
+    y: Floats
+    objectives: list[float]
+    iterations: int = 0
+    evaluations: int = 0
+
+    @classmethod
+    def begin(cls, features: Ints, weights: Floats) -> WorkingSet:
+        """The state before the first iteration."""
+        none = np.empty((0, len(weights)))
+        return cls(features, weights, none, none, [])
+
+
+def train_dense(
+    objective: ChainObjective,
+    state: WorkingSet,
+    *,
+    memory: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[WorkingSet], None] | None = None,
+) -> Result:
+    """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
+
+    With `saved` the run is cut into rounds, and `saved` is given the state after each of them.
+    """
+    known: Callable[[Floats], tuple[float, Floats]] = objective
+    while True:
+        history = History(len(state.weights), memory=memory)
+        for s, y in zip(state.s, state.y, strict=True):
+            history.add(s, y)
+        before, values = state.iterations, state.objectives
+
+        def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
+            values.append(done.value)
+            return watch(_progressed(done, objective, before))
+
+        left = stopping.iterations - before
+        solution = minimize_lbfgs(
+            known,
+            state.weights,
+            stopping=replace(stopping, iterations=left if saved is None else min(left, ROUND)),
+            callback=look,
+            history=history,
+        )
+        report = solution.report
+        if not values or before == 0:
+            values.insert(0, report.values[0])
+        state.weights = solution.theta
+        state.s, state.y = history.pairs()
+        state.iterations = before + report.iterations
+        state.evaluations += report.evaluations
+        reason = report.reason
+        if reason == "iterations" and state.iterations < stopping.iterations:
+            if not stopping.settled(values):
+                if saved is not None:
+                    saved(state)
+                known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
+                continue
+            reason = "value"
+        features, weights = nonzero_weights(state.weights, objective.features)
+        return Result(features, weights, reason, state.iterations, state.evaluations, values)
+
+
+def train_rprop(
+    objective: ChainObjective,
+    start: Floats,
+    *,
+    l1: float,
+    variant: Literal["+", "-"],
+    stopping: Stopping,
+    watch: Watch,
+) -> Result:
+    """Minimise with RPROP over all features."""
+    solution = minimize_rprop(
+        objective,
+        start,
+        l1=l1,
+        variant=variant,
+        stopping=stopping,
+        callback=lambda it: watch(_progressed(it, objective, 0)),
+    )
+    report = solution.report
+    features, weights = nonzero_weights(solution.theta, objective.features)
+    return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
+
+
+def train_working_set(
+    objective: ChainObjective,
+    state: WorkingSet,
+    *,
+    l1: float,
+    memory: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[WorkingSet], None] = lambda state: None,
+) -> Result:
+    """Minimise with an L1 penalty by OWL-QN on a working set; `saved` is given the state after every round."""
+    tolerance = max(stopping.violation, stopping.gradient)
+    while True:
+        objective.restrict(state.features)
+        value, gradient, found, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
+        state.evaluations += 1
+        if not state.objectives:
+            state.objectives.append(value + l1 * float(np.abs(state.weights).sum()))
+        if state.iterations >= stopping.iterations:
+            return _result(state, "iterations")
+        state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
+        saved(state)
+        objective.restrict(state.features)
+        history = History(len(state.features), memory=memory)
+        for s, y in zip(state.s, state.y, strict=True):
+            history.add(s, y)
+        known = _Known(objective, state.weights.copy(), value, gradient)
+        before = state.iterations
+        rounds = FIRST_ROUND if before < 2 * FIRST_ROUND else ROUND
+        values = state.objectives
+
+        def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
+            values.append(done.value)
+            return watch(_progressed(done, objective, before))
+
+        solution = minimize_owlqn(
+            known,
+            state.weights,
+            l1=l1,
+            stopping=replace(stopping, iterations=min(rounds, stopping.iterations - before)),
+            callback=look,
+            history=history,
+            align="zeros",
+        )
+        report = solution.report
+        state.weights = solution.theta
+        state.s, state.y = history.pairs()
+        state.iterations = before + report.iterations
+        state.evaluations += report.evaluations - 1
+        if report.reason in ("stopped", "interrupted"):
+            return _result(state, report.reason)
+        done = report.reason if report.reason in ("gradient", "value", "line_search") else None
+        if done is None and stopping.settled(state.objectives):
+            done = "value"
+        if done is not None and not len(found) and (report.reason != "line_search" or report.iterations == 0):
+            return _result(state, done)
+        if done == "value" and len(found) < 1e-3 * len(state.features):
+            return _result(state, done)
+
+
+def _enlarged(
+    state: WorkingSet, gradient: Floats, found: Ints, slopes: Floats, l1: float, memory: int
+) -> tuple[WorkingSet, Floats]:
+    """The state on the new working set, and the gradient there."""
+    kept = (state.weights != 0) | (np.abs(gradient) > NEAR * l1)
+    features = np.concatenate([state.features[kept], found])
+    order = np.argsort(features, kind="stable")
+
+    def grown(old: Floats, new: Floats | None = None) -> Floats:
+        fresh = np.zeros((*old.shape[:-1], len(found))) if new is None else new
+        return np.concatenate([old[..., kept], fresh], axis=-1)[..., order]
+
+    bigger = WorkingSet(
+        features[order],
+        grown(state.weights),
+        grown(state.s),
+        grown(state.y),
+        state.objectives,
+        state.iterations,
+        state.evaluations,
+    )
+    return bigger, grown(gradient, slopes)
+
+
+class _Known:
+    """The objective, whose answer at the start is known already."""
+
+    def __init__(self, objective: ChainObjective, theta: Floats, value: float, gradient: Floats) -> None:
+        self.objective, self.first = objective, (theta, value, gradient)
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        if self.first is not None and np.array_equal(theta, self.first[0]):
+            return self.first[1:]
+        return self.objective(theta)
+
+
+def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]:
+    """Features and weights that are not zero.
+
+    >>> [part.tolist() for part in nonzero_weights(np.array([0.0, 2.0]), np.array([5, 9]))]
+    [[9], [2.0]]
+    """
+    active = np.flatnonzero(theta)
+    return active if features is None else features[active], theta[active]
+
+
+def _progressed(done: Iteration, objective: ChainObjective, before: int) -> Progressed:
+    return Progressed(before + done.number, done.value, done.active, done.theta, objective.features)
+
+
+def _result(state: WorkingSet, reason: Reason) -> Result:
+    active = np.flatnonzero(state.weights)
+    return Result(
+        state.features[active], state.weights[active], reason, state.iterations, state.evaluations, state.objectives
+    )

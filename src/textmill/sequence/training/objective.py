@@ -1,0 +1,284 @@
+"""The objective of a chain model over sequences, as optimisers take it.
+
+    O(theta) = sum_i w_i [log Z(x^i) - score of y^i] + l2 / 2 ||theta||^2          the L1 part is the optimiser's
+
+Labels that are not known are summed over: with Y_i the labellings that agree with what is known,
+
+    log Z(x^i) - log sum_{y in Y_i} exp score(y)
+
+the second term is another problem of the same kind whose labels are forced, counted with weight -1.
+
+Sequences are cut into partitions by their number of tokens, never by the number of machines, and values and gradients
+of the partitions are added pairwise, so every cluster gives the same bytes. A conditional Markov model conditions on
+the label before: its bigram test b after label y' is a unigram test of its own, row b Y + y' of the same weights, and
+nothing is summed over sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import sequence as native
+from textmill.cluster import Cluster, Kept
+from textmill.errors import DataError
+from textmill.sequence.encoding import Active, Encoded
+from textmill.sequence.features import FeatureLayout
+
+__all__ = ["ChainObjective", "conditional_layout", "conditioned", "select_sequences", "slices"]
+
+PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class ChainObjective:
+    """Value and gradient of the negative log-likelihood of labelled sequences.
+
+    `support` restricts it to some features: theta and gradient have one entry for each of them.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
+    >>> objective = ChainObjective(FeatureLayout(2, 1, 1), data)
+    >>> value, gradient = objective(np.zeros(6))
+    >>> round(value, 6), gradient.tolist()
+    (2.079442, [-0.5, 0.5, 0.5, -0.5, -0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        layout: FeatureLayout,
+        data: Encoded,
+        *,
+        l2: float = 0.0,
+        threads: int = 1,
+        cluster: Cluster | None = None,
+        normalised: bool = False,
+    ) -> None:
+        if data.labels is None:
+            raise DataError("the sequences have no labels to learn from; pass y")
+        self.layout, self.l2, self.threads = layout, l2, threads
+        self.features: Ints | None = None
+        self._support: native.Support | None = None
+        self._cluster = cluster
+        self._numbering = conditional_layout(layout) if normalised else layout
+        load: Callable[..., _Part] = _Part.conditional if normalised else _Part
+        parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
+        self._kept: list[Kept[_Part]] = []
+        self._parts: list[_Part] = []
+        if cluster is None:
+            self._parts = [load(part) for part in parts]
+        else:
+            self._kept = cluster.keep(load, parts)
+
+    def restrict(self, features: Ints | None) -> None:
+        """Look only at these features, which rise; None for all."""
+        self.features = features
+        self._support = None if features is None else self._numbering.support(features)
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Value and gradient at theta, with the L2 penalty."""
+        if self._cluster is None:
+            gradient = np.zeros_like(theta)
+            value = sum(part.evaluate(theta, self._support, gradient, self.threads) for part in self._parts)
+        else:
+            state = self._cluster.broadcast((theta.copy(), self.features, self._numbering))
+            jobs = self._cluster.worker_jobs(self.threads) or 1
+            value, gradient = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
+        if self.l2:
+            value += 0.5 * self.l2 * float(theta @ theta)
+            gradient = gradient + self.l2 * theta
+        return float(value), gradient
+
+    def violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
+        """Value and gradient on the support, and the other features whose gradient exceeds the threshold."""
+        if self._support is None:
+            raise DataError("a search for features begins with a support, which may be empty; call restrict first")
+        if len(self._parts) != 1:
+            return self._dense_violations(theta, threshold)
+        value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, self.threads)
+        return value + 0.5 * self.l2 * float(theta @ theta), gradient + self.l2 * theta, features, slopes
+
+    def _dense_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
+        """The same for several partitions, whose gradients must be added first."""
+        assert self.features is not None
+        features = self.features
+        full = np.zeros(self.layout.size)
+        full[features] = theta
+        self.restrict(None)
+        value, gradient = self(full)
+        self.restrict(features)
+        inside = gradient[features]
+        gradient[features] = 0.0
+        found = np.flatnonzero(np.abs(gradient) > threshold)
+        return value, inside, found, gradient[found]
+
+    def zero_rate(self, theta: Floats) -> float:
+        """Share of the pair scores of all positions that are zero: what the sparse recursion saves."""
+        rates = [part.problem.zero_rate(theta, self._support) for part in self._parts]
+        return float(np.mean(rates)) if rates else 1.0
+
+
+class _Part:
+    """A partition where it is evaluated: all sequences, and once more those with unknown labels, forced."""
+
+    def __init__(self, address: tuple[FeatureLayout, Encoded]) -> None:
+        layout, data = address
+        assert data.labels is not None
+        partial = np.zeros(data.sequences, bool)
+        unknown = np.flatnonzero(data.labels < 0)
+        if len(unknown):
+            partial[np.searchsorted(data.offsets, unknown, side="right") - 1] = True
+        observed = np.where(np.repeat(partial, np.diff(data.offsets)), -1, data.labels).astype(np.int32)
+        self.layout = layout
+        self.problem = _problem(layout, data, observed, None, data.weights)
+        self.forced = None
+        if partial.any():
+            some = select_sequences(data, partial)
+            weights = -(np.ones(some.sequences) if some.weights is None else some.weights)
+            self.forced = _problem(layout, some, None, some.labels, weights)
+
+    @classmethod
+    def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> _Part:
+        """A partition of a conditional Markov model."""
+        layout, data = address
+        return cls((conditional_layout(layout), conditioned(layout, data)))
+
+    def evaluate(self, theta: Floats, support: native.Support | None, gradient: Floats, threads: int) -> float:
+        value = self.problem.evaluate(theta, support, gradient, threads)
+        if self.forced is not None:
+            value += self.forced.evaluate(theta, support, gradient, threads)
+        return float(value)
+
+    def violations(
+        self, theta: Floats, support: native.Support, threshold: float, threads: int
+    ) -> tuple[float, Floats, Ints, Floats]:
+        gradient = np.zeros_like(theta)
+        value, features, slopes = self.problem.violations(
+            theta, support, threshold if self.forced is None else -1.0, gradient, threads
+        )
+        if self.forced is not None:
+            more, others, other_slopes = self.forced.violations(theta, support, -1.0, gradient, threads)
+            value += more
+            slopes = slopes + other_slopes  # both list every feature outside the support
+            large = np.abs(slopes) > threshold
+            features, slopes = others[large], slopes[large]
+        return value, gradient, features, slopes
+
+
+def _evaluate(part: _Part, state: tuple[Floats, Ints | None, FeatureLayout], jobs: int) -> tuple[float, Floats]:
+    """One partition on a worker."""
+    theta, features, layout = state
+    support = None if features is None else layout.support(features)
+    gradient = np.zeros_like(theta)
+    return part.evaluate(theta, support, gradient, jobs), gradient
+
+
+def _add(left: tuple[float, Floats], right: tuple[float, Floats]) -> tuple[float, Floats]:
+    return left[0] + right[0], left[1] + right[1]
+
+
+def conditional_layout(layout: FeatureLayout) -> FeatureLayout:
+    """The same features when a bigram test after a label is a unigram test.
+
+    >>> conditional_layout(FeatureLayout(2, 3, 1)).unigrams
+    5
+    """
+    return FeatureLayout(layout.labels, layout.rows + layout.bigrams * layout.labels, 0)
+
+
+def _problem(layout: FeatureLayout, data: Encoded, observed: Any, forced: Any, weights: Any) -> native.Problem:
+    offsets, unigram, bigram = layout.data(data)
+    return native.make_problem(layout.labels, offsets, tuple(unigram), tuple(bigram), observed, forced, weights)
+
+
+def slices(data: Encoded, tokens: int) -> list[Encoded]:
+    """Cut a data set into stretches of whole sequences with at most so many tokens (or one sequence).
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> [part.sequences for part in slices(Encoded(np.array([0, 1, 2, 3]), tests, tests), 2)]
+    [2, 1]
+    """
+    if data.tokens <= tokens:
+        return [data]
+    parts, begin = [], 0
+    while begin < data.sequences:
+        end = int(np.searchsorted(data.offsets, data.offsets[begin] + tokens, side="right")) - 1
+        end = min(max(end, begin + 1), data.sequences)
+        parts.append(select_sequences(data, slice(begin, end)))
+        begin = end
+    return parts
+
+
+def select_sequences(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encoded:
+    """Some of the sequences.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> select_sequences(Encoded(np.array([0, 1, 3]), tests, tests), slice(1, 2)).tokens
+    2
+    """
+    if isinstance(chosen, slice):
+        mask = np.zeros(data.sequences, bool)
+        mask[chosen] = True
+        chosen = mask
+    lengths = np.diff(data.offsets)
+    tokens = np.repeat(chosen, lengths)
+
+    def rows(active: Active) -> Active:
+        counts = np.diff(active.indptr)
+        entries = np.repeat(tokens, counts)
+        indptr = np.concatenate([[0], np.cumsum(counts[tokens])]).astype(np.int64)
+        values = None if active.values is None else active.values[entries]
+        return Active(indptr, active.ids[entries], values, active.size)
+
+    return replace(
+        data,
+        offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
+        unigram=rows(data.unigram),
+        bigram=rows(data.bigram),
+        labels=None if data.labels is None else data.labels[tokens],
+        weights=None if data.weights is None else data.weights[chosen],
+    )
+
+
+def conditioned(layout: FeatureLayout, data: Encoded) -> Encoded:
+    """Sequences for a conditional Markov model: bigram tests as unigram tests that know the label before.
+
+    A token after an unknown label is left without its bigram tests, a token with an unknown label is not learnt from.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
+    >>> conditioned(FeatureLayout(2, 1, 1), data).unigram.ids.tolist()
+    [0, 0, 1, 0, 2]
+    """
+    offsets, unigram, bigram = layout.data(data)
+    assert data.labels is not None
+    before = np.full(data.tokens, -1, np.int64)
+    before[1:] = data.labels[:-1]
+    before[offsets[:-1][np.diff(offsets) > 0]] = -1
+    counts = np.diff(bigram.indptr) * (before >= 0)
+    indptr = unigram.indptr + np.concatenate([[0], np.cumsum(counts)])
+    ids = np.empty(int(indptr[-1]), np.int32)
+    extra = np.ones(len(ids), bool)
+    entries = np.arange(len(unigram.ids)) + np.repeat(indptr[:-1] - unigram.indptr[:-1], np.diff(unigram.indptr))
+    extra[entries] = False
+    ids[entries] = unigram.ids
+    per_entry = np.repeat(before, np.diff(bigram.indptr))
+    used = per_entry >= 0
+    ids[extra] = layout.rows + bigram.ids[used].astype(np.int64) * layout.labels + per_entry[used]
+    values = None
+    if unigram.values is not None or bigram.values is not None:
+        values = np.ones(len(ids), np.float32)
+        values[entries] = 1.0 if unigram.values is None else unigram.values
+        values[extra] = 1.0 if bigram.values is None else bigram.values[used]
+    rows = Active(indptr, ids, values, layout.rows + layout.bigrams * layout.labels)
+    weights = None if data.weights is None else np.repeat(data.weights, np.diff(offsets))
+    known = data.labels >= 0
+    single = np.arange(data.tokens + 1, dtype=np.int64)
+    none = Active(np.zeros(data.tokens + 1, np.int64), np.empty(0, np.int32), None, 0)
+    return select_sequences(Encoded(single, rows, none, data.labels, weights), known)

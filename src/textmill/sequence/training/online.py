@@ -1,0 +1,185 @@
+"""Training one sequence at a time: SGD with a cumulative L1 penalty, SGD with L2, averaged perceptron.
+
+The updates are native (native/sequence/online.h has the formulas). Here are the epochs: a random order for each, a
+learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on.
+
+    eta_j = eta0 alpha^(j / N)         SGD with L1        eta_j = eta0 / (1 + eta0 l2 j / N)         SGD with L2
+
+eta0 is calibrated on at most 1,000 sequences: 0.1 doubled or halved as long as the objective after one pass improves.
+References: Tsuruoka, Tsujii & Ananiadou (2009); Bottou (2004); Collins (2002).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import sequence as native
+from textmill.errors import DataError
+from textmill.optimize import Reason, Stopping
+from textmill.progress import interruptible
+from textmill.sequence.encoding import Encoded
+from textmill.sequence.features import FeatureLayout
+from textmill.sequence.training.batch import Progressed, Result, Watch
+from textmill.sequence.training.objective import ChainObjective, select_sequences
+
+__all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
+
+Floats = NDArray[np.float64]
+
+SAMPLE = 1000  # sequences on which the learning rate is tried
+CALL = 1000  # sequences of one native call: a fraction of a second
+
+
+@dataclass(slots=True)
+class OnlineState:
+    """What a run needs to go on: weights, the second vector (penalties received, or updates), decays, counters."""
+
+    w: Floats
+    q: Floats
+    seen: Floats
+    steps: tuple[float, float, float]
+    objectives: list[float]
+    epoch: int = 0
+
+    @classmethod
+    def fresh(cls, layout: FeatureLayout, start: Floats | None, second: bool) -> OnlineState:
+        """The state before the first epoch."""
+        w = np.zeros(layout.size) if start is None else start
+        q = np.zeros(layout.size if second else 0)
+        return cls(w, q, np.ones(layout.rows + layout.bigrams), (0.0, 0.0, 1.0), [])
+
+
+def training_data(layout: FeatureLayout, data: Encoded) -> native.Training:
+    """The sequences as the native trainers take them; every label must be known."""
+    if data.labels is None or (data.labels < 0).any():
+        raise DataError("some labels are not known; use algorithm='owlqn' or 'lbfgs', which sum over them")
+    offsets, unigram, bigram = layout.data(data)
+    return native.make_training(layout.labels, offsets, tuple(unigram), tuple(bigram), data.labels, data.weights)
+
+
+def train_sgd(
+    layout: FeatureLayout,
+    data: Encoded,
+    state: OnlineState,
+    *,
+    l1: float,
+    l2: float,
+    eta0: float,
+    alpha: float,
+    seed: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[OnlineState], None] = lambda state: None,
+) -> Result:
+    """Epochs of SGD; alpha 0 takes the rate for L2. Weights are flushed after every epoch."""
+    training = training_data(layout, data)
+    rates = {"eta0": eta0, "alpha": alpha, "l1": l1, "l2": l2}
+    reason: Reason = "iterations"
+    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+        for epoch in epochs:
+            order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
+            loss = 0.0
+            for begin in range(0, len(order), CALL):
+                part, state.steps = training.sgd_steps(
+                    order[begin : begin + CALL], state.w, state.q, state.seen, state.steps, **rates
+                )
+                loss += part
+            if not math.isfinite(loss):
+                raise DataError(f"the weights grow without limit with eta0={eta0:g}; pass a smaller eta0", source="sgd")
+            training.sgd_flush(state.w, state.q, state.seen, state.steps)
+            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * float(state.w @ state.w)
+            state.objectives.append(loss + norms)
+            state.epoch = epoch + 1
+            saved(state)
+            if watch(_progressed(state, state.w)):
+                reason = "stopped"
+                break
+            if stopping.settled(state.objectives):
+                reason = "value"
+                break
+        if epochs.interrupted:
+            reason = "interrupted"
+    return _result(state, state.w, reason)
+
+
+def train_perceptron(
+    layout: FeatureLayout,
+    data: Encoded,
+    state: OnlineState,
+    *,
+    seed: int,
+    stopping: Stopping,
+    watch: Watch,
+    saved: Callable[[OnlineState], None] = lambda state: None,
+) -> Result:
+    """Epochs of the averaged perceptron; the objective is the number of wrong labels met in the epoch."""
+    training = training_data(layout, data)
+    reason: Reason = "iterations"
+    average = state.w
+    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+        for epoch in epochs:
+            order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
+            wrong, step = 0, state.steps[0]
+            for begin in range(0, len(order), CALL):
+                part, step = training.perceptron_steps(order[begin : begin + CALL], state.w, state.q, step)
+                wrong += part
+            state.steps = (step, 0.0, 1.0)
+            average = state.w - state.q / step
+            state.objectives.append(float(wrong))
+            state.epoch = epoch + 1
+            saved(state)
+            if watch(_progressed(state, average)):
+                reason = "stopped"
+                break
+            if wrong == 0:
+                reason = "value"
+                break
+        if epochs.interrupted:
+            reason = "interrupted"
+    return _result(state, average, reason)
+
+
+def calibrated_rate(
+    layout: FeatureLayout, data: Encoded, *, l1: float, l2: float, alpha: float, seed: int, threads: int
+) -> float:
+    """The best first learning rate on a sample: doubled or halved from 0.1 while the objective improves."""
+    rng = np.random.default_rng([seed, 0])
+    chosen = np.zeros(data.sequences, bool)
+    chosen[rng.permutation(data.sequences)[:SAMPLE]] = True
+    sample = select_sequences(data, chosen)
+    training = training_data(layout, sample)
+    share = sample.sequences / data.sequences  # the penalty that belongs to the sample
+    objective = ChainObjective(layout, sample, l2=l2 * share, threads=threads)
+    rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
+
+    def after_one_pass(eta0: float) -> float:
+        state = OnlineState.fresh(layout, None, l1 > 0)
+        order = np.random.default_rng([seed, 0]).permutation(sample.sequences)
+        loss, steps = training.sgd_steps(order, state.w, state.q, state.seen, state.steps, eta0=eta0, **rates)
+        if not math.isfinite(loss):
+            return math.inf
+        training.sgd_flush(state.w, state.q, state.seen, steps)
+        return objective(state.w)[0] + l1 * share * float(np.abs(state.w).sum())
+
+    best, value = 0.1, after_one_pass(0.1)
+    for factor in (2.0, 0.5):
+        tried = best * factor
+        while 1e-4 < tried < 100 and (now := after_one_pass(tried)) < value:
+            best, value, tried = tried, now, tried * factor
+        if best != 0.1:
+            break
+    return best
+
+
+def _progressed(state: OnlineState, w: Floats) -> Progressed:
+    return Progressed(state.epoch, state.objectives[-1], int(np.count_nonzero(w)), w)
+
+
+def _result(state: OnlineState, w: Floats, reason: Reason) -> Result:
+    features = np.flatnonzero(w)
+    return Result(features, w[features], reason, state.epoch, state.epoch, state.objectives)

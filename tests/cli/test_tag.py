@@ -1,0 +1,148 @@
+"""`textmill tag`, every verb, on the sample chunks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from textmill.cli.app import main
+from textmill.corpus import sample_path
+
+TRAIN, TEST = str(sample_path("chunks-train.txt")), str(sample_path("chunks-test.txt"))
+PATTERNS = "u:w=%x[0,0]\nu:p-1=%x[-1,1]\nu:p=%x[0,1]\nu:p+1=%x[1,1]\n*\n"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> tuple[str, str]:
+    """Output and errors of a run in this process."""
+    with pytest.raises(SystemExit) as left:
+        main(["-q", "tag", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert left.value.code == code, captured.err
+    return captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Patterns and a trained model."""
+    folder = tmp_path_factory.mktemp("tag")
+    (folder / "patterns.txt").write_text(PATTERNS)
+    with pytest.raises(SystemExit):
+        main(
+            ["-q", "tag", "train", TRAIN, "-p", f"{folder}/patterns.txt", "--max-iter", "25", "-o", f"{folder}/m.mill"]
+        )
+    return folder
+
+
+def test_training_shows_a_row_for_every_iteration(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = said(
+        capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", TEST, "--max-iter", 6, "--json",
+        "--plot", tmp_path / "run.svg", "-o", tmp_path / "m.mill",
+    )  # fmt: skip
+    header, *rows = err.splitlines()
+    assert header.split() == ["iteration", "objective", "active", "dev", "error", "time"]
+    assert len(rows) == json.loads(out)["iterations"] == 6
+    assert all("%" in row for row in rows)
+    assert (tmp_path / "run.svg").read_text().startswith("<?xml")
+
+
+def test_label_and_eval(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "label", folder / "m.mill", TEST, "-o", tmp_path / "out.txt")
+    out, _ = said(capsys, "eval", tmp_path / "out.txt", "--intervals", "--confusion")
+    assert out.startswith("processed 3233 tokens with 1594 phrases; found: ")
+    assert "\nf1: 0.9" in out
+    assert "\ngold\tB-ADJP" in out
+    figures = json.loads(said(capsys, "eval", tmp_path / "out.txt", "--json", "--intervals")[0])
+    assert figures["f1"] > 0.95
+    assert figures["intervals"]["f1"][0] < figures["f1"]
+    assert "f1" not in json.loads(said(capsys, "eval", tmp_path / "out.txt", "--json", "--no-chunks")[0])
+
+
+def test_dump_update_compact_convert(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = folder / "m.mill"
+    said(capsys, "dump", model, "-o", tmp_path / "a.dump")
+    said(capsys, "update", model, tmp_path / "a.dump", "-o", tmp_path / "b.mill")
+    said(capsys, "dump", tmp_path / "b.mill", "-o", tmp_path / "b.dump")
+    assert (tmp_path / "a.dump").read_bytes() == (tmp_path / "b.dump").read_bytes()
+    assert "tests have a weight" in said(capsys, "compact", model, "-o", tmp_path / "c.mill")[0]
+    said(capsys, "convert", model, tmp_path / "m.wapiti")
+    said(capsys, "convert", tmp_path / "m.wapiti", tmp_path / "d.mill")
+    answers = {said(capsys, "label", file, TEST)[0] for file in (model, tmp_path / "c.mill", tmp_path / "d.mill")}
+    assert len(answers) == 1
+
+
+def test_path_and_crossval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patterns = folder / "patterns.txt"
+    out, _ = said(capsys, "path", TEST, "-p", patterns, "--test", TEST, "--steps", 3, "--max-iter", 8)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert rows[0] == ["l1", "active", "objective", "token error"]
+    assert [int(row[1]) for row in rows[1:]] == sorted(int(row[1]) for row in rows[1:])
+    out, _ = said(capsys, "crossval", TEST, "-p", patterns, "--folds", 3, "--max-iter", 8)
+    assert out.count("fold ") == 3
+    assert "processed 3233 tokens" in out
+    assert (
+        len(
+            json.loads(said(capsys, "crossval", TEST, "-p", patterns, "--folds", 3, "--max-iter", 3, "--json")[0])[
+                "folds"
+            ]
+        )
+        == 3
+    )
+
+
+def test_files_of_crfsuite_and_crfpp_are_trained_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data.crfsuite").write_text("A\tw=a\tn:0.5\nB\tw=b\n\n" * 4)
+    said(capsys, "train", tmp_path / "data.crfsuite", "--format", "crfsuite", "--l1", 0.1, "-o", tmp_path / "s.mill")
+    out, _ = said(capsys, "label", tmp_path / "s.mill", tmp_path / "data.crfsuite", "--format", "crfsuite")
+    assert out == "A\tA\nB\tB\n\n" * 4
+    (tmp_path / "template").write_text("# words\nU00:%x[0,0]\nU01:%x[-1,0]\nB\n")
+    (tmp_path / "train.txt").write_text("a A\nb B\n\n" * 4)
+    said(
+        capsys, "train", tmp_path / "train.txt", "-p", tmp_path / "template", "--syntax", "crf++", "--l1", 0.1,
+        "-o", tmp_path / "p.mill",
+    )  # fmt: skip
+    assert said(capsys, "label", tmp_path / "p.mill", tmp_path / "train.txt")[0].startswith("a A\tA\nb B\tB\n\n")
+    (tmp_path / "tests.txt").write_text("u1 b A\nu2 b B\n\n" * 4)
+    said(capsys, "train", tmp_path / "tests.txt", "--format", "tests", "--l1", 0.1, "-o", tmp_path / "t.mill")
+    assert said(capsys, "label", tmp_path / "t.mill", "--constrain", tmp_path / "tests.txt")[0].startswith("u1 b A\tA")
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns", "fault"),
+    [
+        ("a DT B-NP\nb NN\n", PATTERNS, "train.txt:2: found 2 columns, expected 3"),
+        ("a\n", PATTERNS, "train.txt:1: found one column"),
+        ("", PATTERNS, "train.txt: there are no sequences"),
+        ("a DT X\n", "u:%x[0,7]\n", "pattern 'u:%x[0,7]' (line 1) asks for column 7"),
+        ("a DT X\n", 'u:%m[0,0,"["]\n', "is no regular expression"),
+        ("a DT X\n", "b\nq:%x[0,0]\n", "patterns.txt:2: pattern 'q:%x[0,0]' must begin with u, b or *"),
+    ],
+)
+def test_bad_input_is_one_line(
+    text: str, patterns: str, fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.txt").write_text(text)
+    (tmp_path / "patterns.txt").write_text(patterns)
+    _, err = said(
+        capsys, "train", tmp_path / "train.txt", "-p", tmp_path / "patterns.txt", "-o", tmp_path / "m.mill", code=1
+    )
+    assert err.count("\n") == 1
+    assert fault in err
+    assert not (tmp_path / "m.mill").exists()
+
+
+def test_other_columns_than_in_training_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wide.txt").write_text("a b c d\n")
+    _, err = said(capsys, "label", folder / "m.mill", tmp_path / "wide.txt", code=1)
+    assert "tokens have 4 columns, but those learnt from had 2" in err
+    _, err = said(
+        capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", tmp_path / "wide.txt", "-o", "x.mill", code=1
+    )
+    assert "tokens have 3 columns, but those learnt from had 2" in err
+    _, err = said(capsys, "train", TRAIN, "-o", "x.mill", code=1)
+    assert "columns need patterns" in err

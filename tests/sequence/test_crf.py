@@ -1,0 +1,293 @@
+"""The estimator: every way of training, files, resuming, stages, paths, restrictions, bad input."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import textmill
+from textmill.errors import DataError
+from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout
+from textmill.sequence.training.trainer import ALGORITHMS
+
+WORDS = (
+    "the dog barks|a cat sleeps|the cat barks|dogs bark|a dog sleeps|the small dog barks|cats sleep|a small cat runs"
+)
+LABELS = "D N V|D N V|D N V|N V|D N V|D A N V|N V|D A N V"
+X = [[(word, word[-1:]) for word in line.split()] for line in WORDS.split("|")]
+Y = [line.split() for line in LABELS.split("|")]
+PATTERNS = ["*", "*:s=%x[0,1]", "u:w=%x[0,0]", "u:p=%x[-1,0]"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_learns_the_sentences(algorithm):
+    l1 = 0.05 if algorithm in ("owlqn", "bcd", "rprop", "sgd_l1") else None
+    crf = CRF(patterns=PATTERNS, algorithm=algorithm, l1=l1, l2=0.01, max_iter=60, random_state=0).fit(X, Y)
+    assert crf.score(X, Y) >= (0.95 if algorithm == "perceptron" else 1.0)
+    assert crf.classes_.tolist() == ["A", "D", "N", "V"]
+    assert crf.n_iter_ == len(crf.training_log_) > 0
+    assert crf.training_log_[-1].keys() >= {"iteration", "objective", "active", "seconds"}
+
+
+@pytest.mark.parametrize("algorithm", ["owlqn", "sgd_l1", "lbfgs"])
+def test_a_conditional_markov_model_learns_them_too(algorithm, tmp_path):
+    model = ConditionalMarkov(
+        patterns=PATTERNS, algorithm=algorithm, l2=0.01, l1=0.05 if algorithm != "lbfgs" else None
+    )
+    model.fit(X, Y)
+    assert model.score(X, Y) == 1.0
+    for marginals in model.predict_marginals(X):
+        np.testing.assert_allclose(marginals.sum(axis=1), 1)
+    model.save(tmp_path / "m.mill")
+    assert textmill.load(tmp_path / "m.mill").predict(X) == model.predict(X)
+
+
+@pytest.mark.parametrize("start_label", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_saving_and_loading_keeps_predictions_and_bytes(tmp_path, start_label, dtype):
+    crf = CRF(patterns=PATTERNS, l1=0.1, start_label=start_label, dtype=dtype).fit(X, Y)
+    crf.save(tmp_path / "a.mill")
+    loaded = textmill.load(tmp_path / "a.mill", verify=True)
+    loaded.save(tmp_path / "b.mill")
+    assert (tmp_path / "a.mill").read_bytes() == (tmp_path / "b.mill").read_bytes()
+    assert loaded.predict(X) == crf.predict(X)
+    assert crf.weights_.dtype == dtype
+
+
+def test_dropping_tests_without_weights_changes_no_prediction():
+    whole = CRF(patterns=PATTERNS, l1=0.2, compact=False).fit(X, Y)
+    small = CRF(patterns=PATTERNS, l1=0.2).fit(X, Y)
+    assert len(small.encoder_.tests_) < len(whole.encoder_.tests_)
+    assert (
+        small.weights_.tobytes()
+        == whole.weights_[np.argsort(_names(whole))][np.argsort(np.argsort(_names(small)))].tobytes()
+    )
+    for a, b in zip(small.predict_marginals(X), whole.predict_marginals(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def _names(model):
+    """A name for every weight, whatever its number."""
+    parts = model.feature_layout_.split(model.features_)
+    unigram, bigram = model.encoder_.numbers()
+    tests = model.encoder_.tests_.to_list()
+    of = {("u", int(n)): tests[i] for i, n in enumerate(unigram) if n >= 0} | {
+        ("b", int(n)): tests[i] for i, n in enumerate(bigram) if n >= 0
+    }
+    return np.array(
+        [
+            f"{of['b' if b else 'u', int(t)]}|{s}|{y}"
+            for b, t, s, y in zip(parts.bigram, parts.test, parts.source, parts.label, strict=True)
+        ]
+    )
+
+
+def test_weights_pass_through_other_formats_and_back():
+    crf = CRF(patterns=PATTERNS, l1=0.1).fit(X, Y)
+    again = CRF.from_weights(crf.to_weights())
+    assert again.predict(X) == crf.predict(X)
+    assert again.weights_.tobytes() == crf.weights_.tobytes()
+    with pytest.raises(DataError, match="start label"):
+        CRF(patterns=PATTERNS, start_label=True).fit(X, Y).to_weights()
+
+
+def test_the_optimality_report_of_a_finished_run():
+    crf = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, tol=0.0, epsilon=1e-8, max_iter=1000, compact=False).fit(X, Y)
+    assert crf.kkt_report(X, Y, tolerance=1e-5).optimal
+    early = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, max_iter=1, compact=False).fit(X, Y)
+    assert not early.kkt_report(X, Y, tolerance=1e-5).optimal
+
+
+def test_development_sequences_stop_the_run_and_the_best_weights_are_kept():
+    crf = CRF(patterns=PATTERNS, l1=0.01, stop_window=3, max_iter=50).fit(X[:4], Y[:4], X[4:], Y[4:])
+    errors = [entry["dev_error"] for entry in crf.training_log_]
+    assert crf.stopped_ == "stopped"
+    assert 100 * (1 - crf.score(X[4:], Y[4:])) == pytest.approx(min(errors))
+
+
+def test_fine_tuning_keeps_the_support_and_lowers_the_loss():
+    before = CRF(patterns=PATTERNS, algorithm="sgd_l1", l1=0.3, max_iter=5, random_state=1).fit(X, Y)
+    after = CRF(patterns=PATTERNS, algorithm="sgd_l1", l1=0.3, max_iter=5, fine_tune=10, random_state=1).fit(X, Y)
+    assert set(_names(after)) <= set(_names(before))
+    probability = [min(m.max(axis=1).min() for m in model.predict_marginals(X)) for model in (before, after)]
+    assert probability[1] > probability[0]
+
+
+@pytest.mark.parametrize("algorithm", ["owlqn", "lbfgs", "sgd_l1", "bcd", "perceptron"])
+def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, algorithm, monkeypatch):
+    arguments = {
+        "patterns": PATTERNS,
+        "algorithm": algorithm,
+        "tol": 0.0,
+        "max_iter": 20,
+        "random_state": 3,
+        "eta0": 0.3,
+    }
+    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "whole")
+    from textmill.sequence.training.trainer import Trainer
+
+    watch, calls = Trainer._watch, []
+
+    def failing(self, *args):
+        calls.append(1)
+        if len(calls) == 13:
+            raise RuntimeError("the machine went down")
+        return watch(self, *args)
+
+    monkeypatch.setattr(Trainer, "_watch", failing)
+    if len(whole.training_log_) >= 13:
+        with pytest.raises(RuntimeError):
+            CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
+    monkeypatch.undo()
+    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
+    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
+    if (tmp_path / "whole").exists():  # a run may be over before its first checkpoint
+        with pytest.raises(DataError, match="other parameters or data"):
+            CRF(**{**arguments, "l2": 7.0}).fit(X, Y, checkpoint=tmp_path / "whole")
+    (tmp_path / "bad").write_bytes(b"nonsense")
+    with pytest.raises(DataError, match="no checkpoint"):
+        CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "bad")
+
+
+def test_a_run_begun_with_a_model_takes_fewer_iterations():
+    arguments = {"patterns": PATTERNS, "l1": 0.1, "l2": 0.01, "tol": 1e-7, "max_iter": 500}
+    first = CRF(**arguments).fit(X, Y)
+    second = CRF(**arguments).fit(X, Y, start=first)
+    assert second.n_iter_ < first.n_iter_
+    assert second.objective_ == pytest.approx(first.objective_, rel=1e-4)
+    other = CRF(**{**arguments, "algorithm": "sgd_l1", "max_iter": 3}).fit(X, Y, start=first)
+    assert other.score(X, Y) == 1.0
+    with pytest.raises(DataError, match="'X' is not one of the model's"):
+        CRF(**arguments).fit(X, [["X"] * len(y) for y in Y], start=first)
+
+
+def test_the_path_of_penalties_begins_empty_and_grows():
+    models = list(CRF(patterns=PATTERNS, max_iter=300).path(X, Y, steps=5, ratio=0.05))
+    active = [len(model.features_) for model in models]
+    assert active[0] == 0
+    assert active[-1] > active[1] > 0
+    assert models[0].l1 == pytest.approx(CRF(patterns=PATTERNS).l1_max(X, Y))
+
+
+def test_stages_add_tests_only_under_active_parents():
+    staged = CRF(
+        patterns=["*", "u:1=%x[0,0]"], stages=[(15, ["u:2=%x[-1,0]/%x[0,0]"], [1])], l1=0.4, max_iter=60, compact=False
+    )
+    staged.fit(X, Y)
+    tests = staged.encoder_.tests_.to_list()
+    singles = CRF(patterns=["*", "u:1=%x[0,0]"], l1=0.4, max_iter=15, tol=0.0, compact=False).fit(X, Y)
+    active = {name.split("|")[0].removeprefix("u:1=") for name in _names(singles)}
+    pairs = [test.removeprefix("u:2=") for test in tests if test.startswith("u:2=")]
+    assert pairs
+    assert all(pair.split("/")[1] in active for pair in pairs)
+    full = CRF(patterns=["*", "u:1=%x[0,0]", "u:2=%x[-1,0]/%x[0,0]"], l1=0.4, compact=False).fit(X, Y)
+    assert len(tests) < len(full.encoder_.tests_)
+    with pytest.raises(DataError, match="let them rise"):
+        CRF(patterns=["*"], stages=[(500, ["u:%x[0,0]"], [None])]).fit(X, Y)
+
+
+def test_labels_that_are_not_known_are_learnt_around():
+    partial = [[None if i % 3 == 1 else label for i, label in enumerate(labels)] for labels in Y]
+    crf = CRF(patterns=PATTERNS, l1=0.05, l2=0.01).fit(X, partial)
+    assert crf.score(X, Y) > 0.8
+    with pytest.raises(DataError, match="not known"):
+        CRF(patterns=PATTERNS, algorithm="sgd_l1").fit(X, partial)
+
+
+def test_constraints_posteriors_and_best_labellings():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    known = [[None] * len(labels) for labels in Y]
+    known[0][1] = "V"
+    assert crf.predict(X, constraints=known)[0][1] == "V"
+    assert crf.predict(X, posterior=True) == Y
+    best = crf.predict_best(X, 3)
+    assert [hypotheses[0][0] for hypotheses in best] == Y
+    assert all(a[1] >= b[1] for hypotheses in best for a, b in pairwise(hypotheses))
+    transitions = np.ones((4, 4))
+    transitions[:, 3] = 0
+    assert "V" not in crf.predict(X[:1], transitions=transitions)[0][1:]
+    with pytest.raises(DataError, match="is no label of the model"):
+        crf.predict(X, constraints=[["Q"] * len(labels) for labels in Y])
+    with pytest.raises(DataError, match="is forbidden"):
+        crf.predict(X, transitions=np.zeros((4, 4)))
+
+
+def test_weighted_sequences_and_real_values():
+    rows = [[{"a": 1.0}, {"b": 2.5}], [{"a": 0.5}, {"b": 1.0}]]
+    crf = CRF(l1=0.01).fit(rows, [["A", "B"], ["A", "B"]], sample_weight=[1.0, 3.0])
+    assert crf.predict(rows) == [["A", "B"], ["A", "B"]]
+    with pytest.raises(DataError, match="sample_weight"):
+        CRF().fit(rows, [["A", "B"], ["A", "B"]], sample_weight=[1.0])
+
+
+def test_the_same_model_for_any_number_of_threads():
+    weights = {CRF(patterns=PATTERNS, l1=0.1, n_jobs=jobs).fit(X, Y).weights_.tobytes() for jobs in (1, 2, 8)}
+    assert len(weights) == 1
+
+
+def test_numbers_of_features_are_wide_enough():
+    layout = FeatureLayout(114, 200_000, 200_000)
+    assert layout.size > 2**31
+    number = layout.number(np.array([199_999]), np.array([113]), np.array([113]))
+    assert number[0] == layout.size - 1
+    assert layout.split(number).test.tolist() == [199_999]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"algorithm": "newton"}, "algorithm must be one of"),
+        ({"l1": -1.0}, "l1 must be"),
+        ({"algorithm": "lbfgs", "l1": 0.5}, "knows no L1 penalty"),
+        ({"dtype": "float16"}, "dtype must be"),
+        ({"eta0": 0.0}, "eta0 must be"),
+        ({"max_iter": -1}, "max_iter must be"),
+    ],
+)
+def test_bad_parameters_are_told(arguments, message):
+    with pytest.raises(DataError, match=message):
+        CRF(patterns=PATTERNS, **arguments).fit(X, Y)
+
+
+def test_bad_input_is_told():
+    with pytest.raises(DataError, match="one label per token"):
+        CRF(patterns=PATTERNS).fit(X, [labels[:-1] for labels in Y])
+    with pytest.raises(DataError, match="no labels to learn"):
+        CRF(patterns=PATTERNS).fit(X, [[None] * len(labels) for labels in Y])
+    with pytest.raises(DataError, match="y_dev"):
+        CRF(patterns=PATTERNS).fit(X, Y, X)
+    with pytest.raises(DataError, match="smaller eta0"):
+        CRF(patterns=PATTERNS, algorithm="sgd_l1", eta0=1e200, max_iter=50).fit(X, Y)
+    with pytest.raises(DataError, match="does not run on a cluster"):
+        CRF(patterns=PATTERNS, algorithm="bcd").fit(X, Y, cluster="tcp://127.0.0.1:1")
+
+
+def test_labels_unseen_in_training_count_as_errors():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    assert crf.score(X[:1], [["D", "N", "new"]]) == pytest.approx(2 / 3)
+    assert crf.predict([[], X[0]]) == [[], Y[0]]
+
+
+def test_partitions_on_a_cluster_give_the_objective_of_one_process():
+    from distributed import Client, LocalCluster
+
+    from textmill.cluster import connect
+    from textmill.sequence.training import objective as module
+
+    data = CRF(patterns=PATTERNS)
+    encoder_data = data._encoder().fit_encode(X)
+    data.classes_ = np.array(["A", "D", "N", "V"])
+    labelled = data._labelled(encoder_data, Y, None)
+    layout = FeatureLayout(4, encoder_data.unigram.size, encoder_data.bigram.size)
+    theta = np.random.default_rng(0).normal(size=layout.size)
+    here = module.ChainObjective(layout, labelled)(theta)
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with pytest.MonkeyPatch.context() as patch, LocalCluster(**options) as local, Client(local) as client:
+        patch.setattr(module, "PART_CELLS", 40)
+        with connect(client) as cluster:
+            there = module.ChainObjective(layout, labelled, cluster=cluster)(theta)
+    assert there[0] == pytest.approx(here[0], rel=1e-10)
+    np.testing.assert_allclose(there[1], here[1], atol=1e-10)

@@ -1,0 +1,245 @@
+"""Value, gradient, marginals: against the numbers of the specification, enumeration and finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.chains import (
+    active,
+    enumerate_chain,
+    known_optimum,
+    lattice_example,
+    log_domain_z,
+    path_score,
+    random_problem,
+    token_scores,
+)
+
+from textmill._native import sequence as native
+from textmill.errors import DataError
+from textmill.optimize import check_gradient, pseudo_gradient
+from textmill.sequence import ChainScorer, Encoded, FeatureLayout, posterior
+from textmill.sequence.training.objective import ChainObjective, slices
+
+LATTICE_GRADIENT = "-.514402 .514402 .415043 -.415043 .311390 .103653 -.572362 .157319 .277326 -.530757 .137716 .115714"
+LATTICE_PSEUDO = [-0.014397, 0.014400, 0.915044, 0.084960, 0.811394, 0, -0.072362, -0.342684, 0, -0.030750, 0, 0]
+
+
+def test_the_lattice_of_the_specification():
+    layout, data, theta = lattice_example()
+    value, gradient = ChainObjective(layout, data)(theta)
+    assert value == pytest.approx(1.069895408410, abs=1e-12)
+    np.testing.assert_allclose(gradient, [float(g) for g in LATTICE_GRADIENT.split()], atol=1e-6)
+    assert np.abs(theta).sum() == pytest.approx(2.5)
+    assert theta @ theta == pytest.approx(1.13)
+    smooth, slope = ChainObjective(layout, data, l2=1e-5)(theta)
+    assert smooth + 0.5 * 2.5 == pytest.approx(2.319901058410, abs=1e-11)
+    np.testing.assert_allclose(pseudo_gradient(theta, slope, 0.5), LATTICE_PSEUDO, atol=1e-6)
+
+
+def test_the_marginals_of_the_lattice():
+    layout, data, theta = lattice_example()
+    for features in (None, np.flatnonzero(theta)):
+        weights = theta if features is None else theta[features]
+        marginals, log_z = posterior(ChainScorer(layout, weights, features), data)
+        np.testing.assert_allclose(marginals[:, 0], [0.746570, 0.415043, 0.739028], atol=1e-6)
+        assert log_z[0] == pytest.approx(3.069895408410, abs=1e-12)
+    unary, pairs = token_scores(layout, data, theta, 0)
+    a, b = np.empty((3, 2)), np.empty((3, 2))
+    assert np.exp(native.chain_sums(unary, pairs, a, b)) == pytest.approx(21.539649690969, abs=1e-10)
+    np.testing.assert_allclose(
+        np.exp(a), [[1.648721, 0.818731], [2.726956, 5.586860], [15.918405, 5.621245]], atol=1e-6
+    )
+    np.testing.assert_allclose(np.exp(b), [[9.753530, 6.667391], [3.278334, 2.255252], [1, 1]], atol=1e-6)
+
+
+def test_the_same_weights_as_conditional_markov_and_as_maximum_entropy():
+    layout, data, theta = lattice_example()
+    value, _ = ChainObjective(layout, data, normalised=True)(theta)
+    assert np.exp(-value) == pytest.approx(0.3472877, abs=1e-7)
+    alone = FeatureLayout(2, 2, 0)
+    value, _ = ChainObjective(alone, Encoded(data.offsets, data.unigram, active([[], [], []], 0), data.labels))(
+        theta[:4]
+    )
+    assert np.exp(-value) == pytest.approx(0.2454871, abs=1e-7)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.booleans(), st.booleans(), st.integers(1, 3))
+def test_value_and_marginals_are_those_of_enumeration(seed, labels, start, values, threads):
+    layout, data, theta = random_problem(seed, labels, start, values, longest=5)
+    expected, marginals = 0.0, []
+    for s in range(data.sequences):
+        unary, pairs = token_scores(layout, data, theta, s)
+        log_z, single, _ = enumerate_chain(unary, pairs)
+        path = data.labels[data.offsets[s] : data.offsets[s + 1]]
+        expected += log_z - path_score(unary, pairs, path)
+        marginals.append(single)
+    value, gradient = ChainObjective(layout, data, threads=threads)(theta)
+    assert value == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    found, _ = posterior(ChainScorer(layout, theta), data, threads=threads)
+    np.testing.assert_allclose(found, np.concatenate(marginals), atol=1e-10)
+    # a chosen set of features: the same value when the others are zero, the same slopes
+    features = np.flatnonzero((theta != 0) | (np.arange(layout.size) % 3 == 0))
+    sparse = ChainObjective(layout, data, threads=threads)
+    sparse.restrict(features)
+    again, slopes = sparse(theta[features])
+    assert again == pytest.approx(value, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(slopes, gradient[features], atol=1e-12)
+    # the look at all features finds the others
+    outside = np.setdiff1d(np.arange(layout.size), features)
+    _, inside, found_features, found_slopes = sparse.violations(theta[features], -1.0)
+    assert found_features.tolist() == outside.tolist()
+    np.testing.assert_allclose(found_slopes, gradient[outside], atol=1e-12)
+    np.testing.assert_allclose(inside, slopes, atol=1e-12)
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("bigrams", [3, 0])
+def test_the_gradient_is_that_of_differences(normalised, bigrams):
+    layout, data, theta = random_problem(5, 3, values=True, bigrams=bigrams)
+    objective = ChainObjective(layout, data, l2=0.3, normalised=normalised)
+    assert check_gradient(objective, theta).max_error < 1e-6
+    _, gradient = ChainObjective(layout, data)(theta)
+    np.testing.assert_allclose(gradient[: layout.rows * 3].reshape(-1, 3).sum(axis=1), 0, atol=1e-12)
+
+
+def test_unknown_labels_are_summed_over():
+    layout, data, theta = random_problem(11, 3)
+    labels = data.labels.copy()
+    labels[::2] = -1
+    partial = data.with_labels(labels)
+    expected = 0.0
+    for s in range(data.sequences):
+        unary, pairs = token_scores(layout, data, theta, s)
+        known = labels[data.offsets[s] : data.offsets[s + 1]]
+        allowed = [[k in (-1, y) for y in range(3)] for k in known]
+        expected += enumerate_chain(unary, pairs)[0] - enumerate_chain(unary, pairs, allowed)[0]
+    objective = ChainObjective(layout, partial)
+    assert objective(theta)[0] == pytest.approx(expected, abs=1e-10)
+    assert check_gradient(objective, theta).max_error < 1e-6
+    objective.restrict(np.arange(0, layout.size, 2))
+    _, _, features, slopes = objective.violations(theta[::2] * 0, 0.1)
+    _, dense = ChainObjective(layout, partial)(theta * 0)
+    outside = [k for k in range(1, layout.size, 2) if abs(dense[k]) > 0.1]
+    assert features.tolist() == outside
+    np.testing.assert_allclose(slopes, dense[outside], atol=1e-12)
+
+
+def test_sequence_weights_count_sequences_so_often():
+    layout, data, theta = random_problem(3, 3)
+    weighted = Encoded(data.offsets, data.unigram, data.bigram, data.labels, np.array([2.0, 0.0, 1.0]))
+    value, gradient = ChainObjective(layout, weighted)(theta)
+    single = [ChainObjective(layout, part)(theta) for part in slices(data, 1)]
+    assert value == pytest.approx(2 * single[0][0] + single[2][0])
+    np.testing.assert_allclose(gradient, 2 * single[0][1] + single[2][1], atol=1e-12)
+
+
+def test_long_sequences_and_large_weights_stay_finite():
+    rng = np.random.default_rng(0)
+    T, Y = 5000, 4
+    data = Encoded(
+        np.array([0, T]),
+        active([[int(i)] for i in rng.integers(0, 5, T)], 5),
+        active([[int(i)] for i in rng.integers(0, 5, T)], 5),
+        rng.integers(0, Y, T).astype(np.int32),
+    )
+    layout = FeatureLayout(Y, 5, 5)
+    for size in (0.1, 5.0, 100.0, 300.0):
+        theta = rng.uniform(-size, size, layout.size)
+        marginals, log_z = posterior(ChainScorer(layout, theta), data)
+        unary, pairs = token_scores(layout, data, theta, 0)
+        assert log_z[0] == pytest.approx(log_domain_z(unary, pairs), rel=1e-9)
+        np.testing.assert_allclose(marginals.sum(axis=1), 1, atol=1e-9)
+        value, gradient = ChainObjective(layout, data)(theta)
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
+        features = np.arange(layout.size)
+        sparse = ChainObjective(layout, data)
+        sparse.restrict(features)
+        again, slopes = sparse(theta)
+        assert again == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(slopes, gradient, rtol=1e-9, atol=1e-9)
+
+
+def test_strong_corrections_do_not_cancel():
+    # one predecessor carries all the mass and is forbidden: what remains must keep its digits
+    data = Encoded(np.array([0, 2]), active([[0], []], 1), active([[], [0]], 1), np.array([1, 1], np.int32))
+    layout = FeatureLayout(2, 1, 1)
+    theta = np.array([0.0, -39.14, 0.0, -40.0, 0.0, 0.0])
+    features = np.arange(6)
+    value = ChainObjective(layout, data)(theta)[0]
+    sparse = ChainObjective(layout, data)
+    sparse.restrict(features)
+    assert sparse(theta)[0] == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_any_number_of_threads_gives_the_same_bytes(dense):
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(1, 30, 900)
+    tokens = int(lengths.sum())
+    letters = rng.integers(0, 12, tokens)
+    rows = active([[0, int(c) + 1] for c in letters], 13)
+    data = Encoded(np.concatenate([[0], np.cumsum(lengths)]), rows, rows, rng.integers(0, 7, tokens).astype(np.int32))
+    layout = FeatureLayout(7, 13, 13)
+    theta = rng.normal(size=layout.size)
+    results = set()
+    for threads in (1, 2, 8):
+        objective = ChainObjective(layout, data, threads=threads)
+        if not dense:
+            objective.restrict(np.arange(0, layout.size, 3))
+        value, gradient = objective(theta if dense else theta[::3])
+        results.add((value, gradient.tobytes()))
+    assert len(results) == 1
+
+
+def test_equal_beginnings_and_ends_are_computed_once():
+    word = [[0], [1], [2], [3]]
+    data = Encoded(np.array([0, 4, 8]), active(word + word, 4), active(word + word, 4), np.zeros(8, np.int32))
+    problem = native.make_problem(2, data.offsets, tuple(data.unigram), tuple(data.bigram), data.labels, None, None)
+    unigram, bigram, _, beginnings, ends = problem.sizes()
+    assert (unigram, bigram, beginnings, ends) == (4, 3, 4, 3)
+
+
+def test_the_largest_slope_at_zero_of_the_known_optimum():
+    layout, data = known_optimum()
+    value, gradient = ChainObjective(layout, data)(np.zeros(layout.size))
+    assert value == pytest.approx(19 * np.log(2))
+    assert np.abs(gradient).max() == pytest.approx(2.75)
+    assert layout.split(np.array([np.abs(gradient).argmax()])).source.tolist() == [1]
+
+
+def test_bad_arrays_are_refused():
+    layout, data, theta = lattice_example()
+    with pytest.raises(DataError, match="no labels"):
+        ChainObjective(layout, Encoded(data.offsets, data.unigram, data.bigram))
+    with pytest.raises(ValueError, match="weights"):
+        ChainObjective(layout, data)(theta[:-1])
+    with pytest.raises(ValueError, match="finite"):
+        ChainObjective(layout, data)(np.full_like(theta, np.inf))
+    with pytest.raises(ValueError, match="ids of unigram tests"):
+        native.make_problem(
+            2, data.offsets, (data.unigram.indptr, data.unigram.ids + 9, None, 2), tuple(data.bigram), None, None, None
+        )
+    with pytest.raises(ValueError, match="features must rise"):
+        layout.support(np.array([3, 3]))
+    with pytest.raises(ValueError, match="labels must lie"):
+        native.make_problem(2, data.offsets, tuple(data.unigram), tuple(data.bigram), data.labels + 7, None, None)
+
+
+def test_empty_sequences_change_nothing():
+    layout, data, theta = lattice_example()
+    offsets = np.array([0, 0, 3, 3])
+    with_empty = Encoded(offsets, data.unigram, data.bigram, data.labels)
+    assert ChainObjective(layout, with_empty)(theta)[0] == ChainObjective(layout, data)(theta)[0]
+    assert posterior(ChainScorer(layout, theta), with_empty)[1].tolist()[::2] == [0.0, 0.0]
+
+
+def test_a_sequence_of_a_million_tokens():
+    T = 10**6
+    rows = active([], 1)._replace(indptr=np.arange(T + 1), ids=np.zeros(T, np.int32))
+    data = Encoded(np.array([0, T]), rows, rows, np.zeros(T, np.int32))
+    value, _ = ChainObjective(FeatureLayout(2, 1, 1), data)(np.zeros(6))
+    assert value == pytest.approx(T * np.log(2))

@@ -1,0 +1,264 @@
+"""Optimisers on the problem whose optimum is known, and against scipy, scikit-learn and the split formulation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from reference.chains import active, known_optimum, random_problem
+from scipy.optimize import minimize
+
+from textmill._native import sequence as native
+from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
+from textmill.sequence import Encoded, FeatureLayout
+from textmill.sequence.training.batch import WorkingSet, nonzero_weights, train_dense, train_rprop, train_working_set
+from textmill.sequence.training.blocks import BlockState, train_blocks
+from textmill.sequence.training.objective import ChainObjective
+from textmill.sequence.training.online import OnlineState, train_sgd, training_data
+
+OPTIMA = {(0.5, 0.01): (6.90136158, 9), (0.3, 0.01): (4.94833377, 9), (0.1, 0.01): (2.31983045, 12)}
+SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 01
+    (0, -1, 0): 0.88157, (0, -1, 1): -0.88157, (2, -1, 0): -0.99876, (2, -1, 1): 0.99876,
+    (2, 0, 0): 1.02001, (2, 0, 1): -0.89999, (2, 1, 0): -1.14998, (2, 1, 1): 1.02996, (3, 0, 1): 0.76305,
+}  # fmt: skip
+BLOCKS = np.array([[-1, 0], [0, 1], [1, 2], [2, 3]], np.int32)
+EXACT = Stopping(gradient=1e-9, value=0.0, iterations=1000)
+
+
+def never(done):
+    return False
+
+
+def value_of(layout, data, features, weights, l1, l2):
+    theta = np.zeros(layout.size)
+    theta[features] = weights
+    return ChainObjective(layout, data, l2=l2)(theta)[0] + l1 * np.abs(theta).sum()
+
+
+def owlqn(layout, data, l1, l2, stopping=EXACT, watch=never):
+    state = WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
+    return train_working_set(
+        ChainObjective(layout, data, l2=l2), state, l1=l1, memory=5, stopping=stopping, watch=watch
+    )
+
+
+@pytest.mark.parametrize("penalties", OPTIMA)
+def test_owlqn_finds_the_known_optimum(penalties):
+    layout, data = known_optimum()
+    result = owlqn(layout, data, *penalties)
+    optimum, active_features = OPTIMA[penalties]
+    assert value_of(layout, data, result.features, result.weights, *penalties) == pytest.approx(optimum, rel=1e-8)
+    assert len(result.features) == active_features
+    theta = np.zeros(layout.size)
+    theta[result.features] = result.weights
+    _, gradient = ChainObjective(layout, data, l2=penalties[1])(theta)
+    report = kkt_violation(theta, gradient, penalties[0], tolerance=1e-6)
+    assert report.optimal
+    if penalties[0] == 0.5:
+        parts = layout.split(result.features)
+        keys = zip(parts.test.tolist(), parts.source.tolist(), parts.label.tolist(), strict=True)
+        found = dict(zip(keys, result.weights, strict=True))
+        assert found == pytest.approx(SUPPORT, abs=1e-5)
+
+
+def test_the_objective_never_rises():
+    layout, data = known_optimum()
+    values = owlqn(layout, data, 0.3, 0.01).objectives
+    assert all(b <= a for a, b in pairwise(values))
+
+
+def test_a_penalty_above_all_slopes_leaves_all_weights_at_zero():
+    layout, data = known_optimum()
+    assert len(owlqn(layout, data, 2.75, 0.01).features) == 0
+    assert len(owlqn(layout, data, 2.7, 0.01).features) > 0
+
+
+@pytest.mark.parametrize("truncated", [True, False])
+@pytest.mark.parametrize("penalties", OPTIMA)
+def test_block_descent_finds_the_known_optimum(penalties, truncated):
+    layout, data = known_optimum()
+    result = train_blocks(
+        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=penalties[0], l2=penalties[1], seed=0,
+        threads=2, stopping=EXACT, watch=never, truncated=truncated,
+    )  # fmt: skip
+    optimum, active_features = OPTIMA[penalties]
+    assert result.objectives[-1] == pytest.approx(optimum, rel=1e-6)
+    assert value_of(layout, data, result.features, result.weights, *penalties) == pytest.approx(optimum, rel=1e-6)
+    assert len(result.features) == active_features
+    assert all(b <= a for a, b in pairwise(result.objectives))
+
+
+def test_block_descent_gives_the_same_bytes_for_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    tokens = 600
+    rows = active([[0, int(c) + 1] for c in rng.integers(0, 4, tokens)], 5)
+    data = Encoded(np.arange(0, tokens + 1, 6), rows, rows, rng.integers(0, 3, tokens).astype(np.int32))
+    layout = FeatureLayout(3, 5, 5)
+    results = set()
+    for threads in (1, 2, 8):
+        w = np.zeros(layout.size)
+        descent = native.Descent(training_data(layout, data), 0.5, 0.01, True)
+        descent.sweep(np.array([[i, i] for i in range(5)], np.int32), w, threads)
+        results.add(w.tobytes())
+    assert len(results) == 1
+
+
+def test_truncated_recursions_take_fewer_steps_to_the_same_weights():
+    layout, data, _ = random_problem(8, 3, unigrams=6, bigrams=6, sequences=40, longest=12)
+    order = np.array([[i, i] for i in range(6)], np.int32)
+    weights, steps = [], []
+    for truncated in (True, False):
+        w = np.zeros(layout.size)
+        sweep = native.Descent(training_data(layout, data), 0.2, 0.01, truncated).sweep(order, w, 1)
+        weights.append(w)
+        steps.append(sweep[3])
+    np.testing.assert_allclose(weights[0], weights[1], atol=1e-10)
+    assert steps[0] < steps[1]
+
+
+@pytest.mark.parametrize(("eta0", "alpha", "epochs", "close"), [(0.8, 0.85, 40, 5e-3), (0.5, 0.98, 200, 5e-4)])
+def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alpha, epochs, close):
+    layout, data = known_optimum()
+    result = train_sgd(
+        layout, data, OnlineState.fresh(layout, None, True), l1=0.5, l2=0.01, eta0=eta0, alpha=alpha, seed=0,
+        stopping=Stopping(value=0.0, iterations=epochs), watch=never,
+    )  # fmt: skip
+    value = value_of(layout, data, result.features, result.weights, 0.5, 0.01)
+    assert value == pytest.approx(6.90136158, rel=close)
+    assert len(result.features) == 9
+
+
+def test_the_trace_of_the_cumulative_penalty():
+    # one weight, eta = .1, l1 / N = .3; gradients of the trace by hand: only the penalty is looked at
+    u, q, w, trace = 0.0, 0.0, 0.0, []
+    for gradient in (-1.0, None, None, -0.2, 0.5, -1.0):
+        u += 0.1 * 0.3
+        if gradient is not None:
+            z = w - 0.1 * gradient
+            w = max(0.0, z - (u + q)) if z > 0 else min(0.0, z + (u - q)) if z < 0 else 0.0
+            q += w - z
+        trace.append((round(w, 10), round(u, 10), round(q, 10)))
+    w_trace, u_trace, q_trace = zip(*trace, strict=True)
+    assert w_trace == (0.07, 0.07, 0.07, 0, 0, 0)
+    assert u_trace == (0.03, 0.06, 0.09, 0.12, 0.15, 0.18)
+    assert q_trace == (-0.03, -0.03, -0.03, -0.12, -0.07, -0.17)
+
+
+def test_native_steps_follow_the_definition_of_the_cumulative_penalty():
+    layout, data, _ = random_problem(21, 3, sequences=5)
+    eta0, alpha, l1, l2 = 0.4, 0.9, 0.3, 0.2
+    order = np.array([3, 1, 4, 0, 2, 2, 1, 0, 4, 3])
+    training = training_data(layout, data)
+    w, q, seen = np.zeros(layout.size), np.zeros(layout.size), np.ones(layout.rows + layout.bigrams)
+    _, state = training.sgd_steps(order, w, q, seen, (0.0, 0.0, 1.0), eta0=eta0, alpha=alpha, l1=l1, l2=l2)
+    training.sgd_flush(w, q, seen, state)
+    theta, received, u, N = np.zeros(layout.size), np.zeros(layout.size), 0.0, data.sequences
+    parts = [ChainObjective(layout, _sequence(data, s)) for s in range(N)]
+    for j, s in enumerate(order):
+        eta = eta0 * alpha ** (j / N)
+        u += eta * l1 / N
+        z = theta * (1 - eta * l2 / N) - eta * parts[s](theta)[1]
+        theta, received = _clipped(z, received, u, _touched(layout, data, s))
+    theta, _ = _clipped(theta, received, u, np.ones(layout.size, bool))
+    np.testing.assert_allclose(w, theta, atol=1e-12)
+
+
+def _clipped(z, received, u, touched):
+    down, up = np.maximum(0, z - (u + received)), np.minimum(0, z + (u - received))
+    w = np.where(touched, np.where(z > 0, down, np.where(z < 0, up, 0)), z)
+    return w, received + w - z
+
+
+def _touched(layout, data, s):
+    """Features of the tests that are true in a sequence."""
+    begin, end = data.offsets[s], data.offsets[s + 1]
+    tests_u = data.unigram.ids[data.unigram.indptr[begin] : data.unigram.indptr[end]]
+    tests_b = data.bigram.ids[data.bigram.indptr[begin + 1] : data.bigram.indptr[end]]
+    parts = layout.split(np.arange(layout.size))
+    return np.where(parts.bigram, np.isin(parts.test, tests_b), np.isin(parts.test, tests_u))
+
+
+def _sequence(data, s):
+    from textmill.sequence.training.objective import select_sequences
+
+    return select_sequences(data, slice(s, s + 1))
+
+
+def test_lbfgs_finds_what_scipy_finds():
+    layout, data = known_optimum()
+    objective = ChainObjective(layout, data, l2=0.01)
+    result = train_dense(
+        objective, WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size)), memory=5, stopping=EXACT, watch=never
+    )
+    theirs = minimize(
+        objective, np.zeros(layout.size), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10}
+    )
+    assert result.objectives[-1] == pytest.approx(0.37184229, abs=1e-7)
+    assert result.objectives[-1] == pytest.approx(theirs.fun, rel=1e-6)
+    assert len(result.features) == 22
+
+
+def test_the_split_into_positive_and_negative_parts_has_the_same_optimum():
+    layout, data = known_optimum()
+    objective, K = ChainObjective(layout, data, l2=0.01), layout.size
+
+    def split(both):
+        value, gradient = objective(both[:K] - both[K:])
+        return value + 0.5 * both.sum(), np.concatenate([gradient + 0.5, 0.5 - gradient])
+
+    theirs = minimize(
+        split, np.zeros(2 * K), jac=True, method="L-BFGS-B", bounds=[(0, None)] * (2 * K), options={"ftol": 1e-15}
+    )
+    assert theirs.fun == pytest.approx(6.90136158, rel=1e-6)
+
+
+@pytest.mark.parametrize("variant", ["+", "-"])
+def test_rprop_comes_close_to_the_known_optimum(variant):
+    layout, data = known_optimum()
+    result = train_rprop(
+        ChainObjective(layout, data, l2=0.01), np.zeros(layout.size), l1=0.5, variant=variant,
+        stopping=Stopping(gradient=1e-7, value=0.0, iterations=400), watch=never,
+    )  # fmt: skip
+    assert result.objectives[-1] == pytest.approx(6.90136158, rel=1e-4)
+
+
+def test_unigram_tests_alone_are_multinomial_logistic_regression():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    x = rng.random((60, 5)) < 0.4
+    labels = (x @ [1, 2, 0, 1, 0] + rng.integers(0, 2, 60)) % 3
+    rows = active([np.flatnonzero(row).tolist() for row in x], 5)
+    data = Encoded(np.arange(61), rows, active([[]] * 60, 0), labels.astype(np.int32))
+    layout = FeatureLayout(3, 5, 0)
+    objective = ChainObjective(layout, data, l2=1.0)
+    result = train_dense(
+        objective, WorkingSet.begin(np.empty(0, np.int64), np.zeros(15)), memory=5, stopping=EXACT, watch=never
+    )
+    theirs = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(x, labels).predict_proba(x)
+    scores = x @ result.weights.reshape(5, 3)
+    ours = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_soft_threshold_and_coordinate_update_of_the_specification():
+    assert soft_threshold([1.2, 0.5, -0.3, -2.0], 0.5).tolist() == pytest.approx([0.7, 0, 0, -1.5])
+    assert float(coordinate_update(0.3, -1.1, 0.8, 0.5, 1e-5)) == pytest.approx(1.0499869, abs=1e-7)
+    assert float(coordinate_update(0.3, 0.1, 0.8, 0.5, 1e-5)) == 0.0
+
+
+def test_a_run_on_a_working_set_goes_on_to_the_same_bytes():
+    layout, data = known_optimum()
+    states, whole = [], WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
+
+    def keep(state):
+        copied = (np.copy(part) for part in (state.features, state.weights, state.s, state.y))
+        states.append(WorkingSet(*copied, list(state.objectives), state.iterations, state.evaluations))
+
+    arguments = {"l1": 0.3, "memory": 5, "stopping": EXACT, "watch": never}
+    result = train_working_set(ChainObjective(layout, data, l2=0.01), whole, saved=keep, **arguments)
+    again = train_working_set(ChainObjective(layout, data, l2=0.01), states[2], **arguments)
+    assert again.weights.tobytes() == result.weights.tobytes()
+    assert again.objectives == result.objectives
+    assert nonzero_weights(result.weights, result.features)[0].tolist() == result.features.tolist()
