@@ -40,7 +40,7 @@ def exact_scores(
     >>> names, first = fitted.encode(["Ann Lee", "Anne Li"]), np.zeros(1, np.int32)
     >>> known = fitted.word_table(0.9)
     >>> exact_scores(fitted, fitted.rule(), (names, names), np.ones(4), (first, first + 1), known, 1).round(6).tolist()
-    [0.819444]
+    [0.763889]
     """
     left, right = pairs
     scores = np.empty(len(left))
