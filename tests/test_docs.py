@@ -65,3 +65,10 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
         else:
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(code, str(page), "exec"), names)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"^ +- [^:]+: (\S+\.md)$", navigation, re.M)
+    assert len(listed) == len([line for line in navigation.splitlines() if ".md" in line])
+    assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES if page.parent != ROOT)

@@ -136,7 +136,7 @@ class NameIndex {
   // Words of `left` have numbers of their own: `idf` and the rows of `similar` go by these, `own` says which number the
   // word has here, -1 if none.
   auto search(const Words& left, In<double, 1> idf, In<std::int32_t, 1> known, const Similar& similar, double threshold,
-              std::size_t top, std::size_t threads) const {
+              std::size_t top, double cut, std::size_t threads) const {
     OwnNames names;
     Table table;
     {
@@ -152,12 +152,12 @@ class NameIndex {
       names = own("left", left, rule_.weighted() ? view(idf) : std::span<const double>(), words, types_);
       for (std::int32_t& word : names.words) word = known.data()[word];
     }
-    return run(names.view(), table, 0, names.squares.size(), threshold, top, false, threads);
+    return run(names.view(), table, 0, names.squares.size(), threshold, top, false, cut, threads);
   }
 
-  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
+  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, double cut, std::size_t threads) const {
     require(begin <= end && end <= names_.squares.size(), "names must lie from 0 to ", names_.squares.size());
-    return run(names_.view(), {rows_, columns_, values_}, begin, end, threshold, top, true, threads);
+    return run(names_.view(), {rows_, columns_, values_}, begin, end, threshold, top, true, cut, threads);
   }
 
   Numpy<double, 1> squares() const { return to_numpy(std::vector<double>(names_.squares)); }
@@ -165,13 +165,14 @@ class NameIndex {
  private:
   std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>, std::size_t, std::size_t> run(
       const strings::Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
-      bool same, std::size_t threads) const {
+      bool same, double cut, std::size_t threads) const {
+    require(cut >= 0.0 && cut <= 1.0, "cut must lie from 0 to 1, got ", cut);
     require(threshold >= 0.0, "the threshold must not be negative, got ", threshold);
     require(threads > 0, "threads must be at least 1");
     strings::Matches found;
     {
       nb::gil_scoped_release nogil;
-      found = index_->search(left, table, begin, end, threshold, top, same, threads);
+      found = index_->search(left, table, begin, end, threshold, top, same, cut, threads);
     }
     return {to_numpy(std::move(found.left)), to_numpy(std::move(found.right)), to_numpy(std::move(found.scores)),
             found.candidates, found.aligned};
@@ -197,9 +198,9 @@ void bind_strings_joins(nb::module_& m) {
   nb::class_<NameIndex>(m, "NameIndex", "Names that can be searched for all above a threshold.")
       .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double, bool>(),
            "names"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a)
-      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a, "cut"_a = 0.0, "threads"_a,
            "Left, right, score, candidates, aligned: matches of other names.")
-      .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+      .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "cut"_a = 0.0, "threads"_a,
            "Matches of names begin to end - 1 with the others of the collection.")
       .def("squares", &NameIndex::squares, "Squared length of each name.");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -40,6 +41,7 @@ struct Index::Scratch {
   std::vector<Ranked> ranked;
   std::vector<double> rest;        // T_k
   std::vector<Found> found;
+  std::vector<double> best;        // the `top` largest scores by the table, the worst in front
 };
 
 Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(names), rule_(rule) {
@@ -78,7 +80,7 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
 }
 
 Matches Index::search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
-                      std::size_t top, bool same, std::size_t threads) const {
+                      std::size_t top, bool same, double cut, std::size_t threads) const {
   const std::size_t blocks = (end - begin + kBlock - 1) / kBlock;
   std::vector<Matches> parts(blocks);
   std::vector<std::unique_ptr<Scratch>> idle;  // a thread takes one, or makes it
@@ -95,7 +97,7 @@ Matches Index::search(const Names& left, const Table& table, std::size_t begin, 
     if (!scratch) scratch = std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size());
     const std::size_t first = begin + b * kBlock;
     for (std::size_t name = first; name < std::min(first + kBlock, end); ++name) {
-      search_one(left, table, name, threshold, top, same, *scratch, parts[b]);
+      search_one(left, table, name, threshold, top, same, cut, *scratch, parts[b]);
     }
     const std::lock_guard lock(guard);
     idle.push_back(std::move(scratch));
@@ -130,7 +132,7 @@ std::size_t Index::prefix_postings(const Table& table, const std::int32_t* rows,
 }
 
 void Index::search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
-                       Scratch& scratch, Matches& out) const {
+                       double cut, Scratch& scratch, Matches& out) const {
   const double square = left.squares[name];
   if (square == 0.0) return;
   const std::size_t n = left.length(name);
@@ -156,67 +158,102 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
   });
   auto& rest = scratch.rest;
   rest.assign(n + 1, 0.0);
-  double squares = 0.0, sum = 0.0, most = 0.0;
-  for (std::size_t k = n; k-- > 0;) {
-    squares += ranked[k].reach * ranked[k].reach;
-    sum += ranked[k].reach;
-    double places = 0.0;
-    for (const Ranked& other : ranked) places += rows[other.position] == rows[ranked[k].position] ? other.reach : 0.0;
-    most = std::max(most, rule_.weighted() ? places : ranked[k].reach);
-    if (rule_.one_to_one()) {
-      rest[k] = std::sqrt(squares);
-      continue;
+  const auto tails = [&](auto reach) {  // reach(k): r_k u_k
+    double squares = 0.0, sum = 0.0, most = 0.0;
+    for (std::size_t k = n; k-- > 0;) {
+      squares += reach(k) * reach(k);
+      sum += reach(k);
+      double places = 0.0;
+      for (std::size_t h = 0; h < n; ++h) places += rows[ranked[h].position] == rows[ranked[k].position] ? reach(h) : 0.0;
+      most = std::max(most, rule_.weighted() ? places : reach(k));
+      if (rule_.one_to_one()) {
+        rest[k] = std::sqrt(squares);
+        continue;
+      }
+      const double forward = rule_.weighted() ? sum * heaviest_ : sum;
+      const double backward = rule_.weighted() ? most * longest_ : most * static_cast<double>(n);
+      switch (rule_.sides) {
+        case Sides::mean: rest[k] = 0.5 * (forward + backward); break;
+        case Sides::max: rest[k] = std::max(forward, backward); break;
+        default: rest[k] = forward;  // min is at most forward
+      }
     }
-    const double forward = rule_.weighted() ? sum * heaviest_ : sum;
-    const double backward = rule_.weighted() ? most * longest_ : most * static_cast<double>(n);
-    switch (rule_.sides) {
-      case Sides::mean: rest[k] = 0.5 * (forward + backward); break;
-      case Sides::max: rest[k] = std::max(forward, backward); break;
-      default: rest[k] = forward;  // min is at most forward
-    }
+  };
+  double least = threshold, whole = 0.0;
+  if (cut > 0.0) {
+    tails([&](std::size_t k) { return std::max(ranked[k].reach, cut * ranked[k].weight); });
+    if (rest[0] + kSlack < least) return;
+    tails([&](std::size_t k) { return ranked[k].weight; });
+    whole = rest[0];
   }
+  tails([&](std::size_t k) { return ranked[k].reach; });
+  // what edges of the table must add, so that a score reaches `least`
+  const auto needed = [&] {
+    const double lost = cut < 1.0 ? std::min(whole, std::max(0.0, whole - least) / (1.0 - cut)) : whole;
+    return least - cut * lost;
+  };
+  double lower = needed();
+  const float floor = static_cast<float>(cut), base = static_cast<float>(cut * (ranked.empty() ? 0.0 : ranked[0].weight));
 
-  double least = threshold;
   auto& found = scratch.found;
+  auto& best = scratch.best;
   found.clear();
+  best.clear();
   const bool halved = same && top == 0;
+  const bool rising = top > 0 && (cut == 0.0 || rule_.alignment != Alignment::greedy);
   const auto consider = [&](std::size_t other) {
     if (same && (halved ? other <= name : other == name)) return;
     ++out.candidates;
     if (rule_.one_to_one()) {
       const std::size_t m = names_.length(other);
       const Place* const place = places_.data() + names_.begin(other);
-      float most = 0.0f;
-      for (std::size_t j = 0; j < m; ++j) most += place[j].weight * scratch.scorer.best(place[j].word);
-      if ((m < kLong && most + kSlack < least) || scratch.scorer.bound(names_, other) + kSlack < least) return;
+      float most = 0.0f, filled = 0.0f;
+      for (std::size_t j = 0; j < m; ++j) {
+        const float reach = scratch.scorer.best(place[j].word);
+        most += place[j].weight * reach;
+        filled += place[j].weight * std::max(reach, base);
+      }
+      if (m < kLong && (most + kSlack < lower || filled + kSlack < least)) return;
+    }
+    double bound = 0.0;
+    if (cut > 0.0 || rule_.one_to_one()) {
+      bound = scratch.scorer.bound(names_, other, floor, least - kSlack);
+      if (bound + kSlack < least || bound <= 0.0) return;
     }
     ++out.aligned;
-    const double score = scratch.scorer.score(names_, other);
-    if (score < least || score <= 0.0) return;
-    found.push_back({score, static_cast<std::int32_t>(other)});
-    if (top == 0) return;
-    std::push_heap(found.begin(), found.end());  // the worst is in front
-    if (found.size() > top) {
-      std::pop_heap(found.begin(), found.end());
-      found.pop_back();
+    // without a cut and with an optimal alignment the bound is the score
+    const bool known = cut == 0.0 && rule_.one_to_one() && rule_.alignment != Alignment::greedy;
+    const double score = known ? bound : cut == 0.0 || rising ? scratch.scorer.score(names_, other) : 0.0;
+    if (cut == 0.0 && (score < least || score <= 0.0)) return;
+    found.push_back({cut > 0.0 ? bound : score, static_cast<std::int32_t>(other)});
+    if (!rising) return;
+    best.push_back(score);
+    std::push_heap(best.begin(), best.end(), std::greater<>());
+    if (best.size() > top) {
+      std::pop_heap(best.begin(), best.end(), std::greater<>());
+      best.pop_back();
     }
-    if (found.size() == top) least = std::max(least, found.front().score);
+    if (best.size() < top || best.front() <= least) return;
+    least = best.front();
+    lower = needed();
   };
 
-  if (rest[0] + kSlack < least) return;
+  if (rest[0] + kSlack < lower) return;
   scratch.scorer.take(left, name);
   const std::size_t all = names_.size() - (halved ? name + 1 : 0);
-  if (prefix_postings(table, rows, scratch, least) >= all) {
+  // words that no similarity of the table links may be enough
+  const bool unlinked = rule_.alignment == Alignment::closest && threshold > 0.0 && lower <= 0.0;
+  if (unlinked || prefix_postings(table, rows, scratch, lower) >= all) {
     for (std::size_t other = names_.size() - all; other < names_.size(); ++other) consider(other);
   } else {
-    for (std::size_t k = 0; k < n && rest[k] + kSlack >= least; ++k) {
+    for (std::size_t k = 0; k < n && rest[k] + kSlack >= lower; ++k) {
       const auto row = static_cast<std::size_t>(rows[ranked[k].position]);
       scratch.candidates.clear();
       for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
         const double s = table.values[e];
         if (!(s > rule_.theta)) continue;
         const auto word = static_cast<std::size_t>(table.columns[e]);
-        const double lightest = rule_.one_to_one() ? (least - kSlack - rest[k + 1]) / (s * ranked[k].weight) : 0.0;
+        const double lightest = rule_.one_to_one() ? (lower - kSlack - rest[k + 1]) / (s * ranked[k].weight) : 0.0;
         for (auto p = static_cast<std::size_t>(offsets_[word]); p < static_cast<std::size_t>(offsets_[word + 1]); ++p) {
           const Posting posting = postings_[p];
           if (posting.weight < lightest) break;
@@ -230,7 +267,9 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
     }
   }
   std::sort(found.begin(), found.end());
+  if (cut == 0.0 && top > 0 && found.size() > top) found.resize(top);
   for (const Found& match : found) {
+    if (match.score + kSlack < least) break;
     out.left.push_back(static_cast<std::int32_t>(name));
     out.right.push_back(match.name);
     out.scores.push_back(match.score);

@@ -15,9 +15,18 @@
 // most u_k s v + T_{k+1}; postings lie by falling v, so the scan ends at the first that is too light (weight filter).
 // Where the table is so full that postings are more than names, all names are candidates. These are bounded by
 // sum_j v_j max_i s_ij u_i, m look-ups as the maximum is known for each word, and then by sum_i u_i max_j s_ij v_j; each is
-// >= a one-to-one score, as the edge of a column, or row, weighs at most its maximum. What is left is aligned. For the `top` best, t rises with the worst of them.
+// >= a one-to-one score, as the edge of a column, or row, weighs at most its maximum. What is left is aligned. For the
+// `top` best, t rises with the worst of them.
 //
-// The answer equals that of comparing with every name: filters have a slack for rounding, scores do not depend on them.
+// A table may lack similarities below `cut`. Edges it lacks add at most cut B, B their sum of u_i v_j; with R = T_1 for
+// r = 1, a score of at least t has t <= R - B + cut B, so that the edges it has add at least t - cut (R - t) / (1 - cut):
+// this takes the place of t in the filters. Pairs are then bounded with `cut` for each similarity that is missing, and
+// those that can reach t are reported with that bound. The t of the `top` best rises with scores by the table alone,
+// which are never too high, but for greedy alignments, where t stays.
+//
+// Without a cut the answer equals that of comparing with every name: filters have a slack for rounding, scores do not
+// depend on them. With one it holds every pair that reaches t > cut; where R > 1, which only closest has, t <= cut R makes
+// all names candidates.
 // Cost: the postings in the prefix and n m for each candidate. Memory: 16 bytes a word of a name, and 4 a name for each thread.
 #pragma once
 
@@ -55,15 +64,16 @@ class Index {
   // `table` holds the similarities of the left words to those of the collection.
   // Pairs of names left.begin..end-1 with names of the collection that score at least `threshold` > 0. `top` > 0 keeps the
   // best of each left name. In a self-join (`same`) left is the collection itself: no name meets itself, and unless `top`
-  // is given only pairs left < right are reported.
+  // is given only pairs left < right are reported. Similarities below `cut` may be missing from the table: 0 for none;
+  // otherwise scores are upper bounds, and of each left name there may be more than `top`.
   Matches search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
-                 bool same, std::size_t threads) const;
+                 bool same, double cut, std::size_t threads) const;
 
  private:
   struct Scratch;
   std::size_t prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch, double least) const;
   void search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
-                  Scratch& scratch, Matches& out) const;
+                  double cut, Scratch& scratch, Matches& out) const;
 
   Names names_;
   Rule rule_;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kRun = 8;        // partners of one name from which take() pays
 constexpr std::size_t kBlock = 4096;   // pairs that one item of work holds
+constexpr std::size_t kCells = 1 << 20;  // n m of chains whose similarities are not kept
 
 double combine(Sides sides, double forward, double backward) {
   switch (sides) {
@@ -20,6 +21,17 @@ double combine(Sides sides, double forward, double backward) {
     case Sides::min: return std::min(forward, backward);
   }
   return forward;
+}
+
+// The largest weight of a word at all its places.
+double heaviest(const std::int32_t* words, const double* weights, std::size_t size) {
+  double most = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    double weight = 0.0;
+    for (std::size_t j = 0; j < size; ++j) weight += words[j] == words[i] ? weights[j] : 0.0;
+    most = std::max(most, weight);
+  }
+  return most;
 }
 
 }  // namespace
@@ -68,11 +80,7 @@ void Scorer::take(const Names& left, std::size_t name) {
   }
   slotted_.clear();
   near_.clear();
-  n_ = left.length(name);
-  left_words_ = left.words.data() + left.begin(name);
-  rows_ = left.rows.data() + left.begin(name);
-  x_ = left.weights.data() + left.begin(name);
-  x_square_ = left.squares[name];
+  set_left(left, name);
   const auto theta = rule_.theta;
   const double length = x_square_ > 0.0 ? std::sqrt(x_square_) : 1.0;
   for (std::size_t i = 0; i < n_; ++i) {
@@ -84,9 +92,9 @@ void Scorer::take(const Names& left, std::size_t name) {
       if (slot < 0) {
         slot = static_cast<std::int32_t>(slotted_.size());
         slotted_.push_back(table_.columns[e]);
-        near_.resize(near_.size() + n_, 0.0f);
+        if (!is_long()) near_.resize(near_.size() + n_, 0.0f);
       }
-      near_[static_cast<std::size_t>(slot) * n_ + i] = table_.values[e];
+      if (!is_long()) near_[static_cast<std::size_t>(slot) * n_ + i] = table_.values[e];
       float& best = best_[static_cast<std::size_t>(table_.columns[e])];
       best = std::max(best, static_cast<float>(table_.values[e] * u));
     }
@@ -95,10 +103,7 @@ void Scorer::take(const Names& left, std::size_t name) {
 
 // Fills sim_; false when no word of one side is near one of the other, or a side weighs nothing.
 bool Scorer::gather(const Names& right, std::size_t name) {
-  m_ = right.length(name);
-  right_words_ = right.words.data() + right.begin(name);
-  y_ = right.weights.data() + right.begin(name);
-  y_square_ = right.squares[name];
+  set_right(right, name);
   if (x_square_ == 0.0 || y_square_ == 0.0) return false;
   std::size_t first = 0;
   while (first < m_ && slot_[static_cast<std::size_t>(right_words_[first])] < 0) ++first;
@@ -126,8 +131,28 @@ double Scorer::scale(double forward, double backward) const {
   return combine(rule_.sides, forward / length, backward / length);
 }
 
-double Scorer::bound(const Names& right, std::size_t name) {
-  if (!gather(right, name)) return 0.0;
+double Scorer::bound(const Names& right, std::size_t name, float rest, double least) {
+  if (rule_.alignment == Alignment::chain && (is_long() || n_ * right.length(name) > kCells)) {
+    set_right(right, name);
+    return looked_up(rest);
+  }
+  const bool any = gather(right, name);
+  if (rule_.alignment == Alignment::closest && x_square_ > 0.0 && y_square_ > 0.0) {
+    if (!any) sim_.assign(std::max(sim_.size(), n_ * m_), 0.0f);
+    return scale(closest(false, rest), rule_.sides == Sides::forward ? 0.0 : closest(true, rest));
+  }
+  if (!any) return 0.0;
+  if (rest > 0.0f) {
+    for (std::size_t e = 0; e < n_ * m_; ++e) sim_[e] = std::max(sim_[e], rest);
+  }
+  if (rule_.alignment == Alignment::average) return finish();
+  const double most = rows_and_columns();
+  // a greedy alignment may lose by a similarity that rises
+  return most < least || rule_.alignment == Alignment::greedy ? most : finish();
+}
+
+// Every edge weighs at most the largest of its row, and of its column: the smaller sum.
+double Scorer::rows_and_columns() {
   if (row_max_.size() < n_) row_max_.resize(n_);
   std::fill_n(row_max_.begin(), n_, 0.0);
   double backward = 0.0;
@@ -145,32 +170,64 @@ double Scorer::bound(const Names& right, std::size_t name) {
   return std::min(forward, backward) / std::sqrt(x_square_ * y_square_);
 }
 
-double Scorer::score(const Names& right, std::size_t name) { return gather(right, name) ? finish() : 0.0; }
+double Scorer::score(const Names& right, std::size_t name) {
+  if (is_long() || n_ * right.length(name) > kCells) {
+    set_right(right, name);
+    return looked_up(0.0f);
+  }
+  return gather(right, name) ? finish() : 0.0;
+}
 
 double Scorer::score(const Names& left, std::size_t a, const Names& right, std::size_t b) {
-  n_ = left.length(a);
-  left_words_ = left.words.data() + left.begin(a);
-  rows_ = left.rows.data() + left.begin(a);
-  x_ = left.weights.data() + left.begin(a);
-  x_square_ = left.squares[a];
-  m_ = right.length(b);
-  right_words_ = right.words.data() + right.begin(b);
-  y_ = right.weights.data() + right.begin(b);
-  y_square_ = right.squares[b];
-  if (x_square_ == 0.0 || y_square_ == 0.0) return 0.0;
-  if (sim_.size() < n_ * m_) sim_.resize(n_ * m_);
+  set_left(left, a);
+  set_right(right, b);
+  return looked_up(0.0f);
+}
+
+void Scorer::set_left(const Names& left, std::size_t name) {
+  n_ = left.length(name);
+  left_words_ = left.words.data() + left.begin(name);
+  rows_ = left.rows.data() + left.begin(name);
+  x_ = left.weights.data() + left.begin(name);
+  x_square_ = left.squares[name];
+}
+
+void Scorer::set_right(const Names& right, std::size_t name) {
+  m_ = right.length(name);
+  right_words_ = right.words.data() + right.begin(name);
+  y_ = right.weights.data() + right.begin(name);
+  y_square_ = right.squares[name];
+}
+
+// The similarities of all left words to right word j, at least `rest`; true if one of them is in the table.
+bool Scorer::look_up(std::size_t j, float rest, float* out) const {
   bool any = false;
   for (std::size_t i = 0; i < n_; ++i) {
     const auto row = static_cast<std::size_t>(rows_[i]);
     const auto begin = table_.columns.begin() + table_.offsets[row], end = table_.columns.begin() + table_.offsets[row + 1];
-    for (std::size_t j = 0; j < m_; ++j) {
-      const auto found = std::lower_bound(begin, end, right_words_[j]);
-      const float s = found != end && *found == right_words_[j]
-                          ? table_.values[static_cast<std::size_t>(found - table_.columns.begin())] : 0.0f;
-      sim_[j * n_ + i] = s > rule_.theta ? s : 0.0f;
-      any |= s > rule_.theta;
-    }
+    const auto found = std::lower_bound(begin, end, right_words_[j]);
+    const float s = found != end && *found == right_words_[j]
+                        ? table_.values[static_cast<std::size_t>(found - table_.columns.begin())] : 0.0f;
+    any |= s > rule_.theta;
+    out[i] = std::max(s > rule_.theta ? s : 0.0f, rest);
   }
+  return any;
+}
+
+// The score by look-ups; chains of long names keep one row of similarities only.
+double Scorer::looked_up(float rest) {
+  if (x_square_ == 0.0 || y_square_ == 0.0) return 0.0;
+  bool any = false;
+  if (rule_.alignment == Alignment::chain && n_ * m_ > kCells) {
+    if (sim_.size() < n_) sim_.resize(n_);
+    const double sum = chain([&](std::size_t j) {
+      any |= look_up(j, rest, sim_.data());
+      return sim_.data();
+    });
+    return any ? std::min(1.0, sum / std::sqrt(x_square_ * y_square_)) : 0.0;
+  }
+  if (sim_.size() < n_ * m_) sim_.resize(n_ * m_);
+  for (std::size_t j = 0; j < m_; ++j) any |= look_up(j, rest, sim_.data() + j * n_);
   return any ? finish() : 0.0;
 }
 
@@ -178,7 +235,7 @@ double Scorer::finish() {
   if (!rule_.one_to_one()) return scale(closest(false), rule_.sides == Sides::forward ? 0.0 : closest(true));
   double sum;
   if (rule_.alignment == Alignment::chain) {
-    sum = chain();
+    sum = chain([this](std::size_t j) { return sim_.data() + j * n_; });
   } else {
     if (w_.size() < n_ * m_) w_.resize(n_ * m_);
     for (std::size_t i = 0; i < n_; ++i) {
@@ -190,39 +247,45 @@ double Scorer::finish() {
   return std::min(1.0, sum / std::sqrt(x_square_ * y_square_));  // above 1 only by rounding
 }
 
-double Scorer::chain() {
-  // Rows run over the right side, whose similarities stand together: the recurrence is the same both ways.
+// similar(j): the similarities of all left words to right word j.
+template <class Row>
+double Scorer::chain(Row similar) {
+  // Rows run over the right side, whose similarities stand together: the recurrence is the same both ways. Of w and D
+  // the last gap + 3 rows are kept, which is as far as a transposition looks back.
   const std::size_t n = n_, m = m_, wide = n + 1;
-  if (w_.size() < n * m) w_.resize(n * m);
-  if (d_.size() < wide * (m + 1)) d_.resize(wide * (m + 1));
+  const std::size_t kept = std::min(m + 1, rule_.gap == Rule::kNoSwaps ? std::size_t{2} : rule_.gap + 3);
+  if (w_.size() < n * kept) w_.resize(n * kept);
+  if (d_.size() < wide * kept) d_.resize(wide * kept);
+  const auto ring = [kept](std::size_t j) { return j < kept ? j : j % kept; };
   std::fill_n(d_.begin(), wide, 0.0);
   for (std::size_t j = 1; j <= m; ++j) {
-    double* const w = w_.data() + (j - 1) * n;
-    const float* const s = sim_.data() + (j - 1) * n;
+    double* const w = w_.data() + ring(j - 1) * n;
+    const float* const s = similar(j - 1);
     const double y = y_[j - 1];
     for (std::size_t i = 0; i < n; ++i) w[i] = static_cast<double>(s[i]) * (x_[i] * y);
-    double* const d = d_.data() + j * wide;
-    const double* const above = d - wide;
+    double* const d = d_.data() + ring(j) * wide;
+    const double* const above = d_.data() + ring(j - 1) * wide;
     d[0] = 0.0;
     for (std::size_t i = 1; i <= n; ++i) {
       double best = std::max({above[i], d[i - 1], above[i - 1] + w[i - 1]});
       if (rule_.gap != Rule::kNoSwaps && i >= 2 && j >= 2) {
         const std::size_t most_p = std::min(rule_.gap, j - 2), most_q = std::min(rule_.gap, i - 2);
         for (std::size_t p = 0; p <= most_p; ++p) {
-          const double upper = w_[(j - 2 - p) * n + i - 1];  // edge of i with an earlier word of the right side
+          const double upper = w_[ring(j - 2 - p) * n + i - 1];  // edge of i with an earlier word of the right side
           if (upper == 0.0) continue;                        // then the other edge alone does as well
-          const double* const from = d_.data() + (j - 2 - p) * wide;
+          const double* const from = d_.data() + ring(j - 2 - p) * wide;
           for (std::size_t q = 0; q <= most_q; ++q) best = std::max(best, from[i - 2 - q] + (upper + w[i - 2 - q]));
         }
       }
       d[i] = best;
     }
   }
-  return d_[m * wide + n];
+  return d_[ring(m) * wide + n];
 }
 
 // sum_i x_i y_j s(i, j), where j is the closest to i: the identical word, else the first of those with the largest s.
-double Scorer::closest(bool transposed) const {
+// A word without any counts as if the heaviest had the similarity `rest`.
+double Scorer::closest(bool transposed, double rest) const {
   const std::size_t rows = transposed ? m_ : n_, columns = transposed ? n_ : m_;
   const std::int32_t* const words = transposed ? right_words_ : left_words_;
   const std::int32_t* const others = transposed ? left_words_ : right_words_;
@@ -239,7 +302,10 @@ double Scorer::closest(bool transposed) const {
         best = j;
       }
     }
-    if (best == columns) continue;
+    if (best == columns) {
+      if (rest > 0.0) sum += rest * (x[i] * heaviest(others, y, columns));
+      continue;
+    }
     double weight = y[best];
     if (rule_.weighted()) {  // the word at all its places; among types it has but one
       for (std::size_t j = best + 1; j < columns; ++j) weight += others[j] == others[best] ? y[j] : 0.0;

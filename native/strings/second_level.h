@@ -16,7 +16,8 @@
 //
 // closest and average have a direction; `Sides` says how both are put together. Only edges with s > theta count.
 //
-// Cost of a pair: n m look-ups, then n m (g+1)^2 for chains, min(n,m)^2 max(n,m) for assignments. Memory: n m.
+// Cost of a pair: n m look-ups, then n m (g+1)^2 for chains, min(n,m)^2 max(n,m) for assignments. Memory: n m, of long
+// chains (g+3) n.
 // Rounding: w_ij = s (x_i y_j) and sums run along the sequences, so chains give the same bits in both directions, and
 // exactly 1 for a sequence with itself. Reference: Moreau, Yvon, Cappe (2008).
 #pragma once
@@ -82,19 +83,28 @@ class Scorer {
   // Makes `name` of `left` the one to be compared. The views must live as long as it is.
   void take(const Names& left, std::size_t name);
   double score(const Names& right, std::size_t name);  // 0 when either side has weight 0
-  // An upper bound of score() of one-to-one alignments that costs n m, for pairs that may be below a threshold.
-  double bound(const Names& right, std::size_t name);
+  // An upper bound of score() when similarities that are not in the table are at most `rest`. Bounds of one-to-one
+  // alignments that are below `least` may be loose: these cost n m, others an alignment.
+  double bound(const Names& right, std::size_t name, float rest, double least);
   // max_i s(i, word) x_i / |x| for a word of the other side: what it can add to a one-to-one alignment, times v_j.
   float best(std::int32_t word) const { return best_[static_cast<std::size_t>(word)]; }
   // One pair without take(): cheaper for a single partner.
   double score(const Names& left, std::size_t a, const Names& right, std::size_t b);
 
  private:
+  static constexpr std::size_t kLong = 2048;  // words of a name whose neighbours are looked up one by one
+  bool is_long() const { return rule_.alignment == Alignment::chain && n_ > kLong; }
+  void set_left(const Names& left, std::size_t name);
+  void set_right(const Names& right, std::size_t name);
   bool gather(const Names& right, std::size_t name);
+  bool look_up(std::size_t j, float rest, float* out) const;
+  double looked_up(float rest);
   double finish();
   double scale(double forward, double backward) const;
-  double chain();
-  double closest(bool transposed) const;
+  template <class Row>
+  double chain(Row similar);
+  double rows_and_columns();
+  double closest(bool transposed, double rest = 0.0) const;
 
   Table table_;
   Rule rule_;
@@ -110,8 +120,8 @@ class Scorer {
   const double* y_ = nullptr;
   double x_square_ = 0.0, y_square_ = 0.0;
   std::vector<float> sim_;               // [m][n]
-  std::vector<double> w_;                // [n][m]
-  std::vector<double> d_;                // [n+1][m+1]
+  std::vector<double> w_;                // [n][m]; of chains the last rows
+  std::vector<double> d_;                // the last rows of D
   std::vector<double> row_max_;          // [n]
 };
 

@@ -34,3 +34,13 @@ def test_parts_may_learn() -> None:
 def test_an_exponent_is_positive() -> None:
     with pytest.raises(DataError, match="exponent must be a number above 0"):
         Power(Jaro(), 0)
+
+
+@pytest.mark.parametrize("text", ["power(jaro, 3)", "mean(jaro, levenshtein)", "maximum(exact, tfidf(bigrams))"])
+def test_sparse_tables_hold_what_matrices_do(text: str) -> None:
+    words = ["smith", "smyth", "smithson", "jones", "johns", "", "x" * 130, "łódź"]
+    fitted = parse_measure(text).fit(words)
+    whole = fitted.matrix(words)
+    for epsilon in (0.0, 0.3, 0.7):
+        table = fitted.score_table(words, words, epsilon, 1).toarray()
+        assert table == pytest.approx(np.where(whole >= epsilon, whole, 0.0), abs=1e-6)

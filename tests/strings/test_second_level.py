@@ -265,3 +265,16 @@ def test_any_script_and_odd_strings(text: str) -> None:
     assert np.isfinite(scores).all()
     assert scores.min() >= 0
     assert np.abs(np.diagonal(scores) - 1).max() < 1e-9
+
+
+@pytest.mark.parametrize("transpositions", ["none", "adjacent", "extended"])
+def test_long_names_are_aligned_row_by_row(transpositions: str) -> None:
+    words = [f"w{i}" for i in range(2400)]
+    some = [word for i, word in enumerate(words) if i % 3]
+    swapped = [words[i ^ 1] for i in range(len(words))]
+    fitted = Ml(transpositions=transpositions, weights="uniform").fit()
+    whole, part, turned = " ".join(words), " ".join(some), " ".join(swapped)
+    scores = fitted.pairs([whole, whole, part, whole], [whole, part, whole, turned])
+    matches = 1200 if transpositions == "none" else 2400
+    assert scores == pytest.approx([1.0, (2 / 3) ** 0.5, (2 / 3) ** 0.5, matches / 2400], abs=1e-9)
+    assert fitted.matrix([part, whole], [whole]).ravel() == pytest.approx(scores[[2, 0]], abs=1e-12)

@@ -101,14 +101,13 @@ def test_a_query_finds_titles_that_share_no_word_with_it() -> None:
 def test_one_document_at_a_time_depends_on_the_order_and_oversampling_helps() -> None:
     mixed = X[[0, 5, 1, 6, 2, 7, 3, 8, 4]]
     for corpus, extra, expected in (
-        (X, 0, [[3.335651, 2.372993]]),
-        # after m3 the second and third singular values are both sqrt(3): either may be cut
-        (mixed, 0, [[3.333671, 2.348764], [3.332448, 2.102003]]),
-        (X, 2, [[3.340809, 2.496758]]),
-        (mixed, 2, [[3.339916, 2.531332]]),
+        (X, 0, [3.335651, 2.372993]),
+        (mixed, 0, [3.333671, 2.348764]),  # m3 comes with sqrt(3), as long as the second factor, which stays
+        (X, 2, [3.340809, 2.496758]),
+        (mixed, 2, [3.339916, 2.531332]),
     ):
         model = LSA(n_topics=2, oversampling=extra, chunk_size=1, algorithm="one_pass").fit(corpus)
-        assert any(model.singular_values_ == pytest.approx(printed, abs=1e-6) for printed in expected)
+        assert model.singular_values_ == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +133,7 @@ def test_two_passes_are_exact_when_the_sample_spans_everything() -> None:
         assert model.singular_values_ == pytest.approx(TRUE[:2], abs=1e-6)
 
 
-@settings(max_examples=40)
-@given(st.integers(0, 2**31 - 1), st.integers(1, 10), st.sampled_from(["one_pass", "hybrid"]))
-def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, algorithm: str) -> None:
+def check_full_rank(seed: int, jobs: int, algorithm: str) -> None:
     random = np.random.default_rng(seed)
     corpus = random_corpus(seed, int(random.integers(5, 60)), int(random.integers(5, 40)), 0.2)
     if not corpus.nnz:
@@ -155,15 +152,45 @@ def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, algorithm: str) 
         assert np.linalg.norm(error) / model.energy <= 1e-12
 
 
-@settings(max_examples=25)
-@given(st.integers(0, 2**31 - 1), st.sampled_from(ALGORITHMS), st.integers(1, 30))
-def test_no_singular_value_is_overestimated_and_intervals_hold(seed: int, algorithm: str, size: int) -> None:
+splits = given(st.integers(0, 2**31 - 1), st.integers(1, 10), st.sampled_from(["one_pass", "hybrid"]))
+
+
+@settings(max_examples=20)
+@splits
+def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, algorithm: str) -> None:
+    check_full_rank(seed, jobs, algorithm)
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@splits
+def test_full_rank_is_exact_for_two_hundred_splits(seed: int, jobs: int, algorithm: str) -> None:
+    check_full_rank(seed, jobs, algorithm)
+
+
+def check_underestimation(seed: int, algorithm: str, size: int) -> None:
     corpus = random_corpus(seed)
     true = singular_values(corpus)
     model = LSA(n_topics=4, oversampling=2, chunk_size=size, algorithm=algorithm, n_jobs=1).fit(corpus)
     assert (model.singular_values_ <= true[:4] * (1 + 1e-10)).all()
     assert (model.intervals()[:, 1] >= true[:4] * (1 - 1e-10)).all()
     assert drift(model) < 1e-11
+
+
+streams = given(st.integers(0, 2**31 - 1), st.sampled_from(ALGORITHMS), st.integers(1, 30))
+
+
+@settings(max_examples=20)
+@streams
+def test_no_singular_value_is_overestimated_and_intervals_hold(seed: int, algorithm: str, size: int) -> None:
+    check_underestimation(seed, algorithm, size)
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@streams
+def test_no_singular_value_of_a_hundred_streams_is_overestimated(seed: int, algorithm: str, size: int) -> None:
+    check_underestimation(seed, algorithm, size)  # a hundred for each algorithm
 
 
 @settings(max_examples=20)
@@ -403,14 +430,14 @@ class Reuters:
     def __init__(self, data: Path) -> None:
         vectorizer = TextVectorizer(vocabulary=preset("reuters"))
         self.X = vectorizer.fit_transform(read_documents(data / "reuters" / "reuters21578.jsonl.gz"))
-        self.truth = LSA(n_topics=100, algorithm="one_pass", oversampling=0).fit(self.X)
+        self.truth = LSA(n_topics=100, algorithm="one_pass", oversampling=0, n_jobs=1).fit(self.X)
         self.true = self.truth.singular_values_
         self.some = self.X[np.random.default_rng(0).choice(self.X.shape[0], 1000, replace=False)]
         self.true_vectors = self.truth.transform(self.some)
 
     def errors(self, order: Any = slice(None), **settings: Any) -> tuple[Floats, float]:
         """Relative errors of the singular values, and of the similarities."""
-        model = LSA(n_topics=100, **settings).fit(self.X[order])
+        model = LSA(n_topics=100, n_jobs=1, **settings).fit(self.X[order])
         assert (model.singular_values_ <= self.true * (1 + 1e-10)).all()
         errors = relative_errors(model.singular_values_, self.true)
         return errors, similarity_rmse(model.transform(self.some), self.true_vectors)

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,22 @@ STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk=64, seed=
 SETTINGS: dict[str, Any] = {"n_topics": 8, "oversampling": 8, "chunk_size": 64, "chunks_per_job": 5, "n_jobs": 1}
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
+@contextmanager
+def cluster_of(workers: int) -> Iterator[Any]:
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            n_workers=workers, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster_of(2) as client:
         yield client
 
 
@@ -76,17 +83,45 @@ def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
 
 
 def test_models_travel_and_documents_do_not(client: Any) -> None:
-    terms, factors, jobs = 400, 16, 6
-    traffic = Traffic(delay=0.02)
-    began = time.monotonic()
+    models = 400 * 16 * 8  # bytes: terms x factors
+    traffic = Traffic()
     LSA(algorithm="one_pass", **SETTINGS).fit(STREAM, cluster=client, traffic=traffic)
-    models = terms * factors * 8
-    assert traffic.bytes <= jobs * (models + 8_000)  # each model at most once, addresses and plans beside it
+    assert traffic.bytes <= 6 * (models + 8_000)  # each model of 6 jobs at most once, addresses and plans beside it
     assert traffic.bytes >= models  # the result came here
-    assert time.monotonic() - began >= 0.02
     two = Traffic()
     LSA(algorithm="one_pass", **SETTINGS | {"chunks_per_job": 15}).fit(STREAM, cluster=client, traffic=two)
     assert two.bytes <= 2 * (models + 8_000)  # p = 2 workers, p jobs: p models
+
+
+def test_a_slow_network_costs_time_for_models_and_not_for_chunks(client: Any) -> None:
+    def seconds(jobs: int, chunks: int, traffic: Traffic) -> float:
+        settings = SETTINGS | {"chunk_size": 1920 // chunks, "chunks_per_job": chunks // jobs}
+        began = time.monotonic()
+        LSA(algorithm="one_pass", **settings).fit(STREAM, cluster=client, traffic=traffic)
+        return time.monotonic() - began
+
+    seconds(2, 24, Traffic())
+    for jobs, chunks in ((2, 24), (2, 96), (8, 96)):
+        delayed = Traffic(delay=0.05)
+        with_delay, without = seconds(jobs, chunks, delayed), seconds(jobs, chunks, Traffic())
+        # for each job an address and a plan, at most one model to another worker; and the result
+        assert delayed.messages <= 3 * jobs + 1
+        assert with_delay >= delayed.messages * delayed.delay / 3  # two workers and this process wait, each for its own
+        assert with_delay - without <= delayed.messages * delayed.delay + 1.5
+
+
+@pytest.mark.slow
+def test_any_number_of_workers_gives_similar_documents() -> None:
+    from textmill.vectors import pairwise_matrix
+
+    made = []
+    for workers in (1, 2, 4):
+        with cluster_of(workers) as client:  # as many jobs as workers: p models
+            settings = SETTINGS | {"chunks_per_job": -(-30 // workers)}
+            model = LSA(algorithm="one_pass", **settings).fit(STREAM, cluster=client)
+        made.append(pairwise_matrix(model.transform(STREAM.bags(0, 300)), measure="cosine"))
+    for other in made[1:]:
+        assert np.sqrt(np.mean((other - made[0]) ** 2)) < 0.005
 
 
 def test_jobs_of_any_size_give_similar_documents(client: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_range
@@ -20,6 +21,8 @@ from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.measure import Fitted, Floats, Measure, Occurrences
 
 __all__ = ["CustomMeasure", "Maximum", "Mean", "Power"]
+
+_BLOCK = 1 << 20  # pairs of strings scored together
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,30 @@ class _FittedCombination(Fitted):
         self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         return self._combine([part.score_matrix(left, right, threads) for part in self.parts]).astype(dtype, copy=False)
+
+    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+        """Scores of at least epsilon, from the tables of the parts."""
+        measure = self.measure
+        if epsilon <= 0.0:
+            return super().score_table(left, right, epsilon, threads)
+        if isinstance(measure, Power):
+            least = epsilon ** (1.0 / measure.exponent)
+            table = self.parts[0].score_table(left, right, least * (1.0 - 1e-6), threads)
+            table.data = (table.data.astype(np.float64) ** measure.exponent).astype(np.float32)
+        else:
+            table = self.parts[0].score_table(left, right, epsilon, threads)
+            for part in self.parts[1:]:
+                table = table.maximum(part.score_table(left, right, epsilon, threads))
+        if isinstance(measure, Mean):  # no mean reaches what none of its parts does
+            places = table.tocoo()
+            for start in range(0, table.nnz, _BLOCK):
+                stretch = slice(start, start + _BLOCK)
+                a, b = [left[i] for i in places.row[stretch]], [right[j] for j in places.col[stretch]]
+                places.data[stretch] = self.score_pairs(a, b, threads)
+            table = places.tocsr()
+        table.data[table.data < epsilon] = 0.0
+        table.eliminate_zeros()
+        return table
 
     def explain(self, left: str, right: str) -> Alignment:
         """One edge a part, each with the alignment of that part."""

@@ -1,18 +1,27 @@
 """Pairs of names above a threshold, without scoring all pairs.
 
 Measures of words (`ml`, `softtfidf`, `assignment`, `greedy`, `monge_elkan`, `cosine`, `tfidf`) are searched by an
-inverted index. Similarities of words below epsilon count as 0, which leaves every word a short list of neighbours; the
-index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with u_i and v_j the
-weights of the words of two names divided by their norms, s_ij the similarities of words:
+inverted index. A table holds the similarities of words that are at least epsilon, a short list of neighbours for every
+word; the index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with u_i and
+v_j the weights of the words of two names divided by their norms, s_ij the similarities of words:
 
     score <= sum_i u_i max_j s_ij v_j                     every edge of word i weighs at most the largest of its row
     score <= sum_j v_j max_i s_ij u_i                     one-to-one alignments: the same by columns
     what words k, k+1, ... add <= |(u_k, u_k+1, ...)|     one-to-one, Cauchy-Schwarz; the plain sum of u for softtfidf
 
 By the last one names that share no neighbour with the first words of a query need not be looked at, when words are
-taken from the rarest on; see native/strings/search.h for all measures. The answer is exactly that of scoring all pairs
-with the table cut at epsilon, and cutting lowers a score of a one-to-one alignment by at most epsilon: the edges lost
-weigh at most epsilon sum u_i v_j <= epsilon.
+taken from the rarest on; see native/strings/search.h for all measures.
+
+Nothing is lost by the cut. Let A and B be the sums of u_i v_j over the edges of the best alignment that the table has
+and lacks; A + B <= R, and R = 1 for one-to-one alignments. From t <= score <= A + epsilon B follows
+
+    B <= (R - t) / (1 - epsilon)          so edges of the table alone add t - epsilon (R - t) / (1 - epsilon) or more
+
+which is what the search asks for. A pair that it finds is bounded again with epsilon for every similarity that is
+missing, and those that still reach the threshold are scored by all similarities of their words (rescoring.py). So every
+pair that scores at least t is found, with the score the measure itself gives it, if t > epsilon; below that, pairs
+without any two words that are epsilon alike are missed, which score less than epsilon. R exceeds 1 only for softtfidf;
+names for which t <= epsilon R are compared with all others.
 
 Other measures are scored block by block; where a measure bounds the score by the lengths of two strings (Levenshtein:
 shorter / longer), pairs whose lengths are too different are left out.
@@ -36,7 +45,8 @@ from textmill.strings.bags import Cosine, TfIdf
 from textmill.strings.characters import Damerau, Jaro, JaroWinkler, Levenshtein, Osa
 from textmill.strings.features import Characters
 from textmill.strings.measure import Fitted, FittedSequences, Measure
-from textmill.strings.second_level import FittedSecondLevel, arrays_of
+from textmill.strings.rescoring import arrays_of, exact_scores
+from textmill.strings.second_level import FittedSecondLevel
 
 __all__ = ["NameJoin", "Pairs", "ScoredJoin", "WordJoin", "alignment_rule", "join_of"]
 
@@ -131,6 +141,7 @@ class WordJoin(NameJoin):
         self.sequences = fitted
         self.epsilon = epsilon
         self.rule = alignment_rule(fitted) or {}
+        self.cut = fitted.usable_cut(epsilon) if isinstance(fitted, FittedSecondLevel) else 0.0
         self.encoded = fitted.encode(names)
         self.table = fitted.word_table(epsilon, threads)
         self.idf = _weights(fitted)[: self.table.shape[0]]
@@ -138,7 +149,9 @@ class WordJoin(NameJoin):
     def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
         """Pairs within the collection."""
         index = self._index()
-        left, right, score, _, _ = index.search_self(begin, end, threshold=threshold, top=top, threads=threads)
+        options = {"threshold": threshold, "top": top, "cut": self.cut, "threads": threads}
+        found = Pairs(*index.search_self(begin, end, **options)[:3])
+        found = self._exact(found, self.encoded, threshold, threads)
         weightless = self._same()
         extra = [
             (i, j, 1.0)
@@ -147,7 +160,7 @@ class WordJoin(NameJoin):
             for j in weightless.get(self.names[i], ())
             if (j > i or (top and j != i))
         ]
-        return self._finish(Pairs(left, right, score), extra, top)
+        return self._finish(found, extra, top)
 
     def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
         """Pairs with other names, whose new words are compared with all words of the collection."""
@@ -162,17 +175,17 @@ class WordJoin(NameJoin):
         table = arrays_of(sparse.vstack([self.table[words[words < here]], rows], format="csr"))
         encoded = (offsets, local.astype(np.int32).ravel())
         idf = _weights(self.sequences)[words]
-        left, right, score, _, _ = index.search(
-            encoded, idf, known, table, threshold=threshold, top=top, threads=threads
-        )
+        options = {"threshold": threshold, "top": top, "cut": self.cut, "threads": threads}
+        found = Pairs(*index.search(encoded, idf, known, table, **options)[:3])
+        found = self._exact(found, (offsets, ids), threshold, threads)
         weightless = self._same()
         extra = []
         if weightless:
             extra = [(i, j, 1.0) for i, name in enumerate(others) for j in weightless.get(name, ())]
-        return self._finish(Pairs(left, right, score), extra, top)
+        return self._finish(found, extra, top)
 
     def matrix(self, threads: int) -> NDArray[np.float64]:
-        """Scores of all pairs of names that have weights, by the same table: what `among` must find."""
+        """Scores of all pairs of names that have weights, by the table: with epsilon 0, what `among` must find."""
         out = np.empty((len(self.names), len(self.names)))
         options = self.rule | {"out": out, "threads": threads}
         native.score_matrix(self.encoded, self.encoded, self.idf, arrays_of(self.table), **options)
@@ -208,10 +221,20 @@ class WordJoin(NameJoin):
             groups.setdefault(self.names[i], []).append(int(i))
         return groups
 
+    def _exact(self, pairs: Pairs, left: Encoded, threshold: float, threads: int) -> Pairs:
+        """Pairs with the scores that all similarities of words give, of those that reach the threshold."""
+        if self.cut == 0.0:
+            return pairs
+        weights = _weights(self.sequences)
+        names, both = (left, self.encoded), (pairs.left, pairs.right)
+        score = exact_scores(self.sequences, self.rule, names, weights, both, self.table, threads)
+        keep = (score >= threshold) & (score > 0.0)
+        return Pairs(pairs.left[keep], pairs.right[keep], score[keep])
+
     def _finish(self, pairs: Pairs, extra: list[tuple[int, int, float]], top: int) -> Pairs:
         if isinstance(self.fitted.measure, Cosine | TfIdf) or getattr(self.fitted.measure, "clip", False):
             np.minimum(pairs.score, 1.0, out=pairs.score)
-        if not extra:
+        if not extra and self.cut == 0.0:
             return pairs
         return _best(Pairs.concatenate([pairs, Pairs.of(extra)]), top)
 

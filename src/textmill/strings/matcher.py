@@ -61,8 +61,8 @@ class Matcher(Estimator, Model):
     """Match names that are written differently.
 
     Parameters: measure, a text or a `Measure` (a text can be saved); threshold, the least score of a match, 0 to 1;
-    epsilon, similarities of words below it count as 0, which makes long lists fast and changes scores by at most
-    epsilon; n_jobs.
+    epsilon, the search knows no similarities of words below it, which makes long lists fast; scores do not depend on
+    it, and no pair is missed where the threshold is larger; n_jobs.
 
     Attributes: names_ (n,), ids_ (n,), counts_ (n,) or None, learned_, the number of names that weights come from.
 

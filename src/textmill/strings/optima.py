@@ -42,7 +42,7 @@ def best_alignments(fitted: Fitted, a: str, b: str, *, limit: int = 1000) -> lis
     >>> from textmill.strings import parse_measure
     >>> ml = parse_measure("ml(words, weights='uniform')").fit()
     >>> [[(edge.left, edge.right) for edge in found.edges] for found in best_alignments(ml, "A B", "B A")]
-    [[(0, 1)], [(1, 0)]]
+    [[(1, 0)], [(0, 1)]]
     """
     check_range("limit", limit, at_least=1, whole=True)
     first = fitted.align(a, b)

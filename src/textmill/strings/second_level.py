@@ -26,7 +26,7 @@ the TF-IDF cosine; Moreau, Yvon & Cappé (2008), who correct it and define ML.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -49,8 +49,9 @@ from textmill.strings.measure import (
     Occurrences,
     equal_strings,
 )
+from textmill.strings.rescoring import arrays_of, met_words
 
-__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf", "arrays_of"]
+__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
 
 _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
@@ -194,6 +195,7 @@ class FittedSecondLevel(FittedSequences):
     """
 
     measure: MongeElkan | SoftTfIdf | Ml | Assignment | Greedy
+    _whole: sparse.csr_matrix | None = None  # similarities of all features, once a table of strings was made
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
         """Scores of pairs, a block at a time."""
@@ -204,19 +206,21 @@ class FittedSecondLevel(FittedSequences):
         return scores
 
     def _score_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
-        a, b = self.encode(left), self.encode(right)
-        used, a, b = _numbered_anew(a, b)
+        (x, lefts), (y, rights) = _distinct(left), _distinct(right)
+        used, a, b = _numbered_anew(self.encode(x), self.encode(y))
         words = [self.words[at] for at in used]
         rows, columns = np.unique(a[1]), np.unique(b[1])
-        if len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0]) * np.diff(b[0])).sum())):
+        if len(used) and self._whole is not None and used[-1] < self._whole.shape[0]:
+            table = self._whole[used][:, used]
+        elif len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())):
             table = self._block_table(words, rows, columns, threads)
         else:
-            table = self._met_words(words, a, b, threads)
-        order = np.arange(len(left), dtype=np.int32)
+            table = self._met_words(words, (a, b), (lefts, rights), threads)
         out = np.empty(len(left))
         weights = self._kernel_weights(used)
-        native.score_pairs(a, b, weights, arrays_of(table), order, order, out=out, threads=threads, **self.rule())
-        for k in np.flatnonzero((self._norms(a, weights) == 0) | (self._norms(b, weights) == 0)):
+        native.score_pairs(a, b, weights, arrays_of(table), lefts, rights, out=out, threads=threads, **self.rule())
+        nothing = (self._norms(a, weights)[lefts] == 0) | (self._norms(b, weights)[rights] == 0)
+        for k in np.flatnonzero(nothing):
             out[k] = float(left[k] == right[k])
         return self._finished(out)
 
@@ -253,7 +257,7 @@ class FittedSecondLevel(FittedSequences):
         if epsilon <= 0.0 or len(left) * len(right) <= _CELLS:
             return super().score_table(left, right, epsilon, threads)
         a, b = self.encode(left), self.encode(right)
-        inner = self.word_table(0.0, threads)
+        inner = self._whole = self.word_table(0.0, threads)
         weights = self._kernel_weights(np.arange(len(self.words)))
         index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
         if left == right and self.measure.symmetric:  # each pair once
@@ -267,6 +271,16 @@ class FittedSecondLevel(FittedSequences):
         table = sparse.csr_matrix((self._finished(found).astype(np.float32), (i, j)), (len(left), len(right)))
         nothing = self._norms(a, weights) == 0
         return table.maximum(equal_strings(left, right)) if nothing.any() else table
+
+    def usable_cut(self, epsilon: float) -> float:
+        """Below which similarity words may be left out of a table that is searched; 0 when that changes nothing."""
+        exact = self.sub is None or isinstance(self.sub.measure, Exact)
+        return 0.0 if exact or epsilon <= getattr(self.measure, "theta", 0.0) else epsilon
+
+    def set_idf(self, idf: Mapping[str, float]) -> None:
+        """Replace the weights of features."""
+        super().set_idf(idf)
+        self._whole = None
 
     def rule(self) -> dict[str, Any]:
         """The alignment, as the kernels want it."""
@@ -291,16 +305,15 @@ class FittedSecondLevel(FittedSequences):
         small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
         return sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
 
-    def _met_words(self, words: list[str], a: Encoded, b: Encoded, threads: int) -> sparse.csr_matrix:
+    def _met_words(
+        self,
+        words: list[str],
+        names: tuple[Encoded, Encoded],
+        pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
+        threads: int,
+    ) -> sparse.csr_matrix:
         """Similarities of those words only that meet in a pair."""
-        n, m = np.diff(a[0]), np.diff(b[0])
-        cells = n * m
-        pair = np.repeat(np.arange(len(n)), cells)
-        cell = np.arange(len(pair)) - np.repeat(np.cumsum(cells) - cells, cells)
-        i = a[1][a[0][pair] + cell // m[pair]].astype(np.int64)
-        j = b[1][b[0][pair] + cell % m[pair]].astype(np.int64)
-        keys = np.unique(i * len(words) + j)
-        i, j = np.divmod(keys, len(words))
+        i, j = met_words(names, pairs, len(words))
         left, right = [words[k] for k in i], [words[k] for k in j]
         if self.sub is None:
             scores = (i == j).astype(np.float32)
@@ -479,6 +492,13 @@ def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
     return sorted(found)
 
 
+def _distinct(strings: list[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """Each string once, and where each of them is among these."""
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(string, len(places)) for string in strings]
+    return list(places), np.array(numbers, np.int32)
+
+
 def _numbered_anew(a: Encoded, b: Encoded) -> tuple[NDArray[np.intp], Encoded, Encoded]:
     """The words that occur, and both sides by their position among these."""
     used, places = np.unique(np.concatenate([a[1], b[1]]), return_inverse=True)
@@ -489,13 +509,3 @@ def _numbered_anew(a: Encoded, b: Encoded) -> tuple[NDArray[np.intp], Encoded, E
 def _single(theta: float) -> float:
     """A threshold in the precision of tables, so that what equals it does not exceed it."""
     return float(np.float32(theta))
-
-
-def arrays_of(table: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The three arrays of a table of similarities, as the kernels want them.
-
-    >>> [part.tolist() for part in arrays_of(sparse.csr_matrix([[0.0, 0.5]]))]
-    [[0, 1], [1], [0.5]]
-    """
-    table.sort_indices()
-    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)

@@ -146,7 +146,11 @@ def _stochastic(X: sparse.csr_matrix, rank: int, seed: int, threads: int) -> tup
     width = min(rank + EXTRA, *X.shape)
     Q = gaussian(X.shape[0], width, seed, threads=threads)
     for step in range(POWER):
-        Q = orthonormal(product(X, transposed_product(X, Q, threads), threads), rounds=1 + (step == POWER - 1))
+        B = transposed_product(X, Q, threads)
+        del Q  # at most three such matrices at a time
+        Q = product(X, B, threads)
+        del B
+        Q = orthonormal(Q, rounds=1 + (step == POWER - 1))
     outside = _norm_outside(X, Q, seed, threads) if width < min(X.shape) else 0.0
     return _from_documents(X, Q, rank, threads, outside)
 

@@ -20,6 +20,8 @@ which is never formed: U = U1 (K1 - Z T K2) + U2 T K2 with T = W' / sin t. A dir
 projected away from all others twice ("twice is enough"), and dropped if less than 1e-10 of it is left; so the rank
 cannot grow by noise. Probes of U^T U - I watch over the whole stream; beyond 1e-11 U is orthonormalised again.
 
+Where singular values are equal on both sides of the cut, what the first model holds stays.
+
 The factor g (decay) forgets: after t merges chunk i weighs g^(t - i) in A, its square in A A^T.
 
 Cost: 2 m k1 k2 + 2 m (k1 + k2) k for `merge`, 2 m (k1 + k2)^2 + 2 m (k1 + k2) k for `merge_qr`.
@@ -43,6 +45,7 @@ Floats = NDArray[np.float64]
 SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
 NOTHING_LEFT = 1e-10  # length below which what is left of a direction is rounding noise
 DRIFT = 1e-11  # of U^T U - I, beyond which U is orthonormalised again
+TIE = 1e-13  # of s_1: difference of singular values that are equal but for rounding
 TILE = 4096  # rows of U rotated at a time
 
 
@@ -80,6 +83,7 @@ def merge(
     small[k1 + f :, k1:] = (R @ W[:, ~far].T) * s2
     K, s = factored(small)
     r = cut(s, rank, max(a.U.shape[0], k1 + k2))
+    _settle_tie(K, s, r, k1)
     K2 = T @ K[k1 : k1 + f, :r]
     K1 = K[:k1, :r] - Z @ K2
     U = _rotated([a.U, b.U, near], [K1, K2, K[k1 + f :, :r]], overwrite)
@@ -169,6 +173,13 @@ def _near_directions(U1: Floats, U2: Floats, Z: Floats, T: Floats, W: Floats) ->
         in_far = T.T @ (U2.T @ N - Z.T @ in_1)
         N = orthonormal(N - U1 @ (in_1 - Z @ (T @ in_far)) - U2 @ (T @ in_far))
     return N, unpermuted
+
+
+def _settle_tie(K: Floats, s: Floats, r: int, k1: int) -> None:
+    """Turn, in place, what has equal singular values on both sides of the cut: what the first model holds stays."""
+    if 0 < r < len(s) and s[r - 1] - s[r] <= TIE * s[0]:
+        equal = np.abs(s - s[r]) <= TIE * s[0]
+        K[:, equal] = K[:, equal] @ np.linalg.svd(K[:k1, equal])[2].T
 
 
 def _rotated(bases: list[Floats], turns: list[Floats], overwrite: bool) -> Floats:
