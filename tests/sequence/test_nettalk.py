@@ -8,18 +8,10 @@ import numpy as np
 import pytest
 
 from textmill.corpus import read_columns
-from textmill.sequence import CRF, Encoder, evaluate_tags, read_labelled
+from textmill.sequence import CRF, Encoder
 
 LETTER, THREE = "*:1=%x[0,0]", "*:3=%x[-1,0]%x[0,0]%x[1,0]"
 FIVE = "*:5=%x[-2,0]%x[-1,0]%x[0,0]%x[1,0]%x[2,0]"
-WINDOW = [
-    "b",
-    *(f"u:w{i}=%x[{i},0]" for i in range(-2, 3)),
-    *(f"u:ww{i}=%x[{i},0]/%x[{i + 1},0]" for i in (-1, 0)),
-    *(f"u:p{i}=%x[{i},1]" for i in range(-2, 3)),
-    *(f"u:pp{i}=%x[{i},1]/%x[{i + 1},1]" for i in range(-2, 2)),
-    *(f"u:ppp{i}=%x[{i},1]/%x[{i + 1},1]/%x[{i + 2},1]" for i in range(-2, 1)),
-]
 CONSONANTS = ("*:2l=%x[-1,0]%x[0,0]", "*:2r=%x[0,0]%x[1,0]")
 
 
@@ -66,14 +58,6 @@ def test_the_errors_of_nettalk_lie_in_their_bands(data):
     assert 10.2 <= error["3"] <= 11.3
     assert 14.0 <= error["3 without"] <= 15.2
     assert error["3"] < 0.85 * error["3 without"]
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_chunks_of_conll_2000_are_found(data):
-    train, test = (read_labelled(str(data / "conll2000" / name)) for name in ("train.txt", "test.txt"))
-    crf = CRF(patterns=WINDOW, algorithm="lbfgs", l2=1.0, max_iter=150).fit(train.X, train.y)
-    assert evaluate_tags(test.y, crf.predict(test.X)).f1 >= 0.937
 
 
 @pytest.mark.data
