@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -190,6 +191,29 @@ def test_kills_at_random_moments_leave_one_of_two_whole_files(tmp_path):
         assert weights.shape == (200_000,)
         assert np.ptp(weights) == 0
     write(path, SMALL)
+    assert leftovers(tmp_path) == ["m.mill"]
+
+
+def test_what_a_save_leaves_that_was_killed_before_it_had_a_lock_is_removed(tmp_path):
+    path = tmp_path / "m.mill"
+    (tmp_path / ".m.mill.saving-empty").mkdir()
+    write(path, SMALL)
+    assert leftovers(tmp_path) == ["m.mill"]
+
+
+def test_a_save_whose_empty_folder_was_taken_for_a_left_one_begins_again(tmp_path, monkeypatch):
+    path, made = tmp_path / "m.mill", []
+    real = tempfile.mkdtemp
+
+    def taken(**options):
+        made.append(real(**options))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken)
+    write(path, SMALL)
+    assert len(made) == 2
     assert leftovers(tmp_path) == ["m.mill"]
 
 

@@ -22,7 +22,6 @@ import fcntl
 import json
 import os
 import re
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -130,18 +129,38 @@ def _scratch(target: Path) -> Iterator[tuple[Path, int]]:
     """
     prefix = f".{target.name}{_SAVING}"
     for left in [entry for entry in target.parent.iterdir() if entry.name.startswith(prefix)]:
-        with contextlib.suppress(OSError), open(left / "lock", "rb+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its owner lives
-            shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        with contextlib.suppress(OSError):
+            left.rmdir()  # an empty one was killed before it had a lock, or had none any more
+        with contextlib.suppress(OSError), open(left / "lock", "rb+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its owner lives
+            _clear(left)
+    folder, lock = _locked_folder(prefix, target.parent)
     try:
-        with open(folder / "lock", "wb") as lock:
+        with lock:
             with contextlib.suppress(OSError):  # a file system without locks: then nobody cleans up either
                 fcntl.flock(lock, fcntl.LOCK_EX)
             owner = target if target.exists() else folder / "lock"  # the lock has the rights that umask gives
             yield folder, stat.S_IMODE(owner.stat().st_mode)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _clear(folder)
+
+
+def _locked_folder(prefix: str, parent: Path) -> tuple[Path, BinaryIO]:
+    """A new folder with an open file for its lock."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        with contextlib.suppress(FileNotFoundError):  # somebody took the empty folder for one that was left
+            return folder, open(folder / "lock", "wb")
+
+
+def _clear(folder: Path) -> None:
+    """Remove a folder, the lock last: whatever moment this is killed at, the rest can be told from one in use."""
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.name != "lock":
+                entry.unlink()
+        (folder / "lock").unlink()
+        folder.rmdir()
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
