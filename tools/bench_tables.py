@@ -51,11 +51,16 @@ def table(content: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+# of figures that jobs return themselves: what to multiply them by, and what to write behind them
+UNITS = {"M": (1, "MiB"), "t": (1, "s"), "u": (1, "µs"), "r": (1e-3, "mean r"), "e": (1e-4, "RMSE"), "F": (1, "points")}
+
+
 def figure(value: float, unit: str) -> str:
-    """A figure with its unit: seconds, mebibytes (M), or a number that says its unit in the name of the job."""
-    if unit == "s":
+    """A figure with its unit."""
+    if unit.strip() == "s":
         return f"{value:.3f} s" if value >= 0.05 else f"{1000 * value:.2f} ms"
-    return f"{value:.0f} MiB" if unit == "M" else f"{value:.4g}"
+    scale, name = UNITS.get(unit, (1, unit))
+    return f"{scale * value:.4g} {name}"
 
 
 if __name__ == "__main__":
