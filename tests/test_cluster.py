@@ -236,20 +236,6 @@ def assert_kept_values_serve(cluster: cluster_module.Cluster) -> None:
 # On real workers.
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-    with (
-        # LocalCluster would not start a worker again that needs longer than this
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
-
-
 @pytest.fixture
 def workers(client: Any) -> Any:
     """The client, with both workers up again after an earlier test killed one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,6 @@ from textmill.sequence.training import objective as module
 PATTERNS = ["*", "u:w=%x[0,0]", "u:p=%x[0,1]", "u:q=%x[-1,1]/%x[0,1]"]
 SETTINGS: dict[str, Any] = {"patterns": PATTERNS, "max_iter": 6, "tol": 0.0, "n_jobs": 1}
 evaluate = module._evaluate
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
 
 
 class DiesOnce:

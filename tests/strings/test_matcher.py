@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,19 +101,6 @@ def test_bad_input_is_one_clear_error() -> None:
         with pytest.raises(DataError, match=message) as caught:
             call()
         assert "\n" not in str(caught.value)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
 
 
 def test_a_cluster_gives_the_same_bytes_even_when_a_worker_dies(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -63,19 +62,6 @@ def test_an_index_travels_between_processes() -> None:
         before = index.query(points(3, 2))
         after = pickle.loads(pickle.dumps(index)).query(points(3, 2))  # noqa: S301
         assert np.array_equal(before.ids, after.ids)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
 
 
 def test_shards_on_workers_answer_the_same_after_one_of_them_was_killed(client: Any, tmp_path: Path) -> None:
