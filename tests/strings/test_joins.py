@@ -142,9 +142,14 @@ def test_results_have_the_same_bytes_for_any_number_of_threads(threads: int) -> 
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["parks", "restaurant", "gameExtracted", "vaUniv", "ucdPeopleMatch", "birdKunkel"])
+@pytest.mark.parametrize(
+    "name",
+    ["parks", "restaurant", "business", "gameExtracted", "vaUniv", "ucdPeopleMatch", "ucdPeopleCluster", "birdKunkel"],
+)
 def test_real_names_are_found_as_by_scoring_all_pairs(data: Path, name: str) -> None:
-    left = [text.lower() for text in read_names(data / "names" / f"{name}.txt", format="secondstring").names]
+    encoding = "latin-1" if name == "ucdPeopleCluster" else "utf-8"
+    names = read_names(data / "names" / f"{name}.txt", format="secondstring", encoding=encoding).names
+    left = [text.lower() for text in names]
     for text in CUT[:2] + CUT[4:5]:
         fitted = parse_measure(text).fit(left)
         scores = fitted.matrix(left)
