@@ -11,7 +11,7 @@ import textmill
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.topics import NMF, PLSA
-from textmill.topics.mixture import learn
+from textmill.topics.em import learn
 from textmill.topics.nmf import factorise
 from textmill.vectors import TextVectorizer, Weighting
 

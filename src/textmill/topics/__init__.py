@@ -18,9 +18,9 @@ formats                                     models of other tools
 """
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
+from textmill.topics.em import Mixtures, fold_in
 from textmill.topics.lsa import LSA
 from textmill.topics.map import Plane, draw_map, plane
-from textmill.topics.mixture import Mixtures, fold_in
 from textmill.topics.nmf import NMF
 from textmill.topics.pca import PCA
 from textmill.topics.plsa import PLSA

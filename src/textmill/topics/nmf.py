@@ -8,7 +8,7 @@
 solver="multiplicative" is Lee and Seung's: H <- H * (X W) / (H W^T W), and H <- H * ((X/R) W) / (column sums of W) for
 kl, then W likewise. solver="fast" descends on one coordinate at a time for the Euclidean loss (accelerated HALS,
 native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl factors with W = P(w|z), H = n_d P(z|d)
-are those of probabilistic latent semantic analysis (mixture.py). Both never raise the loss.
+are those of probabilistic latent semantic analysis (em.py). Both never raise the loss.
 
 Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that
 remember all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k).
@@ -32,6 +32,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start, track
 from textmill.topics.decomposition import product, transposed_product
+from textmill.topics.em import blend, expected_counts, fold_in, learn
 from textmill.topics.factors import (
     aligned,
     check_model,
@@ -40,7 +41,6 @@ from textmill.topics.factors import (
     seed_of,
     start_factors,
 )
-from textmill.topics.mixture import blend, expected_counts, fold_in, learn
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
 

@@ -5,7 +5,7 @@
     E   P(z|d,w) ~ (P(z|d) P(w|z))^temper           M   P(w|z) ~ smoothing + sum_d n_dw P(z|d,w)
                                                         P(z|d) ~ sum_w n_dw P(z|d,w)
 
-The posterior is never stored: its sums are products on the non-zeros (mixture.py). At a fixed point W = P(w|z),
+The posterior is never stored: its sums are products on the non-zeros (em.py). At a fixed point W = P(w|z),
 H = n_d P(z|d) is one of non-negative factorisation with the Kullback-Leibler loss, and the losses are equal. New
 documents are folded in: EM for P(z|d) with P(w|z) fixed. Against overfitting: a temper below 1, `smoothing`, or
 documents held out, with whose likelihood EM stops in time or, with `cooling`, lowers the temper before it does
@@ -27,8 +27,8 @@ from scipy import sparse
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
 from textmill.progress import track
+from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
 from textmill.topics.factors import aligned, check_model, gathered, known, seed_of, start_factors
-from textmill.topics.mixture import Mixtures, blend, expected_counts, fold_in, learn
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
 
