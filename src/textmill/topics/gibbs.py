@@ -347,7 +347,8 @@ def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
         by_term = np.asarray(weights, dtype=np.float64)
         if by_term.shape != (X.shape[1],) or not np.isfinite(by_term).all() or by_term.min() < 0:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one a term")
-    return by_term[X.indices].astype(np.float32)
+    chosen: NDArray[np.float32] = by_term[X.indices].astype(np.float32)
+    return chosen
 
 
 def _above_zero(name: str, values: Floats) -> Floats:
