@@ -35,6 +35,7 @@ from textmill.progress import interruptible
 from textmill.progress import start as begin
 from textmill.topics.factors import seed_of
 from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.weighting import entry_weights, term_weights
 
 __all__ = [
     "MOST_TOPICS",
@@ -97,10 +98,11 @@ def sample_topics(
     """Return topics of bags of whole counts (documents x terms), sampled.
 
     alpha is a number, (k,), "symmetric" (1 / k) or "asymmetric", eta a number (1 / k by default), (m,) or (k, m).
-    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi", or a number a term.
-    `start` goes on from earlier work: assignments of these documents, or counts (m, k) of others, which stay and to
-    which these are added. `dtype`, "float64" or "float32", is that of counts and mixtures. `watch(sweep, counts,
-    alpha)` is called every `thin` sweeps with the counts of that moment, and ends the chain by returning True.
+    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi" (either with the
+    numbers of `term_weights`: a pair), or a number a term. `start` goes on from earlier work: assignments of these
+    documents, or counts (m, k) of others, which stay and to which these are added. `dtype`, "float64" or "float32", is
+    that of counts and mixtures. `watch(sweep, counts, alpha)` is called every `thin` sweeps with the counts of that
+    moment, and ends the chain by returning True.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
     >>> found = sample_topics(X, 2, alpha=0.1, eta=0.1, sweeps=100, random_state=0)
@@ -320,31 +322,18 @@ def _known_topics(start: Any, X: sparse.csr_matrix, topics: int) -> NDArray[np.i
 
 
 def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
-    """What a token of each entry counts; empty when all count 1.
-
-    idf: log(n / documents with the term); pmi: log of how much more frequent the term is here than in all, at least 0.
-    """
+    """What a token of each entry counts; empty when all count 1."""
     if weights is None:
         return np.zeros(0, dtype=np.float32)
-    there = X.data > 0
-    if isinstance(weights, str):
-        check_choice("weights", weights, ["idf", "pmi"])
-        if weights == "idf":
-            frequency = np.bincount(X.indices[there], minlength=X.shape[1])
-            by_term = np.log(X.shape[0] / np.maximum(frequency, 1))
-        else:
-            total = X.data.sum(dtype=np.float64)
-            share = np.bincount(X.indices, X.data, minlength=X.shape[1]) / max(total, 1.0)
-            length = np.repeat(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), np.diff(X.indptr))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                pointwise = np.log(X.data / length / share[X.indices])
-            return np.where(there, np.maximum(pointwise, 0.0), 0.0).astype(np.float32)
+    if isinstance(weights, str | tuple):
+        kind, numbers = (weights, term_weights([X], weights)) if isinstance(weights, str) else weights
+        found = entry_weights(X, numbers, kind)
     else:
         by_term = np.asarray(weights, dtype=np.float64)
         if by_term.shape != (X.shape[1],) or not np.isfinite(by_term).all() or by_term.min() < 0:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one a term")
-    chosen: NDArray[np.float32] = by_term[X.indices].astype(np.float32)
-    return chosen
+        found = by_term[X.indices]
+    return found.astype(np.float32)
 
 
 def arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
