@@ -65,8 +65,8 @@ def collapse_variational(
         words = words + before
     seed = seed_of(random_state)
     expected = native.make_collapsed_variational(*arrays(X), alpha_of(alpha, n_topics), words, X.shape[1], seed)
-    chain = Chain(expected, X, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
+    chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
     with begin("inferring", total=sweeps, unit="sweeps") as told, interruptible(range(1)) as loop:
         for _ in loop:
             chain.run(sweeps, True, learn_alpha, lambda: loop.interrupted, watch, told)
-    return chain.result(0, before)
+    return chain.result(0)

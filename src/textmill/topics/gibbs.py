@@ -136,11 +136,11 @@ def sample_topics(
             sampler = native.make_sampler(
                 *arrays(X), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
             )
-            made = Chain(sampler, X, dtype, threads, burn_in, thin)
+            made = Chain(sampler, X, before, dtype, threads, burn_in, thin)
             made.run(sweeps, len(given) > 0, learn_alpha, lambda: loop.interrupted, watch, told)
             score = made.score()
             if score > best_score or best is None:
-                best, best_score = made.result(chain, before), score
+                best, best_score = made.result(chain), score
     assert best is not None
     return best
 
@@ -215,9 +215,19 @@ def fixed_topics(X: sparse.csr_matrix, phi: Any, alpha: Any, n_jobs: int | None)
 class Chain:
     """One chain: its sweeps, its means, its trace."""
 
-    def __init__(self, sampler: Any, X: sparse.csr_matrix, dtype: str, threads: int, burn_in: int, thin: int) -> None:
+    def __init__(
+        self,
+        sampler: Any,
+        X: sparse.csr_matrix,
+        before: Floats | None,
+        dtype: str,
+        threads: int,
+        burn_in: int,
+        thin: int,
+    ) -> None:
         topics = len(sampler.alpha())
-        self.sampler, self.threads, self.burn_in, self.thin = sampler, threads, burn_in, thin
+        self.sampler, self.before, self.threads = sampler, before, threads
+        self.burn_in, self.thin = burn_in, thin
         self.counts = np.zeros((X.shape[1], topics), dtype=dtype)
         self.theta = np.zeros((X.shape[0], topics), dtype=dtype)
         self.kept = 0
@@ -269,17 +279,17 @@ class Chain:
         """The counts of this moment."""
         counts = np.zeros_like(self.counts)
         self.sampler.average(counts, np.zeros_like(self.theta), 1.0, self.threads)
-        return counts
+        return counts if self.before is None else counts + self.before.astype(counts.dtype)
 
     def score(self) -> float:
         """Mean of log P(w, z) over the sweeps that are kept."""
         kept = [value for sweep, value in self.joint if sweep > self.burn_in]
         return float(np.mean(kept or [self.joint[-1][1]]))
 
-    def result(self, chain: int, before: Floats | None) -> Sampled:
+    def result(self, chain: int) -> Sampled:
         """What was found, with the counts of other documents added."""
-        if before is not None:
-            self.counts += before
+        if self.before is not None:
+            self.counts += self.before
         at, values = zip(*self.joint, strict=True)
         return Sampled(
             counts=self.counts,

@@ -28,14 +28,13 @@ from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
-from textmill.topics.cvb0 import collapse_variational
 from textmill.topics.evidence import left_to_right
 from textmill.topics.factors import aligned, gathered, seed_of
-from textmill.topics.gibbs import sample_topics
 from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
 from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.sampling import learn_at_once
 from textmill.topics.schedule import blended
 from textmill.topics.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
 from textmill.topics.weighting import WEIGHTINGS, term_weights
@@ -214,7 +213,8 @@ class LDA(TopicModel):
         if self.method not in ("online", "batch"):
             if cluster is not None:
                 raise DataError(f"method={self.method!r} runs on one machine; leave out cluster, or take 'online'")
-            return self._fit_sampled(gathered(chunks))
+            learn_at_once(self, gathered(chunks), self._watch(held_out))
+            return self
         passes = 1 if self.passes is None and chunks.one_shot and self.method == "online" else self.passes
         chunks.require_passes((passes or 2) + (self.weighting is not None), f"LDA(method={self.method!r})")
         if self.weighting is not None:
@@ -240,7 +240,8 @@ class LDA(TopicModel):
             self._forget_all()
         chunks = self._chunks(X, self.chunk_size, negative=False)
         if self.method not in ("online", "batch"):
-            return self._fit_sampled(gathered(chunks))
+            learn_at_once(self, gathered(chunks))
+            return self
         if self.weighting is not None and self.term_weights_ is None:
             chunks.require_passes(2, "a weighting")
             self.term_weights_ = term_weights(chunks, self.weighting)
@@ -413,51 +414,6 @@ class LDA(TopicModel):
         self.term_topics_ = np.empty((terms, self.n_topics), dtype=self.dtype)
         native.random_start(seed_of(self.random_state), 0, self.term_topics_, effective_jobs(self.n_jobs))
         self.topic_counts_ = self.term_topics_.sum(axis=0, dtype=np.float64)
-
-    def _fit_sampled(self, X: sparse.csr_matrix) -> LDA:
-        """Learn from all documents at once, given what was learnt from others before."""
-        known = hasattr(self, "term_topics_")
-        terms = max(X.shape[1], len(self.term_topics_) if known else 0)
-        if self.method == "cvb0" and self.weighting is not None:
-            raise DataError("method='cvb0' does not weigh tokens; leave out weighting, or take 'gibbs'")
-        if isinstance(self.eta, str):
-            raise DataError(f"method={self.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
-        if self.weighting is not None and self.term_weights_ is None:
-            self.term_weights_ = term_weights([X], self.weighting)
-        if known:
-            self._grow(terms)
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms))
-        common: dict[str, Any] = {
-            "alpha": self.alpha_,
-            "eta": self.eta,
-            "sweeps": self.sweeps,
-            "learn_alpha": self._learns_alpha(),
-            "start": self.term_topics_ if known else None,
-            "dtype": self.dtype,
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-        }
-        if self.method == "cvb0":
-            found = collapse_variational(X, self.n_topics, trace_every=self.thin, **common)
-        else:
-            found = sample_topics(
-                X,
-                self.n_topics,
-                burn_in=self.burn_in,
-                thin=self.thin,
-                chains=self.n_chains,
-                collapsed=self.collapsed,
-                weights=None if self.weighting is None else (self.weighting, self.term_weights_),
-                **common,
-            )
-        self.term_topics_, self.alpha_, self.joint_ = found.counts, found.alpha, found.joint
-        self.topic_counts_ = found.counts.sum(axis=0, dtype=np.float64)
-        self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)
-        self.documents_ += int((X.sum(axis=1) > 0).sum())
-        self.words_ += float(X.sum())
-        self.updates_ += int(found.joint_at[-1])
-        self.size_ = float(max(self.documents_, 1))
-        return self
 
     def _learns_alpha(self) -> bool:
         return isinstance(self.alpha, str) and self.alpha == "auto"
