@@ -4,7 +4,8 @@
     P(w_i | w_1 ... w_i-1) ~ (1/R) sum_r sum_t phi_wt (n_rt + alpha_t) / (i - 1 + sum alpha)
 
 n_rt counts the topics that particle r has drawn for the words before i; before each i they are all drawn anew, one
-after the other. The estimate has the right mean for any number of particles, and its logarithm comes close from below.
+after the other. With one particle the estimate has the right mean, but its logarithm scatters and lies below; with
+more it is steady, off by what one round of drawing anew leaves of the topics' dependence (0.002 nats a word or less).
 Cost: L^2 / 2 draws a particle, so documents of thousands of words are slow.
 
 Reference: Wallach, Murray, Salakhutdinov & Mimno (2009), Evaluation methods for topic models.

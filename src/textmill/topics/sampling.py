@@ -52,7 +52,7 @@ def learn_at_once(
 
     common: dict[str, Any] = {
         "alpha": model.alpha_,
-        "eta": model.eta_.item() if model.eta_.size == 1 else model.eta_.squeeze(),
+        "eta": model.eta_.item() if model.eta_.size == 1 else model.eta_[0] if len(model.eta_) == 1 else model.eta_,
         "sweeps": model.sweeps,
         "learn_alpha": model._learns_alpha(),
         "start": model.term_topics_ if known else None,
