@@ -17,6 +17,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import topics as native
 from textmill.cluster import Cluster
@@ -25,6 +26,7 @@ from textmill.model import effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
 from textmill.topics.convergence import HeldOut
+from textmill.topics.factors import seed_of
 from textmill.topics.priors import improve_alpha, improve_eta
 from textmill.topics.schedule import Schedule
 from textmill.topics.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from textmill.topics.lda import LDA
 
 __all__ = ["Learning"]
+
+Floats = NDArray[np.float64]
 
 _LEAST_UPDATES = 20  # of a corpus that can be read again, when the number of passes is left to us
 _MOST_PASSES = 100  # likewise
@@ -155,6 +159,8 @@ class Learning:
             part.words,
             part.rows,
             rho * size / part.documents,
+            self._noise(rho),
+            seed_of(model.random_state or 0),
             model.topic_counts_,
             effective_jobs(model.n_jobs),
         )
@@ -173,6 +179,16 @@ class Learning:
             )
         if self.watch is not None and model.eval_every and model.updates_ % model.eval_every == 0:
             self._evaluate()
+
+    def _noise(self, rho: float) -> Floats:
+        """What a forgetting model puts in the place of what it forgets: a little of a random start, even over topics.
+
+        Without it a new word would fall to the smallest topic, whatever the words around it.
+        """
+        if self.model.half_life is None:
+            return np.zeros(0)
+        counts = self.model.topic_counts_
+        return rho * counts / max(float(counts.mean()), 1e-300)
 
     def _check_terms(self, part: Partial) -> None:
         """Refuse bags of another vocabulary than the vectorizer's."""
