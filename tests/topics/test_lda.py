@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
 import textmill
-from textmill.corpus import TopicStream, Vocabulary
+from textmill.corpus import TopicStream, Vocabulary, read_documents
 from textmill.errors import DataError, ModelFileError
 from textmill.topics import LDA
 from textmill.topics.perplexity import split_words
@@ -362,6 +364,17 @@ def test_texts_come_in_through_the_vectorizer() -> None:
         lda.partial_fit(np.ones((1, terms + 1)))
     with pytest.raises(DataError, match="columns"):
         lda.transform(np.ones((1, terms + 1)))
+
+
+def test_files_of_documents_are_read_in_chunks_of_the_size_asked_for(tmp_path: Path) -> None:
+    for part in range(3):
+        with gzip.open(tmp_path / f"{part}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps({"text": title}) + "\n" for title in TITLES)
+    vectorizer = TextVectorizer(weighting=Weighting(scheme="nnn"))
+    lda = LDA(n_topics=2, vectorizer=vectorizer, chunk_size=10, passes=1, random_state=0)
+    lda.fit(read_documents(sorted(tmp_path.iterdir())))
+    assert lda.documents_ == 27
+    assert lda.updates_ == 3
 
 
 def test_it_works_in_a_pipeline_of_scikit_learn() -> None:
