@@ -12,7 +12,7 @@ from textmill.corpus import DriftingStream, TopicStream
 from textmill.topics import LDA
 
 MEMORY = """
-import resource, sys
+import sys
 import numpy as np
 from scipy.sparse import csr_matrix
 from textmill.topics import LDA
@@ -26,7 +26,8 @@ def stream():
         yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
 
 LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(int(status["VmHWM"].split()[0]))  # of this program only; ru_maxrss would count the one that started it
 """
 
 

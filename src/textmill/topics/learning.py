@@ -122,11 +122,11 @@ class Learning:
     def _updates(self, batch: bool) -> Iterator[tuple[Partial, bool]]:
         """The sums of the updates of one pass, and whether one is that of the whole pass."""
         model = self.model
-        jobs: Iterator[Chunks] = iter(self.chunks.jobs(1))
+        jobs = self.chunks.jobs(1, exact=True)
         threads = self.workers.worker_jobs(model.n_jobs)
         watched = batch or model._learns_alpha()
-        alone = True
-        while (job := next(jobs, None)) is not None:
+        alone, job = True, next(jobs, None)
+        while job is not None:
             if not hasattr(model, "term_topics_"):
                 terms = None if model.vectorizer_ is None else len(model.vectorizer_.terms_)
                 model._begin(terms or self.chunks.terms or max((part.shape[1] for part in job), default=0))
@@ -136,11 +136,9 @@ class Learning:
                 self._topics_part = topics_part(topics)
             state = self.workers.broadcast(topics)
             part = self.workers.map_reduce(partial_of_job, chain([job], rest), add_partials, state, threads)
-            following = next(jobs, None)
-            yield part, alone and following is None
+            job = next(jobs, None)
+            yield part, alone and job is None
             alone = False
-            if following is not None:
-                jobs = chain([following], jobs)
 
     def _update(self, part: Partial, known: float | None, *, whole: bool) -> None:
         """The M step: blend statistics into the model, or take its place when they are of the whole corpus."""
