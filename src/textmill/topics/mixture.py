@@ -26,6 +26,7 @@ from textmill._native import base as native
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start
+from textmill.topics.em import kernel_arrays
 from textmill.topics.factors import check_model, known, seed_of
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
@@ -230,7 +231,8 @@ class MultinomialMixture(TopicModel):
 
     def _sizes(self) -> Floats:
         """What the rows of components_ were divided by."""
-        return self.word_counts_ + self.eta * self.components_.shape[1]
+        sizes: Floats = self.word_counts_ + self.eta * self.components_.shape[1]
+        return sizes
 
     def _logs(self) -> Floats:
         """log phi by term (m, k), as the kernels want it."""
@@ -241,7 +243,7 @@ class MultinomialMixture(TopicModel):
         """The E step: P(t | d) and log P(d)."""
         threads, topics = effective_jobs(self.n_jobs), len(self.components_)
         joint, evidence = np.empty((X.shape[0], topics)), np.empty(X.shape[0])
-        native.csr_dense(X.indptr, X.indices, _counts(X), X.shape[1], logs[: X.shape[1]], joint, threads)
+        native.csr_dense(*kernel_arrays(X), X.shape[1], logs[: X.shape[1]], joint, threads)
         joint += np.log(self.weights_)
         native.logsumexp_rows(joint, evidence, threads)
         joint -= evidence[:, None]
@@ -270,17 +272,14 @@ class _Expected:
     def add(self, X: sparse.csr_matrix, posteriors: Floats, likelihood: Floats, *, threads: int) -> None:
         """Add the documents of a chunk."""
         words = np.empty((X.shape[1], posteriors.shape[1]))
-        native.csr_transposed_dense(X.indptr, X.indices, _counts(X), X.shape[1], posteriors, words, threads)
+        native.csr_transposed_dense(*kernel_arrays(X), X.shape[1], posteriors, words, threads)
         words[: len(self.words)] += self.words
         self.words = words
         self.documents = self.documents + posteriors.sum(axis=0)
         self.likelihood += float(likelihood.sum())
 
 
-def _counts(X: sparse.csr_matrix) -> Floats:
-    return np.asarray(X.data, dtype=np.float64)
-
-
 def _entropy(rows: Floats) -> Floats:
     """In bits; 0 log 0 = 0."""
-    return np.abs((rows * np.log2(np.maximum(rows, 1e-300))).sum(axis=1))
+    bits: Floats = np.abs((rows * np.log2(np.maximum(rows, 1e-300))).sum(axis=1))
+    return bits
