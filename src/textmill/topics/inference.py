@@ -39,6 +39,7 @@ from textmill.topics.factors import seed_of
 
 __all__ = [
     "divergences",
+    "entropy",
     "exponentiated_gradient",
     "infer_topics",
     "monte_carlo",
@@ -100,7 +101,8 @@ def exponentiated_gradient(
 ) -> Mixtures:
     """Return the mixtures of documents by exponentiated gradient; the arguments are those of `fold_in`.
 
-    `rate` is that of the first step of each document: it is halved when a step fails and grows by half when it does not.
+    `rate` is that of the first step of each document; it is halved when a step fails, and follows the curvature when it
+    does not.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> exponentiated_gradient([[3, 1]], phi, rate=0.4, iterations=2).theta.round(6).tolist()
@@ -173,11 +175,11 @@ def monte_carlo(
         total = total * keep + likelihood.sum(axis=1)
         mean = mean * keep[:, None] + likelihood @ some
         most = top
-    possible = total > 0
+    possible = (total > 0) & (_known_lengths(X, phi) > 0)
     theta = np.where(possible[:, None], mean / np.where(possible, total, 1.0)[:, None], weights / weights.sum())
     theta /= theta.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        evidence = np.where(possible, np.where(possible, most, 0.0) + np.log(total / samples), -np.inf)
+        evidence = np.where(total > 0, most + np.log(total / samples), -np.inf)
     return Mixtures(theta, evidence, _gap(X, phi, theta, threads), np.full(n, samples, dtype=np.int32))
 
 
@@ -204,6 +206,21 @@ def divergences(P: Any, Q: Any, measure: str = "kl") -> Floats:
         middle = (p + q) / 2
         return (_kl(p, middle) + _kl(q, middle)) / 2
     return _kl(p, q) if measure == "kl" else _kl(p, q) + _kl(q, p)
+
+
+def entropy(theta: Any, *, base: float = 2.0) -> Floats:
+    """Return the entropy -sum_t theta_t log theta_t of each row, with 0 log 0 = 0; in bits by default.
+
+    With the number of topics as `base` it is between 0 and 1.
+
+    >>> entropy([[0.5, 0.5], [1.0, 0.0]]).tolist()
+    [1.0, 0.0]
+    """
+    check_range("base", base, above=1, below=np.inf)
+    rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    nats = np.abs((rows * np.log(np.where(rows > 0, rows, 1.0))).sum(axis=1))
+    found: Floats = nats / np.log(base)
+    return found
 
 
 def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
@@ -236,7 +253,8 @@ def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
 def _kl(p: Floats, q: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(p > 0, p * np.log(p / q), 0.0)
-    return np.maximum(parts.sum(axis=1), 0.0)
+    sums: Floats = np.maximum(parts.sum(axis=1), 0.0)
+    return sums
 
 
 def _gap(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -> Floats:
@@ -244,8 +262,13 @@ def _gap(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -
     offsets, terms, counts = kernel_arrays(X)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(len(theta))
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
-    length = X.dot((phi > 0).any(axis=1).astype(np.float64))
+    length = _known_lengths(X, phi)
     return np.where(length > 0, gradient.max(axis=1, initial=0) / np.maximum(length, 1e-300) - 1.0, 0.0)
+
+
+def _known_lengths(X: sparse.csr_matrix, phi: NDArray[Any]) -> Floats:
+    """How many words of each document some topic has."""
+    return np.asarray(X.dot((phi > 0).any(axis=1).astype(np.float64)))
 
 
 _Method = Callable[[Any, Any, Floats, float, int, bool, int | None, int | None], Mixtures]
