@@ -163,7 +163,7 @@ class Folding {
       for (std::size_t e = 0; e < size; ++e) p_[e] += out[t] * by_topic_[t * size + e];
     }
     for (const double p : p_) {
-      if (!(p > kLeast)) return false;
+      if (!(p > kLeastProbability)) return false;
     }
     for (std::size_t sweep = 0; sweep < kSweeps; ++sweep) {
       for (std::size_t t = 0; t < topics; ++t) out[t] = moved(out[t], by_topic_.data() + t * size);
@@ -189,7 +189,7 @@ class Folding {
       double value = theta + (first - total_) / second;
       if (value <= 0.0) value = may_vanish(theta, phi) ? 0.0 : kShrink * theta;
       const double change = value - theta;
-      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeast);
+      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeastProbability);
       theta = value;
       if (change >= 0.0) break;
     }
@@ -219,7 +219,7 @@ class Folding {
     const double change = std::min((gradient_[most] - gradient_[least]) / curvature, theta[least]);
     theta[most] += change;
     theta[least] -= change;
-    for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * (up[e] - down[e]), kLeast);
+    for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * (up[e] - down[e]), kLeastProbability);
     return true;
   }
 
