@@ -6,6 +6,8 @@
     smoothed-em    argmax L + alpha sum_t log theta_t: theta_t <- (alpha_t + theta_t g_t) / (n + sum alpha)
     eg             argmax L by exponentiated gradient, log theta_t <- log theta_t + rate g_t / n - constant, with a rate
                    of each document's own
+    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, with topics
+                   that are known for certain); `log_likelihood` is then the bound on log P(d)
     monte-carlo    log P(d) = log 1/M sum_m exp L(theta_m), theta_m ~ Dirichlet(alpha); theta is the mean of the theta_m
                    weighed by exp L, and the error of both grows with the length of the document
 
@@ -36,6 +38,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
 from textmill.topics.factors import seed_of
+from textmill.topics.variational import Topics, document_parts, infer
 
 __all__ = [
     "divergences",
@@ -50,6 +53,7 @@ Floats = NDArray[np.float64]
 
 _SAMPLES = 64  # of theta that are held at a time
 _ROWS = 1024  # documents whose words' probabilities are held at a time
+_CERTAIN = 1e25  # words that a topic was learnt from, for its distribution to be that of its words
 
 
 def infer_topics(
@@ -66,8 +70,8 @@ def infer_topics(
 ) -> Mixtures:
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
 
-    `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap, `iterations` the steps of a document
-    (monte-carlo: samples). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is
+    `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
+    expected counts), `iterations` the steps of a document (monte-carlo: samples). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is
     that of monte-carlo: the same documents get the same mixtures.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
@@ -83,7 +87,7 @@ def infer_topics(
     prior = np.broadcast_to(np.asarray(1.0 / max(topics, 1) if alpha is None else alpha, dtype=np.float64), (topics,))
     if not np.isfinite(prior).all() or (topics and prior.min() <= 0):
         raise DataError(f"alpha must be finite and above 0, one number or one a topic, got {alpha!r}")
-    if trace and method == "monte-carlo":
+    if trace and method not in ("em", "smoothed-em", "eg"):
         raise DataError(f"method {method!r} has no trace; leave trace out")
     return _METHODS[method](X, phi, prior, tolerance, iterations, trace, random_state, n_jobs)
 
@@ -250,6 +254,25 @@ def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
     return found
 
 
+def _variational(
+    X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: int, n_jobs: int | None
+) -> Mixtures:
+    X, phi, _ = check_problem(X, phi)
+    check_range("tolerance", tolerance, at_least=0)
+    check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
+    lost = ~(phi > 0).any(axis=1)[X.indices]
+    if lost.any():
+        X = X.copy()
+        X.data[lost] = 0
+        X.eliminate_zeros()
+    totals, prior = np.full(phi.shape[1], _CERTAIN), np.ascontiguousarray(alpha)
+    topics = Topics(phi.astype(np.float64) * _CERTAIN, np.zeros((1, 1)), totals, prior, iterations, tolerance)
+    found = infer(X, topics, n_jobs=n_jobs)
+    theta: Floats = found.gamma / found.gamma.sum(axis=1, keepdims=True)
+    bound = found.likelihood + document_parts(found.gamma, prior)[1]
+    return Mixtures(theta, bound, _gap(X, phi, theta, effective_jobs(n_jobs)), found.steps)
+
+
 def _kl(p: Floats, q: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(p > 0, p * np.log(p / q), 0.0)
@@ -282,6 +305,9 @@ _METHODS: dict[str, _Method] = {
     ),
     "eg": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: exponentiated_gradient(
         X, phi, tolerance=tolerance, iterations=iterations, trace=trace, n_jobs=n_jobs
+    ),
+    "variational": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _variational(
+        X, phi, alpha, tolerance, iterations, n_jobs
     ),
     "monte-carlo": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: monte_carlo(
         X, phi, alpha=alpha, samples=iterations, random_state=seed, n_jobs=n_jobs
