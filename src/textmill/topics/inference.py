@@ -6,8 +6,8 @@
     smoothed-em    argmax L + alpha sum_t log theta_t: theta_t <- (alpha_t + theta_t g_t) / (n + sum alpha)
     eg             argmax L by exponentiated gradient, log theta_t <- log theta_t + rate g_t / n - constant, with a rate
                    of each document's own
-    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, with topics
-                   that are known for certain); `log_likelihood` is then the bound on log P(d)
+    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, topics known
+                   for certain); `log_likelihood` is then the bound on log P(d)
     monte-carlo    log P(d) = log 1/M sum_m exp L(theta_m), theta_m ~ Dirichlet(alpha); theta is the mean of the theta_m
                    weighed by exp L, and the error of both grows with the length of the document
 
@@ -71,8 +71,9 @@ def infer_topics(
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
 
     `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
-    expected counts), `iterations` the steps of a document (monte-carlo: samples). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is
-    that of monte-carlo: the same documents get the same mixtures.
+    expected counts), `iterations` the steps of a document (monte-carlo: samples). `trace` asks em, smoothed-em and eg
+    for what they maximised at each step. `random_state` is that of monte-carlo: the same documents get the same
+    mixtures.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> infer_topics([[3, 1]], phi).theta.round(4).tolist()
@@ -254,9 +255,7 @@ def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
     return found
 
 
-def _variational(
-    X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: int, n_jobs: int | None
-) -> Mixtures:
+def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: int, n_jobs: int | None) -> Mixtures:
     X, phi, _ = check_problem(X, phi)
     check_range("tolerance", tolerance, at_least=0)
     check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
