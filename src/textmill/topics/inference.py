@@ -6,8 +6,8 @@
     smoothed-em    argmax L + alpha sum_t log theta_t: theta_t <- (alpha_t + theta_t g_t) / (n + sum alpha)
     eg             argmax L by exponentiated gradient, log theta_t <- log theta_t + rate g_t / n - constant, with a rate
                    of each document's own
-    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, topics known
-                   for certain); `log_likelihood` is then the bound on log P(d)
+    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, topics
+                   known for certain); `log_likelihood` is then the bound on log P(d)
     monte-carlo    log P(d) = log 1/M sum_m exp L(theta_m), theta_m ~ Dirichlet(alpha); theta is the mean of the theta_m
                    weighed by exp L, and the error of both grows with the length of the document
 
