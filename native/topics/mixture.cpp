@@ -15,7 +15,7 @@ namespace {
 using base::Pack;
 
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
-constexpr std::size_t kPatience = 5;    // gradients before topics are descended on one by one
+constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
 constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
 constexpr std::size_t kExchanges = 2;    // of weight between two topics, after the sweeps
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
