@@ -1,6 +1,7 @@
 """Why a text has its topics: every known word with the topic it most probably stands for, in colours.
 
     P(t | w, d) ~ theta_dt phi_tw          theta: the mixture of the text, phi: the words of the topics
+                ~ exp(E log theta_dt + E log phi_tw)                              in LDA
 
 `explain` finds the words, `Explanation.terminal` shows them by Rich, `Explanation.html` as markup for a page. The
 topics that most words of the text belong to have colours of their own, in the order of their number of words; the words
@@ -21,6 +22,7 @@ from textmill.corpus import Tokenizer
 from textmill.errors import DataError
 from textmill.model import check_fitted, check_range
 from textmill.plot.style import COLORS
+from textmill.topics.lda import LDA
 from textmill.topics.model import TopicModel
 
 if TYPE_CHECKING:
@@ -135,19 +137,32 @@ def explain(model: TopicModel, text: str, *, n_words: int = 6) -> Explanation:
         raise DataError(f"the topics of {type(model).__name__} are directions, not distributions; use LDA or PLSA")
     mixture = np.asarray(model.transform([text]), dtype=np.float64)[0]
     shares = mixture / max(float(mixture.sum()), 1e-300)
-    places = {term: column for column, term in enumerate(model.vectorizer_.terms_)}
+    found = _topics_of_terms(model, text, shares)
     words = []
     for begin, end, term in _tokens(text, model.vectorizer_.vocabulary_.tokenizer):
-        column = places.get(term)
-        if column is None or column >= model.components_.shape[1]:
-            continue
-        joint = shares * model.components_[:, column]
-        total = float(joint.sum())
-        if total > 0:
-            topic = int(joint.argmax())
-            words.append(TopicWord(begin, end, term, topic, float(joint[topic]) / total))
+        if term in found:
+            topic = int(found[term].argmax())
+            words.append(TopicWord(begin, end, term, topic, float(found[term][topic])))
     labels = [" ".join(word for word, _ in topic) for topic in model.topics(n_words)]
     return Explanation(text, words, shares, labels)
+
+
+def _topics_of_terms(model: TopicModel, text: str, mixture: Floats) -> dict[str, Floats]:
+    """P(t | w, d) of the known terms of a text."""
+    assert model.vectorizer_ is not None
+    if isinstance(model, LDA):
+        bag, rows = model.word_topics([text])
+        columns = bag.indices
+    else:
+        columns = model.vectorizer_.transform([text]).indices
+        columns = columns[columns < model.components_.shape[1]]
+        rows = model.components_[:, columns].T * mixture
+    sums = rows.sum(axis=1)
+    return {
+        model.vectorizer_.terms_[int(column)]: row / total
+        for column, row, total in zip(columns, rows, sums, strict=True)
+        if total > 0
+    }
 
 
 def _tokens(text: str, tokenizer: Any) -> list[tuple[int, int, str]]:
