@@ -10,6 +10,8 @@ mixture      documents of one topic each: the multinomial mixture
 inference    mixtures of new documents by any method, entropies, divergences
 quality      coherence, diversity and exclusivity of topics
 difference   the topics of two models compared
+explain      the words of a text coloured by topic
+pictures     topics by distance and over time
 factors      what the non-negative models share
 clustering   clusters of documents and terms, labelled
 map          terms and documents in one plane
@@ -20,12 +22,13 @@ chunks       any input as a stream of sparse chunks of one size
 variational, schedule, priors, perplexity   the parts of LDA
 decomposition, basecase, merging, passes    the parts of LSA
 baselines, accuracy                         what it is compared with, and how
-formats                                     models of other tools
+formats, exchange                           models and files of other tools
 """
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
 from textmill.topics.difference import Difference, Drift, topic_difference
 from textmill.topics.em import Mixtures, fold_in
+from textmill.topics.explain import Explanation, TopicWord, explain
 from textmill.topics.inference import (
     divergences,
     entropy,
@@ -40,6 +43,7 @@ from textmill.topics.map import Plane, draw_map, plane
 from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.nmf import NMF
 from textmill.topics.pca import PCA
+from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
 from textmill.topics.plsa import PLSA
 from textmill.topics.projecting import save_projections
 from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
@@ -54,15 +58,21 @@ __all__ = [
     "Clusters",
     "Difference",
     "Drift",
+    "Explanation",
     "Mixtures",
     "MultinomialMixture",
     "Plane",
+    "TopicWord",
+    "Trends",
     "cluster_documents",
     "cluster_rows",
     "cluster_terms",
     "divergences",
     "draw_map",
+    "draw_topics",
+    "draw_trends",
     "entropy",
+    "explain",
     "exponentiated_gradient",
     "fold_in",
     "infer_topics",
@@ -74,4 +84,5 @@ __all__ = [
     "topic_difference",
     "topic_diversity",
     "topic_exclusivity",
+    "topic_trends",
 ]

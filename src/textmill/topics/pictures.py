@@ -19,21 +19,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill import plot
+from textmill.corpus import Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
+from textmill.topics.lda import LDA
+from textmill.topics.map import draw_map
+from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Trends", "draw_topics", "draw_trends", "topic_plane", "topic_trends"]
+__all__ = ["Trends", "draw_model", "draw_topics", "draw_training", "draw_trends", "topic_plane", "topic_trends"]
 
 Floats = NDArray[np.float64]
 
 _DATE = re.compile(r"(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?(?:[T ].*)?")
 _PERIODS = {"year": 4, "month": 7, "day": 10}  # characters of an ISO date
 _FEW = 4  # periods that are too few for a curve
+_TRACES = {  # what models remember of their training
+    "perplexities_": "held-out perplexity",
+    "bounds_": "bound of a word, nats",
+    "joint_": "log P(words, topics)",
+    "objectives_": "penalised log-likelihood",
+    "likelihoods_": "log-likelihood",
+    "losses_": "loss",
+}
 
 
 class Trends(NamedTuple):
@@ -149,6 +161,56 @@ def draw_trends(
     titles = {topic: f"{topic + 1} {names[topic]}" if names else f"topic {topic + 1}" for topic in chosen}
     curves = {titles[topic]: (x, trends.shares[:, topic]) for topic in chosen}
     return plot.lines(curves, x_label=label, y_label="share of the topic", title=title)
+
+
+def draw_training(model: TopicModel) -> Figure:
+    """Draw how training went: the perplexity of held-out documents if there were some, else what the model improved.
+
+    >>> from textmill.topics import MultinomialMixture
+    >>> figure = draw_training(MultinomialMixture(n_topics=2, random_state=0).fit(np.eye(3)))
+    >>> figure.axes[0].get_ylabel()
+    'penalised log-likelihood'
+    """
+    check_fitted(model)
+    for name, label in _TRACES.items():
+        values = np.asarray(vars(model).get(name, ()), dtype=np.float64)
+        if values.size:
+            updates = vars(model).get("evaluated_") if name == "perplexities_" else None
+            x = np.arange(1, len(values) + 1) if updates is None else updates
+            return plot.lines({label: (x, values)}, x_label="steps" if updates is None else "updates", y_label=label)
+    raise DataError(f"this {type(model).__name__} has no curve of its training; for LDA pass documents to hold out")
+
+
+def draw_model(
+    model: TopicModel, documents: Any = None, *, picture: str | None = None, date_field: str | None = None
+) -> Figure:
+    """Draw a model: "topics" by distance, "terms" and documents in a plane, or topics over "time".
+
+    By default topics, of models whose topics are all that documents consist of (LDA, the mixture), or terms of others,
+    or time when there is a field of the documents with the date.
+
+    >>> from textmill.topics import LDA
+    >>> figure = draw_model(LDA(n_topics=2, random_state=0).fit(np.eye(3)))
+    >>> figure.axes[0].get_ylabel()
+    'second axis'
+    """
+    if picture is None:
+        by_distance = isinstance(model, LDA | MultinomialMixture) and documents is None
+        picture = "time" if date_field is not None else "topics" if by_distance else "terms"
+    check_choice("picture", picture, ["topics", "terms", "time"])
+    if picture == "topics":
+        return draw_topics(model)
+    if picture == "terms":
+        return draw_map(model, documents)
+    if date_field is None or not isinstance(documents, Documents):
+        raise DataError("topics over time need documents and the field with their date; pass both")
+    dates = []
+    for document in documents:
+        if date_field not in document.fields:
+            raise DataError(f"has no field {date_field!r}; name the field with the date", source=document.place)
+        dates.append(document.fields[date_field])
+    names = [" ".join(word for word, _ in topic) for topic in model.topics(3)]
+    return draw_trends(topic_trends(model.transform(documents), dates), names)
 
 
 def _iso(date: Any, number: int) -> str:
