@@ -28,13 +28,14 @@ from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
+from textmill.topics.evidence import left_to_right
 from textmill.topics.factors import aligned, gathered, known, seed_of
-from textmill.topics.gibbs import sample_topics
 from textmill.topics.inference import infer_topics
 from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
 from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.sampling import learn_at_once
 from textmill.topics.schedule import blended
 from textmill.topics.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
 from textmill.topics.weighting import WEIGHTINGS, term_weights
@@ -47,26 +48,26 @@ __all__ = ["LDA"]
 
 Floats = NDArray[np.float64]
 
-METHODS = ("online", "batch", "gibbs")
+METHODS = ("online", "batch", "gibbs", "cvb0")
 _ROWS = 4096  # documents that are transformed together
 
 
 class LDA(TopicModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
-    Parameters: n_topics, k; method, "online", "batch" or "gibbs"; alpha, prior of topics in documents: a number, one a
-    topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number, one a word, one
-    a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a chunk;
-    update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at least;
-    batch: until `tolerance`; until held-out documents are predicted no better, if there are some); offset and decay of
-    the schedule; restart, whether each call of partial_fit begins the schedule anew; half_life, of a document in
-    documents, for streams that change; total_docs, the size that statistics are stretched to, None for the number of
+    Parameters: n_topics, k; method, "online", "batch", "gibbs" or "cvb0"; alpha, prior of topics in documents: a
+    number, one a topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number,
+    one a word, one a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a
+    chunk; update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at
+    least; batch: until `tolerance`; until held-out documents are predicted no better, if there are some); offset and
+    decay of the schedule; restart, whether each call of partial_fit begins the schedule anew; half_life, of a document
+    in documents, for streams that change; total_docs, the size that statistics are stretched to, None for the number of
     documents; inner_iterations and inner_tolerance of the inference of a document; tolerance, of the relative gain of
     the bound or the held-out perplexity; eval_every, updates between two looks at held-out documents, 0 for one a pass;
     sweeps over the tokens, burn_in (None for half of them) and thin, which sweeps are averaged, n_chains, the number of
-    chains of which the best is taken, collapsed, whether topics and mixtures are summed out, all of gibbs; weighting of
-    tokens, "idf", "pmi" or None; dtype of the statistics, "float32" or "float64"; vectorizer, with which texts are
-    taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
+    chains of which the best is taken, collapsed, whether topics and mixtures are summed out, all of gibbs (sweeps of
+    cvb0 too); weighting of tokens, "idf", "pmi" or None (not of cvb0); dtype of the statistics, "float32" or "float64";
+    vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
 
     Attributes: components_ (k, m), the expected topics, rows that sum to 1; statistics_ (k, m), chi, the expected
     counts; term_topics_ (m, k), the same by term, as it is stored; topic_counts_ (k,), sums of chi; alpha_ (k,);
@@ -213,7 +214,8 @@ class LDA(TopicModel):
         if self.method not in ("online", "batch"):
             if cluster is not None:
                 raise DataError(f"method={self.method!r} runs on one machine; leave out cluster, or take 'online'")
-            return self._fit_sampled(gathered(chunks))
+            learn_at_once(self, gathered(chunks), self._watch(held_out))
+            return self
         passes = 1 if self.passes is None and chunks.one_shot and self.method == "online" else self.passes
         chunks.require_passes((passes or 2) + (self.weighting is not None), f"LDA(method={self.method!r})")
         if self.weighting is not None:
@@ -239,7 +241,8 @@ class LDA(TopicModel):
             self._forget_all()
         chunks = self._chunks(X, self.chunk_size, negative=False)
         if self.method not in ("online", "batch"):
-            return self._fit_sampled(gathered(chunks))
+            learn_at_once(self, gathered(chunks))
+            return self
         if self.weighting is not None and self.term_weights_ is None:
             chunks.require_passes(2, "a weighting")
             self.term_weights_ = term_weights(chunks, self.weighting)
@@ -296,15 +299,21 @@ class LDA(TopicModel):
         """Return the perplexity of documents: exp of minus the log-likelihood of a word.
 
         `how` says what that is: "completion" scores one half of the words of each document, the other half given;
-        "bound" takes the bound, without the topics' part.
+        "bound" takes the bound, without the topics' part; "left-to-right" estimates it by particles, slowly.
         """
-        check_choice("how", how, ["completion", "bound"])
+        check_choice("how", how, ["completion", "bound", "left-to-right"])
         total, words = 0.0, 0.0
         for part in self._known(X):
             if how == "bound":
                 found = infer(part, self._topics(), n_jobs=self.n_jobs)
                 gains = document_parts(found.gamma, self.alpha_)[1]
                 found_total, found_words = float(found.likelihood.sum() + gains.sum()), float(part.data.sum())
+            elif how == "left-to-right":
+                part.resize(part.shape[0], len(self.term_topics_))
+                seed = seed_of(0 if self.random_state is None else self.random_state)
+                phi = self._phi(slice(None))
+                evidence = left_to_right(part, phi, self.alpha_, random_state=seed, n_jobs=self.n_jobs)
+                found_total, found_words = float(evidence.sum()), float(part.data.sum())
             else:
                 found_total, found_words = completion(part, self._mixtures, self._phi, n_jobs=self.n_jobs)
             total, words = total + found_total, words + found_words
@@ -415,41 +424,6 @@ class LDA(TopicModel):
         self.term_topics_ = np.empty((terms, self.n_topics), dtype=self.dtype)
         native.random_start(seed_of(self.random_state), 0, self.term_topics_, effective_jobs(self.n_jobs))
         self.topic_counts_ = self.term_topics_.sum(axis=0, dtype=np.float64)
-
-    def _fit_sampled(self, X: sparse.csr_matrix) -> LDA:
-        """Learn from all documents at once, given what was learnt from others before."""
-        known = hasattr(self, "term_topics_")
-        terms = max(X.shape[1], len(self.term_topics_) if known else 0)
-        if isinstance(self.eta, str):
-            raise DataError(f"method={self.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
-        if known:
-            self._grow(terms)
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms))
-        found = sample_topics(
-            X,
-            self.n_topics,
-            alpha=self.alpha_,
-            eta=self.eta,
-            sweeps=self.sweeps,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            chains=self.n_chains,
-            collapsed=self.collapsed,
-            weights=self.weighting,
-            learn_alpha=self._learns_alpha(),
-            start=self.term_topics_ if known else None,
-            dtype=self.dtype,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        self.term_topics_, self.alpha_, self.joint_ = found.counts, found.alpha, found.joint
-        self.topic_counts_ = found.counts.sum(axis=0, dtype=np.float64)
-        self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)
-        self.documents_ += int((X.sum(axis=1) > 0).sum())
-        self.words_ += float(X.sum())
-        self.updates_ += int(found.joint_at[-1])
-        self.size_ = float(max(self.documents_, 1))
-        return self
 
     def _learns_alpha(self) -> bool:
         return isinstance(self.alpha, str) and self.alpha == "auto"

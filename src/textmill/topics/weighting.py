@@ -20,7 +20,7 @@ from scipy import sparse
 from textmill.errors import DataError
 from textmill.model import check_choice
 
-__all__ = ["WEIGHTINGS", "term_weights", "weighed"]
+__all__ = ["WEIGHTINGS", "entry_weights", "term_weights", "weighed"]
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,18 @@ def weighed(X: sparse.csr_matrix, weights: Floats, kind: str) -> sparse.csr_matr
     >>> weighed(X, term_weights([X], "idf"), "idf").toarray().round(4).tolist()
     [[0.0, 0.6931], [0.0, 0.0]]
     """
+    made = sparse.csr_matrix((X.data * entry_weights(X, weights, kind), X.indices, X.indptr), shape=X.shape)
+    made.eliminate_zeros()
+    return made
+
+
+def entry_weights(X: sparse.csr_matrix, weights: Floats, kind: str) -> Floats:
+    """What an occurrence of each entry of X counts.
+
+    >>> X = sparse.csr_matrix([[2, 1], [1, 0]])
+    >>> entry_weights(X, term_weights([X], "idf"), "idf").round(4).tolist()
+    [0.0, 0.6931, 0.0]
+    """
     if X.shape[1] > len(weights):
         weights = np.pad(weights, (0, X.shape[1] - len(weights)), constant_values=weights.max())
     factors: Any = weights[X.indices]
@@ -62,6 +74,5 @@ def weighed(X: sparse.csr_matrix, weights: Floats, kind: str) -> sparse.csr_matr
         lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
         here = X.data / np.repeat(np.maximum(lengths, 1e-300), np.diff(X.indptr))
         factors = np.maximum(factors + np.log(np.maximum(here, 1e-300)), 0.0)
-    made = sparse.csr_matrix((X.data * factors, X.indices, X.indptr), shape=X.shape)
-    made.eliminate_zeros()
+    made: Floats = factors
     return made
