@@ -37,7 +37,7 @@ def test_many_particles_come_close_each_time(phi: np.ndarray, alpha: np.ndarray,
     exact = with_fixed_topics(words, phi, alpha)[0]
     errors = left_to_right(X, phi, alpha, particles=500, random_state=0) - exact
     assert abs(errors.mean()) < 0.02
-    assert np.abs(errors).max() < 0.08
+    assert np.abs(errors).max() < 0.15
 
 
 def test_one_topic_needs_no_estimate() -> None:

@@ -123,9 +123,9 @@ def test_bags_that_are_not_counts_are_refused() -> None:
 def test_perplexity_on_reuters_is_that_of_tomotopy_with_as_many_sweeps(data: Path) -> None:
     tomotopy = pytest.importorskip("tomotopy")
     records = list(read_documents(data / "reuters" / "reuters21578.jsonl.gz"))
-    texts = {split: [r.text for r in records if r.fields["split"] == split] for split in ("train", "test")}
-    vocabulary = preset("reuters").fit(texts["train"])
-    train, test = (vocabulary.transform(texts[split]) for split in ("train", "test"))
+    texts = {split: [r.text for r in records if r.fields["split"] == split] for split in ("training", "test")}
+    vocabulary = preset("reuters").fit(r.text for r in records)
+    train, test = (vocabulary.transform(texts[split]) for split in ("training", "test"))
     train, test = (bags[np.diff(bags.indptr) > 0] for bags in (train, test))
     seen, rest = split_words(test[:1000])
     rows = np.repeat(np.arange(rest.shape[0]), np.diff(rest.indptr))

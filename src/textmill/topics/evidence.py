@@ -5,7 +5,7 @@
 
 n_rt counts the topics that particle r has drawn for the words before i; before each i they are all drawn anew, one
 after the other. With one particle the estimate has the right mean, but its logarithm scatters and lies below; with
-more it is steady, off by what one round of drawing anew leaves of the topics' dependence (0.002 nats a word or less).
+more it is steady, off by the little that one round of drawing anew leaves of the topics' dependence.
 Cost: L^2 / 2 draws a particle, so documents of thousands of words are slow.
 
 Reference: Wallach, Murray, Salakhutdinov & Mimno (2009), Evaluation methods for topic models.

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import topics as native
 from textmill.cluster import Cluster
@@ -25,6 +26,7 @@ from textmill.model import effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
 from textmill.topics.convergence import HeldOut
+from textmill.topics.factors import seed_of
 from textmill.topics.priors import improve_alpha, improve_eta
 from textmill.topics.schedule import Schedule
 from textmill.topics.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from textmill.topics.lda import LDA
 
 __all__ = ["Learning"]
+
+Floats = NDArray[np.float64]
 
 _LEAST_UPDATES = 20  # of a corpus that can be read again, when the number of passes is left to us
 _MOST_PASSES = 100  # likewise
@@ -118,11 +122,11 @@ class Learning:
     def _updates(self, batch: bool) -> Iterator[tuple[Partial, bool]]:
         """The sums of the updates of one pass, and whether one is that of the whole pass."""
         model = self.model
-        jobs: Iterator[Chunks] = iter(self.chunks.jobs(1))
+        jobs = self.chunks.jobs(1)
         threads = self.workers.worker_jobs(model.n_jobs)
         watched = batch or model._learns_alpha()
-        alone = True
-        while (job := next(jobs, None)) is not None:
+        alone, job = True, next(jobs, None)
+        while job is not None:
             if not hasattr(model, "term_topics_"):
                 terms = None if model.vectorizer_ is None else len(model.vectorizer_.terms_)
                 model._begin(terms or self.chunks.terms or max((part.shape[1] for part in job), default=0))
@@ -132,11 +136,9 @@ class Learning:
                 self._topics_part = topics_part(topics)
             state = self.workers.broadcast(topics)
             part = self.workers.map_reduce(partial_of_job, chain([job], rest), add_partials, state, threads)
-            following = next(jobs, None)
-            yield part, alone and following is None
+            job = next(jobs, None)
+            yield part, alone and job is None
             alone = False
-            if following is not None:
-                jobs = chain([following], jobs)
 
     def _update(self, part: Partial, known: float | None, *, whole: bool) -> None:
         """The M step: blend statistics into the model, or take its place when they are of the whole corpus."""
@@ -155,6 +157,8 @@ class Learning:
             part.words,
             part.rows,
             rho * size / part.documents,
+            self._noise(rho),
+            seed_of(model.random_state or 0),
             model.topic_counts_,
             effective_jobs(model.n_jobs),
         )
@@ -173,6 +177,16 @@ class Learning:
             )
         if self.watch is not None and model.eval_every and model.updates_ % model.eval_every == 0:
             self._evaluate()
+
+    def _noise(self, rho: float) -> Floats:
+        """What a forgetting model puts in the place of what it forgets: a little of a random start, even over topics.
+
+        Without it a new word would fall to the smallest topic, whatever the words around it.
+        """
+        if self.model.half_life is None:
+            return np.zeros(0)
+        counts = self.model.topic_counts_
+        return rho * counts / max(float(counts.mean()), 1e-300)
 
     def _check_terms(self, part: Partial) -> None:
         """Refuse bags of another vocabulary than the vectorizer's."""
