@@ -10,7 +10,7 @@ import pytest
 from textmill.corpus import CharacterNgrams, PatternTokenizer, Tokenizer, Vocabulary
 from textmill.errors import DataError
 from textmill.topics import LSA, PLSA
-from textmill.topics.explain import explain
+from textmill.topics.explain import explain_text
 from textmill.topics.formats import from_matrix
 from textmill.vectors import TextVectorizer, Weighting
 
@@ -19,7 +19,7 @@ TEXT = "The Ship left <b>the sea</b>.\nA bird; the SKY & more!"
 
 
 def test_words_have_their_places_and_the_topic_of_largest_product() -> None:
-    found = explain(LDA, TEXT)
+    found = explain_text(LDA, TEXT)
     assert [(TEXT[word.begin : word.end], word.term) for word in found.words] == [
         ("Ship", "ship"), ("sea", "sea"), ("bird", "bird"), ("SKY", "sky")
     ]  # fmt: skip
@@ -37,7 +37,7 @@ def test_the_terminal_shows_the_text_and_a_legend_in_colours() -> None:
     console_module = pytest.importorskip("rich.console")
     out = StringIO()
     console = console_module.Console(file=out, force_terminal=True, color_system="truecolor", width=200)
-    found = explain(LDA, TEXT)
+    found = explain_text(LDA, TEXT)
     console.print(found.terminal())
     assert "\x1b[1;38;2;0;114;178m" in out.getvalue()
     assert found.terminal().plain.startswith(TEXT)
@@ -47,27 +47,27 @@ def test_the_terminal_shows_the_text_and_a_legend_in_colours() -> None:
 def test_markup_holds_the_text_escaped_and_whole() -> None:
     from markupsafe import Markup
 
-    page = explain(LDA, TEXT).html()
+    page = explain_text(LDA, TEXT).html()
     assert "<b>" not in page
     assert Markup(page.split("</p>")[0]).striptags() == " ".join(TEXT.split())
     assert 'title="topic 1: ' in page
-    rendered = explain(LDA, TEXT).report().render()
+    rendered = explain_text(LDA, TEXT).report().render()
     assert str(page) in rendered
     assert "first words" in rendered
 
 
 def test_topics_are_ordered_by_their_number_of_words() -> None:
-    found = explain(LDA, "sky sky sky bird sea")
+    found = explain_text(LDA, "sky sky sky bird sea")
     assert found.topics() == [1, 0]
-    assert explain(LDA, "nothing known").topics() == []
-    assert explain(LDA, "").words == []
+    assert explain_text(LDA, "nothing known").topics() == []
+    assert explain_text(LDA, "").words == []
 
 
 def test_stems_and_other_tokenizers_find_their_words() -> None:
     for tokenizer in (Tokenizer(stem="english"), PatternTokenizer(), str.split):
         vectorizer = TextVectorizer(vocabulary=Vocabulary(tokenizer=tokenizer), weighting=Weighting(scheme="nnn"))
         model = PLSA(n_topics=2, random_state=0, vectorizer=vectorizer).fit(["ships sail", "birds fly", "ships ships"])
-        found = explain(model, "many ships and birds")
+        found = explain_text(model, "many ships and birds")
         assert [found.text[word.begin : word.end] for word in found.words] == ["ships", "birds"]
 
 
@@ -75,16 +75,16 @@ def test_tokens_that_are_not_in_the_text_are_left_out() -> None:
     tokenizer = CharacterNgrams(lengths=(2, 2))
     vectorizer = TextVectorizer(vocabulary=Vocabulary(tokenizer=tokenizer), weighting=Weighting(scheme="nnn"))
     model = PLSA(n_topics=2, random_state=0, vectorizer=vectorizer).fit(["abab", "cdcd"])
-    assert all(0 <= word.begin < word.end <= 4 for word in explain(model, "abcd").words)
+    assert all(0 <= word.begin < word.end <= 4 for word in explain_text(model, "abcd").words)
 
 
 def test_models_without_words_or_distributions_are_told() -> None:
     with pytest.raises(DataError, match="no vectorizer"):
-        explain(from_matrix([[1, 1]]), "text")
+        explain_text(from_matrix([[1, 1]]), "text")
     with pytest.raises(DataError, match="one text, got list"):
-        explain(LDA, ["text"])  # type: ignore[arg-type]
+        explain_text(LDA, ["text"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="directions"):
-        explain(LSA(n_topics=2, vectorizer=TextVectorizer()).fit(["a b a b", "b c", "c d d", "a d"]), "a")
+        explain_text(LSA(n_topics=2, vectorizer=TextVectorizer()).fit(["a b a b", "b c", "c d d", "a d"]), "a")
     with pytest.raises(DataError, match="not fitted"):
-        explain(PLSA(), "text")
-    assert np.isfinite(explain(LDA, "sea").mixture).all()
+        explain_text(PLSA(), "text")
+    assert np.isfinite(explain_text(LDA, "sea").mixture).all()

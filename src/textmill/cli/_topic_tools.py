@@ -105,9 +105,9 @@ def explain(
     import sys
     from json import dumps
 
-    from textmill.topics.explain import explain as explained
+    from textmill.topics.explain import explain_text
 
-    found = explained(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
+    found = explain_text(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
     if html is not None:
         found.report().write(html)
     elif json:

@@ -34,7 +34,7 @@ from textmill.topics.cvb0 import collapse_variational
 from textmill.topics.difference import Difference, Drift, topic_difference
 from textmill.topics.em import Mixtures, fold_in
 from textmill.topics.evidence import left_to_right
-from textmill.topics.explain import Explanation, TopicWord, explain
+from textmill.topics.explain import Explanation, TopicWord, explain_text
 from textmill.topics.gibbs import Sampled, gibbs_mixtures, sample_topics
 from textmill.topics.inference import (
     divergences,
@@ -81,7 +81,7 @@ __all__ = [
     "draw_topics",
     "draw_trends",
     "entropy",
-    "explain",
+    "explain_text",
     "exponentiated_gradient",
     "fold_in",
     "gibbs_mixtures",

@@ -3,7 +3,7 @@
     P(t | w, d) ~ theta_dt phi_tw          theta: the mixture of the text, phi: the words of the topics
                 ~ exp(E log theta_dt + E log phi_tw)                              in LDA
 
-`explain` finds the words, `Explanation.terminal` shows them by Rich, `Explanation.html` as markup for a page. The
+`explain_text` finds the words, `Explanation.terminal` shows them by Rich, `Explanation.html` as markup for a page. The
 topics that most words of the text belong to have colours of their own, in the order of their number of words; the words
 of all others, and words that the model does not know, have none.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from textmill.report import Report
 
-__all__ = ["Explanation", "TopicWord", "explain"]
+__all__ = ["Explanation", "TopicWord", "explain_text"]
 
 Floats = NDArray[np.float64]
 
@@ -116,12 +116,12 @@ class Explanation:
         return f"topic {topic + 1} ({self.mixture[topic]:.0%}): {self.labels[topic]}"
 
 
-def explain(model: TopicModel, text: str, *, n_words: int = 6) -> Explanation:
+def explain_text(model: TopicModel, text: str, *, n_words: int = 6) -> Explanation:
     """Find the topics of the words of a text; `n_words` are those that name a topic.
 
     >>> from textmill.topics.formats import from_matrix
     >>> lda = from_matrix([[3, 2, 0, 0], [0, 0, 1, 1]], terms=["sea", "ship", "sky", "bird"])
-    >>> found = explain(lda, "The ship at sea, a bird", n_words=2)
+    >>> found = explain_text(lda, "The ship at sea, a bird", n_words=2)
     >>> [(word.term, word.topic) for word in found.words]
     [('ship', 0), ('sea', 0), ('bird', 1)]
     >>> found.terminal().plain.splitlines()[-1]
@@ -130,7 +130,7 @@ def explain(model: TopicModel, text: str, *, n_words: int = 6) -> Explanation:
     check_range("n_words", n_words, at_least=1, whole=True)
     check_fitted(model)
     if not isinstance(text, str):
-        raise DataError(f"explain takes one text, got {type(text).__name__}; join its words with blanks")
+        raise DataError(f"explain_text takes one text, got {type(text).__name__}; join its words with blanks")
     if model.vectorizer_ is None:
         raise DataError("this model has no vectorizer, so it cannot read texts; train it with one")
     if model.components_.min(initial=0) < 0:
