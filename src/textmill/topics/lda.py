@@ -29,7 +29,8 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
 from textmill.topics.evidence import left_to_right
-from textmill.topics.factors import aligned, gathered, seed_of
+from textmill.topics.factors import aligned, gathered, known, seed_of
+from textmill.topics.inference import infer_topics
 from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
@@ -249,9 +250,18 @@ class LDA(TopicModel):
             Learning(self, chunks, workers, None).add(known=self.total_docs)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Return the mixtures E theta of documents, one row each; a document without known words has that of alpha."""
-        parts = [_shares(infer(part, self._topics(), n_jobs=self.n_jobs).gamma) for part in self._known(X)]
+    def transform(self, X: Any, *, inference: str = "variational") -> Floats:
+        """Return the mixtures of documents, one row each; a document without known words has that of alpha.
+
+        `inference` is "variational", which gives E theta and knows how uncertain the topics are, or another method of
+        `infer_topics`, which takes the expected topics as they are.
+        """
+        if inference == "variational":
+            parts = [_shares(infer(part, self._topics(), n_jobs=self.n_jobs).gamma) for part in self._known(X)]
+        else:
+            options: dict[str, Any] = {"method": inference, "alpha": self.alpha_, "n_jobs": self.n_jobs}
+            phi = self._phi(slice(None))
+            parts = [infer_topics(part, phi, **options).theta for part in known(self, X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.alpha_)))
 
     def word_topics(self, X: Any) -> tuple[sparse.csr_matrix, Floats]:
