@@ -4,6 +4,7 @@
 #include "bind/bindings.h"
 #include "topics/factors.h"
 #include "topics/mixture.h"
+#include "topics/variational.h"
 
 namespace textmill::bind {
 namespace {
@@ -74,6 +75,56 @@ void descend(In<double, 2> gram, In<double, 2> cross, std::size_t sweeps, double
   topics::descend(view(gram), view(cross), K, sweeps, tolerance, view(h), threads);
 }
 
+template <class Real>
+nb::tuple expect_topics(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> statistics,
+                        In<double, 2> eta, In<double, 1> psi_totals, In<double, 1> alpha, std::size_t iterations,
+                        double tolerance, bool collect, Out<Real, 2> gamma, Out<std::int32_t, 1> steps,
+                        Out<double, 1> likelihood, std::size_t threads) {
+  const Documents documents = checked_documents(offsets, terms, counts, statistics.shape(0));
+  const std::size_t n = offsets.size() - 1, V = statistics.shape(0), K = statistics.shape(1);
+  require(K >= 1 && alpha.size() == K && psi_totals.size() == K, "alpha and psi_totals must have ", K, " entries");
+  require((eta.shape(0) == 1 || eta.shape(0) == V) && (eta.shape(1) == 1 || eta.shape(1) == K), "eta must be 1 or ", V,
+          " x 1 or ", K);
+  require(gamma.shape(0) == n && gamma.shape(1) == K, "gamma must be ", n, " x ", K);
+  require(steps.size() == n && (likelihood.size() == n || likelihood.size() == 0), "steps and likelihood must have ", n,
+          " entries");
+  require(iterations >= 1 && iterations < (std::size_t{1} << 31) && tolerance >= 0.0 && threads >= 1,
+          "iterations, tolerance and threads must be positive");
+  bool fine = finite_and_positive(view(eta));
+  for (const double a : view(alpha)) fine &= a > 0.0 && std::isfinite(a);
+  for (const Real g : view(gamma)) fine &= g > Real(0) && std::isfinite(g);
+  require(fine, "eta must be finite and not negative, alpha and gamma finite and positive");
+  topics::Chunk<Real> made;
+  {
+    const topics::Posterior<Real> posterior{view(statistics), view(eta), eta.shape(0), eta.shape(1), view(psi_totals)};
+    nb::gil_scoped_release nogil;
+    made = topics::expect_topics<Real>(documents, posterior, {view(alpha), iterations, tolerance}, collect, view(gamma),
+                                       view(steps), view(likelihood), threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(made.words)), to_numpy(std::move(made.statistics)));
+}
+
+template <class Real>
+void blend(Out<Real, 2> statistics, double keep, In<std::int32_t, 1> words, In<Real, 2> rows, double add,
+           Out<double, 1> sums, std::size_t threads) {
+  const std::size_t V = statistics.shape(0), K = statistics.shape(1);
+  require(K >= 1 && rows.shape(0) == words.size() && (rows.shape(1) == K), "rows must be ", words.size(), " x ", K);
+  require(sums.size() == K && threads >= 1, "sums must have ", K, " entries");
+  std::int64_t before = -1;
+  bool rising = true;
+  for (const std::int32_t word : view(words)) rising &= word > before, before = word;
+  require(rising && before < static_cast<std::int64_t>(V), "words must rise from 0 to ", V, " - 1");
+  nb::gil_scoped_release nogil;
+  topics::blend<Real>(view(statistics), K, keep, view(words), view(rows), add, view(sums), threads);
+}
+
+template <class Real>
+void random_start(std::uint64_t seed, std::size_t first, Out<Real, 2> rows, std::size_t threads) {
+  require(rows.shape(1) >= 1 && threads >= 1, "there must be topics and threads");
+  nb::gil_scoped_release nogil;
+  topics::random_start<Real>(seed, first, rows.shape(1), view(rows), threads);
+}
+
 }  // namespace
 
 void bind_topics(nb::module_& m) {
@@ -87,6 +138,18 @@ void bind_topics(nb::module_& m) {
   };
   def_mixture(&fold_in<double>, &expect<double>);
   def_mixture(&fold_in<float>, &expect<float>);
+  const auto def_variational = [&m](auto expect, auto blend_rows, auto start) {
+    m.def("expect_topics", expect, "offsets"_a, "terms"_a, "counts"_a, "statistics"_a.noconvert(), "eta"_a, "psi_totals"_a,
+          "alpha"_a, "iterations"_a, "tolerance"_a, "collect"_a, "gamma"_a.noconvert(), "steps"_a.noconvert(),
+          "likelihood"_a.noconvert(), "threads"_a,
+          "E step of Dirichlet allocation: improves gamma; returns the words of the chunk and their statistics, flat.");
+    m.def("blend", blend_rows, "statistics"_a.noconvert(), "keep"_a, "words"_a, "rows"_a.noconvert(), "add"_a,
+          "sums"_a.noconvert(), "threads"_a, "statistics = keep * statistics + add * rows at words; sums of the columns.");
+    m.def("random_start", start, "seed"_a, "first"_a, "rows"_a.noconvert(), "threads"_a,
+          "Rows of numbers of mean 1 and deviation 0.1, of the streams (seed, first), (seed, first + 1), ...");
+  };
+  def_variational(&expect_topics<double>, &blend<double>, &random_start<double>);
+  def_variational(&expect_topics<float>, &blend<float>, &random_start<float>);
   m.def("descend", &descend, "gram"_a, "cross"_a, "sweeps"_a, "tolerance"_a, "h"_a.noconvert(), "threads"_a,
         "Improve the rows of h >= 0 by coordinate descent on 1/2 h gram h - cross h.");
 }

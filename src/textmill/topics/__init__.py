@@ -1,6 +1,7 @@
 """Topics of a corpus: a few directions that explain many documents.
 
 lsa          Latent Semantic Analysis of streams, on one machine or many
+lda          latent Dirichlet allocation of streams, by variational Bayes
 pca          principal components, centred without being made dense
 nmf          non-negative factors, Euclidean and Kullback-Leibler
 plsa         probabilistic latent semantic analysis
@@ -12,6 +13,7 @@ projecting   the topics of any number of documents in one file
 model        what all topic models share: their terms, texts in, topics printed
 chunks       any input as a stream of sparse chunks of one size
 
+variational, schedule, priors, perplexity   the parts of LDA
 decomposition, basecase, merging, passes    the parts of LSA
 baselines, accuracy                         what it is compared with, and how
 formats                                     models of other tools
@@ -19,6 +21,7 @@ formats                                     models of other tools
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
 from textmill.topics.em import Mixtures, fold_in
+from textmill.topics.lda import LDA
 from textmill.topics.lsa import LSA
 from textmill.topics.map import Plane, draw_map, plane
 from textmill.topics.nmf import NMF
@@ -27,6 +30,7 @@ from textmill.topics.plsa import PLSA
 from textmill.topics.projecting import save_projections
 
 __all__ = [
+    "LDA",
     "LSA",
     "NMF",
     "PCA",
