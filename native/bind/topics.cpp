@@ -2,6 +2,7 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "topics/exponentiated.h"
 #include "topics/factors.h"
 #include "topics/mixture.h"
 #include "topics/variational.h"
@@ -33,23 +34,52 @@ bool finite_and_positive(std::span<const double> values) {
   return fine;
 }
 
+// Checks the outputs of an ascent on n mixtures of K topics; the trace has a column an iteration or none.
+topics::Outcome checked_outcome(const Out<double, 2>& theta, const Out<double, 1>& likelihood, const Out<double, 1>& gap,
+                                const Out<std::int32_t, 1>& steps, const Out<double, 2>& trace, std::size_t n, std::size_t K,
+                                std::size_t iterations) {
+  require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
+  require(finite_and_positive(view(theta)), "theta must be finite and not negative");
+  require(likelihood.size() == n && gap.size() == n && steps.size() == n, "outputs must have ", n, " entries");
+  require(trace.shape(0) == n && (trace.shape(1) == 0 || trace.shape(1) == iterations), "trace must be ", n, " x 0 or ", n,
+          " x ", iterations);
+  return {view(likelihood), view(gap), view(steps), view(trace)};
+}
+
 template <class Real>
 void fold_in(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, In<double, 1> prior,
              double temper, double tolerance, std::size_t iterations, bool accelerate, Out<double, 2> theta,
-             Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps, std::size_t threads) {
+             Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps, Out<double, 2> trace,
+             std::size_t threads) {
   const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
   const std::size_t n = offsets.size() - 1, K = phi.shape(1);
   require(K >= 1 && prior.size() == K, "prior must have ", K, " entries, got ", prior.size());
-  require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
-  require(likelihood.size() == n && gap.size() == n && steps.size() == n, "outputs must have ", n, " entries");
   require(temper > 0.0 && temper <= 1.0, "temper must be above 0 and at most 1, got ", temper);
   require(tolerance > 0.0 && iterations >= 1 && iterations < (std::size_t{1} << 31) && threads >= 1,
           "tolerance, iterations and threads must be positive");
-  require(finite_and_positive(view(prior)) && finite_and_positive(view(theta)), "prior and theta must be finite and not negative");
+  require(finite_and_positive(view(prior)), "prior must be finite and not negative");
+  const topics::Outcome outcome = checked_outcome(theta, likelihood, gap, steps, trace, n, K, iterations);
   const topics::Rule rule{view(prior), temper, tolerance, iterations, accelerate};
   const auto out = view(theta);
   nb::gil_scoped_release nogil;
-  topics::fold_in<Real>(documents, view(phi), K, rule, out, {view(likelihood), view(gap), view(steps)}, threads);
+  topics::fold_in<Real>(documents, view(phi), K, rule, out, outcome, threads);
+}
+
+template <class Real>
+void exponentiate(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, double rate,
+                  double tolerance, std::size_t iterations, Out<double, 2> theta, Out<double, 1> likelihood, Out<double, 1> gap,
+                  Out<std::int32_t, 1> steps, Out<double, 2> trace, std::size_t threads) {
+  const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
+  const std::size_t n = offsets.size() - 1, K = phi.shape(1);
+  require(K >= 1, "phi must have at least one topic");
+  require(rate > 0.0 && std::isfinite(rate) && tolerance > 0.0 && iterations >= 1 && iterations < (std::size_t{1} << 31) &&
+              threads >= 1,
+          "rate, tolerance, iterations and threads must be positive");
+  const topics::Outcome outcome = checked_outcome(theta, likelihood, gap, steps, trace, n, K, iterations);
+  const topics::Ascent ascent{rate, tolerance, iterations};
+  const auto out = view(theta);
+  nb::gil_scoped_release nogil;
+  topics::exponentiate<Real>(documents, view(phi), K, ascent, out, outcome, threads);
 }
 
 template <class Real>
@@ -128,16 +158,19 @@ void random_start(std::uint64_t seed, std::size_t first, Out<Real, 2> rows, std:
 }  // namespace
 
 void bind_topics(nb::module_& m) {
-  const auto def_mixture = [&m](auto fold, auto step) {
+  const auto def_mixture = [&m](auto fold, auto climb, auto step) {
     m.def("fold_in", fold, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "prior"_a, "temper"_a, "tolerance"_a,
           "iterations"_a, "accelerate"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(), "gap"_a.noconvert(),
-          "steps"_a.noconvert(), "threads"_a, "Mixtures theta of documents by EM, topics phi (terms x topics) fixed.");
+          "steps"_a.noconvert(), "trace"_a.noconvert(), "threads"_a, "Mixtures theta of documents by EM, topics phi (terms x topics) fixed.");
+    m.def("exponentiate", climb, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "rate"_a, "tolerance"_a,
+          "iterations"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(), "gap"_a.noconvert(), "steps"_a.noconvert(),
+          "trace"_a.noconvert(), "threads"_a, "Mixtures theta of documents by exponentiated gradient, topics phi fixed.");
     m.def("expect", step, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "theta"_a, "ratio"_a.noconvert(),
           "gradient"_a.noconvert(), "likelihood"_a.noconvert(), "threads"_a,
           "ratio = count / (theta phi), gradient = ratio phi, log-likelihood of each document.");
   };
-  def_mixture(&fold_in<double>, &expect<double>);
-  def_mixture(&fold_in<float>, &expect<float>);
+  def_mixture(&fold_in<double>, &exponentiate<double>, &expect<double>);
+  def_mixture(&fold_in<float>, &exponentiate<float>, &expect<float>);
   const auto def_variational = [&m](auto expect, auto blend_rows, auto start) {
     m.def("expect_topics", expect, "offsets"_a, "terms"_a, "counts"_a, "statistics"_a.noconvert(), "eta"_a, "psi_totals"_a,
           "alpha"_a, "iterations"_a, "tolerance"_a, "collect"_a, "gamma"_a.noconvert(), "steps"_a.noconvert(),

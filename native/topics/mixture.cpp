@@ -6,7 +6,6 @@
 #include <numeric>
 #include <vector>
 
-#include "base/math.h"
 #include "base/parallel.h"
 #include "base/simd.h"
 
@@ -16,72 +15,10 @@ namespace {
 using base::Pack;
 
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
-constexpr std::size_t kChains = 4;       // sums of a dot product that do not wait for each other
-constexpr double kLeast = 1e-280;        // probabilities below count as 0: their reciprocals would overflow
 constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
 constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
 constexpr double kShrink = 0.1;          // of a topic that an extrapolation would make negative
-
-// sum_t a_t b_t, in an order that depends on K only.
-template <Pack P, class Real>
-TEXTMILL_INLINED inline double dot(const double* a, const Real* b, std::size_t size) {
-  P sums[kChains];
-  for (std::size_t c = 0; c < kChains; ++c) sums[c] = P(0.0);
-  std::size_t i = 0;
-  for (; i + kChains * P::width <= size; i += kChains * P::width) {
-    for (std::size_t c = 0; c < kChains; ++c) {
-      const std::size_t at = i + c * P::width;
-      sums[c] = multiply_add(P::load(a + at), P::load(b + at), sums[c]);
-    }
-  }
-  for (; i + P::width <= size; i += P::width) sums[0] = multiply_add(P::load(a + i), P::load(b + i), sums[0]);
-  double rest = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; i < size; ++i) rest += a[i] * static_cast<double>(b[i]);
-  return rest;
-}
-
-// to_t += scale from_t
-template <Pack P, class Real>
-TEXTMILL_INLINED inline void add_scaled(double scale, const Real* from, double* to, std::size_t size) {
-  const P s = scale;
-  std::size_t i = 0;
-  for (; i + P::width <= size; i += P::width) multiply_add(s, P::load(from + i), P::load(to + i)).store(to + i);
-  for (; i < size; ++i) to[i] += scale * static_cast<double>(from[i]);
-}
-
-template <class Real>
-struct Words {             // one document
-  const std::int32_t* terms;
-  const double* counts;
-  std::size_t size;
-  const Real* phi;         // [V][K]
-  std::size_t topics;
-};
-
-// p_w and then p <- n_w / p_w in `ratio`, gradient = sum_w ratio_w phi_w; returns sum_w n_w log p_w.
-template <class Real>
-double gradient_at(const Words<Real>& words, const double* theta, double* ratio, double* gradient) {
-  base::with_packs([=, &words]<class P>() TEXTMILL_INLINED {
-    for (std::size_t t = 0; t < words.topics; ++t) gradient[t] = 0.0;
-    for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      const double p = dot<P>(theta, row, words.topics);
-      ratio[e] = p;
-      if (p > kLeast) add_scaled<P>(words.counts[e] / p, row, gradient, words.topics);
-    }
-  });
-  double likelihood = 0.0;
-  for (std::size_t begin = 0; begin < words.size; begin += 64) {
-    double logs[64];
-    const std::size_t size = std::min<std::size_t>(64, words.size - begin);
-    for (std::size_t e = 0; e < size; ++e) logs[e] = ratio[begin + e] > kLeast ? ratio[begin + e] : 1.0;
-    base::log({logs, size}, {logs, size});
-    for (std::size_t e = 0; e < size; ++e) likelihood += words.counts[begin + e] * logs[e];
-  }
-  for (std::size_t e = 0; e < words.size; ++e) ratio[e] = ratio[e] > kLeast ? words.counts[e] / ratio[e] : 0.0;
-  return likelihood;
-}
 
 // The first two derivatives of -sum_w n_w log p_w along one topic: less by sum n phi / p, and sum n (phi / p)^2.
 template <Pack P>
@@ -119,9 +56,11 @@ class Folding {
     for (Point* point : {&a_, &b_, &c_}) point->theta.resize(topics), point->next.resize(topics);
   }
 
-  void run(const Words<Real>& words, std::span<double> theta, double& likelihood, double& gap, std::int32_t& iterations) {
+  // `trace` has an entry for each iteration, or none at all.
+  void run(const Words<Real>& words, std::span<double> theta, double& likelihood, double& gap, std::int32_t& iterations,
+           std::span<double> trace) {
     ratio_.resize(words.size);
-    total_ = known(words) + total_prior_;
+    total_ = words.known_count() + total_prior_;
     if (!(total_ - total_prior_ > 0.0)) {
       for (std::size_t t = 0; t < theta.size(); ++t)
         theta[t] = total_prior_ > 0.0 ? rule_.prior[t] / total_prior_ : 1.0 / static_cast<double>(theta.size());
@@ -131,7 +70,11 @@ class Folding {
     Point *here = &a_, *step = &b_, *far = &c_;
     std::copy(theta.begin(), theta.end(), here->theta.begin());
     evaluate(words, *here);
-    std::size_t done = 1;
+    std::size_t done = 1, kept = 0;
+    const auto note = [&] {
+      if (kept < trace.size()) trace[kept++] = here->objective;
+    };
+    note();
     while (here->gap > rule_.tolerance && done < rule_.iterations) {
       step->theta = here->next;
       evaluate(words, *step);
@@ -141,6 +84,7 @@ class Folding {
         done += kSweeps + 1;
         if (far->objective >= step->objective) {
           std::swap(here, far);
+          note();
           continue;
         }
       }
@@ -150,26 +94,18 @@ class Folding {
         ++done;
         if (far->objective >= step->objective) {
           std::swap(here, far);
+          note();
           continue;
         }
       }
       std::swap(here, step);
+      note();
     }
     std::copy(here->theta.begin(), here->theta.end(), theta.begin());
     likelihood = here->likelihood, gap = here->gap, iterations = static_cast<std::int32_t>(done);
   }
 
  private:
-  // Occurrences of words that some topic has.
-  double known(const Words<Real>& words) const {
-    double total = 0.0;
-    for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      if (std::any_of(row, row + words.topics, [](Real value) { return value > kLeast; })) total += words.counts[e];
-    }
-    return total;
-  }
-
   void evaluate(const Words<Real>& words, Point& point) {
     const std::size_t topics = words.topics;
     const double* theta = point.theta.data();
@@ -274,9 +210,8 @@ class Folding {
     counts_.clear();
     std::vector<const Real*> rows;
     for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      if (words.counts[e] > 0.0 && std::any_of(row, row + words.topics, [](Real value) { return value > kLeast; })) {
-        rows.push_back(row);
+      if (words.counts[e] > 0.0 && words.known(e)) {
+        rows.push_back(words.row(e));
         counts_.push_back(words.counts[e]);
       }
     }
@@ -294,12 +229,6 @@ class Folding {
   Point a_, b_, c_;
 };
 
-template <class Real>
-Words<Real> words_of(const Documents& documents, std::size_t d, const Real* phi, std::size_t topics) {
-  const auto begin = static_cast<std::size_t>(documents.offsets[d]), end = static_cast<std::size_t>(documents.offsets[d + 1]);
-  return {documents.terms.data() + begin, documents.counts.data() + begin, end - begin, phi, topics};
-}
-
 }  // namespace
 
 template <class Real>
@@ -309,7 +238,7 @@ void fold_in(const Documents& documents, std::span<const Real> phi, std::size_t 
     Folding<Real> folding(topics, rule);
     for (std::size_t d = begin; d < end; ++d) {
       folding.run(words_of(documents, d, phi.data(), topics), theta.subspan(d * topics, topics), outcome.likelihood[d],
-                  outcome.gap[d], outcome.iterations[d]);
+                  outcome.gap[d], outcome.iterations[d], outcome.trace_of(d, rule.iterations));
     }
   });
 }

@@ -5,7 +5,8 @@ lda          latent Dirichlet allocation of streams, by variational Bayes
 pca          principal components, centred without being made dense
 nmf          non-negative factors, Euclidean and Kullback-Leibler
 plsa         probabilistic latent semantic analysis
-mixture      documents as mixtures of topics, by EM: folding in and learning
+em           documents as mixtures of topics, by EM: folding in and learning
+mixture      documents of one topic each: the multinomial mixture
 factors      what the non-negative models share
 clustering   clusters of documents and terms, labelled
 map          terms and documents in one plane
@@ -24,6 +25,7 @@ from textmill.topics.em import Mixtures, fold_in
 from textmill.topics.lda import LDA
 from textmill.topics.lsa import LSA
 from textmill.topics.map import Plane, draw_map, plane
+from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.nmf import NMF
 from textmill.topics.pca import PCA
 from textmill.topics.plsa import PLSA
@@ -38,6 +40,7 @@ __all__ = [
     "Cluster",
     "Clusters",
     "Mixtures",
+    "MultinomialMixture",
     "Plane",
     "cluster_documents",
     "cluster_rows",
