@@ -34,8 +34,9 @@ from textmill.model import check_choice, check_range, effective_jobs
 from textmill.progress import interruptible
 from textmill.progress import start as begin
 from textmill.topics.factors import seed_of
+from textmill.topics.priors import alpha_of, eta_of
 
-__all__ = ["Sampled", "gibbs_mixtures", "sample_topics"]
+__all__ = ["Sampled", "fixed_topics", "gibbs_mixtures", "sample_topics", "whole_bags"]
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def sample_topics(
     X: Any,
     n_topics: int,
     *,
-    alpha: Any = None,
+    alpha: Any = "symmetric",
     eta: Any = None,
     sweeps: int = 300,
     burn_in: int | None = None,
@@ -85,11 +86,11 @@ def sample_topics(
 ) -> Sampled:
     """Return topics of bags of whole counts (documents x terms), sampled.
 
-    alpha is a number or (k,), eta a number, (m,) or (k, m); both are 1 / k by default. `burn_in` is half of the sweeps
-    by default. `weights` says what a token counts: "idf", "pmi", or a number a term. `start` goes on from earlier
-    work: assignments of these documents, or counts (m, k) of others, which stay and to which these are added. `dtype`,
-    "float64" or "float32", is that of counts and mixtures. `watch(sweep, counts, alpha)` is called every `thin` sweeps
-    with the counts of that moment, and ends the chain by returning True.
+    alpha is a number, (k,), "symmetric" (1 / k) or "asymmetric", eta a number (1 / k by default), (m,) or (k, m).
+    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi", or a number a term.
+    `start` goes on from earlier work: assignments of these documents, or counts (m, k) of others, which stay and to
+    which these are added. `dtype`, "float64" or "float32", is that of counts and mixtures. `watch(sweep, counts,
+    alpha)` is called every `thin` sweeps with the counts of that moment, and ends the chain by returning True.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
     >>> found = sample_topics(X, 2, alpha=0.1, eta=0.1, sweeps=100, random_state=0)
@@ -108,8 +109,8 @@ def sample_topics(
     check_choice("dtype", dtype, ["float32", "float64"])
     threads = effective_jobs(n_jobs)
     given, before = _started(start, X, n_topics)
-    prior = topic_prior(alpha, n_topics)
-    words = word_prior(eta, n_topics, X.shape[1])
+    prior = alpha_of(alpha, n_topics)
+    words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
         words = words + before
     weighing = _token_weights(weights, X)
@@ -134,7 +135,7 @@ def gibbs_mixtures(
     X: Any,
     phi: Any,
     *,
-    alpha: Any = None,
+    alpha: Any = "symmetric",
     sweeps: int = 100,
     burn_in: int | None = None,
     random_state: int | None = None,
@@ -150,7 +151,7 @@ def gibbs_mixtures(
     [[1.0, 0.0], [0.5, 0.5]]
     """
     X = whole_bags(X)
-    topics, _ = fixed_topics(X, phi, alpha, n_jobs)
+    topics = fixed_topics(X, phi, alpha, n_jobs)
     check_range("sweeps", sweeps, at_least=1, whole=True)
     burn_in = sweeps // 2 if burn_in is None else burn_in
     check_range("burn_in", burn_in, at_least=0, below=sweeps, whole=True)
@@ -186,43 +187,15 @@ def whole_bags(X: Any) -> sparse.csr_matrix:
     return X
 
 
-def topic_prior(alpha: Any, topics: int) -> Floats:
-    """Dirichlet parameters of mixtures (k,): a number for all, or one a topic; 1 / k by default.
-
-    >>> topic_prior(None, 4).tolist(), topic_prior([1, 2], 2).tolist()
-    ([0.25, 0.25, 0.25, 0.25], [1.0, 2.0])
-    """
-    values = np.asarray(1.0 / topics if alpha is None else alpha, dtype=np.float64)
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != topics):
-        raise DataError(f"alpha must be a number or {topics} numbers, one a topic, got the shape {values.shape}")
-    return np.ascontiguousarray(np.broadcast_to(_above_zero("alpha", values), (topics,)))
-
-
-def word_prior(eta: Any, topics: int, terms: int) -> Floats:
-    """Dirichlet parameters of topics in the form of the kernels: (1, 1), (m, 1) or (m, k); 1 / k by default.
-
-    >>> word_prior(0.1, 2, 3).shape, word_prior([1, 1, 2], 2, 3).shape, word_prior(np.ones((2, 3)), 2, 3).shape
-    ((1, 1), (3, 1), (3, 2))
-    """
-    values = np.asarray(1.0 / topics if eta is None else eta, dtype=np.float64)
-    if values.shape not in ((), (terms,), (topics, terms)):
-        raise DataError(
-            f"eta must be a number, {terms} numbers, one a term, or {topics} x {terms}, got the shape {values.shape}"
-        )
-    values = _above_zero("eta", values)
-    return np.ascontiguousarray(values.T if values.ndim == 2 else values.reshape(-1, 1))
-
-
-def fixed_topics(X: sparse.csr_matrix, phi: Any, alpha: Any, n_jobs: int | None) -> tuple[Any, Floats]:
-    """Topics (terms x topics) for documents, in the form of the kernels, and alpha."""
+def fixed_topics(X: sparse.csr_matrix, phi: Any, alpha: Any, n_jobs: int | None) -> Any:
+    """Topics (terms x topics) for documents, in the form of the kernels."""
     phi = np.ascontiguousarray(phi, dtype=np.float32 if np.asarray(phi).dtype == np.float32 else np.float64)
     if phi.ndim != 2 or phi.shape[0] != X.shape[1] or not phi.shape[1]:
         raise DataError(f"X has {X.shape[1]} columns, so phi must be {X.shape[1]} x topics, got the shape {phi.shape}")
     if not np.isfinite(phi).all() or phi.min(initial=0) < 0:
         raise DataError("phi must hold finite numbers that are not negative; pass one distribution a topic")
     check_range("the number of topics", phi.shape[1], at_most=_MOST_TOPICS)
-    prior = topic_prior(alpha, phi.shape[1])
-    return native.fixed_topics(phi, prior, effective_jobs(n_jobs)), prior
+    return native.fixed_topics(phi, alpha_of(alpha, phi.shape[1]), effective_jobs(n_jobs))
 
 
 class _Chain:
@@ -349,13 +322,6 @@ def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one a term")
     chosen: NDArray[np.float32] = by_term[X.indices].astype(np.float32)
     return chosen
-
-
-def _above_zero(name: str, values: Floats) -> Floats:
-    if not np.isfinite(values).all() or not (values > 0).all():
-        wrong = values.ravel()[np.argmin(np.where(np.isfinite(values), values, -np.inf))]
-        raise DataError(f"{name} must be finite and above 0, got {wrong}")
-    return values
 
 
 def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:

@@ -30,7 +30,8 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
-from textmill.topics.factors import seed_of
+from textmill.topics.factors import gathered, seed_of
+from textmill.topics.gibbs import sample_topics
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
 from textmill.topics.priors import alpha_of, eta_of, improve_alpha
@@ -54,7 +55,7 @@ __all__ = ["LDA"]
 
 Floats = NDArray[np.float64]
 
-METHODS = ("online", "batch")
+METHODS = ("online", "batch", "gibbs")
 _ROWS = 4096  # documents that are transformed together
 _LEAST_UPDATES = 20  # of a corpus that can be read again, when the number of passes is left to us
 _BATCH_PASSES = 100  # at most, likewise
@@ -63,20 +64,23 @@ _BATCH_PASSES = 100  # at most, likewise
 class LDA(TopicModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
-    Parameters: n_topics, k; method, "online" or "batch"; alpha, prior of topics in documents: a number, one a topic,
-    "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number, one a word, one a topic
-    and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a chunk; update_every,
-    chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at least; batch: until
-    `tolerance`); offset and decay of the schedule; half_life, of a document in documents, for streams that change;
-    total_docs, the size that statistics are stretched to, None for the number of documents; inner_iterations and
-    inner_tolerance of the inference of a document; tolerance, of the relative gain of the bound of batch; dtype of the
-    statistics, "float32" or "float64"; vectorizer, with which texts are taken (its counts should be unweighed: scheme
-    "nnn"); random_state; n_jobs.
+    Parameters: n_topics, k; method, "online", "batch" or "gibbs"; alpha, prior of topics in documents: a number, one a
+    topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number, one a word, one
+    a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a chunk;
+    update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at least;
+    batch: until `tolerance`); offset and decay of the schedule; half_life, of a document in documents, for streams that
+    change; total_docs, the size that statistics are stretched to, None for the number of documents; inner_iterations
+    and inner_tolerance of the inference of a document; tolerance, of the relative gain of the bound of batch; sweeps
+    over the tokens, burn_in (None for half of them) and thin, which sweeps are averaged, n_chains, the number of chains
+    of which the best is taken, collapsed, whether topics and mixtures are summed out, weighting of tokens, "idf", "pmi"
+    or None, all of gibbs; dtype of the statistics, "float32" or "float64"; vectorizer, with which texts are taken (its
+    counts should be unweighed: scheme "nnn"); random_state; n_jobs.
 
     Attributes: components_ (k, m), the expected topics, rows that sum to 1; statistics_ (k, m), chi, the expected
     counts; term_topics_ (m, k), the same by term, as it is stored; topic_counts_ (k,), sums of chi; alpha_ (k,);
     eta_, one or k rows, one or m columns; documents_, how many with a word were read (once); words_, occurrences in
-    them; updates_; size_, the documents that chi stands for; bounds_, of a word, one a pass (batch); vectorizer_.
+    them; updates_; size_, the documents that chi stands for; bounds_, of a word, one a pass (batch);
+    joint_, log P(words, topics) every `thin` sweeps (gibbs); vectorizer_.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> lda = LDA(n_topics=2, method="batch", alpha=0.1, eta=0.1, random_state=0).fit(X)
@@ -93,6 +97,7 @@ class LDA(TopicModel):
         "alpha_": "topic",
         "eta_": "eta_topic eta_term",
         "bounds_": "pass",
+        "joint_": "sample",
     }
     state: ClassVar[dict[str, type]] = {"documents_": int, "words_": float, "updates_": int, "size_": float}
 
@@ -101,6 +106,7 @@ class LDA(TopicModel):
     alpha_: Floats
     eta_: Floats
     bounds_: Floats
+    joint_: Floats
     documents_: int
     words_: float
     updates_: int
@@ -123,6 +129,12 @@ class LDA(TopicModel):
         inner_iterations: int = 50,
         inner_tolerance: float = 1e-3,
         tolerance: float = 1e-4,
+        sweeps: int = 300,
+        burn_in: int | None = None,
+        thin: int = 10,
+        n_chains: int = 1,
+        collapsed: bool = True,
+        weighting: str | None = None,
         dtype: str = "float32",
         vectorizer: TextVectorizer | None = None,
         random_state: int | None = None,
@@ -142,6 +154,12 @@ class LDA(TopicModel):
         self.inner_iterations = inner_iterations
         self.inner_tolerance = inner_tolerance
         self.tolerance = tolerance
+        self.sweeps = sweeps
+        self.burn_in = burn_in
+        self.thin = thin
+        self.n_chains = n_chains
+        self.collapsed = collapsed
+        self.weighting = weighting
         self.dtype = dtype
         self.vectorizer = vectorizer
         self.random_state = random_state
@@ -177,6 +195,11 @@ class LDA(TopicModel):
         self._check()
         self._start(X)
         chunks = self._chunks(X, self.chunk_size, negative=False)
+        if self.method not in ("online", "batch"):
+            if cluster is not None:
+                raise DataError(f"method={self.method!r} runs on one machine; leave out cluster, or take 'online'")
+            self._forget_all()
+            return self._fit_sampled(gathered(chunks))
         passes = 1 if self.passes is None and chunks.one_shot else self.passes
         if self.method == "batch" or passes != 1:
             chunks.require_passes(passes or 2, f"LDA(method={self.method!r})")
@@ -200,6 +223,8 @@ class LDA(TopicModel):
             self._start(X)
             self._forget_all()
         chunks = self._chunks(X, self.chunk_size, negative=False)
+        if self.method not in ("online", "batch"):
+            return self._fit_sampled(gathered(chunks))
         with connect(None) as workers:
             self._learn(chunks, workers, 1, known=self.total_docs, online=True)
         return self
@@ -290,7 +315,7 @@ class LDA(TopicModel):
         for name in ("term_topics_", "topic_counts_", "eta_"):
             vars(self).pop(name, None)
         self.alpha_ = alpha_of(self.alpha, self.n_topics)
-        self.bounds_ = np.zeros(0)
+        self.bounds_ = self.joint_ = np.zeros(0)
         self.documents_, self.words_, self.updates_, self.size_ = 0, 0.0, 0, 1.0
 
     def _begin(self, terms: int) -> None:
@@ -331,6 +356,41 @@ class LDA(TopicModel):
                         break
                 elif passes is None and (number + 1) * (self.updates_ - before) >= _LEAST_UPDATES:
                     break
+
+    def _fit_sampled(self, X: sparse.csr_matrix) -> LDA:
+        """Learn from all documents at once, given what was learnt from others before."""
+        known = hasattr(self, "term_topics_")
+        terms = max(X.shape[1], len(self.term_topics_) if known else 0)
+        if isinstance(self.eta, str):
+            raise DataError(f"method={self.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
+        if known:
+            self._grow(terms)
+            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms))
+        found = sample_topics(
+            X,
+            self.n_topics,
+            alpha=self.alpha_,
+            eta=self.eta,
+            sweeps=self.sweeps,
+            burn_in=self.burn_in,
+            thin=self.thin,
+            chains=self.n_chains,
+            collapsed=self.collapsed,
+            weights=self.weighting,
+            learn_alpha=self._learns_alpha(),
+            start=self.term_topics_ if known else None,
+            dtype=self.dtype,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.term_topics_, self.alpha_, self.joint_ = found.counts, found.alpha, found.joint
+        self.topic_counts_ = found.counts.sum(axis=0, dtype=np.float64)
+        self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)
+        self.documents_ += int((X.sum(axis=1) > 0).sum())
+        self.words_ += float(X.sum())
+        self.updates_ += int(found.joint_at[-1])
+        self.size_ = float(max(self.documents_, 1))
+        return self
 
     def _updates(self, chunks: Chunks, workers: Cluster, batch: bool) -> Iterator[tuple[Partial, bool]]:
         """The sums of the updates of one pass, and whether one is that of the whole pass."""
