@@ -6,6 +6,7 @@
 #include "topics/factors.h"
 #include "topics/mixture.h"
 #include "topics/variational.h"
+#include "topics/windows.h"
 
 namespace textmill::bind {
 namespace {
@@ -105,6 +106,28 @@ void descend(In<double, 2> gram, In<double, 2> cross, std::size_t sweeps, double
   topics::descend(view(gram), view(cross), K, sweeps, tolerance, view(h), threads);
 }
 
+// Checks that offsets rise from 0 to `end`.
+void check_offsets(std::span<const std::int64_t> offsets, std::size_t end) {
+  bool rising = !offsets.empty() && offsets[0] == 0;
+  for (std::size_t i = 1; i < offsets.size(); ++i) rising &= offsets[i] >= offsets[i - 1];
+  require(rising && static_cast<std::size_t>(offsets.back()) == end, "offsets must rise from 0 to ", end);
+}
+
+std::int64_t count_windows(In<std::int64_t, 1> offsets, In<std::int32_t, 1> tokens, std::size_t size,
+                           In<std::int64_t, 1> pair_offsets, In<std::int32_t, 1> partners, Out<std::int64_t, 1> words,
+                           Out<std::int64_t, 1> pairs, std::size_t threads) {
+  check_offsets(view(offsets), tokens.size());
+  check_offsets(view(pair_offsets), partners.size());
+  require(pair_offsets.size() == words.size() + 1 && pairs.size() == partners.size(),
+          "words and pairs must have as many entries as there are words and partners");
+  bool inside = true;
+  for (const std::int32_t partner : view(partners)) inside &= partner >= 0 && static_cast<std::size_t>(partner) < words.size();
+  require(inside && threads >= 1 && size < (std::size_t{1} << 62), "partners must be words, and threads at least 1");
+  nb::gil_scoped_release nogil;
+  return topics::count_windows(view(offsets), view(tokens), size, {view(pair_offsets), view(partners)}, view(words),
+                               view(pairs), threads);
+}
+
 template <class Real>
 nb::tuple expect_topics(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> statistics,
                         In<double, 2> eta, In<double, 1> psi_totals, In<double, 1> alpha, std::size_t iterations,
@@ -183,6 +206,9 @@ void bind_topics(nb::module_& m) {
   };
   def_variational(&expect_topics<double>, &blend<double>, &random_start<double>);
   def_variational(&expect_topics<float>, &blend<float>, &random_start<float>);
+  m.def("count_windows", &count_windows, "offsets"_a, "tokens"_a, "size"_a, "pair_offsets"_a, "partners"_a,
+        "words"_a.noconvert(), "pairs"_a.noconvert(), "threads"_a,
+        "Add to words and pairs the windows of documents that hold them; returns the number of windows.");
   m.def("descend", &descend, "gram"_a, "cross"_a, "sweeps"_a, "tolerance"_a, "h"_a.noconvert(), "threads"_a,
         "Improve the rows of h >= 0 by coordinate descent on 1/2 h gram h - cross h.");
 }

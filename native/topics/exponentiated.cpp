@@ -13,8 +13,8 @@ namespace textmill::topics {
 namespace {
 
 constexpr std::size_t kBlock = 16;   // documents handed to a thread at once
-constexpr double kSlower = 0.5;      // factors of the rate
-constexpr double kFaster = 1.5;
+constexpr double kHalf = 0.5;        // of the rate, after a step that failed
+constexpr double kLeastGrowth = 0.25, kGrowth = 1.5, kMostGrowth = 20.0;  // of the rate, after one that did not
 constexpr double kLowest = 1e-12;    // a rate that can no longer move anything
 constexpr double kNoise = 1e-14;     // relative error of L: no fall
 
@@ -57,10 +57,10 @@ class Climb {
       evaluate(words, *there);
       ++done;
       if (there->found < here->found || !(there->likelihood >= here->likelihood - kNoise * std::abs(here->likelihood))) {
-        rate *= kSlower;
+        rate *= kHalf;
         continue;
       }
-      rate *= kFaster;
+      rate = next_rate(*here, *there, rate);
       std::swap(here, there);
       note();
     }
@@ -82,6 +82,19 @@ class Climb {
     const double total = base::logsumexp(to.logs);
     for (double& value : to.logs) value -= total;
     base::exp(to.logs, to.theta);
+  }
+
+  double next_rate(const Place& from, const Place& to, double rate) const {
+    double s = 0.0, y = 0.0, ss = 0.0, sy = 0.0;
+    for (std::size_t t = 0; t < to.theta.size(); ++t) {
+      const double moved = to.logs[t] - from.logs[t], turned = (from.gradient[t] - to.gradient[t]) / length_;
+      if (!(to.theta[t] > 0.0)) continue;  // logarithms of a start may be infinite
+      s += to.theta[t] * moved, y += to.theta[t] * turned;
+      ss += to.theta[t] * moved * moved, sy += to.theta[t] * moved * turned;
+    }
+    const double spread = ss - s * s, shared = sy - s * y;
+    const double best = spread > 0.0 && shared > 0.0 ? spread / shared : kGrowth * rate;
+    return std::clamp(best, kLeastGrowth * rate, kMostGrowth * rate);
   }
 
   const Ascent& ascent_;

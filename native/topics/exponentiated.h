@@ -3,13 +3,15 @@
 //   log theta_t <- log theta_t + rate g_t / n - constant        g = dL / dtheta (gradient.h), n = sum_w n_w
 //
 // The rate belongs to the document: a step after which L is lower, or a word is lost by underflow, is taken back and
-// the rate halved; after every other step it grows by half. So L never falls, no rate is too large to begin with, and
-// logarithms keep topics alive whose probability underflows. The rule of stopping is that of EM:
+// the rate halved; after every other step s = change of log theta, y = -change of g / n, it becomes that of Barzilai and
+// Borwein, var(s) / cov(s, y) under theta, or grows by half where that is not positive. So L never falls, no rate is too
+// large to begin with, and logarithms keep topics alive whose probability underflows. The rule of stopping is that of EM:
 //
 //   max_t g_t / n - 1  >=  (max L - L) / n
 //
 // Cost: 2 K multiplications an entry and K exponentials a step. Documents are independent: same bytes for any number of
-// threads. Reference: Kivinen & Warmuth (1997), Exponentiated gradient versus gradient descent for linear predictors.
+// threads. References: Kivinen & Warmuth (1997), Exponentiated gradient versus gradient descent for linear predictors;
+// Barzilai & Borwein (1988), Two-point step size gradient methods.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 //   PackOf<P, Real>     the pack of Real on the instruction set of P (as with_packs gives it)
 //   sums(packs)         lane i holds the sum over the lanes of packs[i], in a fixed order
 //   lane<i>(pack)       all lanes hold lane i
-//   exp_digamma(x)      exp(psi(x)) for x > 0, not below kSmallest: a word's best topic has B = 1, so that no sum is 0
+//   exp_digamma(x)      exp(psi(x)) for x > 0, not below kLeast: a word's best topic has B = 1, so that no sum is 0
 //
 //   psi(x) = psi(x + 4) - 1/x - 1/(x+1) - 1/(x+2) - 1/(x+3),   exp psi(u + 1/2) = u + 1/(24 u) - 37/(5760 u^3) + ...
 //
@@ -21,7 +21,7 @@
 namespace textmill::topics {
 
 template <class Real>
-inline constexpr Real kSmallest = std::is_same_v<Real, float> ? Real(1e-30) : Real(1e-280);
+inline constexpr Real kLeast = std::is_same_v<Real, float> ? Real(1e-30) : Real(1e-280);
 
 namespace detail {
 inline constexpr float kExpLow = -80.0f, kLog2E = 1.44269504f, kLn2HighF = 0.693359375f, kLn2LowF = -2.12194440e-4f;
@@ -161,9 +161,9 @@ TEXTMILL_INLINED inline P exp_digamma(P x) {
     series = multiply_add(series, square, P(detail::kShift[2]));
     series = multiply_add(series, square, P(detail::kShift[1]));
     series = multiply_add(series, square, P(detail::kShift[0]));
-    return max(multiply_add(series, w, u) * exponential(P(0.0f) - steps), P(kSmallest<float>));
+    return max(multiply_add(series, w, u) * exponential(P(0.0f) - steps), P(kLeast<float>));
   } else {
-    return max(exp(digamma(x)), P(kSmallest<double>));
+    return max(exp(digamma(x)), P(kLeast<double>));
   }
 }
 

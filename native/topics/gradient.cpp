@@ -47,18 +47,18 @@ double gradient_at(const Words<Real>& words, const double* theta, double* ratio,
       const Real* row = words.row(e);
       const double p = dot<P>(theta, row, words.topics);
       ratio[e] = p;
-      if (p > kLeast) add_scaled<P>(words.counts[e] / p, row, gradient, words.topics);
+      if (p > kLeastProbability) add_scaled<P>(words.counts[e] / p, row, gradient, words.topics);
     }
   });
   double likelihood = 0.0;
   for (std::size_t begin = 0; begin < words.size; begin += 64) {
     double logs[64];
     const std::size_t size = std::min<std::size_t>(64, words.size - begin);
-    for (std::size_t e = 0; e < size; ++e) logs[e] = ratio[begin + e] > kLeast ? ratio[begin + e] : 1.0;
+    for (std::size_t e = 0; e < size; ++e) logs[e] = ratio[begin + e] > kLeastProbability ? ratio[begin + e] : 1.0;
     base::log({logs, size}, {logs, size});
     for (std::size_t e = 0; e < size; ++e) likelihood += words.counts[begin + e] * logs[e];
   }
-  for (std::size_t e = 0; e < words.size; ++e) ratio[e] = ratio[e] > kLeast ? words.counts[e] / ratio[e] : 0.0;
+  for (std::size_t e = 0; e < words.size; ++e) ratio[e] = ratio[e] > kLeastProbability ? words.counts[e] / ratio[e] : 0.0;
   return likelihood;
 }
 

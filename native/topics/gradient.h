@@ -3,7 +3,7 @@
 //   p_w = sum_t theta_t phi_wt       L = sum_w n_w log p_w       g_t = dL / dtheta_t = sum_w n_w phi_wt / p_w
 //
 // Topics are stored by term, phi [V][K], so that the K numbers of a word lie together. Words that theta gives no
-// probability (p_w <= kLeast) are left out of L and g. Cost: 2 K multiplications a word.
+// probability (p_w <= kLeastProbability) are left out of L and g. Cost: 2 K multiplications a word.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace textmill::topics {
 
-inline constexpr double kLeast = 1e-280;  // probabilities below count as 0: their reciprocals would overflow
+inline constexpr double kLeastProbability = 1e-280;  // probabilities below count as 0: their reciprocals would overflow
 
 struct Documents {                         // a view of n rows of counts
   std::span<const std::int64_t> offsets;   // [n + 1], rising from 0 to nnz
@@ -31,7 +31,7 @@ struct Words {                 // one document
 
   const Real* row(std::size_t e) const { return phi + static_cast<std::size_t>(terms[e]) * topics; }
   bool known(std::size_t e) const {  // whether some topic has word e
-    return std::any_of(row(e), row(e) + topics, [](Real value) { return value > kLeast; });
+    return std::any_of(row(e), row(e) + topics, [](Real value) { return value > kLeastProbability; });
   }
   double known_count() const {
     double total = 0.0;

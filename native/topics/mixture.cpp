@@ -17,6 +17,7 @@ using base::Pack;
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
 constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
 constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
+constexpr std::size_t kExchanges = 2;    // of weight between two topics, after the sweeps
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
 constexpr double kShrink = 0.1;          // of a topic that an extrapolation would make negative
 
@@ -81,7 +82,7 @@ class Folding {
       ++done;
       if (done >= kPatience && descend(words, *step, far->theta)) {
         evaluate(words, *far);
-        done += kSweeps + 1;
+        done += kSweeps + kExchanges + 1;
         if (far->objective >= step->objective) {
           std::swap(here, far);
           note();
@@ -162,10 +163,12 @@ class Folding {
       for (std::size_t e = 0; e < size; ++e) p_[e] += out[t] * by_topic_[t * size + e];
     }
     for (const double p : p_) {
-      if (!(p > kLeast)) return false;
+      if (!(p > kLeastProbability)) return false;
     }
     for (std::size_t sweep = 0; sweep < kSweeps; ++sweep) {
       for (std::size_t t = 0; t < topics; ++t) out[t] = moved(out[t], by_topic_.data() + t * size);
+    }
+    for (std::size_t i = 0; i < kExchanges && exchange(out); ++i) {
     }
     const double sum = std::accumulate(out.begin(), out.end(), 0.0);
     if (!(sum > 0.0) || !std::isfinite(sum)) return false;
@@ -186,11 +189,38 @@ class Folding {
       double value = theta + (first - total_) / second;
       if (value <= 0.0) value = may_vanish(theta, phi) ? 0.0 : kShrink * theta;
       const double change = value - theta;
-      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeast);
+      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeastProbability);
       theta = value;
       if (change >= 0.0) break;
     }
     return theta;
+  }
+
+  // Topics that are almost alike keep each other's weights: a Newton step along their difference moves weight from the
+  // living topic with the least slope to the one with the most. False when no weight is to be moved.
+  bool exchange(std::vector<double>& theta) {
+    const std::size_t topics = theta.size(), size = counts_.size();
+    std::size_t most = 0, least = topics;
+    for (std::size_t t = 0; t < topics; ++t) {
+      const double* phi = by_topic_.data() + t * size;
+      double first = 0.0, second = 0.0;
+      base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
+        slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
+      });
+      gradient_[t] = first;
+      if (first > gradient_[most]) most = t;
+      if (theta[t] > 0.0 && (least == topics || first < gradient_[least])) least = t;
+    }
+    if (least == topics || least == most) return false;
+    const double *up = by_topic_.data() + most * size, *down = by_topic_.data() + least * size;
+    double curvature = 0.0;
+    for (std::size_t e = 0; e < size; ++e) curvature += counts_[e] * std::pow((up[e] - down[e]) / p_[e], 2);
+    if (!(curvature > 0.0)) return false;
+    const double change = std::min((gradient_[most] - gradient_[least]) / curvature, theta[least]);
+    theta[most] += change;
+    theta[least] -= change;
+    for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * (up[e] - down[e]), kLeastProbability);
+    return true;
   }
 
   // Whether the slope without this topic is not downwards: then 0 is its best weight.

@@ -7,6 +7,9 @@ nmf          non-negative factors, Euclidean and Kullback-Leibler
 plsa         probabilistic latent semantic analysis
 em           documents as mixtures of topics, by EM: folding in and learning
 mixture      documents of one topic each: the multinomial mixture
+inference    mixtures of new documents by any method, entropies, divergences
+quality      coherence, diversity and exclusivity of topics
+difference   the topics of two models compared
 factors      what the non-negative models share
 clustering   clusters of documents and terms, labelled
 map          terms and documents in one plane
@@ -21,7 +24,16 @@ formats                                     models of other tools
 """
 
 from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
+from textmill.topics.difference import Difference, Drift, topic_difference
 from textmill.topics.em import Mixtures, fold_in
+from textmill.topics.inference import (
+    divergences,
+    entropy,
+    exponentiated_gradient,
+    infer_topics,
+    monte_carlo,
+    query_likelihood,
+)
 from textmill.topics.lda import LDA
 from textmill.topics.lsa import LSA
 from textmill.topics.map import Plane, draw_map, plane
@@ -30,6 +42,7 @@ from textmill.topics.nmf import NMF
 from textmill.topics.pca import PCA
 from textmill.topics.plsa import PLSA
 from textmill.topics.projecting import save_projections
+from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
 __all__ = [
     "LDA",
@@ -39,14 +52,26 @@ __all__ = [
     "PLSA",
     "Cluster",
     "Clusters",
+    "Difference",
+    "Drift",
     "Mixtures",
     "MultinomialMixture",
     "Plane",
     "cluster_documents",
     "cluster_rows",
     "cluster_terms",
+    "divergences",
     "draw_map",
+    "entropy",
+    "exponentiated_gradient",
     "fold_in",
+    "infer_topics",
+    "monte_carlo",
     "plane",
+    "query_likelihood",
     "save_projections",
+    "topic_coherence",
+    "topic_difference",
+    "topic_diversity",
+    "topic_exclusivity",
 ]

@@ -48,7 +48,7 @@ _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 class Mixtures:
     """What was found, one entry a document: theta (n, k), log_likelihood, gap, iterations.
 
-    trace (n, iterations), if it was asked for, holds what was maximised at each point that was kept, NaN after the last.
+    trace (n, iterations), if asked for, holds what was maximised at each point that was kept, NaN after the last.
     """
 
     theta: Floats

@@ -6,6 +6,8 @@
     smoothed-em    argmax L + alpha sum_t log theta_t: theta_t <- (alpha_t + theta_t g_t) / (n + sum alpha)
     eg             argmax L by exponentiated gradient, log theta_t <- log theta_t + rate g_t / n - constant, with a rate
                    of each document's own
+    variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, topics
+                   known for certain); `log_likelihood` is then the bound on log P(d)
     monte-carlo    log P(d) = log 1/M sum_m exp L(theta_m), theta_m ~ Dirichlet(alpha); theta is the mean of the theta_m
                    weighed by exp L, and the error of both grows with the length of the document
 
@@ -36,9 +38,11 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
 from textmill.topics.factors import seed_of
+from textmill.topics.variational import Topics, document_parts, infer
 
 __all__ = [
     "divergences",
+    "entropy",
     "exponentiated_gradient",
     "infer_topics",
     "monte_carlo",
@@ -49,6 +53,7 @@ Floats = NDArray[np.float64]
 
 _SAMPLES = 64  # of theta that are held at a time
 _ROWS = 1024  # documents whose words' probabilities are held at a time
+_CERTAIN = 1e25  # words that a topic was learnt from, for its distribution to be that of its words
 
 
 def infer_topics(
@@ -65,9 +70,10 @@ def infer_topics(
 ) -> Mixtures:
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
 
-    `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap, `iterations` the steps of a document
-    (monte-carlo: samples). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is
-    that of monte-carlo: the same documents get the same mixtures.
+    `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
+    expected counts), `iterations` the steps of a document (monte-carlo: samples). `trace` asks em, smoothed-em and eg
+    for what they maximised at each step. `random_state` is that of monte-carlo: the same documents get the same
+    mixtures.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> infer_topics([[3, 1]], phi).theta.round(4).tolist()
@@ -82,7 +88,7 @@ def infer_topics(
     prior = np.broadcast_to(np.asarray(1.0 / max(topics, 1) if alpha is None else alpha, dtype=np.float64), (topics,))
     if not np.isfinite(prior).all() or (topics and prior.min() <= 0):
         raise DataError(f"alpha must be finite and above 0, one number or one a topic, got {alpha!r}")
-    if trace and method == "monte-carlo":
+    if trace and method not in ("em", "smoothed-em", "eg"):
         raise DataError(f"method {method!r} has no trace; leave trace out")
     return _METHODS[method](X, phi, prior, tolerance, iterations, trace, random_state, n_jobs)
 
@@ -100,7 +106,8 @@ def exponentiated_gradient(
 ) -> Mixtures:
     """Return the mixtures of documents by exponentiated gradient; the arguments are those of `fold_in`.
 
-    `rate` is that of the first step of each document: it is halved when a step fails and grows by half when it does not.
+    `rate` is that of the first step of each document; it is halved when a step fails, and follows the curvature when it
+    does not.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> exponentiated_gradient([[3, 1]], phi, rate=0.4, iterations=2).theta.round(6).tolist()
@@ -173,11 +180,11 @@ def monte_carlo(
         total = total * keep + likelihood.sum(axis=1)
         mean = mean * keep[:, None] + likelihood @ some
         most = top
-    possible = total > 0
+    possible = (total > 0) & (_known_lengths(X, phi) > 0)
     theta = np.where(possible[:, None], mean / np.where(possible, total, 1.0)[:, None], weights / weights.sum())
     theta /= theta.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        evidence = np.where(possible, np.where(possible, most, 0.0) + np.log(total / samples), -np.inf)
+        evidence = np.where(total > 0, most + np.log(total / samples), -np.inf)
     return Mixtures(theta, evidence, _gap(X, phi, theta, threads), np.full(n, samples, dtype=np.int32))
 
 
@@ -204,6 +211,21 @@ def divergences(P: Any, Q: Any, measure: str = "kl") -> Floats:
         middle = (p + q) / 2
         return (_kl(p, middle) + _kl(q, middle)) / 2
     return _kl(p, q) if measure == "kl" else _kl(p, q) + _kl(q, p)
+
+
+def entropy(theta: Any, *, base: float = 2.0) -> Floats:
+    """Return the entropy -sum_t theta_t log theta_t of each row, with 0 log 0 = 0; in bits by default.
+
+    With the number of topics as `base` it is between 0 and 1.
+
+    >>> entropy([[0.5, 0.5], [1.0, 0.0]]).tolist()
+    [1.0, 0.0]
+    """
+    check_range("base", base, above=1, below=np.inf)
+    rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    nats = np.abs((rows * np.log(np.where(rows > 0, rows, 1.0))).sum(axis=1))
+    found: Floats = nats / np.log(base)
+    return found
 
 
 def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
@@ -233,10 +255,28 @@ def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
     return found
 
 
+def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: int, n_jobs: int | None) -> Mixtures:
+    X, phi, _ = check_problem(X, phi)
+    check_range("tolerance", tolerance, at_least=0)
+    check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
+    lost = ~(phi > 0).any(axis=1)[X.indices]
+    if lost.any():
+        X = X.copy()
+        X.data[lost] = 0
+        X.eliminate_zeros()
+    totals, prior = np.full(phi.shape[1], _CERTAIN), np.ascontiguousarray(alpha)
+    topics = Topics(phi.astype(np.float64) * _CERTAIN, np.zeros((1, 1)), totals, prior, iterations, tolerance)
+    found = infer(X, topics, n_jobs=n_jobs)
+    theta: Floats = found.gamma / found.gamma.sum(axis=1, keepdims=True)
+    bound = found.likelihood + document_parts(found.gamma, prior)[1]
+    return Mixtures(theta, bound, _gap(X, phi, theta, effective_jobs(n_jobs)), found.steps)
+
+
 def _kl(p: Floats, q: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(p > 0, p * np.log(p / q), 0.0)
-    return np.maximum(parts.sum(axis=1), 0.0)
+    sums: Floats = np.maximum(parts.sum(axis=1), 0.0)
+    return sums
 
 
 def _gap(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -> Floats:
@@ -244,8 +284,13 @@ def _gap(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -
     offsets, terms, counts = kernel_arrays(X)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(len(theta))
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
-    length = X.dot((phi > 0).any(axis=1).astype(np.float64))
+    length = _known_lengths(X, phi)
     return np.where(length > 0, gradient.max(axis=1, initial=0) / np.maximum(length, 1e-300) - 1.0, 0.0)
+
+
+def _known_lengths(X: sparse.csr_matrix, phi: NDArray[Any]) -> Floats:
+    """How many words of each document some topic has."""
+    return np.asarray(X.dot((phi > 0).any(axis=1).astype(np.float64)))
 
 
 _Method = Callable[[Any, Any, Floats, float, int, bool, int | None, int | None], Mixtures]
@@ -259,6 +304,9 @@ _METHODS: dict[str, _Method] = {
     ),
     "eg": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: exponentiated_gradient(
         X, phi, tolerance=tolerance, iterations=iterations, trace=trace, n_jobs=n_jobs
+    ),
+    "variational": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _variational(
+        X, phi, alpha, tolerance, iterations, n_jobs
     ),
     "monte-carlo": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: monte_carlo(
         X, phi, alpha=alpha, samples=iterations, random_state=seed, n_jobs=n_jobs

@@ -28,6 +28,7 @@ from textmill.model import check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.em import kernel_arrays
 from textmill.topics.factors import check_model, known, seed_of
+from textmill.topics.inference import entropy
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
 
@@ -153,7 +154,7 @@ class MultinomialMixture(TopicModel):
         >>> mixture.entropy(np.array([[9, 0], [1, 1], [0, 0]])).round(3).tolist()
         [0.0, 1.0, nan]
         """
-        parts = [np.where(words > 0, _entropy(posteriors), np.nan) for posteriors, _, words in self._scored(X)]
+        parts = [np.where(words > 0, entropy(posteriors), np.nan) for posteriors, _, words in self._scored(X)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def log_likelihood(self, X: Any) -> Floats:
@@ -277,9 +278,3 @@ class _Expected:
         self.words = words
         self.documents = self.documents + posteriors.sum(axis=0)
         self.likelihood += float(likelihood.sum())
-
-
-def _entropy(rows: Floats) -> Floats:
-    """In bits; 0 log 0 = 0."""
-    bits: Floats = np.abs((rows * np.log2(np.maximum(rows, 1e-300))).sum(axis=1))
-    return bits
