@@ -3,8 +3,8 @@
 //
 //   PackOf<P, Real>     the pack of Real on the instruction set of P (as with_packs gives it)
 //   sums(packs)         lane i holds the sum over the lanes of packs[i], in a fixed order
-//   lane<i>(pack)       all lanes hold lane i
 //   exp_digamma(x)      exp(psi(x)) for x > 0, not below kLeast: a word's best topic has B = 1, so that no sum is 0
+//   exp_digamma_or_zero(x)   the same in float, but 0 where it is small
 //
 //   psi(x) = psi(x + 4) - 1/x - 1/(x+1) - 1/(x+2) - 1/(x+3),   exp psi(u + 1/2) = u + 1/(24 u) - 37/(5760 u^3) + ...
 //
@@ -47,6 +47,7 @@ struct PlainFloats {
   friend PlainFloats operator/(PlainFloats a, PlainFloats b) { return a.v / b.v; }
   friend PlainFloats multiply_add(PlainFloats a, PlainFloats b, PlainFloats c) { return a.v * b.v + c.v; }
   friend PlainFloats max(PlainFloats a, PlainFloats b) { return a.v < b.v ? b.v : a.v; }
+  friend PlainFloats zero_below(PlainFloats a, float least) { return a.v < least ? Floats{} : a.v; }
   friend PlainFloats abs(PlainFloats a) { return a.v < 0.0f ? -a.v : a.v; }
   friend float sum(PlainFloats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
   friend float largest(PlainFloats a) {
@@ -83,6 +84,9 @@ struct Avx2Floats {
     return _mm256_fmadd_ps(a.v, b.v, c.v);
   }
   TEXTMILL_AVX2 friend Avx2Floats max(Avx2Floats a, Avx2Floats b) { return _mm256_max_ps(b.v, a.v); }
+  TEXTMILL_AVX2 friend Avx2Floats zero_below(Avx2Floats a, float least) {
+    return _mm256_and_ps(a.v, _mm256_cmp_ps(a.v, _mm256_set1_ps(least), _CMP_GE_OQ));
+  }
   TEXTMILL_AVX2 friend Avx2Floats abs(Avx2Floats a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v); }
   TEXTMILL_AVX2 friend float sum(Avx2Floats a) {
     __m128 four = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
@@ -151,20 +155,33 @@ TEXTMILL_AVX2 inline Avx2Floats sums(const Avx2Floats (&a)[8]) {
 }
 #endif
 
+namespace detail {
+template <class P>
+TEXTMILL_INLINED inline P exp_digamma(P x) {  // in float; not below exp(-80) or so
+  const P z = x * (x + P(3.0f));              // (x + 1)(x + 2) = z + 2
+  const P steps = multiply_add(P(2.0f), x, P(3.0f)) * multiply_add(P(2.0f), z, P(2.0f)) / (z * (z + P(2.0f)));
+  const P u = x + P(3.5f), w = P(1.0f) / u, square = w * w;
+  P series = P(kShift[3]);
+  series = multiply_add(series, square, P(kShift[2]));
+  series = multiply_add(series, square, P(kShift[1]));
+  series = multiply_add(series, square, P(kShift[0]));
+  return multiply_add(series, w, u) * exponential(P(0.0f) - steps);
+}
+}  // namespace detail
+
 template <class P>
 TEXTMILL_INLINED inline P exp_digamma(P x) {
   if constexpr (requires { typename P::Number; }) {
-    const P z = x * (x + P(3.0f));  // (x + 1)(x + 2) = z + 2
-    const P steps = multiply_add(P(2.0f), x, P(3.0f)) * multiply_add(P(2.0f), z, P(2.0f)) / (z * (z + P(2.0f)));
-    const P u = x + P(3.5f), w = P(1.0f) / u, square = w * w;
-    P series = P(detail::kShift[3]);
-    series = multiply_add(series, square, P(detail::kShift[2]));
-    series = multiply_add(series, square, P(detail::kShift[1]));
-    series = multiply_add(series, square, P(detail::kShift[0]));
-    return max(multiply_add(series, w, u) * exponential(P(0.0f) - steps), P(kLeast<float>));
+    return max(detail::exp_digamma(x), P(kLeast<float>));
   } else {
     return max(exp(digamma(x)), P(kLeast<double>));
   }
+}
+
+// In float: 0 where the value is below 1e-33.
+template <class P>
+TEXTMILL_INLINED inline P exp_digamma_or_zero(P x) {
+  return zero_below(detail::exp_digamma(x), 1e-33f);
 }
 
 }  // namespace textmill::topics

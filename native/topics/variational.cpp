@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/math.h"
 #include "base/parallel.h"
@@ -17,9 +16,12 @@ constexpr std::size_t kDocuments = 16;    // handed to a thread at once
 constexpr std::size_t kWords = 64;        // likewise
 constexpr std::size_t kRows = 4096;       // of statistics, likewise; part of the result, because their sums are
 constexpr std::size_t kPadding = 8;       // topics are padded to a multiple: whole packs on every instruction set
+constexpr std::size_t kMostKept = std::size_t{1} << 22;    // numbers of a scratch array that outlives its call
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own rows
 template <class Real>
 constexpr Real kLost = std::is_same_v<Real, float> ? Real(1e-7) : Real(1e-16);  // of alpha: a dead topic
+template <class Real>
+constexpr Real kFloor = std::is_same_v<Real, float> ? Real(1e-33) : Real(1e-290);  // of a norm
 
 std::size_t padded(std::size_t topics) { return (topics + kPadding - 1) / kPadding * kPadding; }
 
@@ -35,6 +37,31 @@ class Flushing {
  private:
   unsigned before_;
 #endif
+};
+
+// What a call works with, kept for the next call of the thread: asking the system for it again would cost as much as the
+// table itself.
+template <class Real>
+struct Scratch {
+  std::vector<Real> table;    // [U][width]
+  std::vector<Real> ratio;    // [nnz]
+  std::vector<Real> weights;  // [n][width]
+  std::vector<double> scale;  // [U]
+
+  void prepare(std::size_t words, std::size_t entries, std::size_t documents, std::size_t width) {
+    grow(table, words * width), grow(ratio, entries), grow(weights, documents * width), grow(scale, words);
+  }
+  void give_back() {
+    for (auto* values : {&table, &ratio, &weights}) {
+      if (values->size() > kMostKept) values->clear(), values->shrink_to_fit();
+    }
+  }
+
+ private:
+  template <class T>
+  static void grow(std::vector<T>& values, std::size_t size) {
+    if (values.size() < size) values.resize(size);
+  }
 };
 
 // The entries of a chunk by word.
@@ -74,10 +101,8 @@ Index index_of(const Documents& documents, std::size_t vocabulary) {
 
 // One row of B, divided by its largest number; returns the logarithm of that.
 template <class Real>
-double fill_row(const Posterior<Real>& posterior, std::size_t word, std::size_t topics, double* scratch, Real* row) {
-  const Real* chi = posterior.statistics.data() + word * topics;
-  const double* eta = posterior.eta.data() + (posterior.eta_rows == 1 ? 0 : word * posterior.eta_columns);
-  const std::size_t step = posterior.eta_columns == 1 ? 0 : 1;
+double fill_exact(const Posterior<Real>& posterior, const Real* chi, const double* eta, std::size_t step, std::size_t topics,
+                  double* scratch, Real* row) {
   for (std::size_t t = 0; t < topics; ++t) scratch[t] = static_cast<double>(chi[t]) + eta[t * step];
   base::digamma({scratch, topics}, {scratch, topics});
   double most = scratch[0] -= posterior.psi_totals[0];
@@ -87,6 +112,62 @@ double fill_row(const Posterior<Real>& posterior, std::size_t word, std::size_t 
   for (std::size_t t = 0; t < topics; ++t) row[t] = static_cast<Real>(scratch[t]);
   return most;
 }
+
+// The same without logarithms, row_t ~ exp psi(lambda_t) share_t, as it lies before the largest is found.
+template <class P>
+TEXTMILL_INLINED inline float fill_products(const float* chi, const double* eta, std::size_t step, const float* share,
+                                            std::size_t topics, std::size_t width, float* row) {
+  for (std::size_t t = 0; t < topics; ++t) row[t] = chi[t] + static_cast<float>(eta[t * step]);
+  for (std::size_t t = topics; t < width; ++t) row[t] = 1.0f;
+  P most = 0.0f;
+  for (std::size_t t = 0; t < width; t += P::width) {
+    const P value = exp_digamma_or_zero(P::load(row + t)) * P::load(share + t);  // 0 behind the last topic
+    most = max(most, value);
+    value.store(row + t);
+  }
+  return largest(most);
+}
+
+// Rows of B for some words.
+template <class Real>
+class Rows {
+ public:
+  Rows(const Posterior<Real>& posterior, std::size_t topics, std::size_t width)
+      : posterior_(posterior), topics_(topics), width_(width), scratch_(topics) {
+    if constexpr (std::is_same_v<Real, float>) {
+      least_ = *std::min_element(posterior.psi_totals.begin(), posterior.psi_totals.end());
+      share_.resize(width, 0.0f);
+      for (std::size_t t = 0; t < topics; ++t) share_[t] = static_cast<float>(std::exp(least_ - posterior.psi_totals[t]));
+    }
+  }
+
+  double fill(std::size_t word, Real* row) {
+    const Real* chi = posterior_.statistics.data() + word * topics_;
+    const double* eta = posterior_.eta.data() + (posterior_.eta_rows == 1 ? 0 : word * posterior_.eta_columns);
+    const std::size_t step = posterior_.eta_columns == 1 ? 0 : 1;
+    if constexpr (std::is_same_v<Real, float>) {
+      const float most = base::with_packs([=, share = share_.data(), topics = topics_, width = width_]<class B>()
+                                              TEXTMILL_INLINED {
+        return fill_products<PackOf<B, float>>(chi, eta, step, share, topics, width, row);
+      });
+      if (most > kSafe && most < 1.0f / kSafe) {
+        const float scale = 1.0f / most;
+        for (std::size_t t = 0; t < width_; ++t) row[t] *= scale;
+        return std::log(static_cast<double>(most)) - least_;
+      }
+    }
+    std::fill(row + topics_, row + width_, Real(0));
+    return fill_exact(posterior_, chi, eta, step, topics_, scratch_.data(), row);
+  }
+
+ private:
+  static constexpr float kSafe = 1e-20f;  // a largest number below has neighbours that a float cannot hold
+  const Posterior<Real>& posterior_;
+  std::size_t topics_, width_;
+  double least_ = 0.0;
+  std::vector<float> share_;
+  std::vector<double> scratch_;
+};
 
 // ratio_w = n_w / sum_t e_t rows_wt, and sum = sum_w ratio_w rows_w if it is wanted. Words come in whole packs; topics
 // are a multiple of the width.
@@ -115,6 +196,39 @@ TEXTMILL_INLINED inline void step(const Real* const* rows, const Real* counts, s
       for (std::size_t j = W / 2 + 1; j < W; ++j) odd = multiply_add(share[j], P::load(row[j] + t), odd);
       (even + odd).store(sum + t);
     }
+  }
+}
+
+template <std::size_t N, class P, class Real>
+TEXTMILL_INLINED inline void ratios(const Real* const* rows, const Real* counts, std::size_t w, std::size_t topics, const Real* e,
+                                    Real* ratio) {
+  P norms[N];
+  for (std::size_t i = 0; i < N; ++i) norms[i] = P(kFloor<Real>);
+  for (std::size_t t = 0; t < topics; ++t) {
+    const P weight = e[t];
+    for (std::size_t i = 0; i < N; ++i) norms[i] = multiply_add(weight, P::load(rows[t] + w + i * P::width), norms[i]);
+  }
+  for (std::size_t i = 0; i < N; ++i) (P::load(counts + w + i * P::width) / norms[i]).store(ratio + w + i * P::width);
+}
+
+// The same as step() with a row a topic, rows_tw, and any number of topics; rows holds whole packs of pointers.
+template <class P, class Real>
+TEXTMILL_INLINED inline void step_by_topic(const Real* const* rows, const Real* counts, std::size_t words, std::size_t topics,
+                                           const Real* e, Real* ratio, Real* sum) {
+  constexpr std::size_t W = P::width;
+  std::size_t w = 0;
+  for (; w + 4 * W <= words; w += 4 * W) ratios<4, P>(rows, counts, w, topics, e, ratio);
+  for (; w + 2 * W <= words; w += 2 * W) ratios<2, P>(rows, counts, w, topics, e, ratio);
+  for (; w < words; w += W) ratios<1, P>(rows, counts, w, topics, e, ratio);
+  for (std::size_t t = 0; t < topics; t += W) {
+    const Real* row[W];
+    P parts[W];
+    for (std::size_t j = 0; j < W; ++j) row[j] = rows[t + j], parts[j] = P(Real(0));
+    for (w = 0; w < words; w += W) {
+      const P share = P::load(ratio + w);
+      for (std::size_t j = 0; j < W; ++j) parts[j] = multiply_add(share, P::load(row[j] + w), parts[j]);
+    }
+    sums(parts).store(sum + t);
   }
 }
 
@@ -152,7 +266,7 @@ template <class Real>
 class Inference {
  public:
   Inference(const Inner& inner, const Real* table, std::size_t width)
-      : inner_(inner), table_(table), topics_(inner.alpha.size()), width_(width), alpha_(width, Real(1)), living_(width) {
+      : inner_(inner), table_(table), topics_(inner.alpha.size()), width_(width), alpha_(width, Real(1)) {
     std::transform(inner.alpha.begin(), inner.alpha.end(), alpha_.begin(), [](double a) { return static_cast<Real>(a); });
     for (auto* values : {&all_gamma_, &all_e_, &living_alpha_, &gamma_, &e_, &sum_, &mass_}) values->assign(width, Real(1));
   }
@@ -162,7 +276,6 @@ class Inference {
     prepare(local, counts);
     std::copy(gamma, gamma + topics_, gamma_.begin());
     std::fill(gamma_.begin() + static_cast<std::ptrdiff_t>(topics_), gamma_.end(), Real(1));
-    whole();
     base::with_packs([gamma = gamma_.data(), e = e_.data(), n = width_]<class B>() TEXTMILL_INLINED {
       using P = PackOf<B, Real>;
       for (std::size_t t = 0; t < n; t += P::width) exp_digamma(P::load(gamma + t)).store(e + t);
@@ -171,22 +284,28 @@ class Inference {
     std::size_t done = 0;
     bool may_shrink = rows_.size() * width_ <= kMostCopied, finished = false;
     while (!finished && done < inner_.iterations) {
+      const bool few = !living_.empty();
       ++done;
-      const bool converged = iterate() < enough;
-      if (converged && active_ == width_) break;
+      if (few) {
+        step_with_living();
+      } else {
+        step_with_all(sum_.data());
+      }
+      const bool converged = updated(few) < enough;
+      if (converged && !few) break;
       if (converged) {
-        expand();
-        if (returned() < enough) finished = true;  // and ratio_ is that of all topics
+        revive();
+        finished = returned() < enough;  // then ratio_ is that of all topics
         may_shrink = false;
-      } else if (may_shrink && done % 2 == 0 && active_ > kPadding) {
+      } else if (may_shrink && done >= 3) {
         shrink();
       }
     }
-    if (active_ < width_) expand();
-    if (!finished) weigh(nullptr);
+    if (!living_.empty()) revive();
+    if (!finished) step_with_all(nullptr);
     std::copy(gamma_.begin(), gamma_.begin() + static_cast<std::ptrdiff_t>(topics_), gamma);
     std::copy(e_.begin(), e_.end(), e);
-    std::copy(ratio_.begin(), ratio_.begin() + static_cast<std::ptrdiff_t>(local.size()), ratio);
+    std::copy(ratio_.begin(), ratio_.begin() + static_cast<std::ptrdiff_t>(words_), ratio);
     return static_cast<std::int32_t>(done);
   }
 
@@ -194,88 +313,98 @@ class Inference {
   // Words in whole packs: those behind the end are the first word again, 0 times.
   void prepare(std::span<const std::int32_t> local, std::span<const double> counts) {
     const std::size_t size = padded(words_ = local.size());
-    all_rows_.resize(size), counts_.assign(size, Real(0)), ratio_.resize(size);
+    rows_.resize(size), counts_.assign(size, Real(0)), ratio_.resize(size);
     for (std::size_t w = 0; w < size; ++w)
-      all_rows_[w] = table_ + static_cast<std::size_t>(local[w < local.size() ? w : 0]) * width_;
-    for (std::size_t w = 0; w < local.size(); ++w) counts_[w] = static_cast<Real>(counts[w]);
+      rows_[w] = table_ + static_cast<std::size_t>(local[w < words_ ? w : 0]) * width_;
+    for (std::size_t w = 0; w < words_; ++w) counts_[w] = static_cast<Real>(counts[w]);
   }
 
-  void whole() {
-    active_ = width_, alive_ = topics_;
-    rows_ = all_rows_;
-    std::copy(alpha_.begin(), alpha_.end(), living_alpha_.begin());
-    std::iota(living_.begin(), living_.end(), std::size_t{0});
-  }
-
-  void weigh(Real* sum) {
-    base::with_packs([rows = rows_.data(), counts = counts_.data(), size = rows_.size(), topics = active_, e = e_.data(),
+  void step_with_all(Real* sum) {
+    base::with_packs([rows = rows_.data(), counts = counts_.data(), size = rows_.size(), topics = width_, e = e_.data(),
                       ratio = ratio_.data(), sum]<class B>() TEXTMILL_INLINED {
       step<PackOf<B, Real>>(rows, counts, size, topics, e, ratio, sum);
     });
   }
 
-  Real iterate() {
-    weigh(sum_.data());
-    return base::with_packs([alpha = living_alpha_.data(), topics = active_, sum = sum_.data(), mass = mass_.data(),
-                             gamma = gamma_.data(), e = e_.data()]<class B>() TEXTMILL_INLINED {
+  void step_with_living() {
+    base::with_packs([rows = by_topic_.data(), counts = counts_.data(), size = rows_.size(), topics = living_.size(),
+                      e = e_.data(), ratio = ratio_.data(), sum = sum_.data()]<class B>() TEXTMILL_INLINED {
+      step_by_topic<PackOf<B, Real>>(rows, counts, size, topics, e, ratio, sum);
+    });
+    for (std::size_t i = living_.size(); i < padded(living_.size()); ++i) sum_[i] = Real(0);
+  }
+
+  // The mean change times the number of topics.
+  Real updated(bool few) {
+    return base::with_packs([alpha = few ? living_alpha_.data() : alpha_.data(), topics = few ? padded(living_.size()) : width_,
+                             sum = sum_.data(), mass = mass_.data(), gamma = gamma_.data(),
+                             e = e_.data()]<class B>() TEXTMILL_INLINED {
       return update<PackOf<B, Real>>(alpha, topics, sum, mass, gamma, e);
     });
   }
 
   // How far a step with all topics would go.
   Real returned() {
-    weigh(sum_.data());
+    step_with_all(sum_.data());
     Real change = 0;
     for (std::size_t t = 0; t < topics_; ++t) change += std::abs(alpha_[t] + e_[t] * sum_[t] - gamma_[t]);
     return change;
   }
 
-  // Leaves the dead topics out, if that spares half of the work.
+  // Leaves dead topics out: at first, when half of them are dead, by copying the rows of the others, then by
+  // forgetting rows.
   void shrink() {
+    const bool first = living_.empty();
+    const Real* alpha = first ? alpha_.data() : living_alpha_.data();
     kept_.clear();
-    for (std::size_t t = 0; t < alive_; ++t) {
-      if (mass_[t] > kLost<Real> * living_alpha_[t]) kept_.push_back(t);
+    for (std::size_t t = 0; t < (first ? topics_ : living_.size()); ++t) {
+      if (mass_[t] > kLost<Real> * alpha[t]) kept_.push_back(t);
     }
-    const std::size_t after = std::max(padded(kept_.size()), kPadding);
-    if (2 * after > active_) return;
-    scatter();
-    own_.resize(std::max(own_.size(), words_ * after));
-    for (std::size_t w = 0; w < words_; ++w) {  // in place the second time: a row only moves forward
-      Real* row = own_.data() + w * after;
-      for (std::size_t i = 0; i < kept_.size(); ++i) row[i] = rows_[w][kept_[i]];
-      std::fill(row + kept_.size(), row + after, Real(0));
-      rows_[w] = row;
+    const std::size_t alive = kept_.size(), slots = padded(alive), size = rows_.size();
+    if (alive == 0 || (first ? 2 * alive > topics_ : alive == living_.size())) return;
+    if (first) {
+      all_gamma_ = gamma_, all_e_ = e_;
+      own_.resize(std::max(own_.size(), alive * size));
+      for (std::size_t w = 0; w < size; ++w) {
+        for (std::size_t i = 0; i < alive; ++i) own_[i * size + w] = rows_[w][kept_[i]];
+      }
+      living_ = kept_;
+      by_topic_.resize(slots);
+      for (std::size_t i = 0; i < alive; ++i) by_topic_[i] = own_.data() + i * size;
+    } else {
+      scatter();
+      for (std::size_t i = 0; i < alive; ++i) living_[i] = living_[kept_[i]], by_topic_[i] = by_topic_[kept_[i]];
+      living_.resize(alive), by_topic_.resize(slots);
     }
-    std::fill(rows_.begin() + static_cast<std::ptrdiff_t>(words_), rows_.end(), own_.data());
-    for (std::size_t i = 0; i < after; ++i) {
-      const bool real = i < kept_.size();
-      living_[i] = real ? living_[kept_[i]] : 0;
-      living_alpha_[i] = real ? living_alpha_[kept_[i]] : Real(1);
-      gamma_[i] = real ? gamma_[kept_[i]] : Real(1);
-      e_[i] = real ? e_[kept_[i]] : Real(1);
+    for (std::size_t i = 0; i < alive; ++i) {
+      living_alpha_[i] = alpha_[living_[i]];
+      gamma_[i] = gamma_[kept_[i]];
+      e_[i] = e_[kept_[i]];
     }
-    active_ = after, alive_ = kept_.size();
+    for (std::size_t i = alive; i < slots; ++i) by_topic_[i] = by_topic_[0], living_alpha_[i] = gamma_[i] = Real(1);
   }
 
   void scatter() {
-    for (std::size_t i = 0; i < alive_; ++i) all_gamma_[living_[i]] = gamma_[i], all_e_[living_[i]] = e_[i];
+    for (std::size_t i = 0; i < living_.size(); ++i) all_gamma_[living_[i]] = gamma_[i], all_e_[living_[i]] = e_[i];
   }
 
-  void expand() {
+  // Back to all topics.
+  void revive() {
     scatter();
     gamma_ = all_gamma_, e_ = all_e_;
-    whole();
+    living_.clear();
   }
 
   const Inner& inner_;
   const Real* table_;
   std::size_t topics_, width_, words_ = 0;
-  std::vector<Real> alpha_, all_gamma_, all_e_;   // [width] of all topics; those behind the last are harmless
-  std::vector<const Real*> all_rows_, rows_;      // [words, padded]
-  std::vector<Real> counts_, ratio_;              // likewise
-  std::size_t active_ = 0, alive_ = 0;            // slots of living topics, padded and not
-  std::vector<std::size_t> living_, kept_;        // their topics; slots that go on living
-  std::vector<Real> living_alpha_, gamma_, e_, sum_, mass_, own_;
+  std::vector<Real> alpha_, all_gamma_, all_e_;     // [width] of all topics; those behind the last are harmless
+  std::vector<const Real*> rows_;                   // [words, padded] in the table
+  std::vector<Real> counts_, ratio_;                // likewise
+  std::vector<std::size_t> living_, kept_;          // living topics, none while all are; slots that go on living
+  std::vector<const Real*> by_topic_;               // [living, padded] rows in own_
+  std::vector<Real> own_;                           // [living][words, padded]
+  std::vector<Real> living_alpha_, gamma_, e_, sum_, mass_;  // [width] of living topics, or of all
 };
 
 }  // namespace
@@ -288,12 +417,15 @@ Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& pos
   const std::size_t size = documents.offsets.size() - 1;
   Index index = index_of(documents, posterior.statistics.size() / topics);
   const std::size_t words = index.words.size();
-  std::vector<Real> table(words * width), ratio(documents.terms.size()), weights(size * width);
-  std::vector<double> scale(words);
+  thread_local Scratch<Real> scratch;
+  scratch.prepare(words, documents.terms.size(), size, width);
+  const std::span<Real> table(scratch.table), ratio(scratch.ratio), weights(scratch.weights);
+  const std::span<double> scale(scratch.scale);
   base::parallel_blocks(words, kWords, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> scratch(topics);
+    const Flushing flushing;
+    Rows<Real> rows(posterior, topics, width);
     for (std::size_t u = begin; u < end; ++u)
-      scale[u] = fill_row(posterior, static_cast<std::size_t>(index.words[u]), topics, scratch.data(), &table[u * width]);
+      scale[u] = rows.fill(static_cast<std::size_t>(index.words[u]), &table[u * width]);
   });
   base::parallel_blocks(size, kDocuments, threads, [&](std::size_t begin, std::size_t end) {
     const Flushing flushing;
@@ -308,9 +440,10 @@ Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& pos
         std::transform(inner.alpha.begin(), inner.alpha.end(), row, [](double a) { return static_cast<Real>(a); });
         steps[d] = 0;
       } else {
-        steps[d] = inference.run(local, counts, row, &weights[d * width], &ratio[first]);
+        steps[d] = inference.run(local, counts, row, weights.data() + d * width, ratio.data() + first);
       }
-      if (!likelihood.empty()) likelihood[d] = likelihood_of(local, counts, &ratio[first], scale, {row, topics});
+      if (!likelihood.empty())
+        likelihood[d] = likelihood_of<Real>(local, counts, ratio.data() + first, scale, {row, topics});
     }
   });
   Chunk<Real> made;
@@ -337,6 +470,7 @@ Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& pos
       }
     });
   }
+  scratch.give_back();
   made.words = std::move(index.words);
   return made;
 }
