@@ -4,7 +4,7 @@ ngram      n-gram models with modified Kneser-Ney smoothing: counting, scoring, 
 formats    ARPA files in and out
 """
 
-from textmill.lm.formats import from_arpa, to_arpa
+from textmill.lm.formats import from_arpa, read_model, to_arpa
 from textmill.lm.ngram import NGramModel, SentenceScores
 
-__all__ = ["NGramModel", "SentenceScores", "from_arpa", "to_arpa"]
+__all__ = ["NGramModel", "SentenceScores", "from_arpa", "read_model", "to_arpa"]

@@ -18,9 +18,9 @@ from textmill.corpus import Arpa, ArpaOrder, read_arpa, write_arpa
 from textmill.corpus.streams import Source, source_name
 from textmill.errors import DataError
 from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
-from textmill.model import StringTable, check_fitted, effective_jobs
+from textmill.model import StringTable, check_fitted, effective_jobs, load
 
-__all__ = ["from_arpa", "to_arpa"]
+__all__ = ["from_arpa", "read_model", "to_arpa"]
 
 Ids = NDArray[np.int32]
 Tree = tuple[NDArray[np.int64], Ids, Ids]  # levels, last words, first children
@@ -75,6 +75,18 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
     model.counts_, model.discounts_, model.sentences_ = None, np.zeros((len(arpa.orders), 3)), 0
     model.check_values()
     return model
+
+
+def read_model(path: str | os.PathLike[str]) -> NGramModel:
+    """Open a model of our own format, or, where the name ends in .arpa (and .gz and the like), an ARPA file.
+
+    >>> to_arpa(NGramModel(order=2).fit(["to be", "to do"]), "tiny.arpa")
+    >>> read_model("tiny.arpa").order
+    2
+    """
+    if ".arpa" in os.path.basename(os.fspath(path)).lower():
+        return from_arpa(path)
+    return load(path, expect=NGramModel)
 
 
 def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
