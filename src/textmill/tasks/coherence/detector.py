@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textmill.corpus import Document, Tokenizer, Vocabulary
+from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
 from textmill.corpus.counting import TokenizerLike, texts_of
-from textmill.corpus.function_words import FUNCTION_WORDS
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range
 from textmill.progress import track

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import Document, Tokenizer, Vocabulary
-from textmill.corpus.function_words import FUNCTION_WORDS
+from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
 from textmill.errors import DataError
 from textmill.lm import NGramModel
 from textmill.model import check_choice, check_range
