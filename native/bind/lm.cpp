@@ -147,7 +147,7 @@ class Table {
   Table(Levels level, Ids word, Ids first, Ids suffix, In<double, 1> probability, In<double, 1> back_off, std::int32_t unknown,
         std::int32_t begin, std::int32_t end)
       : level_(level), word_(word), first_(first), suffix_(suffix), probability_(probability), back_off_(back_off),
-        model_{checked_tree(level_, word_, first_), view(suffix_), view(probability_), view(back_off_), unknown, begin, end} {
+        model_{checked_tree(level_, word_, first_), view(suffix_), view(probability_), view(back_off_), &lookup_, unknown, begin, end} {
     check_suffixes(model_.tree, model_.suffix);
     const std::size_t words = model_.tree.words();
     require(probability_.size() == model_.tree.nodes() && back_off_.size() == model_.tree.nodes(), "a node needs two numbers");
@@ -168,6 +168,7 @@ class Table {
     std::vector<std::int8_t> order(orders ? out.size() : 0);
     {
       nb::gil_scoped_release nogil;
+      index();
       lm::score(model_, view(offsets), view(tokens), with_end, out, order, threads);
     }
     return nb::make_tuple(to_numpy(std::move(out)), to_numpy(std::move(order)));
@@ -197,7 +198,12 @@ class Table {
   }
 
  private:
-  std::int32_t state_after(std::span<const std::int32_t> context, bool from_start) const {
+  void index() {
+    std::call_once(indexed_, [&] { lookup_ = lm::Lookup(model_.tree); });
+  }
+
+  std::int32_t state_after(std::span<const std::int32_t> context, bool from_start) {
+    index();
     for (const std::int32_t w : context) check_word("a word of the context", w, model_.tree.words());
     return model_.after(from_start ? model_.start() : 0, context);
   }
@@ -208,6 +214,8 @@ class Table {
   lm::BackOff model_;
   std::once_flag summed_;
   std::vector<double> sums_;  // made when a sentence is first drawn
+  std::once_flag indexed_;
+  lm::Lookup lookup_;  // made when a word is first looked up
 };
 
 }  // namespace

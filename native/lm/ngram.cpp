@@ -1,6 +1,7 @@
 #include "lm/ngram.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -324,13 +325,28 @@ Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std:
   return made;
 }
 
+Lookup::Lookup(const Tree& tree) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(2, 2 * (tree.nodes() - static_cast<std::size_t>(tree.level[2]))));
+  slots_.resize(size);
+  mask_ = size - 1;
+  shift_ = 64 - std::countr_zero(size);
+  for (auto v = static_cast<std::size_t>(1); v < static_cast<std::size_t>(tree.level[tree.order()]); ++v) {
+    for (std::int32_t c = tree.first[v]; c < tree.first[v + 1]; ++c) {
+      const auto parent = static_cast<std::int32_t>(v);
+      std::size_t at = place(parent, tree.word[c]);
+      while (slots_[at].node != 0) at = (at + 1) & mask_;
+      slots_[at] = {parent, tree.word[c], c};
+    }
+  }
+}
+
 double BackOff::step(std::int32_t& state, std::int32_t word) const {
   double back_off = 0.0;
-  std::int32_t found = child(tree, state, word);
+  std::int32_t found = lookup->find(state, word);
   while (found < 0) {
     back_off += log_back_off[state];
     state = suffix[state];
-    found = child(tree, state, word);
+    found = lookup->find(state, word);
   }
   state = found < tree.level[tree.order()] ? found : suffix[found];
   return back_off + log_probability[found];
@@ -344,7 +360,7 @@ std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> wo
 void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, bool with_end,
            std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
   const auto length = [&model](std::int32_t state, std::int32_t word) {  // of the n-gram that `step` will find
-    while (child(model.tree, state, word) < 0) state = model.suffix[state];
+    while (model.lookup->find(state, word) < 0) state = model.suffix[state];
     std::int8_t n = 0;
     while (state >= model.tree.level[static_cast<std::size_t>(n + 1)]) ++n;
     return static_cast<std::int8_t>(n + 1);
@@ -412,9 +428,9 @@ struct Drawer {
     if (u < sums[last - 1]) return child_at(state, u);
     for (std::size_t i = 0; i < kTries; ++i) {
       const std::int32_t word = draw(model.suffix[state]);
-      if (child(model.tree, state, word) < 0) return word;
+      if (model.lookup->find(state, word) < 0) return word;
     }
-    const std::int32_t word = weigh(state, [&](std::int32_t w) { return child(model.tree, state, w) < 0; });
+    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.lookup->find(state, w) < 0; });
     return word >= 0 ? word : model.tree.word[last - 1];  // nothing is left but rounding
   }
 

@@ -14,7 +14,7 @@
 //   D_k      = k - (k + 1) Y t_{k+1} / t_k,  Y = t_1 / (t_1 + 2 t_2)        t_k: n-grams of the order with a = k
 //
 // and p(w) is interpolated with 1 / (words that can follow). Cost: sorting (n tokens) for each order; smoothing visits
-// each node twice; a word is scored by a binary search for each level tried.
+// each node twice; a word is scored by a look-up for each level tried.
 // References: Kneser & Ney (1995); Chen & Goodman (1999); Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
 #pragma once
 
@@ -74,11 +74,44 @@ inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA
 Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
                     std::int32_t begin, std::size_t threads);
 
+// The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary
+// search is ten.
+class Lookup {
+ public:
+  Lookup() = default;
+  explicit Lookup(const Tree& tree);
+
+  // As `child`.
+  std::int32_t find(std::int32_t node, std::int32_t word) const {
+    if (node == 0) return 1 + word;
+    for (std::size_t at = place(node, word);; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.parent == node && slot.word == word) return slot.node;
+      if (slot.node == 0) return -1;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::int32_t parent = 0, word = 0, node = 0;  // node 0: free
+  };
+  std::size_t place(std::int32_t parent, std::int32_t word) const {
+    std::uint64_t mixed = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
+                          0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> shift_;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::size_t mask_ = 0;
+  int shift_ = 63;
+};
+
 struct BackOff {  // a smoothed model: a view
   Tree tree;
   std::span<const std::int32_t> suffix;            // [nodes]
   std::span<const double> log_probability;         // [nodes]
   std::span<const double> log_back_off;            // [nodes]
+  const Lookup* lookup;                            // of the tree
   std::int32_t unknown, begin, end;                // words
 
   // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
