@@ -11,9 +11,9 @@ happens where these have holes). The shortest context is interpolated with a uni
 the unknown word <unk> has a probability, and the probabilities of all words but <s> sum to 1 in every context.
 
 Sentences are texts, cut by `tokenizer`, or lists of tokens. Logarithms are stored to base 10, as in ARPA files.
-Cost: counting sorts the tokens once for each order; a word is scored by a look-up for each order tried. Memory:
-36 bytes for each distinct n-gram, while words are scored 60 to 84. References: Kneser & Ney (1995), Improved backing-off for m-gram language modeling;
-Chen & Goodman (1999), An empirical study of smoothing techniques for language modeling.
+Cost: counting sorts the tokens once for each order; a word is scored by a look-up for each order tried. Memory: 36
+bytes for each distinct n-gram, 60 to 84 while words are scored. References: Kneser & Ney (1995), Improved backing-off
+for m-gram language modeling; Chen & Goodman (1999), An empirical study of smoothing techniques for language modeling.
 """
 
 from __future__ import annotations
