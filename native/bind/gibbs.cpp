@@ -5,6 +5,7 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "topics/cvb0.h"
 #include "topics/folding.h"
 #include "topics/gibbs.h"
 
@@ -43,10 +44,7 @@ bool positive(const Values& values) {
   return fine;
 }
 
-std::unique_ptr<Sampler> make_sampler(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::int32_t, 1> counts,
-                                      In<float, 1> weights, In<double, 1> alpha, In<double, 2> eta, std::size_t vocabulary,
-                                      bool collapsed, std::uint64_t seed, In<std::int32_t, 1> start) {
-  const Bags bags = checked_bags(offsets, terms, counts, vocabulary);
+topics::Priors checked_priors(const In<double, 1>& alpha, const In<double, 2>& eta, std::size_t vocabulary) {
   const std::size_t K = alpha.size();
   require(K >= 1 && K <= topics::kMostTopics, "there must be 1 to ", topics::kMostTopics, " topics, got ", K);
   require(vocabulary >= 1, "there must be a term");
@@ -54,13 +52,31 @@ std::unique_ptr<Sampler> make_sampler(In<std::int64_t, 1> offsets, In<std::int32
               (eta.shape(0) == vocabulary || eta.shape(1) == 1),
           "eta must be 1 x 1, ", vocabulary, " x 1 or ", vocabulary, " x ", K);
   require(positive(view(alpha)) && positive(view(eta)), "alpha and eta must be finite and above 0");
+  return {K, view(alpha), view(eta)};
+}
+
+std::unique_ptr<Sampler> make_sampler(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::int32_t, 1> counts,
+                                      In<float, 1> weights, In<double, 1> alpha, In<double, 2> eta, std::size_t vocabulary,
+                                      bool collapsed, std::uint64_t seed, In<std::int32_t, 1> start) {
+  const Bags bags = checked_bags(offsets, terms, counts, vocabulary);
+  const topics::Priors priors = checked_priors(alpha, eta, vocabulary);
+  const std::size_t K = priors.topics;
   require(weights.size() == 0 || weights.size() == terms.size(), "there must be ", terms.size(), " weights, or none");
   for (const float weight : view(weights)) require(weight >= 0.0F && std::isfinite(weight), "weights must be finite, not negative");
   require(start.size() == 0 || start.size() == tokens_of(bags), "start must have ", tokens_of(bags), " topics, or none");
   for (const std::int32_t topic : view(start))
     require(topic >= 0 && static_cast<std::size_t>(topic) < K, "start must hold topics from 0 to ", K, " - 1");
   nb::gil_scoped_release nogil;
-  return topics::make_sampler(bags, view(weights), {K, view(alpha), view(eta)}, collapsed, seed, view(start));
+  return topics::make_sampler(bags, view(weights), priors, collapsed, seed, view(start));
+}
+
+std::unique_ptr<Sampler> make_collapsed_variational(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms,
+                                                    In<std::int32_t, 1> counts, In<double, 1> alpha, In<double, 2> eta,
+                                                    std::size_t vocabulary, std::uint64_t seed) {
+  const Bags bags = checked_bags(offsets, terms, counts, vocabulary);
+  const topics::Priors priors = checked_priors(alpha, eta, vocabulary);
+  nb::gil_scoped_release nogil;
+  return topics::make_collapsed_variational(bags, priors, seed);
 }
 
 template <class Real>
@@ -132,6 +148,8 @@ void bind_gibbs(nb::module_& m) {
       .def("average", &average<double>, "counts"_a.noconvert(), "theta"_a.noconvert(), "share"_a, "threads"_a);
   m.def("make_sampler", &make_sampler, "offsets"_a, "terms"_a, "counts"_a, "weights"_a, "alpha"_a, "eta"_a, "vocabulary"_a,
         "collapsed"_a, "seed"_a, "start"_a);
+  m.def("make_collapsed_variational", &make_collapsed_variational, "offsets"_a, "terms"_a, "counts"_a, "alpha"_a, "eta"_a,
+        "vocabulary"_a, "seed"_a);
   nb::class_<topics::FixedTopics>(m, "FixedTopics", "Topics that stay while new documents are sampled.")
       .def_prop_ro("topics", &topics::FixedTopics::topics)
       .def("mixtures", &mixtures, "offsets"_a, "terms"_a, "counts"_a, "sweeps"_a, "burn_in"_a, "seed"_a, "first"_a,

@@ -159,16 +159,17 @@ nb::tuple expect_topics(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, 
 
 template <class Real>
 void blend(Out<Real, 2> statistics, double keep, In<std::int32_t, 1> words, In<Real, 2> rows, double add,
-           Out<double, 1> sums, std::size_t threads) {
+           In<double, 1> noise, std::uint64_t seed, Out<double, 1> sums, std::size_t threads) {
   const std::size_t V = statistics.shape(0), K = statistics.shape(1);
   require(K >= 1 && rows.shape(0) == words.size() && (rows.shape(1) == K), "rows must be ", words.size(), " x ", K);
   require(sums.size() == K && threads >= 1, "sums must have ", K, " entries");
+  require(noise.size() == K || noise.size() == 0, "noise must have ", K, " entries or none, got ", noise.size());
   std::int64_t before = -1;
   bool rising = true;
   for (const std::int32_t word : view(words)) rising &= word > before, before = word;
   require(rising && before < static_cast<std::int64_t>(V), "words must rise from 0 to ", V, " - 1");
   nb::gil_scoped_release nogil;
-  topics::blend<Real>(view(statistics), K, keep, view(words), view(rows), add, view(sums), threads);
+  topics::blend<Real>(view(statistics), K, keep, view(words), view(rows), add, view(noise), seed, view(sums), threads);
 }
 
 template <class Real>
@@ -200,7 +201,7 @@ void bind_topics(nb::module_& m) {
           "likelihood"_a.noconvert(), "threads"_a,
           "E step of Dirichlet allocation: improves gamma; returns the words of the chunk and their statistics, flat.");
     m.def("blend", blend_rows, "statistics"_a.noconvert(), "keep"_a, "words"_a, "rows"_a.noconvert(), "add"_a,
-          "sums"_a.noconvert(), "threads"_a, "statistics = keep * statistics + add * rows at words; sums of the columns.");
+          "noise"_a, "seed"_a, "sums"_a.noconvert(), "threads"_a, "statistics = keep * statistics + add * rows at words; sums of the columns.");
     m.def("random_start", start, "seed"_a, "first"_a, "rows"_a.noconvert(), "threads"_a,
           "Rows of numbers of mean 1 and deviation 0.1, of the streams (seed, first), (seed, first + 1), ...");
   };

@@ -28,12 +28,12 @@ struct FixedTopics::Scratch {
 namespace {
 
 // A topic for a token, or a new one for a token that has `old`; leaves the token in the counts.
-template <class S>
+template <class Pack, class S>
 TEXTMILL_INLINED inline std::size_t place(S& s, std::size_t topics, const float* phi, std::uint32_t uniform, std::size_t old,
                                           bool placed, float* total = nullptr) {
   float* a = s.a.data();
-  const Own own{old, placed ? phi[old] : 0.0F};
-  const std::size_t topic = draw(a, phi, Same{0.0F}, topics, s.vectors, s.sums.data(), uniform, own, total);
+  const Present present = placed ? Present{old, a[old] * phi[old], (a[old] - 1.0F) * phi[old]} : kNowhere;
+  const std::size_t topic = draw<Pack>(a, phi, Same{0.0F}, topics, s.vectors, s.sums.data(), uniform, present, total);
   if (placed && topic == old) return topic;
   if (placed) a[old] -= 1.0F;
   a[topic] += 1.0F;
@@ -90,7 +90,7 @@ void FixedTopics::mixtures(const Bags& bags, std::size_t sweeps, std::size_t bur
         for (std::size_t sweep = 0; sweep <= sweeps; ++sweep) {  // the first places the tokens
           for (std::size_t i = 0; i < tokens.size(); ++i) {
             const float* phi = phi_.data() + static_cast<std::size_t>(tokens[i]) * row_;
-            topics[i] = static_cast<std::uint16_t>(place(scratch, K, phi, bits(random), topics[i], sweep > 0));
+            topics[i] = static_cast<std::uint16_t>(place<Pack>(scratch, K, phi, bits(random), topics[i], sweep > 0));
           }
           if (sweep == burn_in) std::fill(mean, mean + K, 0.0);
           if (sweep > burn_in) {
@@ -123,11 +123,11 @@ void FixedTopics::left_to_right(const Bags& bags, std::size_t particles, std::ui
         for (std::size_t i = 0; i < L; ++i) {
           for (std::size_t j = 0; j < i; ++j) {
             const float* phi = phi_.data() + static_cast<std::size_t>(tokens[j]) * row_;
-            topics[j] = static_cast<std::uint16_t>(place(scratch, K, phi, bits(random), topics[j], true));
+            topics[j] = static_cast<std::uint16_t>(place<Pack>(scratch, K, phi, bits(random), topics[j], true));
           }
           const float* phi = phi_.data() + static_cast<std::size_t>(tokens[i]) * row_;
           float weight = 0.0F;
-          topics[i] = static_cast<std::uint16_t>(place(scratch, K, phi, bits(random), 0, false, &weight));
+          topics[i] = static_cast<std::uint16_t>(place<Pack>(scratch, K, phi, bits(random), 0, false, &weight));
           sums[i] += weight;
         }
       });

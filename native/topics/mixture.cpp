@@ -166,7 +166,9 @@ class Folding {
       if (!(p > kLeastProbability)) return false;
     }
     for (std::size_t sweep = 0; sweep < kSweeps; ++sweep) {
-      for (std::size_t t = 0; t < topics; ++t) out[t] = moved(out[t], by_topic_.data() + t * size);
+      for (std::size_t t = 0; t < topics; ++t) {  // topics that are 0 are looked at once
+        if (sweep == 0 || out[t] > 0.0) out[t] = moved(out[t], by_topic_.data() + t * size);
+      }
     }
     for (std::size_t i = 0; i < kExchanges && exchange(out); ++i) {
     }
@@ -197,21 +199,22 @@ class Folding {
   }
 
   // Topics that are almost alike keep each other's weights: a Newton step along their difference moves weight from the
-  // living topic with the least slope to the one with the most. False when no weight is to be moved.
+  // topic with the least slope to the one with the most. False when no weight is to be moved.
   bool exchange(std::vector<double>& theta) {
     const std::size_t topics = theta.size(), size = counts_.size();
-    std::size_t most = 0, least = topics;
+    std::size_t most = topics, least = topics;
     for (std::size_t t = 0; t < topics; ++t) {
+      if (!(theta[t] > 0.0)) continue;
       const double* phi = by_topic_.data() + t * size;
       double first = 0.0, second = 0.0;
       base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
         slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
       });
       gradient_[t] = first;
-      if (first > gradient_[most]) most = t;
-      if (theta[t] > 0.0 && (least == topics || first < gradient_[least])) least = t;
+      if (most == topics || first > gradient_[most]) most = t;
+      if (least == topics || first < gradient_[least]) least = t;
     }
-    if (least == topics || least == most) return false;
+    if (least == most) return false;
     const double *up = by_topic_.data() + most * size, *down = by_topic_.data() + least * size;
     double curvature = 0.0;
     for (std::size_t e = 0; e < size; ++e) curvature += counts_[e] * std::pow((up[e] - down[e]) / p_[e], 2);

@@ -16,6 +16,7 @@ constexpr std::size_t kDocuments = 16;    // handed to a thread at once
 constexpr std::size_t kWords = 64;        // likewise
 constexpr std::size_t kRows = 4096;       // of statistics, likewise; part of the result, because their sums are
 constexpr std::size_t kPadding = 8;       // topics are padded to a multiple: whole packs on every instruction set
+constexpr double kNoise = 0.17320508075688773;  // sqrt(3) / 10: uniform numbers of deviation 0.1
 constexpr std::size_t kMostKept = std::size_t{1} << 22;    // numbers of a scratch array that outlives its call
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own rows
 template <class Real>
@@ -477,7 +478,8 @@ Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& pos
 
 template <class Real>
 void blend(std::span<Real> statistics, std::size_t topics, double keep, std::span<const std::int32_t> words,
-           std::span<const Real> new_rows, double add, std::span<double> sums, std::size_t threads) {
+           std::span<const Real> new_rows, double add, std::span<const double> noise, std::uint64_t seed,
+           std::span<double> sums, std::size_t threads) {
   const std::size_t rows = statistics.size() / topics;
   const std::size_t blocks = rows / kRows + (rows % kRows != 0);
   std::vector<double> partial(blocks * topics, 0.0);
@@ -494,6 +496,11 @@ void blend(std::span<Real> statistics, std::size_t topics, double keep, std::spa
         ++next;
       } else {
         for (std::size_t t = 0; t < topics; ++t) row[t] *= factor;
+      }
+      if (!noise.empty()) {
+        base::Random random(seed, w);
+        for (std::size_t t = 0; t < topics; ++t)
+          row[t] += static_cast<Real>(noise[t] * (1.0 + kNoise * (2.0 * random.uniform() - 1.0)));
       }
       for (std::size_t t = 0; t < topics; ++t) total[t] += static_cast<double>(row[t]);
     }
@@ -519,9 +526,9 @@ template Chunk<double> expect_topics(const Documents&, const Posterior<double>&,
 template Chunk<float> expect_topics(const Documents&, const Posterior<float>&, const Inner&, bool, std::span<float>,
                                     std::span<std::int32_t>, std::span<double>, std::size_t);
 template void blend(std::span<double>, std::size_t, double, std::span<const std::int32_t>, std::span<const double>, double,
-                    std::span<double>, std::size_t);
+                    std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
 template void blend(std::span<float>, std::size_t, double, std::span<const std::int32_t>, std::span<const float>, double,
-                    std::span<double>, std::size_t);
+                    std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
 template void random_start(std::uint64_t, std::size_t, std::size_t, std::span<double>, std::size_t);
 template void random_start(std::uint64_t, std::size_t, std::size_t, std::span<float>, std::size_t);
 

@@ -59,11 +59,13 @@ Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& pos
                           std::span<Real> gamma, std::span<std::int32_t> steps, std::span<double> likelihood,
                           std::size_t threads);
 
-// statistics [V][K] <- keep * statistics, and the rows of `words` (distinct) += add * new_rows [U][K]; sums [K] are the new
-// totals of the columns.
+// statistics [V][K] <- keep * statistics, and the rows of `words` (rising) += add * new_rows [U][K]; sums [K] are the new
+// totals of the columns. With `noise` [K] (or empty) every number of topic t also gains noise_t times a number of mean 1
+// and deviation 0.1, always the same one for a seed and a place.
 template <class Real>
 void blend(std::span<Real> statistics, std::size_t topics, double keep, std::span<const std::int32_t> words,
-           std::span<const Real> new_rows, double add, std::span<double> sums, std::size_t threads);
+           std::span<const Real> new_rows, double add, std::span<const double> noise, std::uint64_t seed,
+           std::span<double> sums, std::size_t threads);
 
 // Rows first, first + 1, ... of a random start: numbers of mean 1 and standard deviation 0.1, Gamma(100) / 100.
 template <class Real>

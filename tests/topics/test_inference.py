@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import integrate, optimize, sparse
+from scipy import integrate, optimize, sparse, special
 
 from textmill.corpus import preset, read_documents
 from textmill.errors import DataError
@@ -189,7 +189,10 @@ def test_monte_carlo_says_when_a_word_is_impossible() -> None:
     assert monte_carlo([[1, 1]], phi, samples=10).log_likelihood[0] == pytest.approx(0.0)  # a word no topic has
 
 
-@pytest.mark.parametrize("method", ["em", "smoothed-em", "eg", "monte-carlo"])
+METHODS = ["em", "smoothed-em", "eg", "variational", "gibbs", "monte-carlo"]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_documents_of_any_length_give_numbers(method: str) -> None:
     random = np.random.default_rng(0)
     phi = random.dirichlet(np.full(30, 0.05), size=8).T
@@ -207,7 +210,7 @@ def test_documents_of_any_length_give_numbers(method: str) -> None:
     assert np.isfinite(found.gap).all()
 
 
-@pytest.mark.parametrize("method", ["em", "smoothed-em", "eg", "monte-carlo"])
+@pytest.mark.parametrize("method", METHODS)
 def test_threads_and_repetition_change_nothing(method: str) -> None:
     random = np.random.default_rng(1)
     phi = random.dirichlet(np.full(50, 0.1), size=7).T
@@ -215,6 +218,27 @@ def test_threads_and_repetition_change_nothing(method: str) -> None:
     one, many = (infer_topics(X, phi, method=method, iterations=200, n_jobs=jobs) for jobs in (1, 3))
     assert one.theta.tobytes() == many.theta.tobytes()
     assert one.log_likelihood.tobytes() == many.log_likelihood.tobytes()
+
+
+def test_variational_inference_is_its_fixed_point_and_bounds_the_evidence() -> None:
+    for seed in range(10):
+        X, phi = problem(seed)
+        alpha, counts = 0.3, X.toarray()[0]
+        found = infer_topics(X, phi, method="variational", alpha=alpha, tolerance=1e-12, iterations=20_000)
+        gamma = np.ones(phi.shape[1])
+        for _ in range(20_000):
+            weights = np.exp(special.digamma(gamma))
+            gamma = alpha + weights * (phi.T @ (counts / np.maximum(phi @ weights, 1e-300)))
+        assert found.theta[0] == pytest.approx(gamma / gamma.sum(), abs=1e-5)
+    exact = -2.731370
+    assert infer_topics(DOCUMENT, PHI, method="variational", alpha=1.0).log_likelihood[0] < exact
+
+
+def test_gibbs_inference_is_near_the_mean_of_the_posterior() -> None:
+    exact = monte_carlo(DOCUMENT, PHI, alpha=1.0, samples=200_000).theta[0]
+    found = infer_topics(DOCUMENT, PHI, method="gibbs", alpha=1.0, iterations=40_000)
+    assert found.theta[0] == pytest.approx(exact, abs=0.01)
+    assert found.log_likelihood[0] == pytest.approx(likelihood(found.theta[0], DOCUMENT[0], PHI))
 
 
 def test_topics_in_single_precision_give_almost_the_same() -> None:

@@ -166,7 +166,7 @@ def test_diversity_and_exclusivity_of_small_topics() -> None:
         (["ab"], [["a"]], {}, "lists of words"),
         ([["a"]], "a text", {}, "documents must be texts"),
         ([["a"]], [], {}, "no documents to count"),
-        ([["a", "b"]], sparse.csr_matrix(np.eye(2)), {"measure": "npmi"}, "has no windows"),
+        ([["a", "b"]], sparse.csr_matrix(np.eye(2)), {"measure": "npmi"}, "counts have no windows"),
         ([["a", "b"]], sparse.csr_matrix(np.eye(2)), {"measure": "umass"}, "pass terms"),
         ([["a", "c"]], sparse.csr_matrix(np.eye(2)), {"measure": "umass", "terms": "abc"}, "pass its terms"),
     ],

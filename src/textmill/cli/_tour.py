@@ -27,8 +27,8 @@ from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels
 from textmill.tasks import SimilarDocuments
-from textmill.topics import LSA, draw_map
-from textmill.vectors import TextVectorizer
+from textmill.topics import LDA, LSA, draw_map, draw_topics, explain_text, topic_coherence
+from textmill.vectors import TextVectorizer, Weighting
 
 __all__ = ["tour"]
 
@@ -57,6 +57,7 @@ def tour(folder: Path) -> Path:
         show_terms,
         show_subjects,
         show_topics,
+        show_mixtures,
         show_copies,
         show_similar,
         show_coherence,
@@ -155,6 +156,33 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     figure = draw_map(lsa, texts, n_terms=60, topics=(1, 2))
     report.figure(plot.to_svg(figure), caption="Terms and articles in the plane of the second and third topic")
     lsa.save(folder / "topics.mill")
+
+
+def show_mixtures(report: Report, documents: list[Document], folder: Path) -> None:
+    """Topics as distributions of words, by Gibbs sampling; how near they are, how good, and why a text has its own."""
+    texts = [document.text for document in documents if document.fields["language"] == "en"]
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.1), weighting=Weighting(scheme="nnn"))
+    lda = LDA(n_topics=10, method="gibbs", alpha=0.1, eta=0.05, weighting="idf", vectorizer=vectorizer, random_state=0)
+    lda.fit(texts)
+    lda.save(folder / "lda.mill")
+    coherence = topic_coherence(lda, texts, window=0)
+    report.heading("Topics as distributions")
+    report.text(
+        "Latent Dirichlet allocation: each topic is a distribution of words, each article a mixture of topics. "
+        "Coherence (C_v) says how much more often the words of a topic meet than chance would have it."
+    )
+    rows = [
+        (number + 1, ", ".join(term for term, _ in topic), float(score))
+        for number, (topic, score) in enumerate(zip(lda.topics(8), coherence, strict=True))
+    ]
+    report.table(["topic", "words", "coherence"], rows, caption="Most probable words")
+    report.figure(plot.to_svg(draw_topics(lda)), caption="Topics by the distance of their words; areas are shares")
+    report.text("Every known word of a text stands for a topic:")
+    report.html(explain_text(lda, texts[0]).html())
+    report.code(
+        "textmill topics train articles.jsonl --model lda --method gibbs --topics 10 -o lda.mill\n"
+        'textmill topics explain lda.mill --text "..." --html why.html'
+    )
 
 
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files of topics that other tools write and read: MALLET and LDA-C.
+"""Files of topics that other tools write and read: MALLET, LDA-C, NumPy arrays, JSON for pyLDAvis.
 
 MALLET state    text, usually gzipped: a token a line with its document, word and topic, and the priors on top
                     #doc source pos typeindex type topic
@@ -7,6 +7,8 @@ MALLET state    text, usually gzipped: a token a line with its document, word an
                     0 NA 0 0 mill 1
 MALLET keys     a topic a line: number, alpha, its words
 LDA-C           NAME.beta, log probabilities, a topic a line, a number a term; NAME.other, the sizes and alpha
+NumPy           one array topics x terms, .npy
+pyLDAvis        JSON, an object of the arguments of `pyLDAvis.prepare`
 
 A state needs a topic for each token. Models of ours hold distributions, so the tokens of a word in a document are dealt
 out in proportion to theta_t phi_tw, in whole numbers, the largest remainders first: counts of topics then differ from
@@ -18,6 +20,7 @@ allocation, whose programs read and write LDA-C.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -30,18 +33,22 @@ from scipy import sparse
 from textmill.corpus import open_lines
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
+from textmill.files import replacing
 from textmill.model import check_fitted, check_range
 from textmill.topics.factors import known
-from textmill.topics.formats import from_counts, from_matrix, terms_of
+from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
 from textmill.topics.lda import LDA
 from textmill.topics.model import TopicModel
 
 __all__ = [
     "read_ldac",
     "read_mallet_state",
+    "read_matrix",
     "write_ldac",
     "write_mallet_keys",
     "write_mallet_state",
+    "write_matrix",
+    "write_pyldavis",
 ]
 
 Floats = NDArray[np.float64]
@@ -192,6 +199,50 @@ def read_mallet_state(path: Path) -> LDA:
         chi[topic, order[term]] = count
     words = [terms[term] for term in order]
     return from_counts(chi, alpha=alpha, eta=beta, documents=len(documents), terms=words)
+
+
+def write_matrix(model: TopicModel, path: Path) -> None:
+    """Write the topics, rows over terms, as a .npy file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_matrix(from_matrix([[3, 1]]), f"{folder}/topics.npy")
+    ...     np.load(f"{folder}/topics.npy").round(6).tolist()
+    [[0.75, 0.25]]
+    """
+    rows = _rows(model)
+    with replacing(path) as file:
+        np.save(file, rows, allow_pickle=False)
+
+
+def read_matrix(path: Path, *, alpha: Any = None, terms: Sequence[str] | None = None) -> LDA:
+    """Return the LDA model of a .npy file of topics, rows over terms that need not sum to 1.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_matrix(from_matrix([[3, 1]]), f"{folder}/topics.npy")
+    ...     read_matrix(f"{folder}/topics.npy", terms=["to", "be"]).topics(1)
+    [[('to', 0.75)]]
+    """
+    try:
+        rows = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as fault:
+        raise DataError(f"is no array of numbers ({fault}); save it with numpy.save", source=os.fspath(path)) from None
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "fiu":
+        raise DataError("is no array of numbers; save one array with numpy.save", source=os.fspath(path))
+    return from_matrix(rows, alpha="symmetric" if alpha is None else alpha, terms=terms)
+
+
+def write_pyldavis(model: TopicModel, X: Any, path: Path) -> None:
+    """Write the arguments of `pyLDAvis.prepare` for documents as JSON; "-" is standard output.
+
+    >>> write_pyldavis(from_matrix([[3, 1]], terms=["to", "be"]), ["to be to"], "-")
+    {"doc_lengths": [3.0], "doc_topic_dists": [[1.0]], "term_frequency": [2.0, 1.0], "topic_term_dists": ...
+    """
+    data = to_pyldavis(model, X)
+    with writer(path) as out:
+        lists = {name: value if isinstance(value, list) else value.tolist() for name, value in data.items()}
+        out.write(json.dumps(dict(sorted(lists.items())), ensure_ascii=False) + "\n")
 
 
 def _rows(model: TopicModel) -> Floats:

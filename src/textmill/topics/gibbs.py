@@ -35,14 +35,25 @@ from textmill.progress import interruptible
 from textmill.progress import start as begin
 from textmill.topics.factors import seed_of
 from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.weighting import entry_weights, term_weights
 
-__all__ = ["Sampled", "fixed_topics", "gibbs_mixtures", "sample_topics", "whole_bags"]
+__all__ = [
+    "MOST_TOPICS",
+    "Chain",
+    "Sampled",
+    "arrays",
+    "fixed_topics",
+    "gibbs_mixtures",
+    "known_counts",
+    "sample_topics",
+    "whole_bags",
+]
 
 Floats = NDArray[np.float64]
 
 _LEARN_EVERY = 10  # sweeps between two steps of alpha
 _LEARN_STEPS = 10  # of the fixed point
-_MOST_TOPICS = 65_535
+MOST_TOPICS = 65_535  # topics of tokens have 16 bits
 _ROWS = 1024  # documents that are folded in by one call
 
 
@@ -87,10 +98,11 @@ def sample_topics(
     """Return topics of bags of whole counts (documents x terms), sampled.
 
     alpha is a number, (k,), "symmetric" (1 / k) or "asymmetric", eta a number (1 / k by default), (m,) or (k, m).
-    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi", or a number a term.
-    `start` goes on from earlier work: assignments of these documents, or counts (m, k) of others, which stay and to
-    which these are added. `dtype`, "float64" or "float32", is that of counts and mixtures. `watch(sweep, counts,
-    alpha)` is called every `thin` sweeps with the counts of that moment, and ends the chain by returning True.
+    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi" (either with the
+    numbers of `term_weights`: a pair), or a number a term. `start` goes on from earlier work: assignments of these
+    documents, or counts (m, k) of others, which stay and to which these are added. `dtype`, "float64" or "float32", is
+    that of counts and mixtures. `watch(sweep, counts, alpha)` is called every `thin` sweeps with the counts of that
+    moment, and ends the chain by returning True.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
     >>> found = sample_topics(X, 2, alpha=0.1, eta=0.1, sweeps=100, random_state=0)
@@ -100,7 +112,7 @@ def sample_topics(
     (26.0, 26)
     """
     X = whole_bags(X)
-    check_range("n_topics", n_topics, at_least=1, at_most=_MOST_TOPICS, whole=True)
+    check_range("n_topics", n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
     check_range("sweeps", sweeps, at_least=1, whole=True)
     burn_in = sweeps // 2 if burn_in is None else burn_in
     check_range("burn_in", burn_in, at_least=0, below=sweeps, whole=True)
@@ -108,7 +120,9 @@ def sample_topics(
     check_range("chains", chains, at_least=1, whole=True)
     check_choice("dtype", dtype, ["float32", "float64"])
     threads = effective_jobs(n_jobs)
-    given, before = _started(start, X, n_topics)
+    of_tokens = start is not None and np.ndim(start) == 1
+    given = _known_topics(start if of_tokens else None, X, n_topics)
+    before = known_counts(None if of_tokens else start, X.shape[1], n_topics)
     prior = alpha_of(alpha, n_topics)
     words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
@@ -120,13 +134,13 @@ def sample_topics(
     with begin("sampling", total=sweeps * chains, unit="sweeps") as told, interruptible(range(chains)) as loop:
         for chain in loop:
             sampler = native.make_sampler(
-                *_arrays(X), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
+                *arrays(X), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
             )
-            made = _Chain(sampler, X, dtype, threads, burn_in, thin)
+            made = Chain(sampler, X, before, dtype, threads, burn_in, thin)
             made.run(sweeps, len(given) > 0, learn_alpha, lambda: loop.interrupted, watch, told)
             score = made.score()
             if score > best_score or best is None:
-                best, best_score = made.result(chain, before), score
+                best, best_score = made.result(chain), score
     assert best is not None
     return best
 
@@ -159,7 +173,7 @@ def gibbs_mixtures(
     theta = np.empty((X.shape[0], topics.topics))
     for first in range(0, X.shape[0], _ROWS):
         part = X[first : first + _ROWS]
-        topics.mixtures(*_arrays(part), sweeps, burn_in, seed, first, theta[first : first + _ROWS], threads)
+        topics.mixtures(*arrays(part), sweeps, burn_in, seed, first, theta[first : first + _ROWS], threads)
     return theta
 
 
@@ -194,16 +208,26 @@ def fixed_topics(X: sparse.csr_matrix, phi: Any, alpha: Any, n_jobs: int | None)
         raise DataError(f"X has {X.shape[1]} columns, so phi must be {X.shape[1]} x topics, got the shape {phi.shape}")
     if not np.isfinite(phi).all() or phi.min(initial=0) < 0:
         raise DataError("phi must hold finite numbers that are not negative; pass one distribution a topic")
-    check_range("the number of topics", phi.shape[1], at_most=_MOST_TOPICS)
+    check_range("the number of topics", phi.shape[1], at_most=MOST_TOPICS)
     return native.fixed_topics(phi, alpha_of(alpha, phi.shape[1]), effective_jobs(n_jobs))
 
 
-class _Chain:
+class Chain:
     """One chain: its sweeps, its means, its trace."""
 
-    def __init__(self, sampler: Any, X: sparse.csr_matrix, dtype: str, threads: int, burn_in: int, thin: int) -> None:
+    def __init__(
+        self,
+        sampler: Any,
+        X: sparse.csr_matrix,
+        before: Floats | None,
+        dtype: str,
+        threads: int,
+        burn_in: int,
+        thin: int,
+    ) -> None:
         topics = len(sampler.alpha())
-        self.sampler, self.threads, self.burn_in, self.thin = sampler, threads, burn_in, thin
+        self.sampler, self.before, self.threads = sampler, before, threads
+        self.burn_in, self.thin = burn_in, thin
         self.counts = np.zeros((X.shape[1], topics), dtype=dtype)
         self.theta = np.zeros((X.shape[0], topics), dtype=dtype)
         self.kept = 0
@@ -218,9 +242,10 @@ class _Chain:
         watch: Callable[[int, NDArray[Any], Floats], bool | None] | None,
         told: Any,
     ) -> None:
+        """Sweep; a chain that is not `placed` begins with a sweep that gives tokens their first topics."""
         sweep = 0
         if not placed:
-            self.sweep()  # gives every token its first topic
+            self.sweep()
         while sweep < sweeps and not interrupted():
             self.sweep()
             sweep += 1
@@ -241,26 +266,30 @@ class _Chain:
             self.keep()
 
     def sweep(self) -> None:
+        """Visit every token once."""
         for _ in range(self.sampler.stages):
             self.sampler.advance(self.threads)
 
     def keep(self) -> None:
+        """Take the present state into the means."""
         self.kept += 1
         self.sampler.average(self.counts, self.theta, 1.0 / self.kept, self.threads)
 
     def now(self) -> NDArray[Any]:
+        """The counts of this moment."""
         counts = np.zeros_like(self.counts)
         self.sampler.average(counts, np.zeros_like(self.theta), 1.0, self.threads)
-        return counts
+        return counts if self.before is None else counts + self.before.astype(counts.dtype)
 
     def score(self) -> float:
         """Mean of log P(w, z) over the sweeps that are kept."""
         kept = [value for sweep, value in self.joint if sweep > self.burn_in]
         return float(np.mean(kept or [self.joint[-1][1]]))
 
-    def result(self, chain: int, before: Floats | None) -> Sampled:
-        if before is not None:
-            self.counts += before
+    def result(self, chain: int) -> Sampled:
+        """What was found, with the counts of other documents added."""
+        if self.before is not None:
+            self.counts += self.before
         at, values = zip(*self.joint, strict=True)
         return Sampled(
             counts=self.counts,
@@ -273,58 +302,51 @@ class _Chain:
         )
 
 
-def _started(start: Any, X: sparse.csr_matrix, topics: int) -> tuple[NDArray[np.int32], Floats | None]:
-    """Assignments to start from, and counts that stay."""
-    nothing = np.zeros(0, dtype=np.int32)
+def known_counts(start: Any, terms: int, topics: int) -> Floats | None:
+    """Counts (m, k) of other documents to start from.
+
+    >>> known_counts([[1, 2]], 1, 2).tolist()
+    [[1.0, 2.0]]
+    """
     if start is None:
-        return nothing, None
-    values = np.asarray(start)
-    tokens = int(X.data.sum(dtype=np.int64))
-    if values.ndim == 1:
-        if values.dtype.kind not in "iu" or len(values) != tokens or (tokens and values.min() < 0):
-            raise DataError(
-                f"start must hold a topic for each of the {tokens} tokens; pass `assignments` of these bags"
-            )
-        if tokens and values.max() >= topics:
-            raise DataError(f"start holds topic {values.max()}, but there are {topics} topics; pass as many n_topics")
-        return np.ascontiguousarray(values, dtype=np.int32), None
-    if values.shape != (X.shape[1], topics):
-        raise DataError(f"start must be assignments or counts {X.shape[1]} x {topics}, got the shape {values.shape}")
-    counts = values.astype(np.float64)
+        return None
+    counts = np.asarray(start, dtype=np.float64)
+    if counts.shape != (terms, topics):
+        raise DataError(f"start must be counts {terms} x {topics}, or assignments, got the shape {counts.shape}")
     if not np.isfinite(counts).all() or counts.min() < 0:
         raise DataError("start holds counts that are negative or not finite; pass `counts` of an earlier result")
-    return nothing, counts
+    return counts
+
+
+def _known_topics(start: Any, X: sparse.csr_matrix, topics: int) -> NDArray[np.int32]:
+    """Assignments of all tokens to start from; empty for none."""
+    if start is None:
+        return np.zeros(0, dtype=np.int32)
+    values, tokens = np.asarray(start), int(X.data.sum(dtype=np.int64))
+    if values.dtype.kind not in "iu" or len(values) != tokens:
+        raise DataError(f"start must hold a topic for each of the {tokens} tokens; pass `assignments` of these bags")
+    if tokens and not 0 <= values.min() <= values.max() < topics:
+        wrong = values.min() if values.min() < 0 else values.max()
+        raise DataError(f"start holds topic {wrong}, but topics are 0 to {topics - 1}; pass as many n_topics")
+    return np.ascontiguousarray(values, dtype=np.int32)
 
 
 def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
-    """What a token of each entry counts; empty when all count 1.
-
-    idf: log(n / documents with the term); pmi: log of how much more frequent the term is here than in all, at least 0.
-    """
+    """What a token of each entry counts; empty when all count 1."""
     if weights is None:
         return np.zeros(0, dtype=np.float32)
-    there = X.data > 0
-    if isinstance(weights, str):
-        check_choice("weights", weights, ["idf", "pmi"])
-        if weights == "idf":
-            frequency = np.bincount(X.indices[there], minlength=X.shape[1])
-            by_term = np.log(X.shape[0] / np.maximum(frequency, 1))
-        else:
-            total = X.data.sum(dtype=np.float64)
-            share = np.bincount(X.indices, X.data, minlength=X.shape[1]) / max(total, 1.0)
-            length = np.repeat(np.asarray(X.sum(axis=1), dtype=np.float64).ravel(), np.diff(X.indptr))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                pointwise = np.log(X.data / length / share[X.indices])
-            return np.where(there, np.maximum(pointwise, 0.0), 0.0).astype(np.float32)
+    if isinstance(weights, str | tuple):
+        kind, numbers = (weights, term_weights([X], weights)) if isinstance(weights, str) else weights
+        found = entry_weights(X, numbers, kind)
     else:
         by_term = np.asarray(weights, dtype=np.float64)
         if by_term.shape != (X.shape[1],) or not np.isfinite(by_term).all() or by_term.min() < 0:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one a term")
-    chosen: NDArray[np.float32] = by_term[X.indices].astype(np.float32)
-    return chosen
+        found = by_term[X.indices]
+    return found.astype(np.float32)
 
 
-def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """The arrays of a matrix in the types of the kernels."""
     return (
         X.indptr.astype(np.int64, copy=False),

@@ -8,6 +8,8 @@
                    of each document's own
     variational    E theta under the Dirichlet distribution nearest to the posterior of theta (variational.py, topics
                    known for certain); `log_likelihood` is then the bound on log P(d)
+    gibbs          mean of theta over topics of the words that are drawn again and again (gibbs.py); `log_likelihood` is
+                   L of that mean
     monte-carlo    log P(d) = log 1/M sum_m exp L(theta_m), theta_m ~ Dirichlet(alpha); theta is the mean of the theta_m
                    weighed by exp L, and the error of both grows with the length of the document
 
@@ -38,6 +40,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
 from textmill.topics.factors import seed_of
+from textmill.topics.gibbs import gibbs_mixtures
 from textmill.topics.variational import Topics, document_parts, infer
 
 __all__ = [
@@ -63,7 +66,7 @@ def infer_topics(
     method: str = "em",
     alpha: float | NDArray[Any] | None = None,
     tolerance: float = 1e-6,
-    iterations: int = 1000,
+    iterations: int | None = None,
     trace: bool = False,
     random_state: int | None = 0,
     n_jobs: int | None = None,
@@ -71,9 +74,9 @@ def infer_topics(
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
 
     `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
-    expected counts), `iterations` the steps of a document (monte-carlo: samples). `trace` asks em, smoothed-em and eg
-    for what they maximised at each step. `random_state` is that of monte-carlo: the same documents get the same
-    mixtures.
+    expected counts), `iterations` the steps of a document, 1000 by default (monte-carlo: samples; gibbs: sweeps, 100 by
+    default). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is that of gibbs
+    and monte-carlo: the same documents get the same mixtures.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> infer_topics([[3, 1]], phi).theta.round(4).tolist()
@@ -90,7 +93,8 @@ def infer_topics(
         raise DataError(f"alpha must be finite and above 0, one number or one a topic, got {alpha!r}")
     if trace and method not in ("em", "smoothed-em", "eg"):
         raise DataError(f"method {method!r} has no trace; leave trace out")
-    return _METHODS[method](X, phi, prior, tolerance, iterations, trace, random_state, n_jobs)
+    steps = (100 if method == "gibbs" else 1000) if iterations is None else iterations
+    return _METHODS[method](X, phi, prior, tolerance, steps, trace, random_state, n_jobs)
 
 
 def exponentiated_gradient(
@@ -185,7 +189,7 @@ def monte_carlo(
     theta /= theta.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         evidence = np.where(total > 0, most + np.log(total / samples), -np.inf)
-    return Mixtures(theta, evidence, _gap(X, phi, theta, threads), np.full(n, samples, dtype=np.int32))
+    return Mixtures(theta, evidence, _measured(X, phi, theta, threads)[1], np.full(n, samples, dtype=np.int32))
 
 
 def divergences(P: Any, Q: Any, measure: str = "kl") -> Floats:
@@ -269,7 +273,14 @@ def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: 
     found = infer(X, topics, n_jobs=n_jobs)
     theta: Floats = found.gamma / found.gamma.sum(axis=1, keepdims=True)
     bound = found.likelihood + document_parts(found.gamma, prior)[1]
-    return Mixtures(theta, bound, _gap(X, phi, theta, effective_jobs(n_jobs)), found.steps)
+    return Mixtures(theta, bound, _measured(X, phi, theta, effective_jobs(n_jobs))[1], found.steps)
+
+
+def _gibbs(X: Any, phi: Any, alpha: Floats, sweeps: int, random_state: int | None, n_jobs: int | None) -> Mixtures:
+    X, phi, _ = check_problem(X, phi)
+    theta = gibbs_mixtures(X, phi, alpha=alpha, sweeps=sweeps, random_state=random_state, n_jobs=n_jobs)
+    likelihood, gap = _measured(X, phi, theta, effective_jobs(n_jobs))
+    return Mixtures(theta, likelihood, gap, np.full(len(theta), sweeps, dtype=np.int32))
 
 
 def _kl(p: Floats, q: Floats) -> Floats:
@@ -279,13 +290,14 @@ def _kl(p: Floats, q: Floats) -> Floats:
     return sums
 
 
-def _gap(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -> Floats:
-    """max_t g_t / n - 1 of mixtures found by any means; 0 for a document without known words."""
+def _measured(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -> tuple[Floats, Floats]:
+    """L and max_t g_t / n - 1 of mixtures found by any means; both 0 for a document without known words."""
     offsets, terms, counts = kernel_arrays(X)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(len(theta))
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
     length = _known_lengths(X, phi)
-    return np.where(length > 0, gradient.max(axis=1, initial=0) / np.maximum(length, 1e-300) - 1.0, 0.0)
+    gap = np.where(length > 0, gradient.max(axis=1, initial=0) / np.maximum(length, 1e-300) - 1.0, 0.0)
+    return likelihood, gap
 
 
 def _known_lengths(X: sparse.csr_matrix, phi: NDArray[Any]) -> Floats:
@@ -307,6 +319,9 @@ _METHODS: dict[str, _Method] = {
     ),
     "variational": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _variational(
         X, phi, alpha, tolerance, iterations, n_jobs
+    ),
+    "gibbs": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _gibbs(
+        X, phi, alpha, iterations, seed, n_jobs
     ),
     "monte-carlo": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: monte_carlo(
         X, phi, alpha=alpha, samples=iterations, random_state=seed, n_jobs=n_jobs

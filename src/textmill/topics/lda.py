@@ -16,8 +16,7 @@ latent Dirichlet allocation; Rehurek (2011), Scalability of Semantic Analysis in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,27 +24,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import topics as native
-from textmill.cluster import Cluster, Traffic, connect
+from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
-from textmill.progress import interruptible, start
-from textmill.topics.chunks import Chunks
-from textmill.topics.factors import gathered, seed_of
-from textmill.topics.gibbs import sample_topics
+from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
+from textmill.topics.evidence import left_to_right
+from textmill.topics.factors import aligned, gathered, known, seed_of
+from textmill.topics.inference import infer_topics
+from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
-from textmill.topics.priors import alpha_of, eta_of, improve_alpha
-from textmill.topics.schedule import Schedule
-from textmill.topics.variational import (
-    Bound,
-    Partial,
-    Topics,
-    add_partials,
-    document_parts,
-    infer,
-    partial_of_job,
-    topics_part,
-)
+from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.sampling import learn_at_once
+from textmill.topics.schedule import blended
+from textmill.topics.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
+from textmill.topics.weighting import WEIGHTINGS, term_weights
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:
@@ -55,31 +48,32 @@ __all__ = ["LDA"]
 
 Floats = NDArray[np.float64]
 
-METHODS = ("online", "batch", "gibbs")
+METHODS = ("online", "batch", "gibbs", "cvb0")
 _ROWS = 4096  # documents that are transformed together
-_LEAST_UPDATES = 20  # of a corpus that can be read again, when the number of passes is left to us
-_BATCH_PASSES = 100  # at most, likewise
 
 
 class LDA(TopicModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
-    Parameters: n_topics, k; method, "online", "batch" or "gibbs"; alpha, prior of topics in documents: a number, one a
-    topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number, one a word, one
-    a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a chunk;
-    update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at least;
-    batch: until `tolerance`); offset and decay of the schedule; half_life, of a document in documents, for streams that
-    change; total_docs, the size that statistics are stretched to, None for the number of documents; inner_iterations
-    and inner_tolerance of the inference of a document; tolerance, of the relative gain of the bound of batch; sweeps
-    over the tokens, burn_in (None for half of them) and thin, which sweeps are averaged, n_chains, the number of chains
-    of which the best is taken, collapsed, whether topics and mixtures are summed out, weighting of tokens, "idf", "pmi"
-    or None, all of gibbs; dtype of the statistics, "float32" or "float64"; vectorizer, with which texts are taken (its
-    counts should be unweighed: scheme "nnn"); random_state; n_jobs.
+    Parameters: n_topics, k; method, "online", "batch", "gibbs" or "cvb0"; alpha, prior of topics in documents: a
+    number, one a topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number,
+    one a word, one a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a
+    chunk; update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at
+    least; batch: until `tolerance`; until held-out documents are predicted no better, if there are some); offset and
+    decay of the schedule; restart, whether each call of partial_fit begins the schedule anew; half_life, of a document
+    in documents, for streams that change; total_docs, the size that statistics are stretched to, None for the number of
+    documents; inner_iterations and inner_tolerance of the inference of a document; tolerance, of the relative gain of
+    the bound or the held-out perplexity; eval_every, updates between two looks at held-out documents, 0 for one a pass;
+    sweeps over the tokens, burn_in (None for half of them) and thin, which sweeps are averaged, n_chains, the number of
+    chains of which the best is taken, collapsed, whether topics and mixtures are summed out, all of gibbs (sweeps of
+    cvb0 too); weighting of tokens, "idf", "pmi" or None (not of cvb0); dtype of the statistics, "float32" or "float64";
+    vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
 
     Attributes: components_ (k, m), the expected topics, rows that sum to 1; statistics_ (k, m), chi, the expected
     counts; term_topics_ (m, k), the same by term, as it is stored; topic_counts_ (k,), sums of chi; alpha_ (k,);
     eta_, one or k rows, one or m columns; documents_, how many with a word were read (once); words_, occurrences in
-    them; updates_; size_, the documents that chi stands for; bounds_, of a word, one a pass (batch);
+    them; updates_; passes_; converged_; size_, the documents that chi stands for; bounds_, of a word, one a pass
+    (batch); perplexities_ of held-out documents after evaluated_ updates; term_weights_, with a weighting;
     joint_, log P(words, topics) every `thin` sweeps (gibbs); vectorizer_.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
@@ -97,19 +91,34 @@ class LDA(TopicModel):
         "alpha_": "topic",
         "eta_": "eta_topic eta_term",
         "bounds_": "pass",
+        "perplexities_": "evaluation",
+        "evaluated_": "evaluation: int64",
+        "term_weights_": "weighed_term: float64 | None",
         "joint_": "sample",
     }
-    state: ClassVar[dict[str, type]] = {"documents_": int, "words_": float, "updates_": int, "size_": float}
+    state: ClassVar[dict[str, type]] = {
+        "documents_": int,
+        "words_": float,
+        "updates_": int,
+        "passes_": int,
+        "converged_": bool,
+        "size_": float,
+    }
 
     term_topics_: NDArray[Any]
     topic_counts_: Floats
     alpha_: Floats
     eta_: Floats
     bounds_: Floats
+    perplexities_: Floats
+    evaluated_: NDArray[np.int64]
+    term_weights_: Floats | None
     joint_: Floats
     documents_: int
     words_: float
     updates_: int
+    passes_: int
+    converged_: bool
     size_: float
 
     def __init__(
@@ -124,11 +133,13 @@ class LDA(TopicModel):
         passes: int | None = None,
         offset: float = 10.0,
         decay: float = 0.5,
+        restart: bool = False,
         half_life: float | None = None,
         total_docs: int | None = None,
         inner_iterations: int = 50,
         inner_tolerance: float = 1e-3,
         tolerance: float = 1e-4,
+        eval_every: int = 0,
         sweeps: int = 300,
         burn_in: int | None = None,
         thin: int = 10,
@@ -149,11 +160,13 @@ class LDA(TopicModel):
         self.passes = passes
         self.offset = offset
         self.decay = decay
+        self.restart = restart
         self.half_life = half_life
         self.total_docs = total_docs
         self.inner_iterations = inner_iterations
         self.inner_tolerance = inner_tolerance
         self.tolerance = tolerance
+        self.eval_every = eval_every
         self.sweeps = sweeps
         self.burn_in = burn_in
         self.thin = thin
@@ -184,31 +197,35 @@ class LDA(TopicModel):
         X: Any,
         y: object = None,
         *,
+        held_out: Any = None,
         cluster: str | Client | None = None,
         traffic: Traffic | None = None,
     ) -> LDA:
         """Learn from a matrix of counts, a stream of such matrices, or documents if there is a vectorizer.
 
-        `cluster`, the address of a Dask scheduler or a client, lets its workers do the E steps of an update;
-        `traffic` counts what travels.
+        The perplexity of `held_out` documents is watched, and says when to stop if `passes` is None. `cluster`, the
+        address of a Dask scheduler or a client, lets its workers do the E steps of an update; `traffic` counts what
+        travels.
         """
         self._check()
         self._start(X)
         chunks = self._chunks(X, self.chunk_size, negative=False)
+        self._forget_all()
         if self.method not in ("online", "batch"):
             if cluster is not None:
                 raise DataError(f"method={self.method!r} runs on one machine; leave out cluster, or take 'online'")
-            self._forget_all()
-            return self._fit_sampled(gathered(chunks))
-        passes = 1 if self.passes is None and chunks.one_shot else self.passes
-        if self.method == "batch" or passes != 1:
-            chunks.require_passes(passes or 2, f"LDA(method={self.method!r})")
-        self._forget_all()
+            learn_at_once(self, gathered(chunks), self._watch(held_out))
+            return self
+        passes = 1 if self.passes is None and chunks.one_shot and self.method == "online" else self.passes
+        chunks.require_passes((passes or 2) + (self.weighting is not None), f"LDA(method={self.method!r})")
+        if self.weighting is not None:
+            self.term_weights_ = term_weights(chunks, self.weighting)
         with connect(cluster, traffic=traffic) as workers:
-            self._learn(chunks, workers, passes, known=self.total_docs or chunks.filled)
+            learning = Learning(self, chunks, workers, self._watch(held_out))
+            learning.run(passes, known=self.total_docs or chunks.filled)
         return self
 
-    def partial_fit(self, X: Any, y: object = None) -> LDA:
+    def partial_fit(self, X: Any, y: object = None, *, cluster: str | Client | None = None) -> LDA:
         """Learn from further documents, update by update; new columns are new terms.
 
         >>> lda = LDA(n_topics=1, random_state=0).partial_fit(np.array([[1, 1]])).partial_fit(np.array([[2, 0, 1]]))
@@ -224,15 +241,46 @@ class LDA(TopicModel):
             self._forget_all()
         chunks = self._chunks(X, self.chunk_size, negative=False)
         if self.method not in ("online", "batch"):
-            return self._fit_sampled(gathered(chunks))
-        with connect(None) as workers:
-            self._learn(chunks, workers, 1, known=self.total_docs, online=True)
+            learn_at_once(self, gathered(chunks))
+            return self
+        if self.weighting is not None and self.term_weights_ is None:
+            chunks.require_passes(2, "a weighting")
+            self.term_weights_ = term_weights(chunks, self.weighting)
+        with connect(cluster) as workers:
+            Learning(self, chunks, workers, None).add(known=self.total_docs)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Return the mixtures E theta of documents, one row each; a document without known words has that of alpha."""
-        parts = [_shares(infer(part, self._topics(), n_jobs=self.n_jobs).gamma) for part in self._known(X)]
+    def transform(self, X: Any, *, inference: str = "variational") -> Floats:
+        """Return the mixtures of documents, one row each; a document without known words has that of alpha.
+
+        `inference` is "variational", which gives E theta and knows how uncertain the topics are, or another method of
+        `infer_topics`, which takes the expected topics as they are.
+        """
+        if inference == "variational":
+            parts = [_shares(infer(part, self._topics(), n_jobs=self.n_jobs).gamma) for part in self._known(X)]
+        else:
+            options: dict[str, Any] = {"method": inference, "alpha": self.alpha_, "n_jobs": self.n_jobs}
+            phi = self._phi(slice(None))
+            parts = [infer_topics(part, phi, **options).theta for part in known(self, X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.alpha_)))
+
+    def word_topics(self, X: Any) -> tuple[sparse.csr_matrix, Floats]:
+        """Return the bags of documents and, for each of their entries, the probabilities of its topics.
+
+        The topic of an entry is the largest of its row; occurrences of a word in a document share one.
+
+        >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
+        >>> lda = LDA(n_topics=2, method="batch", alpha=0.1, eta=0.1, random_state=0).fit(X)
+        >>> bags, phi = lda.word_topics(np.array([[1, 0, 0, 2]]))
+        >>> bags.indices.tolist(), bool(phi[0].argmax() == phi[1].argmax()), phi.sum(axis=1).round(6).tolist()
+        ([0, 3], False, [1.0, 1.0])
+        """
+        parts = list(self._known(X))
+        topics = self._topics()
+        found = [word_topics(part, topics, infer(part, topics, n_jobs=self.n_jobs).gamma) for part in parts]
+        if not parts:
+            return sparse.csr_matrix((0, len(self.term_topics_))), np.zeros((0, len(self.alpha_)))
+        return sparse.vstack(parts, format="csr"), np.concatenate(found)
 
     def bound(self, X: Any) -> Bound:
         """Return the variational bound on the log-likelihood of documents, in nats, with its parts.
@@ -251,15 +299,21 @@ class LDA(TopicModel):
         """Return the perplexity of documents: exp of minus the log-likelihood of a word.
 
         `how` says what that is: "completion" scores one half of the words of each document, the other half given;
-        "bound" takes the bound, without the topics' part.
+        "bound" takes the bound, without the topics' part; "left-to-right" estimates it by particles, slowly.
         """
-        check_choice("how", how, ["completion", "bound"])
+        check_choice("how", how, ["completion", "bound", "left-to-right"])
         total, words = 0.0, 0.0
         for part in self._known(X):
             if how == "bound":
                 found = infer(part, self._topics(), n_jobs=self.n_jobs)
                 gains = document_parts(found.gamma, self.alpha_)[1]
                 found_total, found_words = float(found.likelihood.sum() + gains.sum()), float(part.data.sum())
+            elif how == "left-to-right":
+                part.resize(part.shape[0], len(self.term_topics_))
+                seed = seed_of(0 if self.random_state is None else self.random_state)
+                phi = self._phi(slice(None))
+                evidence = left_to_right(part, phi, self.alpha_, random_state=seed, n_jobs=self.n_jobs)
+                found_total, found_words = float(evidence.sum()), float(part.data.sum())
             else:
                 found_total, found_words = completion(part, self._mixtures, self._phi, n_jobs=self.n_jobs)
             total, words = total + found_total, words + found_words
@@ -270,6 +324,44 @@ class LDA(TopicModel):
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood (nats) of a word by document completion."""
         return -float(np.log(self.perplexity(X)))
+
+    def blend(self, other: LDA, rho: float) -> LDA:
+        """Return the blend of two models with the same topics (algorithm 4.2): (1 - rho) of this, rho of the other.
+
+        Both are first stretched to the documents of both; rho = n2 / (n1 + n2) adds their statistics.
+
+        >>> X = np.array([[3, 2, 0], [0, 1, 4]])
+        >>> one, other = LDA(n_topics=2, random_state=0).fit(X), LDA(n_topics=2, random_state=0).fit(2 * X)
+        >>> round(float(one.blend(other, 0.5).statistics_.sum()), 3)
+        30.0
+        """
+        check_range("rho", rho, at_least=0, at_most=1)
+        return self._joined(other, np.arange(len(self.alpha_)), rho)
+
+    def merge(self, other: LDA) -> LDA:
+        """Return the model of both corpora: topics are paired by their words, and their statistics added."""
+        order = aligned(self, other)[0]
+        return self._joined(other, order, other.size_ / (self.size_ + other.size_))
+
+    def report(self) -> Convergence:
+        """Return how training went, with dead topics and pairs of topics that are nearly one.
+
+        >>> print(LDA(n_topics=2, method="batch", random_state=0, alpha=0.1).fit(np.eye(4) * 5).report())
+        converged: 3 updates, 3 passes, 4 documents, 20 words
+        bound of a word: -1.8994 at first, -1.3620 at last, 3 times
+        """
+        check_fitted(self)
+        return Convergence(
+            self.converged_,
+            self.passes_,
+            self.updates_,
+            self.documents_,
+            self.words_,
+            self.bounds_,
+            self.perplexities_,
+            dead_topics(self.topic_counts_),
+            duplicate_topics(self.components_),
+        )
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
@@ -308,6 +400,9 @@ class LDA(TopicModel):
         check_range("inner_iterations", self.inner_iterations, at_least=1, below=2**31, whole=True)
         check_range("inner_tolerance", self.inner_tolerance, at_least=0)
         check_range("tolerance", self.tolerance, at_least=0)
+        check_range("eval_every", self.eval_every, at_least=0, whole=True)
+        if self.weighting is not None:
+            check_choice("weighting", self.weighting, WEIGHTINGS)
         check_choice("dtype", self.dtype, ["float32", "float64"])
         alpha_of(self.alpha, self.n_topics)
 
@@ -315,8 +410,11 @@ class LDA(TopicModel):
         for name in ("term_topics_", "topic_counts_", "eta_"):
             vars(self).pop(name, None)
         self.alpha_ = alpha_of(self.alpha, self.n_topics)
-        self.bounds_ = self.joint_ = np.zeros(0)
-        self.documents_, self.words_, self.updates_, self.size_ = 0, 0.0, 0, 1.0
+        self.bounds_ = self.joint_ = self.perplexities_ = np.zeros(0)
+        self.evaluated_ = np.zeros(0, dtype=np.int64)
+        self.term_weights_ = None
+        self.documents_, self.words_, self.size_ = 0, 0.0, 1.0
+        self.updates_, self.passes_, self.converged_ = 0, 0, False
 
     def _begin(self, terms: int) -> None:
         """The random start over so many terms."""
@@ -326,118 +424,6 @@ class LDA(TopicModel):
         self.term_topics_ = np.empty((terms, self.n_topics), dtype=self.dtype)
         native.random_start(seed_of(self.random_state), 0, self.term_topics_, effective_jobs(self.n_jobs))
         self.topic_counts_ = self.term_topics_.sum(axis=0, dtype=np.float64)
-
-    def _learn(
-        self, chunks: Chunks, workers: Cluster, passes: int | None, *, known: float | None, online: bool = False
-    ) -> None:
-        """Passes over chunks; `known` is the number of documents, where it is known."""
-        batch = self.method == "batch" and not online
-        most = passes or (_BATCH_PASSES if batch else _LEAST_UPDATES)
-        seen = self.documents_
-        with start("LDA", total=most if batch else None, unit="passes") as told, interruptible(range(most)) as loop:
-            for number in loop:
-                before = self.updates_
-                bound = tokens = 0.0
-                for part, whole in self._updates(chunks, workers, batch):
-                    if not number:
-                        self.documents_ += part.documents
-                        self.words_ += part.tokens
-                    self._update(part, known, whole=whole and not online)
-                    bound, tokens = bound + part.bound, tokens + part.tokens
-                if not number:
-                    if self.documents_ == seen == 0:
-                        raise DataError("X has no documents with a word; pass at least one")
-                    known = known or (None if online else self.documents_)
-                told.advance()
-                if batch:
-                    self.bounds_ = np.append(self.bounds_, (bound + self._last_topics_part) / max(tokens, 1e-300))
-                    gain = np.diff(self.bounds_[-2:])
-                    if passes is None and len(gain) and gain[0] < self.tolerance * abs(self.bounds_[-1]):
-                        break
-                elif passes is None and (number + 1) * (self.updates_ - before) >= _LEAST_UPDATES:
-                    break
-
-    def _fit_sampled(self, X: sparse.csr_matrix) -> LDA:
-        """Learn from all documents at once, given what was learnt from others before."""
-        known = hasattr(self, "term_topics_")
-        terms = max(X.shape[1], len(self.term_topics_) if known else 0)
-        if isinstance(self.eta, str):
-            raise DataError(f"method={self.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
-        if known:
-            self._grow(terms)
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms))
-        found = sample_topics(
-            X,
-            self.n_topics,
-            alpha=self.alpha_,
-            eta=self.eta,
-            sweeps=self.sweeps,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            chains=self.n_chains,
-            collapsed=self.collapsed,
-            weights=self.weighting,
-            learn_alpha=self._learns_alpha(),
-            start=self.term_topics_ if known else None,
-            dtype=self.dtype,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        self.term_topics_, self.alpha_, self.joint_ = found.counts, found.alpha, found.joint
-        self.topic_counts_ = found.counts.sum(axis=0, dtype=np.float64)
-        self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)
-        self.documents_ += int((X.sum(axis=1) > 0).sum())
-        self.words_ += float(X.sum())
-        self.updates_ += int(found.joint_at[-1])
-        self.size_ = float(max(self.documents_, 1))
-        return self
-
-    def _updates(self, chunks: Chunks, workers: Cluster, batch: bool) -> Iterator[tuple[Partial, bool]]:
-        """The sums of the updates of one pass, and whether one is that of the whole pass."""
-        jobs = iter(chunks.jobs(1))
-        threads = workers.worker_jobs(self.n_jobs)
-        every = None if batch or not self.update_every else self.update_every
-        first = True
-        while True:
-            job = next(jobs, None)
-            if job is None:
-                return
-            if not hasattr(self, "term_topics_"):
-                self._begin(chunks.terms or max((part.shape[1] for part in job), default=0))
-            group = chain([job], jobs if every is None else islice(jobs, every - 1))
-            self._last_topics_part = topics_part(self._topics()) if batch else np.nan
-            state = workers.broadcast(self._topics(watched=batch or self._learns_alpha()))
-            part = workers.map_reduce(partial_of_job, group, add_partials, state, threads)
-            following = next(jobs, None)
-            yield part, first and following is None
-            first = False
-            if following is None:
-                return
-            jobs = chain([following], jobs)
-
-    def _update(self, part: Partial, known: float | None, *, whole: bool) -> None:
-        """The M step: blend statistics into the model, or take their place when they are of the whole corpus."""
-        if not part.documents:
-            return
-        schedule = Schedule(self.offset, self.decay, self.half_life)
-        rho = 1.0 if whole else schedule.rho(self.updates_, part.documents)
-        size = float(part.documents) if whole else schedule.size(self.documents_, self.chunk_size, known)
-        if self.updates_ == 0:
-            self.size_ = size
-        self._grow(int(part.words[-1]) + 1 if len(part.words) else 0)
-        native.blend(
-            self.term_topics_,
-            (1.0 - rho) * size / self.size_,
-            part.words,
-            part.rows,
-            rho * size / part.documents,
-            self.topic_counts_,
-            effective_jobs(self.n_jobs),
-        )
-        self.size_ = size
-        self.updates_ += 1
-        if self._learns_alpha():
-            self.alpha_ = improve_alpha(self.alpha_, part.log_theta, part.documents, rho)
 
     def _learns_alpha(self) -> bool:
         return isinstance(self.alpha, str) and self.alpha == "auto"
@@ -453,7 +439,17 @@ class LDA(TopicModel):
         eta = np.ascontiguousarray(self.eta_.T)
         totals = self.topic_counts_ + eta.sum(axis=0) * (len(self.term_topics_) if len(eta) == 1 else 1)
         statistics = np.ascontiguousarray(self.term_topics_)
-        return Topics(statistics, eta, totals, self.alpha_, self.inner_iterations, self.inner_tolerance, watched)
+        return Topics(
+            statistics,
+            eta,
+            totals,
+            self.alpha_,
+            self.inner_iterations,
+            self.inner_tolerance,
+            watched,
+            self.term_weights_,
+            self.weighting,
+        )
 
     def _phi(self, words: Any) -> Floats:
         """E beta of some terms, by term."""
@@ -465,16 +461,43 @@ class LDA(TopicModel):
     def _mixtures(self, X: sparse.csr_matrix) -> Floats:
         return _shares(infer(X, self._topics(), n_jobs=self.n_jobs).gamma)
 
-    def _known(self, X: Any) -> Iterator[sparse.csr_matrix]:
-        """The chunks of an input for a fitted model."""
+    def _watch(self, held_out: Any) -> tuple[HeldOut, Callable[[], float]] | None:
+        """What notes the perplexity of held-out documents, and what finds it."""
+        if held_out is None:
+            return None
+        X = gathered(self._chunks(held_out, _ROWS, negative=False))
+        return HeldOut(self.tolerance), lambda: self.perplexity(X)
+
+    def _joined(self, other: LDA, order: NDArray[np.intp], rho: float) -> LDA:
+        """A new model of the statistics of both, the topics of the other in some order."""
         check_fitted(self)
-        terms = len(self.term_topics_)
+        check_fitted(other)
+        if len(self.alpha_) != len(other.alpha_):
+            raise DataError(f"one model has {len(self.alpha_)} topics, the other {len(other.alpha_)}; train alike")
+        made = LDA(**self.get_params(deep=False))
+        made._forget_all()
+        terms = max(len(self.term_topics_), len(other.term_topics_))
+        mine, theirs = (model._topics().widened(terms) for model in (self, other))
+        n1, n2 = self.size_, other.size_
+        both = blended(mine.statistics, n1, theirs.statistics[:, order], n2, rho)
+        made.vectorizer_, made.term_weights_ = self.vectorizer_, self.term_weights_
+        made.alpha_, made.eta_ = self.alpha_, np.ascontiguousarray(mine.eta.T)
+        made.term_topics_ = np.ascontiguousarray(both, dtype=self.term_topics_.dtype)
+        made.topic_counts_ = both.sum(axis=0, dtype=np.float64)
+        made.documents_, made.words_ = self.documents_ + other.documents_, self.words_ + other.words_
+        made.updates_, made.size_ = self.updates_ + other.updates_, n1 + n2
+        return made
+
+    def _known(self, X: Any) -> Iterator[sparse.csr_matrix]:
+        """The chunks of an input for a fitted model, weighed as it takes them."""
+        check_fitted(self)
+        terms, topics = len(self.term_topics_), self._topics()
         for part in self._chunks(X, _ROWS, negative=False):
             if part.shape[1] > terms:
                 raise DataError(
                     f"X has {part.shape[1]} columns but the model {terms} terms; use bags of one vocabulary"
                 )
-            yield part
+            yield topics.weighed(part)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_components"}

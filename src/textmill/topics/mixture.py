@@ -27,7 +27,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.em import kernel_arrays
-from textmill.topics.factors import check_model, known, seed_of
+from textmill.topics.factors import aligned, check_model, known, seed_of
 from textmill.topics.inference import entropy
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
@@ -179,6 +179,27 @@ class MultinomialMixture(TopicModel):
         if not words:
             raise DataError("nothing to score: X has no words; pass at least one document with a known word")
         return total / words
+
+    def merge(self, other: MultinomialMixture) -> MultinomialMixture:
+        """Return the model of both corpora: topics are paired by their words, and their expected counts added.
+
+        >>> mixture = MultinomialMixture(n_topics=1, eta=0.5).fit(np.array([[1, 1]]))
+        >>> mixture.merge(MultinomialMixture(n_topics=1, eta=0.5).fit(np.array([[4, 2]]))).components_.round(3).tolist()
+        [[0.611, 0.389]]
+        """
+        order, _, _ = aligned(self, other)
+        expected = _Expected(len(order))
+        columns = max(self.components_.shape[1], other.components_.shape[1])
+        expected.words = np.zeros((columns, len(order)))
+        for model, topics in ((self, np.arange(len(order))), (other, order)):
+            counts = np.maximum(model.components_.T * model._sizes() - model.eta, 0)[:, topics]
+            expected.words[: len(counts)] += counts
+            expected.documents = expected.documents + model.document_counts_[topics]
+        merged = MultinomialMixture(**self.get_params(deep=False))
+        merged.vectorizer_, merged.documents_ = self.vectorizer_, self.documents_ + other.documents_
+        merged.objectives_ = np.zeros(0)
+        merged._keep(expected)
+        return merged
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""

@@ -34,7 +34,7 @@ from scipy import sparse
 
 from textmill._native import corpus as native_corpus
 from textmill._native import topics as native
-from textmill.corpus import Documents, Tokenizer, check_bags
+from textmill.corpus import BagFile, Documents, Tokenizer, check_bags
 from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
@@ -64,9 +64,10 @@ def topic_coherence(
     """Return the coherence of each topic in documents: the larger, the better.
 
     `topics` is a model, of which the first `n_words` terms of each topic count, or lists of words. `documents` are
-    texts or lists of tokens, cut by `tokenizer`, by default as the model's vectorizer does it; or a matrix of counts,
-    whose columns `terms` names if the model does not, and which has no windows. `window` is the number of tokens of a
-    window, 0 for whole documents, by default that of the measure. NaN for a topic of fewer than two words.
+    texts or lists of tokens, cut by `tokenizer`, by default as the model's vectorizer does it; or counts, a matrix or a
+    file of bags, whose columns `terms` names if the model does not, and which have no windows. `window` is the number
+    of tokens of a window, 0 for whole documents, by default that of the measure. NaN for a topic of fewer than two
+    words.
 
     >>> texts = ["the cat sat", "the cat ran", "a dog ran", "a dog sat"]
     >>> topic_coherence([["cat", "the"], ["cat", "dog"]], texts, measure="npmi").round(3).tolist()
@@ -80,12 +81,12 @@ def topic_coherence(
     ids = {name: number for number, name in enumerate(names)}
     counted = _Counts([[ids[word] for word in words] for words in lists], len(names))
     size = MEASURES[measure] if window is None else window
-    if hasattr(documents, "shape"):
+    if hasattr(documents, "shape") or isinstance(documents, BagFile):
         if measure != "umass" and size:
-            raise DataError(
-                f"a matrix of counts has no windows; pass texts for {measure!r}, or window=0 to count whole documents"
-            )
-        counted.add_bags(check_bags(documents), _columns(topics, terms, names))
+            raise DataError(f"counts have no windows; pass texts for {measure!r}, or window=0 to count whole documents")
+        columns = _columns(topics, terms, names)
+        for part in documents if isinstance(documents, BagFile) else [check_bags(documents)]:
+            counted.add_bags(part, columns)
     else:
         cut = _tokenizer(topics) if tokenizer is None else tokenizer
         counted.add_tokens(_token_lists(documents, cut, n_jobs), names, size, effective_jobs(n_jobs))

@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["START_CHUNKS", "Schedule"]
+from numpy.typing import NDArray
+
+__all__ = ["START_CHUNKS", "Schedule", "blended"]
 
 START_CHUNKS = 10  # that the random start stands for, at least, while the number of documents is not known
 
@@ -53,3 +56,17 @@ class Schedule:
         if self.half_life is not None:
             return self.half_life / math.log(2)
         return float(known) if known is not None else float(max(seen, START_CHUNKS * chunk))
+
+
+def blended(old: NDArray[Any], n1: float, new: NDArray[Any], n2: float, rho: float) -> NDArray[Any]:
+    """Algorithm 4.2: statistics of n1 documents and of n2, blended to stand for n1 + n2; those of none count nothing.
+
+    >>> import numpy as np
+    >>> blended(np.array([[2.0, 0.0], [0.0, 4.0]]), 2, np.array([[1.0, 1.0], [0.0, 0.0]]), 1, rho=0.5).tolist()
+    [[3.0, 1.5], [0.0, 3.0]]
+    """
+    if not n1 or not n2:
+        return new if not n1 else old
+    total = n1 + n2
+    made: NDArray[Any] = (1 - rho) * (total / n1) * old + rho * (total / n2) * new
+    return made

@@ -34,6 +34,7 @@ from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.model import effective_jobs
 from textmill.topics.chunks import Chunks
+from textmill.topics.weighting import weighed
 
 __all__ = [
     "Bound",
@@ -45,8 +46,10 @@ __all__ = [
     "document_parts",
     "expect",
     "infer",
+    "log_beta",
     "partial_of_job",
     "topics_part",
+    "word_topics",
 ]
 
 Floats = NDArray[np.float64]
@@ -92,6 +95,14 @@ class Topics:
     iterations: int = 50
     tolerance: float = 1e-3
     watched: bool = False
+    weights: Floats | None = None  # of terms, and how they are used (weighting.py)
+    weighting: str | None = None
+
+    def weighed(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """The counts as this model takes them."""
+        if self.weights is None or self.weighting is None:
+            return X
+        return weighed(X, self.weights, self.weighting)
 
     def widened(self, terms: int) -> Topics:
         """The same with rows of zeros for terms that it does not have."""
@@ -191,7 +202,7 @@ def partial_of_job(job: Chunks, topics: Topics, n_jobs: int | None) -> Partial:
     """
     made: Partial | None = None
     for X in job:
-        more = expect(X, topics, n_jobs)
+        more = expect(topics.weighed(X), topics, n_jobs)
         made = more if made is None else add_partials(made, more)
     return made if made is not None else expect(sparse.csr_matrix((0, len(topics.statistics))), topics)
 
@@ -244,6 +255,39 @@ def topics_part(topics: Topics) -> float:
         total += float((gammaln(weight) - gammaln(eta) - chi * (digamma(weight) - psi_totals)).sum())
         prior_sums += eta.sum(axis=0)
     return total + float(gammaln(prior_sums).sum())
+
+
+def log_beta(topics: Topics) -> float:
+    """The sum of E log beta over topics and terms.
+
+    >>> topics = Topics(np.ones((2, 1)), np.full((1, 1), 1.0), np.full(1, 4.0), np.ones(1))
+    >>> round(log_beta(topics), 4)
+    -1.6667
+    """
+    psi_totals = digamma(topics.totals)
+    total = 0.0
+    for first in range(0, len(topics.statistics), _ROWS):
+        eta = topics.eta if len(topics.eta) == 1 else topics.eta[first : first + _ROWS]
+        total += float((digamma(topics.statistics[first : first + _ROWS] + eta) - psi_totals).sum())
+    return total
+
+
+def word_topics(X: sparse.csr_matrix, topics: Topics, gamma: NDArray[Any]) -> Floats:
+    """phi of each entry of X, (entries, k), for the gamma of its document; rows sum to 1.
+
+    >>> chi, half = np.array([[8.5, 0.5], [0.5, 8.5]]), np.full((1, 1), 0.5)
+    >>> topics = Topics(chi, half, np.full(2, 10.0), np.full(2, 0.5))
+    >>> word_topics(sparse.csr_matrix([[2.0, 1.0]]), topics, np.array([[2.563553, 1.436447]]))[:, 0].round(6).tolist()
+    [0.970008, 0.123538]
+    """
+    gamma = gamma.astype(np.float64)
+    log_theta = digamma(gamma) - digamma(gamma.sum(axis=1))[:, None]
+    eta = topics.eta if len(topics.eta) == 1 else topics.eta[X.indices]
+    logs = digamma(topics.statistics[X.indices] + eta) - digamma(topics.totals)
+    logs += log_theta[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))]
+    made: Floats = np.exp(logs - logs.max(axis=1, initial=-np.inf, keepdims=True))
+    made /= made.sum(axis=1, keepdims=True)
+    return made
 
 
 def digamma(values: Floats) -> Floats:
