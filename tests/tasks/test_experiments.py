@@ -17,6 +17,7 @@ from textmill.tasks.coherence import (
     by_kind,
     by_length,
     by_noise,
+    by_topics,
     combine,
     draw_errors,
     draw_histograms,
@@ -70,6 +71,13 @@ def test_the_likelihood_falls_with_noise(setting: Setting) -> None:
     assert errors == sorted(errors, reverse=True)
     again = by_noise(setting.scorer, setting.true, setting.reader.terms, [0.3])
     assert again == [row for row in rows if row.case == 0.3]
+
+
+def test_numbers_of_topics_are_compared(setting: Setting) -> None:
+    X = setting.reader.read([page.text for page in sample_pages(100)]).bags(setting.reader.terms)
+    rows = by_topics(X, setting.true, setting.false, [1, 8], sweeps=20)
+    errors = {(row.case, row.kind): row.error for row in rows if row.score == "entropy"}
+    assert all(errors[8.0, kind] < errors[1.0, kind] for kind in setting.false)
 
 
 def test_a_threshold_from_development_data_is_applied_as_it_is() -> None:

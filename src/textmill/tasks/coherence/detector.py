@@ -13,9 +13,9 @@ even odds.
 
     surprise of a sentence = mean over its words of log2 (p_average(w) / p_rest(w))       positive: offending
 
-where p_average mixes the topics as the good documents do on average and p_rest as the other sentences of the document
-suggest. Cost: that of the topic model in `fit`; one inference a document after. Reference: Misra, Cappe & Yvon (2008),
-Using LDA to detect semantically incoherent documents.
+where p_average mixes the topics as the good documents do on average and p_rest as the other sentences of the document,
+fifty on either side, suggest. Cost: that of the topic model in `fit`; one inference a document after. Reference: Misra,
+Cappe & Yvon (2008), Using LDA to detect semantically incoherent documents.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ _LEAST = 20  # good documents to calibrate a length with
 _CHUNK = 1000  # documents scored together
 _CLEAR = 0.1  # share of a document that makes a topic worth naming
 _PULL = 5.0  # words that the average mixture counts for where a sentence is judged
+_WINDOW = 50  # sentences on either side that count as the rest of the document
 _SHORT = 3  # content words below which a sentence is not judged
 
 
@@ -171,7 +172,7 @@ class CoherenceDetector(Estimator, Model):
         self.n_jobs = n_jobs
 
     def fit(self, documents: Iterable[Any], y: object = None, *, topics: Any = None) -> CoherenceDetector:
-        """Learn from good documents, texts or `Document`s.
+        """Learn from good documents, texts or `Document`s; they are held in memory.
 
         `topics` are used in place of new ones: a fitted topic model with a vectorizer, or a pair of the matrix topics x
         terms and the list of terms, from wherever it comes. Then all documents calibrate, and should not be those that
@@ -217,8 +218,7 @@ class CoherenceDetector(Estimator, Model):
         reader, scorer = self._tools()
         sentences = sentences_of(text)
         X = reader.read(sentences).bags(reader.terms) if sentences else sparse.csr_matrix((0, reader.terms))
-        whole = np.asarray(X.sum(axis=0))
-        rest = sparse.csr_matrix(sparse.csr_matrix(np.repeat(whole, len(sentences), axis=0)) - X)
+        rest = sparse.csr_matrix(_neighbours(len(sentences)) @ X)
         prior = _PULL * self.background_
         mixtures, own = (fold_in(bags, scorer.phi, prior=prior, n_jobs=self.n_jobs).theta for bags in (rest, X))
         average = np.repeat(self.background_[None, :], len(sentences), axis=0)
@@ -405,6 +405,15 @@ class CoherenceDetector(Estimator, Model):
         best = np.argsort(-theta, kind="stable")[:5]
         named = [int(t) for i, t in enumerate(best) if i == 0 or theta[t] >= _CLEAR]
         return [(t, float(theta[t]), self.topic_words(t)) for t in named]
+
+
+def _neighbours(sentences: int) -> sparse.csr_matrix:
+    """Which sentences are the rest of the document for which: all within the window but itself."""
+    reach = min(_WINDOW, sentences - 1)
+    offsets = [k for k in range(-reach, reach + 1) if k]
+    if not offsets:
+        return sparse.csr_matrix((sentences, sentences))
+    return sparse.diags([1.0] * len(offsets), offsets, shape=(sentences, sentences), format="csr")
 
 
 def _features(score: Floats, words: Floats) -> Floats:

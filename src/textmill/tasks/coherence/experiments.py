@@ -1,6 +1,7 @@
 """Experiments on the detection of false documents: error rates by model, number of topics, length, noise and domain.
 
-    by_kind     models x kinds of forgery; with models of different numbers of topics, or documents of another domain
+    by_kind     models x kinds of forgery; also for documents of another domain
+    by_topics   models of different numbers of topics
     by_length   documents cut to their first N content words
     by_noise    a share of the content words replaced by words drawn evenly from the vocabulary
 
@@ -27,7 +28,8 @@ from textmill.progress import track
 from textmill.tasks.coherence.content import Content
 from textmill.tasks.coherence.detector import DocumentScore
 from textmill.tasks.coherence.forgery import KINDS, Forger, choose_replacements
-from textmill.tasks.coherence.scores import CoherenceScores, equal_error
+from textmill.tasks.coherence.scores import CoherenceScores, TopicScorer, equal_error
+from textmill.topics import LDA
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +44,7 @@ __all__ = [
     "by_kind",
     "by_length",
     "by_noise",
+    "by_topics",
     "draw_errors",
     "draw_histograms",
     "draw_roc",
@@ -106,6 +109,35 @@ def by_kind(scorers: Mapping[str, Scorer], true: Content, false: Mapping[str, Co
         good = scorer.score(true.bags(terms))
         for kind, content in false.items():
             rows += _rows(name, kind, good, scorer.score(content.bags(terms)))
+    return rows
+
+
+def by_topics(
+    X: Any,
+    true: Content,
+    false: Mapping[str, Content],
+    numbers: Iterable[int] = TOPICS,
+    *,
+    sweeps: int = 300,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> list[ErrorRow]:
+    """Error rates of models of different numbers of topics, each sampled from the bags X (alpha = 1, eta = 0.1)."""
+    rows = []
+    for topics in track(list(numbers), "by topics", unit="models"):
+        model = LDA(
+            n_topics=topics,
+            method="gibbs",
+            alpha=1.0,
+            eta=0.1,
+            sweeps=sweeps,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        ).fit(X)
+        scorer = TopicScorer(model.components_, n_jobs=n_jobs)
+        good = scorer.score(true.bags(X.shape[1]))
+        for kind, content in false.items():
+            rows += _rows(float(topics), kind, good, scorer.score(content.bags(X.shape[1])))
     return rows
 
 

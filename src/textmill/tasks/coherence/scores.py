@@ -23,11 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.metrics import OperatingPoint, ScoreCounts
-from textmill.model import check_choice, check_range
+from textmill.model import check_choice, check_range, effective_jobs
 from textmill.topics import MultinomialMixture, fold_in
+from textmill.topics.em import kernel_arrays
 
 __all__ = [
     "WEIGHTS",
@@ -158,11 +160,10 @@ class TopicScorer:
         >>> TopicScorer([[0.9, 0.1], [0.2, 0.8]]).likelihoods(check_bags([[3, 1]]), np.array([[0.5, 0.5]])).round(6)
         array([-2.59...])
         """
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        p = np.einsum("ek,ek->e", theta[rows], self.phi[X.indices])
-        logs = np.log(p, out=np.zeros(len(p)), where=p > 0)
-        made: Floats = np.bincount(rows, weights=X.data * logs, minlength=X.shape[0]).astype(np.float64)
-        return made
+        ratio, gradient, likelihood = np.empty(X.nnz), np.empty_like(theta), np.empty(X.shape[0])
+        threads = effective_jobs(self.n_jobs)
+        native.expect(*kernel_arrays(X), self.phi, theta, ratio, gradient, likelihood, threads)
+        return likelihood
 
 
 class MixtureScorer:
