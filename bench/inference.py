@@ -63,12 +63,12 @@ def jobs(options: Options) -> list[Job]:
     def bits(theta: NDArray[Any]) -> float:
         return float(expected_counts(X, np.ascontiguousarray(theta), phi)[2].sum() / X.sum() / np.log(2))
 
-    def quality(method: str) -> str:
-        ours = infer_topics(X, phi, method=method, alpha=1.0, n_jobs=1)
+    def quality(method: str, tolerance: float = 1e-6) -> str:
+        ours = infer_topics(X, phi, method=method, alpha=1.0, tolerance=tolerance, n_jobs=1)
         return f"{bits(ours.theta):.4f} bits a word, peer {bits(theirs()):.4f}; steps {ours.iterations.mean():.1f}"
 
-    def infer(method: str) -> Any:
-        return lambda: infer_topics(X, phi, method=method, alpha=1.0, n_jobs=1)
+    def infer(method: str, tolerance: float = 1e-6) -> Any:
+        return lambda: infer_topics(X, phi, method=method, alpha=1.0, tolerance=tolerance, n_jobs=1)
 
     lists = [[word for word, _ in topic] for topic in model.topics(10)]
     dictionary = Dictionary(training)
@@ -82,6 +82,7 @@ def jobs(options: Options) -> list[Job]:
 
     name = f"tomotopy, {SWEEPS} sweeps"
     return [
+        Job("EM, gap 1e-5", infer("em", 1e-5), theirs, name, lambda: quality("em", 1e-5), bar=20.0),
         Job("EM, gap 1e-6", infer("em"), theirs, name, lambda: quality("em"), bar=20.0),
         Job("EM, smoothed", infer("smoothed-em"), theirs, name, lambda: quality("smoothed-em")),
         Job("exponentiated gradient, gap 1e-6", infer("eg"), theirs, name, lambda: quality("eg")),

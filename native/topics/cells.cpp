@@ -7,11 +7,12 @@
 namespace textmill::topics {
 namespace {
 
-// A group costs a visit of every document, so small corpora have few; large ones leave work for many threads.
+// A group costs a visit of every document, and samplers mix a little slower with more of them, so small corpora have few;
+// large ones leave work for many threads.
 std::size_t groups_for(std::size_t items, std::size_t documents) {
   std::size_t groups = 1;
-  for (const auto& [least, many] : {std::pair<std::size_t, std::size_t>{1 << 15, 8}, {1 << 24, 16}, {1 << 27, 32}}) {
-    if (items >= least) groups = many;
+  for (std::size_t least = std::size_t{1} << 15; groups < Cells::kMostGroups && items >= least; least *= 64) {
+    groups = std::max<std::size_t>(4, 2 * groups);  // 4 from 2^15 items, 8 from 2^21, 16 from 2^27, 32 from 2^33
   }
   return documents >= groups ? groups : 1;
 }

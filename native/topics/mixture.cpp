@@ -15,7 +15,9 @@ namespace {
 using base::Pack;
 
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
+constexpr double kTight = 5e-5;          // tolerances below are rarely reached by EM alone
 constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
+constexpr std::size_t kLessPatience = 5;  // the same, for a tight tolerance
 constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
 constexpr std::size_t kExchanges = 2;    // of weight between two topics, after the sweeps
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
@@ -76,11 +78,12 @@ class Folding {
       if (kept < trace.size()) trace[kept++] = here->objective;
     };
     note();
+    const std::size_t patience = rule_.tolerance < kTight ? kLessPatience : kPatience;
     while (here->gap > rule_.tolerance && done < rule_.iterations) {
       step->theta = here->next;
       evaluate(words, *step);
       ++done;
-      if (done >= kPatience && descend(words, *step, far->theta)) {
+      if (done >= patience && descend(words, *step, far->theta)) {
         evaluate(words, *far);
         done += kSweeps + kExchanges + 1;
         if (far->objective >= step->objective) {

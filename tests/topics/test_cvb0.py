@@ -47,7 +47,7 @@ def test_counts_add_up_after_every_sweep() -> None:
     made = native.make_collapsed_variational(
         X.indptr.astype(np.int64), X.indices, X.data, np.full(6, 0.1), np.array([[0.1]]), 300, 0
     )
-    assert made.stages == 8
+    assert made.stages == 4
     for _ in range(20):
         for _ in range(made.stages):
             made.advance(2)

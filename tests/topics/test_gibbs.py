@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from textmill._native import topics as native
 from textmill.errors import DataError
+from textmill.progress import TrainingInterrupted
 from textmill.topics.em import fold_in
 from textmill.topics.gibbs import arrays, gibbs_mixtures, sample_topics
 
@@ -37,7 +42,7 @@ def drawn(documents: int, vocabulary: int, topics: int, length: int, seed: int):
 
 
 def large() -> csr_matrix:
-    """Enough tokens for eight groups of cells."""
+    """Enough tokens for four groups of cells."""
     return drawn(900, 300, 6, 50, seed=1)[0]
 
 
@@ -125,7 +130,7 @@ def test_counts_stay_consistent_and_the_joint_equals_its_recomputation(collapsed
     total = float((X.data * numbers).sum()) if weights else float(X.data.sum())
     alpha = np.full(6, 0.2)
     made = sampler(X, alpha=alpha, collapsed=collapsed, weights=numbers)
-    assert made.stages == 8
+    assert made.stages == 4
     for _ in range(5):
         sweep(made, 2)
         words, documents = made.totals()
@@ -268,6 +273,36 @@ def test_means_are_those_of_the_sweeps_after_burn_in() -> None:
     assert found.joint_at.tolist() == sorted(seen)
     stopped = sample_topics(TINY, 2, sweeps=40, thin=5, random_state=0, watch=lambda i, counts, alpha: i == 10)
     assert stopped.joint_at[-1] == 10
+
+
+def test_an_interrupt_keeps_what_was_sampled() -> None:
+    def watch(sweep: int, counts: np.ndarray, alpha: np.ndarray) -> None:
+        if sweep == 10:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(TrainingInterrupted):
+        found = sample_topics(TINY, 2, sweeps=40, thin=5, chains=3, random_state=0, watch=watch)
+    assert found.joint_at[-1] == 10
+    assert found.counts.sum() == pytest.approx(6)
+
+
+@pytest.mark.parametrize("collapsed", [True, False])
+def test_every_instruction_set_gives_the_same_topics(collapsed: bool) -> None:
+    code = f"""
+import numpy as np
+from scipy.sparse import csr_matrix
+from textmill.topics.gibbs import sample_topics
+X = csr_matrix(np.random.default_rng(0).poisson(0.5, (100, 60)))
+found = sample_topics(X, 13, sweeps=20, random_state=0, collapsed={collapsed})
+print(found.assignments.tolist())
+"""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "TEXTMILL_SIMD": simd}, capture_output=True, check=True
+        ).stdout
+        for simd in ("baseline", "")
+    ]
+    assert runs[0] == runs[1]
 
 
 def test_folding_in_gives_the_posterior_mean() -> None:

@@ -76,7 +76,7 @@ def test_matrices_streams_and_further_documents_can_be_sent(client: Any) -> None
 def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from textmill.topics.chunks import Chunks
 
-    def jobs(self: Chunks, chunks: int) -> Iterator[Chunks]:
+    def jobs(self: Chunks, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         for start in range(0, 1600, 100):
             yield Chunks(DiesOnce(tmp_path, start), 100)
 

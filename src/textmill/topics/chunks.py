@@ -75,18 +75,19 @@ class Chunks:
             self.documents += chunk.shape[0]
             yield chunk
 
-    def jobs(self, chunks: int) -> Iterator[Chunks]:
+    def jobs(self, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         """Cut into consecutive streams of that many chunks, each for a worker.
 
         A matrix is sent in pieces, a stream in chunks as it is read; files of documents and generated streams are
-        read by the worker itself. A piece of a file of documents may be shorter.
+        read by the worker itself. A piece of files of documents may be shorter, and that of a compressed file longer;
+        where that matters, `exact` has them read here.
         """
         self.passes += 1
         rows = chunks * (self.size or 1)
         if self._matrix is not None:
             for start in range(0, self._matrix.shape[0], rows):
                 yield Chunks(self._matrix[start : start + rows], self.size, negative=self.negative)
-        elif isinstance(self.source, Documents) and not self.one_shot:
+        elif isinstance(self.source, Documents) and not self.one_shot and not exact:
             for piece in self.source.chunks(rows):
                 yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
         elif isinstance(self.source, TopicStream | ZipfStream) and self.source.documents is not None:

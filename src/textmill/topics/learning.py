@@ -122,7 +122,7 @@ class Learning:
     def _updates(self, batch: bool) -> Iterator[tuple[Partial, bool]]:
         """The sums of the updates of one pass, and whether one is that of the whole pass."""
         model = self.model
-        jobs = self.chunks.jobs(1)
+        jobs = self.chunks.jobs(1, exact=True)
         threads = self.workers.worker_jobs(model.n_jobs)
         watched = batch or model._learns_alpha()
         alone, job = True, next(jobs, None)
