@@ -60,6 +60,7 @@ def tour(folder: Path) -> Path:
         show_mixtures,
         show_copies,
         show_similar,
+        show_coherence,
         show_names,
         show_tagger,
         show_classification,
@@ -217,6 +218,43 @@ def show_similar(report: Report, documents: list[Document], folder: Path) -> Non
     report.code(
         "textmill similar index articles.jsonl -o similar.mill\n"
         'textmill similar query similar.mill --text "tides raised by the gravity of the Moon" -k 5'
+    )
+
+
+def show_coherence(report: Report, documents: list[Document], folder: Path) -> None:
+    """Pages told from forgeries of them by the entropy of their topics."""
+    from textmill.tasks.coherence import CoherenceDetector, Forger, draw_histograms, evaluate, sample_pages
+
+    detector = CoherenceDetector(n_topics=12, sweeps=80).fit(sample_pages(250))
+    detector.save(folder / "coherence.mill")
+    pages = [page.text for page in sample_pages(80, random_state=1)]
+    forger = Forger.of(pages, random_state=1)
+    good = list(detector.scores(pages))
+    kinds = ("sentence-salad", "markov", "chunk-blend", "word-stuffing")
+    false = {kind: list(detector.scores(forger.make(kind))) for kind in kinds}
+    report.heading("Pages that hang together")
+    report.text(
+        "Blended, shuffled, generated and stuffed pages are about too many things. A detector that has seen only good "
+        "pages looks at the entropy of the topics of new ones, and knows how much of it a page of that length may have."
+    )
+    report.table(
+        ["forgery", "equal error", "called incoherent", "good pages called so"],
+        [(row.kind, f"{row.score:.1%}", f"{row.caught:.1%}", f"{row.alarms:.1%}") for row in evaluate(good, false)],
+        caption="80 new pages against 80 forgeries of each kind, of the same lengths",
+    )
+    entropies = {"good pages": [one.entropy for one in good]}
+    entropies |= {kind: [one.entropy for one in false[kind]] for kind in kinds[:3]}
+    report.figure(plot.to_svg(draw_histograms(entropies)), caption="Entropy of the topics of good and of forged pages")
+    explained = detector.explain(pages[0] + " " + "The casino paid the poker bonus after the comet.")
+    rows = [(one.text, f"{one.surprise:+.2f}") for one in explained.sentences if one.offending]
+    report.table(
+        ["sentence", "surprise, bits a word"], rows, caption="Sentences that the rest of a page does not expect"
+    )
+    report.code(
+        "textmill coherence train good.jsonl --topics 12 -o coherence.mill\n"
+        "textmill coherence score coherence.mill new.jsonl --explain\n"
+        "textmill coherence fake new.jsonl --kind markov --count 80 --seed 1 -o fake.jsonl\n"
+        "textmill coherence evaluate coherence.mill --true new.jsonl --false fake.jsonl --plot roc.png"
     )
 
 
