@@ -53,6 +53,9 @@ def train(
         Path | None, typer.Option(help="Checkpoint file: written while training, continued from.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the run into this SVG or PNG file.")] = None,
+    counts: Annotated[
+        bool, typer.Option(help="Add a table: tests and features of every pattern, and those with a weight.")
+    ] = False,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -64,9 +67,13 @@ def train(
     """
     from json import dumps
 
+    from textmill.errors import DataError
     from textmill.progress import reporting
     from textmill.sequence import read_labelled, read_tagger
 
+    for target in (output, plot):
+        if target is not None and not target.parent.is_dir():
+            raise DataError(f"{target}: there is no folder {target.parent}; make it or choose another")
     data = read_labelled(source, format=format)
     held_out = read_labelled(dev, format=format) if dev is not None else None
     tagger = _tagger(kind, patterns, syntax, format)
@@ -84,14 +91,23 @@ def train(
     facts = {
         "sequences": len(data.X),
         "labels": len(tagger.classes_),
-        "tests": len(tagger.encoder_.tests_),
+        "tests": sum(row["tests"] for row in tagger.pattern_counts_),
+        "features": sum(row["features"] for row in tagger.pattern_counts_),
+        "active_tests": sum(row["active_tests"] for row in tagger.pattern_counts_),
         "active": len(tagger.features_),
         "iterations": tagger.n_iter_,
         "objective": tagger.objective_,
         "stopped": tagger.stopped_,
     }
-    line = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    typer.echo(dumps(facts) if json else f"{output}: {line}")
+    if json:
+        typer.echo(dumps({**facts, "patterns": tagger.pattern_counts_}, ensure_ascii=False))
+        return
+    if counts:
+        typer.echo("tests\tfeatures\tactive tests\tactive\tpattern")
+        for name, *numbers in (row.values() for row in tagger.pattern_counts_):
+            typer.echo("\t".join(map(str, [*numbers, name])))
+    line = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
+    typer.echo(f"{output}: {line}")
 
 
 @app.command()

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.sequence.counts import active_tests
 from textmill.sequence.decoders import ChainScorer, best_labels, forced_labels, posterior, viterbi
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
@@ -149,10 +150,7 @@ class ChainModel(Classifier, Model):
             return self
         parts = layout.split(self.features_)
         unigram, bigram = self.encoder_.numbers()
-        active_u, active_b = np.zeros(layout.unigrams + 1, bool), np.zeros(layout.bigrams + 1, bool)
-        active_u[parts.test[~parts.bigram]] = True
-        active_b[parts.test[parts.bigram]] = True
-        keep = active_u[unigram] | active_b[bigram]  # -1, no weights of that kind, looks at the last entry: False
+        keep = active_tests(self.encoder_, layout, self.features_)
         self.encoder_ = self.encoder_.select(keep)
         new_u, new_b = self.encoder_.numbers()
         map_u, map_b = np.zeros(layout.unigrams + 1, np.int64), np.zeros(layout.bigrams + 1, np.int64)

@@ -30,6 +30,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.counts import active_tests, count_by_pattern
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
@@ -59,8 +60,8 @@ class CRF(ChainModel):
     of rprop; fine_tune, iterations of L-BFGS without L1 on the weights that are not zero; compact, drop tests without
     weights; dtype of the weights that are kept, "float64" or "float32"; stages, see `fit`; n_jobs; random_state.
 
-    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), training_log_ (a
-    mapping for every iteration), n_iter_, objective_, stopped_.
+    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), pattern_counts_ (a
+    mapping for every pattern, see counts.py), training_log_ (one for every iteration), n_iter_, objective_, stopped_.
 
     >>> X = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
     >>> crf = CRF(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V"]])
@@ -69,10 +70,16 @@ class CRF(ChainModel):
     """
 
     format_version: ClassVar[int] = 1
-    state: ClassVar[dict[str, Any]] = {"n_iter_": int, "objective_": float | None, "stopped_": str}
+    state: ClassVar[dict[str, Any]] = {
+        "n_iter_": int,
+        "objective_": float | None,
+        "pattern_counts_": list,
+        "stopped_": str,
+    }
 
     n_iter_: int
     objective_: float | None
+    pattern_counts_: list[dict[str, Any]]
     stopped_: str
     training_log_: list[dict[str, float]]
 
@@ -193,6 +200,7 @@ class CRF(ChainModel):
         self.n_iter_ = len(self.training_log_)
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
         self.stopped_ = result.reason
+        self.pattern_counts_ = count_by_pattern(self.encoder_, layout, self.features_)
         return self.drop_unused_tests() if self.compact else self
 
     def path(
@@ -371,11 +379,7 @@ class CRF(ChainModel):
         """Add the patterns of a stage; weights keep their tests."""
         old = self.feature_layout_of(encoder)
         parts = old.split(features)
-        unigram, bigram = encoder.numbers()
-        has_u, has_b = np.zeros(old.unigrams + 1, bool), np.zeros(old.bigrams + 1, bool)
-        has_u[parts.test[~parts.bigram]] = True
-        has_b[parts.test[parts.bigram]] = True
-        active = has_u[unigram] | has_b[bigram]
+        active = active_tests(encoder, old, features)
         grown = encoder.extend_encode(X, stage[0], parents=list(stage[1]), active=active)
         numbers = self.feature_layout_of(encoder).number(parts.test, parts.source, parts.label)
         return Encoded(grown.offsets, grown.unigram, grown.bigram, data.labels, data.weights), numbers
@@ -392,6 +396,7 @@ class CRF(ChainModel):
 
     def _fill_state(self) -> None:
         self.n_iter_, self.objective_, self.stopped_, self.training_log_ = 0, None, "read", []
+        self.pattern_counts_ = count_by_pattern(self.encoder_, self.feature_layout_of(self.encoder_), self.features_)
 
 
 def _classes(y: Sequence[Sequence[str | None]]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from textmill.corpus import Sentence
 from textmill.corpus.streams import Source
 from textmill.errors import DataError
+from textmill.model import check_range
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
 
@@ -44,8 +45,7 @@ def label_sentences(
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    if posterior and nbest > 1:
-        raise DataError("posterior decoding has one answer; ask for nbest=1 or for Viterbi's n best")
+    _check(nbest, posterior)
     for batch in _batches(sentences):
         split = [_split(model, sentence, constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
@@ -58,9 +58,16 @@ def label_attributes(
     model: ChainModel, source: Source, *, nbest: int = 1, scores: bool = False, posterior: bool = False
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
+    _check(nbest, posterior)
     for batch in _batches(read_attributes(source)):
         X = [sequence.tokens for sequence in batch]
         yield from _texts(model, X, [sequence.labels for sequence in batch], None, nbest, scores, posterior)
+
+
+def _check(nbest: int, posterior: bool) -> None:
+    check_range("nbest", nbest, at_least=1, whole=True)
+    if posterior and nbest > 1:
+        raise DataError("posterior decoding has one answer; ask for nbest=1 or for Viterbi's n best")
 
 
 def _texts(

@@ -15,6 +15,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,8 +255,8 @@ class Trainer:
             with np.load(name, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
             signature = arrays.pop("signature").tobytes().decode()
-        except (OSError, ValueError, KeyError, EOFError) as fault:
-            raise DataError(f"is no checkpoint of a training run ({fault}); remove it", source=name) from None
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            raise DataError("is no checkpoint of a training run; remove it or name another", source=name) from None
         if signature != self._signature():
             raise DataError("is the checkpoint of a run with other parameters or data; remove it", source=name)
         columns = {key.removeprefix("log."): value for key, value in arrays.items() if key.startswith("log.")}
