@@ -152,6 +152,29 @@ def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, algorithm, monke
         CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "bad")
 
 
+def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
+    from textmill.sequence.training.trainer import Trainer
+
+    arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])], "tol": 0.0}
+    whole = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y)
+    watch, calls = Trainer._watch, []
+
+    def failing(self, *args):
+        calls.append(1)
+        if len(calls) == 25:
+            raise RuntimeError("the machine went down")
+        return watch(self, *args)
+
+    monkeypatch.setattr(Trainer, "_watch", failing)
+    with pytest.raises(RuntimeError):
+        CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    monkeypatch.undo()
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "run.2"}
+    resumed = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
+    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
+
+
 def test_a_run_begun_with_a_model_takes_fewer_iterations():
     arguments = {"patterns": PATTERNS, "l1": 0.1, "l2": 0.01, "tol": 1e-7, "max_iter": 500}
     first = CRF(**arguments).fit(X, Y)

@@ -157,8 +157,8 @@ class CRF(ChainModel):
         (after so many iterations, patterns, for each the number of a parent pattern or None); a test of a pattern with
         a parent is made only where the parent's test has a weight. `sample_weight` is one number >= 0 a sequence.
         `start` is a fitted model to begin with: its labels stay, its tests are joined by those of X. `checkpoint` is a
-        file that the run is saved in and, when it exists, goes on from. `cluster` is the address or the client of a
-        Dask cluster whose workers share the sequences (lbfgs, owlqn, rprop).
+        file that the run is saved in and, when it exists, goes on from; later stages add .2, .3 to its name. `cluster`
+        is the address or the client of a Dask cluster whose workers share the sequences (lbfgs, owlqn, rprop).
         """
         settings = self._settings()
         X = list(X)
@@ -172,7 +172,7 @@ class CRF(ChainModel):
         jobs = effective_jobs(self.n_jobs)
         self.training_log_ = []
         with connect(cluster) as workers:
-            for last, stage in self._stages(settings, checkpoint):
+            for number, (last, stage) in enumerate(self._stages(settings)):
                 if stage is not None:
                     data, features = self._next_stage(encoder, X, stage, data, features)
                 self.encoder_ = encoder
@@ -186,7 +186,7 @@ class CRF(ChainModel):
                     self.normalised,
                     jobs,
                     None if cluster is None else workers,
-                    checkpoint,
+                    checkpoint if number == 0 or checkpoint is None else f"{os.fspath(checkpoint)}.{number + 1}",
                 )
                 result = trainer.train(features, weights)
                 features, weights = result.features, result.weights
@@ -350,12 +350,10 @@ class CRF(ChainModel):
         return features[order], begin.weights_[order].astype(np.float64)
 
     def _stages(
-        self, settings: Settings, checkpoint: object
+        self, settings: Settings
     ) -> Iterator[tuple[Settings, tuple[Sequence[str], Sequence[int | None]] | None]]:
         """Settings of every stage, and the patterns that it adds."""
         stages = list(self.stages or [])
-        if stages and checkpoint is not None:
-            raise DataError("training in stages keeps no checkpoint; use checkpoint=None")
         bounds = [0, *(after for after, _, _ in stages)]
         if bounds != sorted(bounds) or (stages and bounds[-1] >= settings.max_iter):
             raise DataError(f"stages begin after {bounds[1:]} iterations; let them rise and end before max_iter")
