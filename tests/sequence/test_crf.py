@@ -238,6 +238,26 @@ def test_constraints_posteriors_and_best_labellings():
         crf.predict(X, transitions=np.zeros((4, 4)))
 
 
+def test_a_token_may_be_given_several_labels_and_spans_have_a_confidence():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    free = crf.predict(X[:1])[0]
+    others = [label for label in crf.classes_.tolist() if label != free[0]]
+    given = [[others, *[None] * (len(free) - 1)]]
+    found = crf.predict(X[:1], constraints=given)[0]
+    assert found[0] in others
+    listed = {tuple(labels): p for labels, _, p in crf.predict_best(X[:1], 3 ** len(free))[0]}
+    allowed = {labels: p for labels, p in listed.items() if labels[0] in others}
+    assert tuple(found) == max(allowed, key=allowed.get)
+    with pytest.raises(DataError, match=r"'what' of sequence 1 is no label"):
+        crf.predict(X[:1], constraints=[[["what"], *[None] * (len(free) - 1)]])
+    (confidence,) = crf.span_confidence(X[:1], [free], [[(0, len(free)), (0, 1)]])
+    assert confidence[0] == pytest.approx(listed[tuple(free)])
+    assert confidence[1] == pytest.approx(sum(p for labels, p in listed.items() if labels[0] == free[0]))
+    for spans in ([[(-1, 1)]], [[(0, 99)]], []):
+        with pytest.raises(DataError, match="span"):
+            crf.span_confidence(X[:1], [free], spans)
+
+
 def test_weighted_sequences_and_real_values():
     rows = [[{"a": 1.0}, {"b": 2.5}], [{"a": 0.5}, {"b": 1.0}]]
     crf = CRF(l1=0.01).fit(rows, [["A", "B"], ["A", "B"]], sample_weight=[1.0, 3.0])

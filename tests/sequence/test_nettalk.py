@@ -114,11 +114,11 @@ def test_stress_learnt_together_with_phonemes_does_them_no_harm(letters, data):
     random.Random(1).shuffle(words)
     joint = [word.joint() for word in words]
     assert [[label[0] for label in labels] for labels in joint] == letters.phonemes
-    both = CRF(patterns=["*", LETTER], max_iter=150).fit(letters.words[letters.train], joint[letters.train])
+    both = CRF(patterns=["*", LETTER], max_iter=60).fit(letters.words[letters.train], joint[letters.train])
     answers = both.predict(letters.words[letters.test])
     projected = evaluate_tags(joint[letters.test], answers, chunks=False, project=lambda label: label[0])
     assert projected.token_error < evaluate_tags(joint[letters.test], answers, chunks=False).token_error
-    assert 100 * projected.token_error <= letters.error(letters.fit(["*", LETTER], max_iter=150))
+    assert 100 * projected.token_error <= letters.error(letters.fit(["*", LETTER], max_iter=60))
 
 
 @pytest.mark.data
