@@ -75,3 +75,14 @@ def test_attribute_files_are_labelled_with_gold_and_answer() -> None:
     model = CRF(l1=0.1).fit([[["w=a"], ["w=b"]]] * 3, [["A", "B"]] * 3)
     file = io.BytesIO(b"A\tw=a\nA\tw=b\n\n")
     assert "".join(label_attributes(model, file)) == "A\tA\nA\tB\n\n"
+
+
+def test_known_labels_of_attribute_files_are_kept() -> None:
+    tagger = CRF(l1=0.1).fit([[{"a": 1.0}, {"b": 1.0}]] * 3, [["A", "B"]] * 3)
+    text = b"B\ta\n?\tb\n"
+    free, forced = (
+        next(label_attributes(tagger, io.BytesIO(text), constrain=constrain)).splitlines()[:2]
+        for constrain in (False, True)
+    )
+    assert free == ["B\tA", "?\tB"]
+    assert forced[0] == "B\tB"

@@ -137,7 +137,7 @@ def label(
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
     if format == "crfsuite":
-        texts = label_attributes(tagger, source, nbest=nbest, scores=scores, posterior=posterior)
+        texts = label_attributes(tagger, source, nbest=nbest, scores=scores, posterior=posterior, constrain=constrain)
     else:
         sentences = track(read_columns(source), "labelling", unit="sequences")
         texts = label_sentences(tagger, sentences, nbest=nbest, scores=scores, posterior=posterior, constrain=constrain)

@@ -55,13 +55,20 @@ def label_sentences(
 
 
 def label_attributes(
-    model: ChainModel, source: Source, *, nbest: int = 1, scores: bool = False, posterior: bool = False
+    model: ChainModel,
+    source: Source,
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
     _check(nbest, posterior)
     for batch in _batches(read_attributes(source)):
         X = [sequence.tokens for sequence in batch]
-        yield from _texts(model, X, [sequence.labels for sequence in batch], None, nbest, scores, posterior)
+        known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
+        yield from _texts(model, X, [sequence.labels for sequence in batch], known, nbest, scores, posterior)
 
 
 def _check(nbest: int, posterior: bool) -> None:
@@ -124,5 +131,10 @@ def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any,
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    labels = set(model.classes_.tolist())
-    return tokens, [label if label in labels else None for label in sentence[-1]] if constrain else []
+    return tokens, _known(model, sentence[-1]) if constrain else []
+
+
+def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
+    """Labels that the tagger knows; the others are free."""
+    classes = set(model.classes_.tolist())
+    return [label if label in classes else None for label in labels]
