@@ -131,16 +131,18 @@ def label(
     Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
     """
     from textmill.corpus import read_columns, writer
+    from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import label_attributes, label_sentences, read_tagger
+    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
 
+    check_choice("format", format, DATA_FORMATS)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    if format == "crfsuite":
-        texts = label_attributes(tagger, source, nbest=nbest, scores=scores, posterior=posterior, constrain=constrain)
+    how: dict[str, Any] = {"nbest": nbest, "scores": scores, "posterior": posterior, "constrain": constrain}
+    if format == "columns":
+        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
     else:
-        sentences = track(read_columns(source), "labelling", unit="sequences")
-        texts = label_sentences(tagger, sentences, nbest=nbest, scores=scores, posterior=posterior, constrain=constrain)
+        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
     with writer(output) as out:
         out.writelines(texts)
 

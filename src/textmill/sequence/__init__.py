@@ -25,7 +25,7 @@ from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
 from textmill.sequence.crf import CRF
 from textmill.sequence.crossval import Split, cross_validate, folds
-from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, split_labels
+from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
 from textmill.sequence.decoders import (
     ChainScorer,
     Hypothesis,
@@ -48,7 +48,7 @@ from textmill.sequence.formats import (
     write_dump,
     write_wapiti,
 )
-from textmill.sequence.labelling import label_attributes, label_sentences
+from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
 from textmill.sequence.markov import ConditionalMarkov
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -86,12 +86,14 @@ __all__ = [
     "label_attributes",
     "label_ids",
     "label_sentences",
+    "label_tests",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
     "read_attributes",
     "read_crfsuite_dump",
     "read_labelled",
+    "read_rows",
     "read_tagger",
     "read_wapiti",
     "span_confidence",

@@ -21,8 +21,9 @@ from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.datasets import read_rows
 
-__all__ = ["label_attributes", "label_sentences"]
+__all__ = ["label_attributes", "label_sentences", "label_tests"]
 
 BATCH = 2000  # sequences labelled together
 
@@ -69,6 +70,25 @@ def label_attributes(
         X = [sequence.tokens for sequence in batch]
         known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
         yield from _texts(model, X, [sequence.labels for sequence in batch], known, nbest, scores, posterior)
+
+
+def label_tests(
+    model: ChainModel,
+    source: Source,
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
+) -> Iterator[str]:
+    """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
+    _check(nbest, posterior)
+    for batch in _batches(read_rows(source)):
+        X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
+        known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
+        yield from _texts(
+            model, X, [[" ".join(row) for row in rows] for rows in batch], known, nbest, scores, posterior
+        )
 
 
 def _check(nbest: int, posterior: bool) -> None:
