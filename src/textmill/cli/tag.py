@@ -345,15 +345,15 @@ class _Table:
     def __call__(self, progress: Any) -> None:
         if progress.description != "training" or not progress.figures or self.rows.get(progress.step) == progress.done:
             return
-        columns = ["objective", "active", "dev_error"]
+        columns = ["objective", "active", "dev_error", "cpu_seconds"]
         if not self.rows:
-            typer.echo(" iteration      objective      active   dev error      time", err=True)
+            typer.echo(" iteration      objective      active   dev error      time       cpu", err=True)
         self.rows[progress.step] = progress.done
-        objective, active, error = (progress.figures.get(name) for name in columns)
+        objective, active, error, cpu = (progress.figures.get(name) for name in columns)
         shown = "-" if objective is None else f"{objective:.6g}"
         percent = "-" if error is None else f"{error:.2f}%"
-        seconds = f"{progress.seconds:.1f}s"
-        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {seconds:>9}", err=True)
+        times = f"{f'{progress.seconds:.1f}s':>9} {f'{cpu or 0.0:.1f}s':>9}"
+        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {times}", err=True)
 
 
 def _plot(log: list[dict[str, float]], target: Path) -> None:
