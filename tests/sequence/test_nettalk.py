@@ -89,8 +89,8 @@ def test_pairs_of_labels_with_windows_of_three_letters_lower_the_error(letters):
 @pytest.mark.slow
 def test_sgd_and_fine_tuning_come_as_far_as_owlqn(letters):
     patterns = ["*", LETTER, THREE]
-    quick = letters.fit(patterns, algorithm="sgd_l1", eta0=0.5, max_iter=8)
-    tuned = letters.fit(None, max_iter=0, fine_tune=10, start=quick)
+    quick = letters.fit(patterns, algorithm="sgd_l1", eta0=0.5, alpha=0.7, max_iter=8)
+    tuned = letters.fit(None, max_iter=0, fine_tune=5, start=quick)
     assert len(tuned.features_) <= len(quick.features_)
     assert letters.error(tuned, letters.dev) <= letters.error(quick, letters.dev) + 0.05
     assert letters.error(tuned) <= letters.error(letters.fit(patterns, max_iter=150)) + 0.15
