@@ -63,6 +63,12 @@ def letters(data):
     return Letters(data)
 
 
+@pytest.fixture(scope="module")
+def three(letters):
+    """A model of windows of three letters with pairs of labels."""
+    return letters.fit(["*", LETTER, THREE], max_iter=150)
+
+
 @pytest.mark.data
 @pytest.mark.slow
 def test_single_letters_lie_in_their_band_with_every_penalty(letters):
@@ -76,24 +82,22 @@ def test_single_letters_lie_in_their_band_with_every_penalty(letters):
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_pairs_of_labels_with_windows_of_three_letters_lower_the_error(letters):
-    pairs = letters.fit(["*", LETTER, THREE], max_iter=150)
+def test_pairs_of_labels_with_windows_of_three_letters_lower_the_error(letters, three):
     plain = letters.fit(["b", "u:1=%x[0,0]", "u:3=%x[-1,0]%x[0,0]%x[1,0]"], max_iter=150)
-    assert 10.2 <= letters.error(pairs) <= 11.3
+    assert 10.2 <= letters.error(three) <= 11.3
     assert 14.0 <= letters.error(plain) <= 15.2
-    assert letters.error(pairs) < 0.85 * letters.error(plain)
-    assert len(pairs.features_) < 0.01 * pairs.pattern_counts_[-1]["features"]
+    assert letters.error(three) < 0.85 * letters.error(plain)
+    assert len(three.features_) < 0.01 * three.pattern_counts_[-1]["features"]
 
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_sgd_and_fine_tuning_come_as_far_as_owlqn(letters):
-    patterns = ["*", LETTER, THREE]
-    quick = letters.fit(patterns, algorithm="sgd_l1", eta0=0.5, alpha=0.7, max_iter=8)
+def test_sgd_and_fine_tuning_come_as_far_as_owlqn(letters, three):
+    quick = letters.fit(["*", LETTER, THREE], algorithm="sgd_l1", eta0=0.5, alpha=0.7, max_iter=8)
     tuned = letters.fit(None, max_iter=0, fine_tune=5, start=quick)
     assert len(tuned.features_) <= len(quick.features_)
     assert letters.error(tuned, letters.dev) <= letters.error(quick, letters.dev) + 0.05
-    assert letters.error(tuned) <= letters.error(letters.fit(patterns, max_iter=150)) + 0.15
+    assert letters.error(tuned) <= letters.error(three) + 0.15
 
 
 @pytest.mark.data
