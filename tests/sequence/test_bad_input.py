@@ -41,6 +41,7 @@ def files(tmp_path: Path) -> Path:
     ]
     (tmp_path / "train.txt").write_text("\n".join(text))
     CRF(patterns=PATTERNS, l1=0.05, compact=False).fit(X, Y).save(tmp_path / "m.mill")
+    CRF(patterns=PATTERNS, l1=0.05, hash_bits=6).fit(X, Y).save(tmp_path / "hashed.mill")
     return tmp_path
 
 
@@ -170,6 +171,8 @@ COMMANDS = {
     "scores": ("eval scored.txt", "scored.txt:1: found a line of scores"),
     "gold": ("eval one.txt", "one.txt:1: found one column"),
     "patch": ("update m.mill one.txt -o x.mill", "one.txt:1: found 1 fields"),
+    "hashed dump": ("dump hashed.mill", "hashed tests have no names"),
+    "hashed compact": ("compact hashed.mill -o x.mill", "hashed.mill: hashed tests are not kept"),
     "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'dump'"),
 }
 

@@ -223,9 +223,12 @@ def compact(model: Model, output: Output) -> None:
 
     Example: textmill tag compact chunks.mill -o small.mill
     """
+    from textmill.errors import DataError
     from textmill.sequence import read_tagger
 
     tagger = read_tagger(model)
+    if tagger.encoder_.hash_bits is not None:
+        raise DataError(f"{model}: hashed tests are not kept, so there is nothing to drop; train without hash_bits")
     before = len(tagger.encoder_.tests_)
     tagger.drop_unused_tests().save(output)
     typer.echo(f"{output}: {len(tagger.encoder_.tests_)} of {before} tests have a weight")

@@ -181,6 +181,8 @@ def write_dump(
     """
     if precision is not None:
         check_range("precision", precision, at_least=0, at_most=100, whole=True)
+    if weights.encoder.hash_bits is not None:
+        raise DataError("hashed tests have no names to be written; train without hash_bits")
     unigram, bigram = weights.encoder.numbers()
     classes, Y = weights.classes, len(weights.classes)
     mu, lam = _nonzero(weights.unigram), _nonzero(weights.bigram)

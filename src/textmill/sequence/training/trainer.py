@@ -100,6 +100,8 @@ class Trainer:
         for entry in self.log:
             plateau.update(entry.get("dev_error", math.inf))
         with start("training", total=self.settings.max_iter, unit="iterations") as step:
+            if self.log:
+                step.advance(len(self.log))
 
             def watch(done: Progressed) -> bool:
                 return self._watch(done, plateau, step, np.add(spent, (perf_counter(), process_time())))
