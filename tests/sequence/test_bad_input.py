@@ -67,7 +67,7 @@ def test_feature_values_that_are_not_finite_are_refused(value: float) -> None:
 
 
 def test_development_data_with_other_columns_is_refused() -> None:
-    with pytest.raises(DataError, match=r"tokens have 1 columns, but those learnt from had 2|asks for column 1"):
+    with pytest.raises(DataError, match=r"tokens have one column, but those learnt from had 2|asks for column 1"):
         CRF(patterns=PATTERNS).fit(X, Y, [[("the",)]], [["B"]])
 
 
@@ -158,14 +158,14 @@ COMMANDS = {
     "column": ("train two.txt -p patterns.txt -o x.mill", "pattern 'u:p=%x[0,1]' (line 3) asks for column 1"),
     "kind": ("train train.txt -p kind.txt -o x.mill", "kind.txt:2: pattern 'q:%x[0,0]' must begin with"),
     "regex": ("train train.txt -p regex.txt -o x.mill", "(line 1): '(' is no regular expression"),
-    "dev": ("train train.txt -p patterns.txt --dev two.txt -o x.mill", "two.txt:1: tokens have 1 columns"),
+    "dev": ("train train.txt -p patterns.txt --dev two.txt -o x.mill", "two.txt:1: tokens have one column"),
     "value": ("train inf.crfsuite --format crfsuite -o x.mill", "inf.crfsuite:2: 'inf' after a colon"),
     "huge": ("train huge.crfsuite --format crfsuite -o x.mill", "the value of attribute 'f' is infinite or too large"),
     "folder": ("train train.txt -p patterns.txt -o none/x.mill", "there is no folder none"),
     "checkpoint": ("train train.txt -p patterns.txt --resume two.txt -o x.mill", "two.txt: is no checkpoint"),
     "start": ("train new.txt -p patterns.txt --model m.mill -o x.mill", "label 'never' is not one of the model's"),
     "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learnt from had 2"),
-    "narrow": ("label m.mill one.txt", "one.txt:1: tokens have 1 columns, but those learnt from had 2"),
+    "narrow": ("label m.mill one.txt", "one.txt:1: tokens have one column, but those learnt from had 2"),
     "best": ("label m.mill train.txt --nbest 0", "nbest must be a whole number at least 1"),
     "precision": ("dump m.mill --precision -1", "precision must be a whole number at least 0"),
     "scores": ("eval scored.txt", "scored.txt:1: found a line of scores"),

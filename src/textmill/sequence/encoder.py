@@ -271,7 +271,8 @@ class Encoder(Estimator, Model):
         width = 0 if first is None else _width(first)
         if width:
             if self.width_ and width != self.width_:
-                fault = f"tokens have {width} columns, but those learnt from had {self.width_}; give the same columns"
+                have = "one column" if width == 1 else f"{width} columns"
+                fault = f"tokens have {have}, but those learnt from had {self.width_}; give the same columns"
                 place = (first.source, first.line) if isinstance(first, Sentence) else (None, None)
                 raise DataError(fault, source=place[0], line=place[1])
             compiled.check_width(width)
