@@ -248,6 +248,9 @@ def test_a_token_may_be_given_several_labels_and_spans_have_a_confidence():
     listed = {tuple(labels): p for labels, _, p in crf.predict_best(X[:1], 3 ** len(free))[0]}
     allowed = {labels: p for labels, p in listed.items() if labels[0] in others}
     assert tuple(found) == max(allowed, key=allowed.get)
+    for posterior in (False, True):
+        with pytest.raises(DataError, match="every labelling of sequence 1 is forbidden"):
+            crf.predict(X[:1], posterior=posterior, transitions=np.zeros((len(crf.classes_),) * 2))
     with pytest.raises(DataError, match=r"'what' of sequence 1 is no label"):
         crf.predict(X[:1], constraints=[[["what"], *[None] * (len(free) - 1)]])
     (confidence,) = crf.span_confidence(X[:1], [free], [[(0, len(free)), (0, 1)]])

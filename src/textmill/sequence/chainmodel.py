@@ -77,7 +77,8 @@ class ChainModel(Classifier, Model):
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
         if posterior:
-            labels = self._posterior(data, allowed, transitions).argmax(axis=1).astype(np.int32)
+            probabilities = self._posterior(data, allowed, transitions)
+            labels = np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), -1).astype(np.int32)
         else:
             labels, _ = viterbi(
                 self._scorer(), data, allowed=allowed, transitions=transitions, threads=effective_jobs(self.n_jobs)
