@@ -237,7 +237,7 @@ def _words(options: Options) -> list[Job]:
         return words[:size], tags[:size], words[-1000:], tags[-1000:]
 
     names, tags = Task(abstracts, NAMES, chunks=True), Task(brown, WORDS, chunks=False)
-    many = 5 if options.quick else 80
+    many = 5 if options.quick else 120
     return [
         _against("JNLPBA, 100 - F1", names, {"max_iter": many}, names.crfsuite, "CRFsuite, OWL-QN",
                  {**OWLQN, "max_iterations": many}),
