@@ -8,6 +8,7 @@ dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
+nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package
@@ -24,6 +25,7 @@ from textmill.corpus.features import NamedFeatures
 from textmill.corpus.function_words import FUNCTION_WORDS
 from textmill.corpus.hashing import HashedBags
 from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
+from textmill.corpus.nettalk import NettalkWord, read_nettalk
 from textmill.corpus.presets import preset
 from textmill.corpus.products import Operator, as_operator
 from textmill.corpus.readers import (
@@ -60,6 +62,7 @@ __all__ = [
     "DriftingStream",
     "HashedBags",
     "NamedFeatures",
+    "NettalkWord",
     "Operator",
     "PatternTokenizer",
     "Record",
@@ -89,6 +92,7 @@ __all__ = [
     "read_conllu",
     "read_dictionary",
     "read_documents",
+    "read_nettalk",
     "read_records",
     "read_terms",
     "read_trees",
