@@ -36,7 +36,7 @@ from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.blocks import block_tests
 from textmill.sequence.training.objective import ChainObjective
-from textmill.sequence.training.trainer import ALGORITHMS, CLOCKS, Settings, Trainer
+from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -190,11 +190,11 @@ class CRF(ChainModel):
                 )
                 result = trainer.train(features, weights)
                 features, weights = result.features, result.weights
-                before = dict(self.training_log_[-1]) if self.training_log_ else dict.fromkeys(CLOCKS, 0.0)
+                before = dict(self.training_log_[-1]) if self.training_log_ else {}
                 for entry in trainer.log:
                     entry["iteration"] = len(self.training_log_) + 1
-                    for clock in CLOCKS:
-                        entry[clock] += before[clock]
+                    for clock in ("seconds", "cpu_seconds"):
+                        entry[clock] += before.get(clock, 0.0)
                     self.training_log_.append(entry)
         kept = weights.astype(self.dtype)
         self.features_, self.weights_ = features[kept != 0], kept[kept != 0]
