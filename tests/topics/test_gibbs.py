@@ -221,6 +221,15 @@ def test_learnt_alpha_satisfies_the_fixed_point_and_finds_rare_topics() -> None:
     assert top / bottom == pytest.approx(np.ones(6), abs=1e-4)
 
 
+def test_auto_is_learning_from_the_symmetric_prior() -> None:
+    X = large()
+    auto = sample_topics(X, 6, alpha="auto", sweeps=20, random_state=2**70)
+    learnt = sample_topics(X, 6, learn_alpha=True, sweeps=20, random_state=2**70)
+    assert auto.alpha.tobytes() == learnt.alpha.tobytes()
+    assert not np.allclose(auto.alpha, 1 / 6)
+    assert gibbs_mixtures(X[:2], auto.counts, random_state=2**70).shape == (2, 6)
+
+
 def test_guided_topics_keep_their_words() -> None:
     X = csr_matrix(np.tile(np.array([[3, 2, 0, 0], [0, 0, 2, 3]], np.int32), (10, 1)))
     eta = np.array([[0.01, 0.01, 5.0, 5.0], [5.0, 5.0, 0.01, 0.01]])

@@ -63,7 +63,8 @@ def collapse_variational(
     words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
         words = words + before
-    seed = seed_of(random_state)
+    seed = seed_of(random_state) % 2**64
+    learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
     expected = native.make_collapsed_variational(*arrays(X), alpha_of(alpha, n_topics), words, X.shape[1], seed)
     chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
     with begin("inferring", total=sweeps, unit="sweeps") as told, interruptible(range(1)) as loop:

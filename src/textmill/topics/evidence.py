@@ -49,7 +49,7 @@ def left_to_right(
     X = whole_bags(X)
     check_range("particles", particles, at_least=1, whole=True)
     topics = fixed_topics(X, phi, alpha, n_jobs)
-    seed, threads = seed_of(random_state), effective_jobs(n_jobs)
+    seed, threads = seed_of(random_state) % 2**64, effective_jobs(n_jobs)
     evidence = np.empty(X.shape[0])
     for first in track(range(0, X.shape[0], _ROWS), "evidence", unit="blocks"):
         part = arrays(X[first : first + _ROWS])

@@ -97,12 +97,12 @@ def sample_topics(
 ) -> Sampled:
     """Return topics of bags of whole counts (documents x terms), sampled.
 
-    alpha is a number, (k,), "symmetric" (1 / k) or "asymmetric", eta a number (1 / k by default), (m,) or (k, m).
-    `burn_in` is half of the sweeps by default. `weights` says what a token counts: "idf", "pmi" (either with the
-    numbers of `term_weights`: a pair), or a number a term. `start` goes on from earlier work: assignments of these
-    documents, or counts (m, k) of others, which stay and to which these are added. `dtype`, "float64" or "float32", is
-    that of counts and mixtures. `watch(sweep, counts, alpha)` is called every `thin` sweeps with the counts of that
-    moment, and ends the chain by returning True.
+    alpha is a number, (k,), "symmetric" (1 / k), "asymmetric" or "auto" (learnt from 1 / k; `learn_alpha` learns from
+    others), eta a number (1 / k by default), (m,) or (k, m). `burn_in` is half of the sweeps by default. `weights` says
+    what a token counts: "idf", "pmi" (either with the numbers of `term_weights`: a pair), or a number a term. `start`
+    goes on from earlier work: assignments of these documents, or counts (m, k) of others, which stay and to which these
+    are added. `dtype`, "float64" or "float32", is that of counts and mixtures. `watch(sweep, counts, alpha)` is called
+    every `thin` sweeps with the counts of that moment, and ends the chain by returning True.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
     >>> found = sample_topics(X, 2, alpha=0.1, eta=0.1, sweeps=100, random_state=0)
@@ -124,6 +124,7 @@ def sample_topics(
     given = _known_topics(start if of_tokens else None, X, n_topics)
     before = known_counts(None if of_tokens else start, X.shape[1], n_topics)
     prior = alpha_of(alpha, n_topics)
+    learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
     words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
         words = words + before
@@ -169,7 +170,7 @@ def gibbs_mixtures(
     check_range("sweeps", sweeps, at_least=1, whole=True)
     burn_in = sweeps // 2 if burn_in is None else burn_in
     check_range("burn_in", burn_in, at_least=0, below=sweeps, whole=True)
-    seed, threads = seed_of(random_state), effective_jobs(n_jobs)
+    seed, threads = seed_of(random_state) % 2**64, effective_jobs(n_jobs)
     theta = np.empty((X.shape[0], topics.topics))
     for first in range(0, X.shape[0], _ROWS):
         part = X[first : first + _ROWS]
