@@ -27,9 +27,10 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
 from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.features import checked_names
-from textmill.strings.joins import NameJoin, Pairs, join_of
+from textmill.strings.joins import join_of
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Fitted, Measure
+from textmill.strings.pairs import NameJoin, Pairs
 
 if TYPE_CHECKING:
     from distributed import Client
