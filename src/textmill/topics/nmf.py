@@ -30,18 +30,16 @@ from scipy import sparse
 from textmill._native import topics as native
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
-from textmill.progress import interruptible, start, track
+from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
 from textmill.topics.em import blend, expected_counts, fold_in, learn
 from textmill.topics.factors import (
     aligned,
-    check_model,
-    gathered,
     known,
     seed_of,
     start_factors,
 )
-from textmill.topics.model import TopicModel
+from textmill.topics.nonnegative import NonNegativeModel
 from textmill.vectors import TextVectorizer
 
 __all__ = ["NMF", "factorise"]
@@ -55,7 +53,7 @@ _ONLINE = (30, 0.01)  # and when they are a chunk of a stream
 _TINY = 1e-12
 
 
-class NMF(TopicModel):
+class NMF(NonNegativeModel):
     """Factorise documents x terms into non-negative topics.
 
     Parameters: n_topics; loss, "euclidean" or "kl"; solver, "fast" or "multiplicative"; iterations and tolerance, the
@@ -84,12 +82,12 @@ class NMF(TopicModel):
         "cross_": "topic term: float64 | None",
     }
     state: ClassVar[dict[str, type]] = {"documents_": int}
+    trace: ClassVar[str] = "losses_"
 
     weights_: Floats
     losses_: Floats
     gram_: Floats | None
     cross_: Floats | None
-    documents_: int
 
     def __init__(
         self,
@@ -121,40 +119,6 @@ class NMF(TopicModel):
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: object = None) -> NMF:
-        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
-        self._check()
-        self._start(X)
-        chunks = self._chunks(X, self.chunk_size, negative=False)
-        if self.chunk_size is None:
-            self._fit_all(gathered(chunks).astype(np.float64))
-            return self
-        chunks.require_passes(self.passes, "NMF")
-        self._forget_all()
-        for _ in range(self.passes):
-            for part in track(chunks, "learning", unit="chunks"):
-                self._add(part.astype(np.float64))
-        if not hasattr(self, "components_"):
-            raise DataError("X has no documents with a word; pass at least one")
-        self.documents_ = chunks.documents  # of one pass
-        return self
-
-    def partial_fit(self, X: Any, y: object = None) -> NMF:
-        """Learn from further documents, chunk by chunk; new columns are new terms.
-
-        >>> nmf = NMF(n_topics=1, random_state=0).partial_fit(np.array([[1, 1]])).partial_fit(np.array([[2, 0, 2]]))
-        >>> nmf.documents_, nmf.components_.shape
-        (2, (1, 3))
-        """
-        self._check()
-        if not self.__sklearn_is_fitted__():
-            self._start(X)
-            self._forget_all()
-        check_model(self)
-        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
-            self._add(part.astype(np.float64))
-        return self
 
     def transform(self, X: Any) -> Floats:
         """Return the weights of topics in documents, one row each: the best for these topics."""
@@ -208,17 +172,11 @@ class NMF(TopicModel):
         return self.weights_ / max(float(self.weights_.sum()), 1e-300)
 
     def _check(self) -> None:
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        super()._check()
         check_choice("loss", self.loss, ["euclidean", "kl"])
         check_choice("solver", self.solver, ["fast", "multiplicative"])
         check_choice("init", self.init, ["nndsvd", "random"])
-        check_range("iterations", self.iterations, at_least=1, whole=True)
-        check_range("tolerance", self.tolerance, at_least=0)
         check_range("restarts", self.restarts, at_least=1, whole=True)
-        check_range("passes", self.passes, at_least=1, whole=True)
-        check_range("forget", self.forget, at_least=0, at_most=1)
-        if self.chunk_size is not None:
-            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
         if self.restarts > 1 and (self.init != "random" or self.chunk_size is not None):
             raise DataError("restarts belong to init='random' without chunk_size: other starts would all be the same")
 
@@ -249,42 +207,26 @@ class NMF(TopicModel):
         else:
             self._keep(W, H.sum(axis=0), H.T @ H, transposed_product(X, H, effective_jobs(self.n_jobs)))
 
-    def _forget_all(self) -> None:
-        for name in ("components_", "weights_", "losses_", "gram_", "cross_"):
-            vars(self).pop(name, None)
-        self.documents_ = 0
-
-    def _add(self, X: sparse.csr_matrix) -> None:
-        """One online step."""
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
         k, threads = self.n_topics, effective_jobs(self.n_jobs)
-        if not hasattr(self, "components_"):
-            if not X.count_nonzero():
-                self.documents_ += X.shape[0]
-                return  # nothing to start from
-            W = start_factors(X, k, self.init, seed_of(self.random_state), self.n_jobs)[1]
-            gram, cross, weights = np.zeros((k, k)), np.zeros_like(W), np.zeros(k)
-            self.losses_ = np.zeros(0)
-        else:
-            grown = ((0, max(0, X.shape[1] - self.components_.shape[1])), (0, 0))
-            W, weights = np.pad(self.components_.T, grown), self.weights_
-            gram = np.zeros((k, k)) if self.gram_ is None else self.gram_
-            cross = W * weights if self.cross_ is None else np.pad(self.cross_.T, grown)
-        X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(W)))
-        W = np.ascontiguousarray(W)
+        weights = self.weights_ if known else np.zeros(k)
         if self.loss == "kl":
-            W, _, found = blend(X, W, cross, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
+            counts = W * weights
+            W, _, found = blend(X, W, counts, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
             length = np.asarray(X.sum(axis=1)).ravel()
-            loss = _kl_constant(X) - float(found.log_likelihood.sum())
             self._keep(W, self.forget * weights + length @ found.theta, None, None)
-        else:
-            H = _solve(X, W, _ONLINE, self.n_jobs)
-            loss = _euclidean(X, H, W, self.n_jobs)
-            gram = self.forget * gram + H.T @ H
-            cross = self.forget * cross + transposed_product(X, H, effective_jobs(self.n_jobs))
-            native.descend(gram, np.ascontiguousarray(cross), _SWEEPS, _STALLED, W, threads)
-            self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
-        self.losses_ = np.append(self.losses_, loss)
-        self.documents_ += X.shape[0]
+            return _kl_constant(X) - float(found.log_likelihood.sum())
+        gram, cross = np.zeros((k, k)), np.zeros_like(W)
+        if known and self.gram_ is not None and self.cross_ is not None:
+            gram = self.gram_
+            cross[: self.cross_.shape[1]] = self.cross_.T
+        H = _solve(X, W, _ONLINE, self.n_jobs)
+        loss = _euclidean(X, H, W, self.n_jobs)
+        gram = self.forget * gram + H.T @ H
+        cross = self.forget * cross + transposed_product(X, H, threads)
+        native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
+        self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
+        return loss
 
     def _keep(self, W: Floats, weights: Floats, gram: Floats | None, cross: Floats | None) -> None:
         """Become the model of topics (V, k), scaled so that each sums to 1."""
