@@ -124,7 +124,7 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
         (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "n_topics"),
         (["train", "{folder}/bags.npz", "--weighting", "ntc", "-o", "x.mill"], "--vocab"),
         (["train", ARTICLES, "--model", "nmf", "--weighting", "xyz", "-o", "x.mill"], "letter"),
-        (["train", ARTICLES, "--model", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "one machine"),
+        (["train", ARTICLES, "--model", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
         (["train", "nothing.txt", "-o", "x.mill"], "nothing.txt"),
         (["show", "{folder}/v.mill"], "Vocabulary"),
         (["show", "{folder}/bags.npz"], "bags.npz"),

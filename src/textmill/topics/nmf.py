@@ -21,6 +21,8 @@ hierarchical ALS algorithms; Mairal, Bach, Ponce & Sapiro (2010), Online learnin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,11 +30,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import topics as native
+from textmill.cluster import tree_reduce
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
-from textmill.topics.em import blend, expected_counts, fold_in, learn
+from textmill.topics.em import blend, expected, fold_in, learn
 from textmill.topics.factors import (
     aligned,
     known,
@@ -40,6 +43,7 @@ from textmill.topics.factors import (
     start_factors,
 )
 from textmill.topics.nonnegative import NonNegativeModel
+from textmill.topics.rows import Part, Rows
 from textmill.vectors import TextVectorizer
 
 __all__ = ["NMF", "factorise"]
@@ -180,14 +184,14 @@ class NMF(NonNegativeModel):
         if self.restarts > 1 and (self.init != "random" or self.chunk_size is not None):
             raise DataError("restarts belong to init='random' without chunk_size: other starts would all be the same")
 
-    def _fit_all(self, X: sparse.csr_matrix) -> None:
+    def _fit_all(self, X: Rows) -> None:
         seed = seed_of(self.random_state)
         factors: tuple[Floats, Floats, list[float]] | None = None
         for restart in range(self.restarts):
             theta, phi = start_factors(X, self.n_topics, self.init, seed + 2 * restart, self.n_jobs)
             found = factorise(
                 X,
-                theta * np.asarray(X.sum(axis=1)),
+                theta * X.lengths[:, None],
                 phi,
                 loss=self.loss,
                 solver=self.solver,
@@ -205,7 +209,7 @@ class NMF(NonNegativeModel):
         if self.loss == "kl":
             self._keep(W, H.sum(axis=0), None, None)
         else:
-            self._keep(W, H.sum(axis=0), H.T @ H, transposed_product(X, H, effective_jobs(self.n_jobs)))
+            self._keep(W, H.sum(axis=0), H.T @ H, X.operator().transposed_times(H))
 
     def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
         k, threads = self.n_topics, effective_jobs(self.n_jobs)
@@ -242,7 +246,7 @@ class NMF(NonNegativeModel):
 
 
 def factorise(
-    X: sparse.csr_matrix,
+    X: sparse.csr_matrix | Rows,
     H: Floats,
     W: Floats,
     *,
@@ -260,54 +264,75 @@ def factorise(
     >>> round(losses[-1], 9)
     0.0
     """
+    rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
+    constant = sum(rows.each(_kl_part if loss == "kl" else _squares))  # what the loss owes to X alone
     if loss == "kl" and solver == "fast":
-        length = np.asarray(X.sum(axis=1))
+        length = rows.lengths[rows.lengths > 0]
+        constant -= float((length * np.log(length)).sum())
         theta = H / H.sum(axis=1, keepdims=True)
-        theta, phi, trace = learn(
-            X, theta, W / W.sum(axis=0), iterations=iterations, tolerance=tolerance, n_jobs=n_jobs
-        )
-        return theta * length, phi, [_kl_constant(X) - likelihood for likelihood in trace]
+        theta, phi, trace = learn(rows, theta, W / W.sum(axis=0), iterations=iterations, tolerance=tolerance)
+        return theta * rows.lengths[:, None], phi, [constant - likelihood for likelihood in trace]
     step = _kl_step if loss == "kl" else _coordinate_step if solver == "fast" else _euclidean_step
     losses: list[float] = []
-    Xt = X.T.tocsr()
+    threads = effective_jobs(n_jobs)
     with start("NMF", total=iterations, unit="iterations") as told, interruptible(range(iterations)) as loop:
         for _ in loop:
-            H, W, value = step(X, Xt, H, W, n_jobs)
-            losses.append(value)
-            told.advance(loss=value)
-            if len(losses) > 1 and losses[-2] - value <= tolerance * losses[0]:
+            H, W, value = step(rows, H, W, threads)
+            losses.append(max(0.0, constant + value) if loss == "euclidean" else constant + value)
+            told.advance(loss=losses[-1])
+            if len(losses) > 1 and losses[-2] - losses[-1] <= tolerance * losses[0]:
                 break
     return H, W, losses
 
 
-def _coordinate_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    """Accelerated HALS: several sweeps over H, then over W."""
-    threads = effective_jobs(n_jobs)
-    H, W = H.copy(), W.copy()
-    native.descend(W.T @ W, product(X, W, effective_jobs(n_jobs)), _SWEEPS, _STALLED, H, threads)
-    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
+def _coordinate_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    """Accelerated HALS: several sweeps over H, then over W; returns the loss less |X|^2."""
+    H, gram, cross = _products(rows, _descend, H, W)
+    W = W.copy()
     native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
-    return H, W, _from_products(X, gram, cross, W)
+    return H, W, _from_products(gram, cross, W)
 
 
-def _euclidean_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    H = H * product(X, W, effective_jobs(n_jobs)) / (H @ (W.T @ W) + _TINY)
-    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
+def _euclidean_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    H, gram, cross = _products(rows, _multiply, H, W)
     W = W * cross / (W @ gram + _TINY)
-    return H, W, _from_products(X, gram, cross, W)
+    return H, W, _from_products(gram, cross, W)
 
 
-def _kl_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    threads = effective_jobs(n_jobs)
-    H = expected_counts(X, H, W, threads=threads)[0] / np.maximum(W.sum(axis=0), _TINY)
-    W = expected_counts(X, H, W, threads=threads)[1] / np.maximum(H.sum(axis=0), _TINY)
-    return H, W, _kl(X, H, W, threads)
+def _products(rows: Rows, update: Callable[..., Any], H: Floats, W: Floats) -> tuple[Floats, Floats, Floats]:
+    """Improve H for fixed W; with it H^T H and X^T H, sums over rows."""
+    found = list(rows.each(update, H, state=(W, W.T @ W)))
+    parts, grams, crosses = zip(*found, strict=True)
+    return np.concatenate(parts), tree_reduce(add, grams), tree_reduce(add, crosses)
+
+
+def _descend(part: Part, H: Floats, threads: int, W: Floats, gram: Floats) -> tuple[Floats, Floats, Floats]:
+    H = H.copy()
+    native.descend(gram, product(part.X, W, threads), _SWEEPS, _STALLED, H, threads)
+    return H, H.T @ H, product(part.Xt, H, threads)
+
+
+def _multiply(part: Part, H: Floats, threads: int, W: Floats, gram: Floats) -> tuple[Floats, Floats, Floats]:
+    H = H * product(part.X, W, threads) / (H @ gram + _TINY)
+    return H, H.T @ H, product(part.Xt, H, threads)
+
+
+def _kl_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    """Multiplicative updates; returns the loss less what X alone adds."""
+    H = expected(rows, H, W)[0] / np.maximum(W.sum(axis=0), _TINY)
+    W = expected(rows, H, W)[1] / np.maximum(H.sum(axis=0), _TINY)
+    likelihood = float(expected(rows, H, W)[2].sum())
+    return H, W, float(H.sum(axis=0) @ W.sum(axis=0)) - likelihood - float(rows.lengths.sum())
+
+
+def _squares(part: Part, threads: int) -> float:
+    return float(np.vdot(part.X.data, part.X.data))
+
+
+def _kl_part(part: Part, threads: int) -> float:
+    """sum x log x."""
+    x = part.X.data[part.X.data > 0]
+    return float((x * np.log(x)).sum())
 
 
 def _solve(X: sparse.csr_matrix, W: Floats, effort: tuple[int, float], n_jobs: int | None) -> Floats:
@@ -328,24 +353,17 @@ def _weights(X: sparse.csr_matrix, W: Floats, loss: str, n_jobs: int | None) -> 
 
 
 def _euclidean(X: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None) -> float:
-    return _from_products(X, H.T @ H, transposed_product(X, H, effective_jobs(n_jobs)), W)
-
-
-def _from_products(X: sparse.csr_matrix, gram: Floats, cross: Floats, W: Floats) -> float:
-    """|X - H W^T|^2 = |X|^2 - 2 <X^T H, W> + <H^T H, W^T W>."""
-    fit = float(np.vdot(gram, W.T @ W)) - 2 * float(np.vdot(cross, W))
+    fit = _from_products(H.T @ H, transposed_product(X, H, effective_jobs(n_jobs)), W)
     return max(0.0, float(np.vdot(X.data, X.data)) + fit)
 
 
-def _kl(X: sparse.csr_matrix, H: Floats, W: Floats, threads: int) -> float:
-    """sum x log(x / r) - x + r over non-zeros, and r elsewhere."""
-    likelihood = float(expected_counts(X, H, W, threads=threads)[2].sum())
-    x = X.data[X.data > 0]
-    return float((x * np.log(x)).sum() - x.sum()) - likelihood + float(H.sum(axis=0) @ W.sum(axis=0))
+def _from_products(gram: Floats, cross: Floats, W: Floats) -> float:
+    """|X - H W^T|^2 - |X|^2 = <H^T H, W^T W> - 2 <X^T H, W>."""
+    return float(np.vdot(gram, W.T @ W)) - 2 * float(np.vdot(cross, W))
 
 
 def _kl_constant(X: sparse.csr_matrix) -> float:
     """The loss less the negative log-likelihood of mixtures scaled by the lengths of the rows."""
     length = np.asarray(X.sum(axis=1)).ravel()
-    x, length = X.data[X.data > 0], length[length > 0]
-    return float((x * np.log(x)).sum() - (length * np.log(length)).sum())
+    length = length[length > 0]
+    return _kl_part(Part(X), 1) - float((length * np.log(length)).sum())

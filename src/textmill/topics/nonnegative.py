@@ -9,17 +9,22 @@ Online, the topics (V, k) of before meet a chunk with as many columns: terms not
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textmill.cluster import Cluster, connect
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.progress import track
-from textmill.topics.factors import check_model, gathered, seed_of, start_factors
+from textmill.topics.factors import check_model, seed_of, start_factors
 from textmill.topics.model import TopicModel
+from textmill.topics.rows import PART, Rows, gathered
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 __all__ = ["NonNegativeModel"]
 
@@ -49,19 +54,24 @@ class NonNegativeModel(TopicModel):
     n_jobs: int | None
     documents_: int
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X: Any, y: object = None, *, cluster: str | Client | None = None) -> Self:
         """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk.
+
+        All at once, a Dask `cluster` can hold the documents and do the work; the model is the same but for rounding.
 
         >>> from textmill.topics import NMF
         >>> NMF(n_topics=1, random_state=0).fit(np.array([[3, 1]])).components_.tolist()
         [[0.75, 0.25]]
         """
         self._check()
+        if cluster is not None and self.chunk_size is not None:
+            raise DataError("chunks are learnt one after the other, on one machine; leave out chunk_size or cluster")
         self._start(X)
-        chunks = self._chunks(X, self.chunk_size, negative=False)
         if self.chunk_size is None:
-            self._fit_all(gathered(chunks).astype(np.float64))
+            with connect(cluster) as workers:
+                self._fit_all(self._rows(X, None if cluster is None else workers))
             return self
+        chunks = self._chunks(X, self.chunk_size, negative=False)
         chunks.require_passes(self.passes, type(self).__name__)
         self._forget_all()
         for _ in range(self.passes):
@@ -71,6 +81,18 @@ class NonNegativeModel(TopicModel):
             raise DataError("X has no documents with a word; pass at least one")
         self.documents_ = chunks.documents  # of one pass
         return self
+
+    def _rows(self, X: Any, workers: Cluster | None) -> Rows:
+        """All documents, here or on the workers."""
+        if workers is None:
+            rows = Rows(gathered(self._chunks(X, negative=False)).astype(np.float64), self.n_jobs)
+        else:
+            rows = Rows.spread(self._chunks(X, PART, negative=False), workers, self.n_jobs)
+        if not rows.shape[0] or not rows.shape[1]:
+            raise DataError("X has no documents or no terms; pass at least one document with a word")
+        if not rows.lengths.any():
+            raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
+        return rows
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
         """Learn from further documents, chunk by chunk; new columns are new terms.
@@ -122,7 +144,7 @@ class NonNegativeModel(TopicModel):
             vars(self).pop(name, None)
         self.documents_ = 0
 
-    def _fit_all(self, X: sparse.csr_matrix) -> None:
+    def _fit_all(self, X: Rows) -> None:
         """Learn from all documents, which are not all zero."""
         raise NotImplementedError
 

@@ -24,11 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
 from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
 from textmill.topics.factors import aligned, known, seed_of, start_factors
 from textmill.topics.nonnegative import NonNegativeModel
+from textmill.topics.rows import Rows
 from textmill.vectors import TextVectorizer
 
 __all__ = ["PLSA"]
@@ -168,11 +170,11 @@ class PLSA(NonNegativeModel):
         if self.chunk_size is not None and self.held_out:
             raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
 
-    def _fit_all(self, X: sparse.csr_matrix) -> None:
+    def _fit_all(self, X: Rows) -> None:
         learnt, watch = X, None
         self.temper_ = float(self.temper)
         if self.held_out:
-            learnt, watch = self._watched(X)
+            learnt, watch = self._watched(X.matrix())
         theta, phi = start_factors(learnt, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
         theta, phi, trace = learn(
             learnt,
@@ -188,14 +190,18 @@ class PLSA(NonNegativeModel):
         )
         if watch is not None and watch.best is not None:
             phi, self.temper_ = watch.best
-            theta = fold_in(learnt, phi, temper=self.temper_, n_jobs=self.n_jobs).theta
-        length = np.asarray(learnt.sum(axis=1), dtype=np.float64).ravel()
+            theta = fold_in(learnt.matrix(), phi, temper=self.temper_, n_jobs=self.n_jobs).theta
         self.components_ = np.ascontiguousarray(phi.T)
-        self.topic_counts_ = length @ theta
+        self.topic_counts_ = learnt.lengths @ theta
         self.likelihoods_ = np.array(trace)
         self.documents_ = X.shape[0]
 
-    def _watched(self, X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, _Watch]:
+    def _rows(self, X: Any, workers: Cluster | None) -> Rows:
+        if workers is not None and self.held_out:
+            raise DataError("held_out documents are watched on one machine; leave out held_out or cluster")
+        return super()._rows(X, workers)
+
+    def _watched(self, X: sparse.csr_matrix) -> tuple[Rows, _Watch]:
         """The documents to learn from, and the watch over the others."""
         random = np.random.default_rng(seed_of(self.random_state))
         held = random.permutation(X.shape[0]) < round(self.held_out * X.shape[0])
@@ -203,7 +209,7 @@ class PLSA(NonNegativeModel):
             raise DataError(
                 f"held_out={self.held_out} of {X.shape[0]} documents leaves none on one side; hold out more"
             )
-        return X[~held], _Watch(X[held], random, self.cooling, self.n_jobs)
+        return Rows(X[~held], self.n_jobs), _Watch(X[held], random, self.cooling, self.n_jobs)
 
     def _forget_all(self) -> None:
         super()._forget_all()
