@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from textmill.corpus import Operator
 from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal
@@ -20,6 +21,9 @@ from textmill.topics.decomposition import blas_threads, cut, factored, orthonorm
 __all__ = ["block_krylov", "significant"]
 
 Floats = NDArray[np.float64]
+
+_APART = 1e-10  # products of columns that count as orthogonal
+_WELL_ABOVE = 1e-3  # of the largest squared singular value: the relative error of the others is 1e-13 then
 
 
 def block_krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: int) -> tuple[Floats, Floats]:
@@ -32,20 +36,43 @@ def block_krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: i
     """
     width = min(rank + oversampling, min(X.shape))
     random = np.random.default_rng(seed)
-    Q = orthonormal(X.transposed_times(random.normal(size=(X.shape[0], width))))
-    blocks = [Q]
+    basis = Q = orthonormal(X.transposed_times(random.normal(size=(X.shape[0], width))))
     for _ in range(powers):
-        if sum(block.shape[1] for block in blocks) >= min(X.shape):
+        if basis.shape[1] >= min(X.shape):
             break
-        Q = orthonormal(X.transposed_times(X.times(Q)))  # after each product, or small directions go
-        blocks.append(Q)
-    basis = Q if len(blocks) == 1 else orthonormal(np.concatenate(blocks, axis=1))
-    # the singular values of X B from its R factor, not from a product with itself, which would square the condition
-    small = X.times(basis)
-    with blas_threads(1):
-        small = np.linalg.qr(small)[1] if small.shape[0] > small.shape[1] else small
-    P, S = factored(np.ascontiguousarray(small.T))
+        Q = orthonormal(X.transposed_times(X.times(Q)), rounds=1)  # after each product, or small directions go
+        basis, Q = _extended(basis, Q)
+    P, S = _right_vectors(X.times(basis), rank)
     return significant((basis @ P[:, :rank]).T, S[:rank], X.shape)
+
+
+def _extended(basis: Floats, Q: Floats) -> tuple[Floats, Floats]:
+    """An orthonormal basis of the columns of both, and what Q became in it: less the basis, twice, which is enough."""
+    for _ in range(2):
+        Q = orthonormal(Q - basis @ (basis.T @ Q), rounds=1)
+    if np.abs(basis.T @ Q).max(initial=0.0) < _APART and np.abs(Q.T @ Q - np.eye(Q.shape[1])).max() < _APART:
+        return np.concatenate([basis, Q], axis=1), Q
+    # Q was nearly in the span already, what is left is rounding
+    width = basis.shape[1]
+    both = orthonormal(np.concatenate([basis, Q], axis=1))
+    return both, np.ascontiguousarray(both[:, width:])
+
+
+def _right_vectors(Z: Floats, rank: int) -> tuple[Floats, Floats]:
+    """The right singular vectors (as columns) and values of a tall matrix.
+
+    A product with itself squares the condition, so it is taken only where the wanted values stay well above rounding;
+    elsewhere they come from the R factor.
+    """
+    if Z.shape[0] > 2 * Z.shape[1]:
+        gram = Z.T @ Z
+        with blas_threads(1):
+            squares, vectors = linalg.eigh(gram, overwrite_a=True, check_finite=False)
+        if squares[-1] > 0 and squares[-min(rank, len(squares))] > _WELL_ABOVE * squares[-1]:
+            return np.ascontiguousarray(vectors[:, ::-1]), np.sqrt(np.maximum(squares[::-1], 0.0))
+    with blas_threads(1):
+        small = np.linalg.qr(Z)[1] if Z.shape[0] > Z.shape[1] else Z
+    return factored(np.ascontiguousarray(small.T))
 
 
 def significant(Vt: Floats, S: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:

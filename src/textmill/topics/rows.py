@@ -112,6 +112,8 @@ class Rows:
         >>> list(rows.each(lambda part, weights, threads: part.Xt @ weights, np.ones(2)))
         [array([3., 3.])]
         """
+        if len(self._parts) == 1 and isinstance(self._parts[0], Part):
+            return iter([step(self._parts[0], *rows, self._threads, *state)])
         run = partial(_on_part, step, self.shape[1], self._threads)
         cut = [np.split(array, self._ends) for array in rows]
         kept = [self._workers.broadcast(value) for value in state]
@@ -131,7 +133,7 @@ class Rows:
         """The matrix as one that can be multiplied from both sides."""
         return Operator(
             self.shape,
-            lambda D: np.concatenate(list(self.each(_product, state=(D,)))),
+            lambda D: _joined(list(self.each(_product, state=(D,)))),
             lambda D: tree_reduce(add, self.each(_transposed_product, D)),
         )
 
@@ -157,6 +159,10 @@ def _facts(part: Part) -> tuple[Floats, Floats]:
     """The sums of rows and of columns."""
     rows, columns = (np.asarray(part.X.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
     return rows, columns
+
+
+def _joined(parts: list[Floats]) -> Floats:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _on_part(step: Callable[..., R], terms: int, threads: int, chunk: tuple[Any, ...], *state: Any) -> R:
