@@ -128,7 +128,7 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
         (["train", "nothing.txt", "-o", "x.mill"], "nothing.txt"),
         (["show", "{folder}/v.mill"], "Vocabulary"),
         (["show", "{folder}/bags.npz"], "bags.npz"),
-        (["merge", "{folder}/nmf.mill", "{folder}/pca.mill", "-o", "x.mill"], "merge one kind"),
+        (["merge", "{folder}/nmf.mill", "{folder}/pca.mill", "-o", "x.mill"], "merge models of one kind"),
         (["cluster", "{folder}/nmf.mill"], "need INPUT"),
         (["cluster", "{folder}/nmf.mill", ARTICLES, "--clusters", 1000], "ask for fewer"),
     ],

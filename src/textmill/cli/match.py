@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
-_Measure = Annotated[str | None, typer.Option("--measure", "-m", help="For example 'ml(words, sub=jaro)'.")]
+_Measure = Annotated[
+    str | None, typer.Option("--measure", "-m", help="Such as 'tfidf(trigrams)'; default: words aligned by Jaro.")
+]
 _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="A measure; several times for several.")]
 _Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl, parquet, secondstring, tsv or txt.")]
 _NameField = Annotated[str, typer.Option(help="Field with the name, for CSV, JSONL and Parquet.")]

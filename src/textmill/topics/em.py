@@ -261,7 +261,8 @@ def _extrapolate(here: _Point, after: _Point, second: _Point, longest: float) ->
     """SQUAREM S3: here + 2 a r + a^2 v, r the first step, v the second less the first, a = |r| / |v| <= longest."""
     first = (after.theta - here.theta, after.phi - here.phi)
     turn = (second.theta - after.theta - first[0], second.phi - after.phi - first[1])
-    size, curvature = (sum(float(np.vdot(part, part)) for part in parts) for parts in (first, turn))
+    # not BLAS, whose threads cost more than so short a sum
+    size, curvature = (sum(float(np.square(part).sum()) for part in parts) for parts in (first, turn))
     reach = min(np.sqrt(size / curvature), longest) if curvature > 0 else longest
     if reach <= 1.0:
         return None, reach  # no further than the second step

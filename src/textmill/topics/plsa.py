@@ -48,8 +48,8 @@ class PLSA(NonNegativeModel):
     the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
     to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
     and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of
-    online EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state;
-    n_jobs.
+    online EM; vectorizer, with which texts are taken (its counts should be unweighed: Weighting(scheme="nnn"));
+    random_state; n_jobs.
 
     Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
     log-likelihood before each step (online: of each chunk); documents_; temper_; vectorizer_.
