@@ -250,7 +250,7 @@ def merge(
     for path, other in zip(models, loaded, strict=True):
         if type(other) is not type(loaded[0]):
             raise DataError(
-                f"{path} is a {type(other).__name__}, {models[0]} a {type(loaded[0]).__name__}; merge one kind"
+                f"{path} holds {type(other).__name__}, {models[0]} {type(loaded[0]).__name__}; merge models of one kind"
             )
     merged = reduce(lambda one, other: one.merge(other), loaded)
     merged.save(output)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,14 @@ from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.cluster import tree_reduce
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
 from textmill.progress import interruptible, start
+from textmill.topics.rows import Part, Rows
 
-__all__ = ["Mixtures", "blend", "check_problem", "expected_counts", "fold_in", "kernel_arrays", "learn"]
+__all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "kernel_arrays", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -153,8 +156,26 @@ def expected_counts(
     return gradient, by_term, likelihood
 
 
+def expected(rows: Rows, theta: Floats, phi: Floats) -> tuple[Floats, Floats, Floats]:
+    """`expected_counts` of rows in parts: each makes its own step, and the counts by term are added.
+
+    >>> rows, phi = Rows(check_bags([[3, 1], [3, 1]])), np.array([[0.9, 0.2], [0.1, 0.8]])
+    >>> [part.sum().round(6) for part in expected(rows, np.full((2, 2), 0.5), phi)[:2]]
+    [np.float64(8.0), np.float64(8.0)]
+    """
+    found = list(rows.each(_expect, theta, state=(phi,)))
+    if len(found) == 1:
+        return found[0]
+    by_document, by_term, likelihood = zip(*found, strict=True)
+    return np.concatenate(by_document), tree_reduce(add, by_term), np.concatenate(likelihood)
+
+
+def _expect(part: Part, theta: Floats, threads: int, phi: Floats) -> tuple[Floats, Floats, Floats]:
+    return expected_counts(part.X, np.ascontiguousarray(theta), phi, threads=threads)
+
+
 def learn(
-    X: sparse.csr_matrix,
+    X: sparse.csr_matrix | Rows,
     theta: Floats,
     phi: Floats,
     *,
@@ -166,7 +187,7 @@ def learn(
     n_jobs: int | None = None,
     watch: Callable[[Floats, float], float | None] | None = None,
 ) -> tuple[Floats, Floats, list[float]]:
-    """Learn mixtures and topics by EM from a start; returns both and L before each step.
+    """Learn mixtures and topics of documents, here or on a cluster, by EM from a start; returns both and L by step.
 
     Ends when a step raises L by less than `tolerance` times |L|. `smoothing` is added to every expected count of a
     term in a topic. After each step `watch(phi, temper)` may return another `temper` to go on with, or None to stop.
@@ -176,12 +197,12 @@ def learn(
     >>> bool(np.all(np.diff(trace) > -1e-12)), phi.sum(axis=0).round(6).tolist()
     (True, [1.0, 1.0])
     """
-    threads = effective_jobs(n_jobs)
-    length = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
+    length = rows.lengths
 
     def step(point: _Point) -> _Point:
         theta, phi = (point.theta, point.phi) if temper == 1 else (point.theta**temper, point.phi**temper)
-        by_document, by_term, likelihood = expected_counts(X, theta, phi, threads=threads)
+        by_document, by_term, likelihood = expected(rows, theta, phi)
         point.likelihood = float(likelihood.sum()) / temper
         if smoothing:
             point.likelihood += smoothing * float(np.log(np.maximum(point.phi, 1e-300)).sum())
@@ -258,7 +279,8 @@ def _extrapolate(here: _Point, after: _Point, second: _Point, longest: float) ->
     """SQUAREM S3: here + 2 a r + a^2 v, r the first step, v the second less the first, a = |r| / |v| <= longest."""
     first = (after.theta - here.theta, after.phi - here.phi)
     turn = (second.theta - after.theta - first[0], second.phi - after.phi - first[1])
-    size, curvature = (sum(float(np.vdot(part, part)) for part in parts) for parts in (first, turn))
+    # not BLAS, whose threads cost more than so short a sum
+    size, curvature = (sum(float(np.square(part).sum()) for part in parts) for parts in (first, turn))
     reach = min(np.sqrt(size / curvature), longest) if curvature > 0 else longest
     if reach <= 1.0:
         return None, reach  # no further than the second step
