@@ -27,35 +27,9 @@
 #include <vector>
 
 #include "sequence/contexts.h"
+#include "sequence/features.h"
 
 namespace textmill::sequence {
-
-// Features are numbered (unigram test u, label y) -> u Y + y, then (bigram test b, y', y) -> U Y + (b Y + y') Y + y.
-struct Layout {
-  std::size_t labels;    // Y
-  std::size_t unigrams;  // U
-  std::size_t bigrams;   // B
-
-  std::size_t size() const { return unigrams * labels + bigrams * labels * labels; }
-  std::size_t stride() const { return (labels + 3) / 4 * 4; }  // of a row of a matrix or vector here
-};
-
-// Some of the features, by test. Slots are numbered in the order of the features.
-class Support {
- public:
-  Support(const Layout& layout, std::span<const std::int64_t> features);  // features rise
-
-  std::uint64_t number;  // no two are alike
-  std::vector<std::int64_t> features;
-  std::vector<std::int64_t> unigram_offsets;  // [U + 1] slots of a unigram test
-  std::vector<std::int64_t> bigram_offsets;   // [B + 1] slots of a bigram test
-  std::vector<std::int32_t> cell;             // [slots] y, or y' * stride + y
-};
-
-struct Weights {
-  std::span<const double> theta;  // one a feature, or one a slot of the support
-  const Support* support;         // or null: dense
-};
 
 struct Sequences {
   std::span<const std::int64_t> offsets;  // [S + 1]
@@ -80,7 +54,7 @@ class Problem {
   std::size_t sequences() const;
   std::size_t tokens() const;
   // How much repeats: unigram contexts, bigram contexts, groups, beginnings, ends.
-  std::vector<std::size_t> sizes() const;
+  std::vector<std::size_t> sizes();
   // Share of zero corrections in the matrices of the contexts, when they are taken apart as B .* (1 + M).
   double zero_rate(const Weights& weights);
 
@@ -99,9 +73,5 @@ class Problem {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Scores of one token and matrices of one context, for decoders: unary [Y], pair [Y][Y].
-void unigram_scores(const Layout& layout, const Weights& weights, const Rows& rows, std::size_t token, double* unary);
-void bigram_scores(const Layout& layout, const Weights& weights, const Lists& tests, std::size_t context, double* pair);
 
 }  // namespace textmill::sequence
