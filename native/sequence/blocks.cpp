@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "base/simd.h"
-#include "base/math.h"
 #include "sequence/kernels.h"
 
 namespace textmill::sequence {
@@ -20,23 +20,14 @@ constexpr double kLeastCurvature = 1e-12;
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
 constexpr std::size_t kLeastCache = 1 << 19;  // numbers: 4 MB are worth it, however small the model
+constexpr std::size_t kLeastKept = 1 << 17;   // numbers of vectors that are kept for the trials of a block
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
-
-// exp(score - most) in place, zeros behind the last label; returns the largest score.
-double exponentials(double* scores, std::size_t rows, std::size_t labels, std::size_t stride) {
-  double most = scores[0];
-  for (std::size_t r = 0; r < rows; ++r) most = std::max(most, *std::max_element(scores + r * stride, scores + r * stride + labels));
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    for (std::size_t i = 0; i < rows * stride; i += P::width) base::exp(P::load(scores + i) - P(most)).store(scores + i);
-  });
-  for (std::size_t r = 0; r < rows; ++r) std::fill(scores + r * stride + labels, scores + (r + 1) * stride, 0.0);
-  return most;
-}
 
 struct Span {  // tokens of one sequence where a block's test is true, as [begin, end) of a list
   std::int64_t sequence;
   std::size_t begin, end;
+  std::size_t first, last;  // the first and the last of them
 };
 
 }  // namespace
@@ -65,18 +56,24 @@ struct Descent::State {
 
   struct Lane {
     std::vector<double> g, h;                 // [Y + Y stride]
-    std::vector<double> mu, alpha, beta, v, scale, own;
+    std::vector<double> mu, alpha, beta, v, scale, shift, own;
     std::vector<const double*> matrix;
     double log_z = 0.0;
     std::size_t steps = 0;
   };
   std::vector<Lane> lanes;
+  // Of every span, when trials need only the steps from its first to its last token: alpha before, beta behind, and
+  // what the other tokens add to log Z.
+  bool kept = false;
+  std::vector<double> kept_alpha, kept_beta, kept_log;
   // potentials of one sequence that are not in the cache
   const double* row_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
   const double* matrix_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
-  void refresh(std::span<const Span> spans, std::span<const double> w, std::size_t threads);
-  void visit(const Span& span, std::span<const std::int32_t> tokens, std::span<const float> unigram_values,
-             std::span<const float> bigram_values, std::span<const double> w, bool derivatives, Lane& lane) const;
+  void refresh(std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads);
+  void visit(const Span& span, std::size_t number, std::span<const std::int32_t> tokens,
+             std::span<const float> unigram_values, std::span<const float> bigram_values, std::span<const double> w,
+             bool derivatives, Lane& lane);
+  void visit_inside(const Span& span, std::size_t number, std::span<const double> w, Lane& lane) const;
 };
 
 Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : state_(std::make_unique<State>()) {
@@ -114,7 +111,7 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.bigram_tokens = index(data.bigram, layout.bigrams, true);
   m.changed_unigram.assign(layout.unigrams, 0);
   m.changed_bigram.assign(layout.bigrams, 0);
-  const std::size_t numbers = std::max(layout.size() * 2 / 5, kLeastCache);
+  const std::size_t numbers = std::max(layout.size() / 4, kLeastCache);
   m.matrix_entry.resize(std::clamp<std::size_t>(numbers / m.cells, 1, std::max<std::size_t>(m.bigram.size(), 1)));
   m.row_entry.resize(std::max<std::size_t>(m.unigram.size(), 1));
   m.matrices.resize(m.matrix_entry.size() * m.cells);
@@ -140,7 +137,7 @@ const double* Descent::State::row_of(std::size_t token, std::span<const double> 
     const double* block = &w[unigram.tests.items[e] * Y];
     for (std::size_t y = 0; y < Y; ++y) space[y] += unigram.tests.value(e) * block[y];
   }
-  *shift = exponentials(space, 1, Y, stride);
+  exponentiate(space, 1, Y, stride, shift, true);
   return space;
 }
 
@@ -155,16 +152,19 @@ const double* Descent::State::matrix_of(std::size_t token, std::span<const doubl
     return &matrices[slot * cells];
   }
   bigram_scores(data.layout, {w, nullptr}, bigram.tests, c, space);
-  *shift = exponentials(space, Y, Y, stride);
+  exponentiate(space, Y, Y, stride, shift, true);
   return space;
 }
 
-// Puts the potentials of the contexts of these sequences into the cache; before lanes read it side by side.
-void Descent::State::refresh(std::span<const Span> spans, std::span<const double> w, std::size_t threads) {
+// Puts the potentials of the contexts of these sequences into the cache, or those from the first to the last token of
+// the test (`inside`); before lanes read it side by side.
+void Descent::State::refresh(std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads) {
   std::vector<std::int32_t> tokens;  // one for each slot that needs filling
   ++round;
   for (const Span& span : spans) {
-    for (auto t = data.offsets[span.sequence]; t < data.offsets[span.sequence + 1]; ++t) {
+    const auto begin = inside ? span.first : static_cast<std::size_t>(data.offsets[span.sequence]);
+    const auto end = inside ? span.last + 1 : static_cast<std::size_t>(data.offsets[span.sequence + 1]);
+    for (std::size_t t = begin; t < end; ++t) {
       double shift;
       const std::int32_t c = unigram.of[t];
       if (row_claimed[c] != round) {
@@ -190,26 +190,27 @@ void Descent::State::refresh(std::span<const Span> spans, std::span<const double
 }
 
 // Adds log Z of a sequence, and the derivatives by the weights of the block, to the lane.
-void Descent::State::visit(const Span& span, std::span<const std::int32_t> tokens, std::span<const float> unigram_values,
-                           std::span<const float> bigram_values, std::span<const double> w, bool derivatives, Lane& lane) const {
-  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]), end = static_cast<std::size_t>(data.offsets[span.sequence + 1]);
-  const std::size_t T = end - begin;
+void Descent::State::visit(const Span& span, std::size_t number, std::span<const std::int32_t> tokens,
+                           std::span<const float> unigram_values, std::span<const float> bigram_values,
+                           std::span<const double> w, bool derivatives, Lane& lane) {
+  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]);
+  const std::size_t T = static_cast<std::size_t>(data.offsets[span.sequence + 1]) - begin;
   const double weight = data.weights.empty() ? 1.0 : data.weights[span.sequence];
   lane.mu.resize(T * stride);
   lane.alpha.resize(T * stride);
   lane.beta.assign(T * stride, 0.0);
   lane.v.resize(T * stride);
   lane.scale.resize(T);
-  const std::size_t first = tokens[span.begin] - begin, last = tokens[span.end - 1] - begin;
+  lane.shift.resize(T);
+  const std::size_t first = span.first - begin, last = span.last - begin;
   // alpha up to `stop`, beta down to `start`, and log Z = log sum alpha_stop beta_stop with all the scales
   const std::size_t stop = truncated ? last : T - 1, start = derivatives ? (truncated ? first : 0) : stop;
   const bool pairs = data.layout.bigrams > 0;
   double log_z = 0.0;
   for (std::size_t t = 0; t < T; ++t) {
-    double shift;
-    const double* row = row_of(begin + t, w, &lane.mu[t * stride], &shift);
+    const double* row = row_of(begin + t, w, &lane.mu[t * stride], &lane.shift[t]);
     if (row != &lane.mu[t * stride]) std::copy_n(row, stride, &lane.mu[t * stride]);
-    log_z += shift;
+    log_z += lane.shift[t];
   }
   std::vector<const double*>& matrix = lane.matrix;
   matrix.assign(T, nullptr);
@@ -219,6 +220,7 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
     double shift;
     matrix[t] = matrix_of(begin + t, w, space, &shift);
     if (matrix[t] == space) space += cells;
+    lane.shift[t] += shift;
     log_z += shift;
   }
   lane.steps += (stop + 1) + (T - 1 - start);
@@ -277,6 +279,14 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
   });
   lane.log_z += weight * log_z;
   if (!derivatives) return;
+  if (kept) {
+    if (first > 0) std::copy_n(&lane.alpha[(first - 1) * stride], stride, &kept_alpha[number * stride]);
+    std::copy_n(&lane.beta[last * stride], stride, &kept_beta[number * stride]);
+    double inside = std::log(std::inner_product(&lane.alpha[last * stride], &lane.alpha[last * stride] + Y,
+                                                &lane.beta[last * stride], 0.0));
+    for (std::size_t t = first; t <= last; ++t) inside += lane.shift[t] + std::log(lane.scale[t]);
+    kept_log[number] = log_z - inside;
+  }
   for (std::size_t i = span.begin; i < span.end; ++i) {
     const std::size_t t = tokens[i] - begin;
     const double *a = &lane.alpha[t * stride], *b = &lane.beta[t * stride];
@@ -310,6 +320,50 @@ void Descent::State::visit(const Span& span, std::span<const std::int32_t> token
   }
 }
 
+// Adds log Z of a sequence to the lane, from what was kept of the steps outside its span.
+void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w, Lane& lane) const {
+  const bool head = span.first == static_cast<std::size_t>(data.offsets[span.sequence]);
+  lane.alpha.resize(2 * stride);
+  lane.mu.resize(stride);
+  lane.own.resize(std::max(lane.own.size(), cells));
+  double *before = lane.alpha.data(), *after = before + stride;
+  if (!head) std::copy_n(&kept_alpha[number * stride], stride, before);
+  const double* beta = &kept_beta[number * stride];
+  double log_z = kept_log[number];
+  for (std::size_t t = span.first; t <= span.last; ++t) {
+    double shift, more = 0.0;
+    const double* mu = row_of(t, w, lane.mu.data(), &shift);
+    const bool start = head && t == span.first;
+    const double* matrix = start ? nullptr : matrix_of(t, w, lane.own.data(), &more);
+    const std::size_t labels = Y, width = stride;
+    const bool end = t == span.last;
+    log_z += shift + more + with_packs([=]<class P>() TEXTMILL_INLINED -> double {
+      if (!start) {
+        const double* a[1] = {before};
+        double* out[1] = {after};
+        times_matrix<P, 1>(a, matrix, labels, width, out);
+      }
+      P total = P(0.0);
+      for (std::size_t y = 0; y < width; y += P::width) {
+        const P value = start ? P::load(mu + y) : P::load(after + y) * P::load(mu + y);
+        total = total + value;
+        value.store(after + y);
+      }
+      const double mass = sum(total);
+      P both = P(0.0);
+      for (std::size_t y = 0; y < width; y += P::width) {
+        const P value = P::load(after + y) * P(1.0 / mass);
+        value.store(after + y);
+        if (end) both = multiply_add(value, P::load(beta + y), both);
+      }
+      return std::log(mass) + (end ? std::log(sum(both)) : 0.0);
+    });
+    std::swap(before, after);
+  }
+  lane.log_z += (data.weights.empty() ? 1.0 : data.weights[span.sequence]) * log_z;
+  lane.steps += span.last - span.first + 1;
+}
+
 Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads) {
   State& m = *state_;
   const std::size_t Y = m.Y, stride = m.stride, blocks = m.data.layout.unigrams * Y, size = Y + m.cells;
@@ -340,11 +394,21 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
     if (tokens.empty()) continue;
     spans.clear();
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (spans.empty() || spans.back().sequence != m.sequence_of[tokens[i]]) spans.push_back({m.sequence_of[tokens[i]], i, i});
+      const auto t = static_cast<std::size_t>(tokens[i]);
+      if (spans.empty() || spans.back().sequence != m.sequence_of[t]) spans.push_back({m.sequence_of[t], i, i, t, t});
       spans.back().end = i + 1;
+      spans.back().last = t;
+    }
+    const std::size_t most_kept = std::max(m.data.layout.size() / 16, kLeastKept);
+    m.kept = m.truncated && m.data.layout.bigrams > 0 && 2 * spans.size() * stride <= most_kept;
+    if (m.kept) {
+      m.kept_alpha.resize(spans.size() * stride);
+      m.kept_beta.resize(spans.size() * stride);
+      m.kept_log.resize(spans.size());
     }
     const auto pass = [&](bool derivatives) {
-      m.refresh(spans, w, threads);
+      const bool inside = m.kept && !derivatives;
+      m.refresh(spans, inside, w, threads);
       const std::size_t used = spans.size() < 4 * kLanes ? 1 : kLanes;
       parallel_for(used, threads, [&](std::size_t l) {
         State::Lane& lane = m.lanes[l];
@@ -355,7 +419,8 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
           lane.h.assign(size, 0.0);
         }
         for (std::size_t i = spans.size() * l / used; i < spans.size() * (l + 1) / used; ++i) {
-          m.visit(spans[i], tokens, unigram_values, bigram_values, w, derivatives, lane);
+          if (inside) m.visit_inside(spans[i], i, w, lane);
+          else m.visit(spans[i], i, tokens, unigram_values, bigram_values, w, derivatives, lane);
         }
       });
       double log_z = 0.0;
@@ -369,18 +434,23 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       return log_z;
     };
     // weight k of the block: the first Y are unigram weights, the others cells of the bigram matrix
-    const auto place = [&](std::size_t k) -> double* {
-      if (k < Y) return block.unigram < 0 ? nullptr : &w[block.unigram * Y + k];
-      const std::size_t f = (k - Y) / stride, y = (k - Y) % stride;
-      return block.bigram < 0 || y >= Y ? nullptr : &w[blocks + (block.bigram * Y + f) * Y + y];
+    const auto put = [&](const std::vector<double>& from) {
+      if (block.unigram >= 0) std::copy_n(from.data(), Y, &w[block.unigram * Y]);
+      for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
+        std::copy_n(&from[Y + f * stride], Y, &w[blocks + (block.bigram * Y + f) * Y]);
+      }
+      ++m.time;
+      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
+      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
     };
     const double before = pass(true);
     double observed_slope = 0.0;  // of the observed part along the step: the value of the likelihood is linear in it
     bool moves = false;
     double harder = 1.0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const double* at = place(k);
-      old[k] = at == nullptr ? 0.0 : *at;
+    std::fill(old.begin(), old.end(), 0.0);
+    if (block.unigram >= 0) std::copy_n(&w[block.unigram * Y], Y, old.data());
+    for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
+      std::copy_n(&w[blocks + (block.bigram * Y + f) * Y], Y, &old[Y + f * stride]);
     }
     // what was observed of a weight, from g: expected minus observed is not enough for the value, count it once
     std::vector<double> observed(size, 0.0);
@@ -396,7 +466,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       moves = false;
       for (std::size_t k = 0; k < size; ++k) {
         fresh[k] = old[k];
-        if (place(k) == nullptr || (old[k] == 0.0 && std::abs(g[k]) <= m.l1)) continue;
+        if (old[k] == 0.0 && std::abs(g[k]) <= m.l1) continue;  // also what is no weight: its slope is zero
         const double curvature = std::max(h[k], kLeastCurvature) * harder;
         fresh[k] = soft(curvature * old[k] - g[k], m.l1) / (curvature + m.l2);
         const double d = fresh[k] - old[k];
@@ -408,12 +478,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
         observed_slope += observed[k] * d;
       }
       if (!moves) break;
-      for (std::size_t k = 0; k < size; ++k) {
-        if (double* at = place(k)) *at = fresh[k];
-      }
-      ++m.time;
-      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
-      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
+      put(fresh);
       ++done.evaluations;
       const double change = pass(false) - before - observed_slope + penalties;
       if (change <= kShare * promised) {
@@ -421,12 +486,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
         ++done.changed;
         break;
       }
-      for (std::size_t k = 0; k < size; ++k) {
-        if (double* at = place(k)) *at = old[k];
-      }
-      ++m.time;
-      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
-      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
+      put(old);
       if (std::abs(promised) < 1e-13 * std::max(1.0, std::abs(before))) break;  // rounding is all that is left
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "base/math.h"
 #include "base/simd.h"
@@ -86,22 +85,31 @@ void add_bigram(const Layout& layout, const Weights& weights, std::size_t test, 
 
 Extent exponentiate(double* matrix, std::size_t rows, std::size_t labels, std::size_t stride, double* shift,
                     bool always) {
-  double most = -std::numeric_limits<double>::infinity(), least = -most;
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t y = 0; y < labels; ++y) {
-      most = std::max(most, matrix[r * stride + y]);
-      least = std::min(least, matrix[r * stride + y]);
+  return with_packs([=]<class P>() TEXTMILL_INLINED {
+    const std::size_t whole = labels - labels % P::width, rest = labels - whole;
+    P top = P(matrix[0]), bottom = P(-matrix[0]);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const double* row = matrix + r * stride;
+      for (std::size_t y = 0; y < whole; y += P::width) {
+        top = max(top, P::load(row + y));
+        bottom = max(bottom, P(0.0) - P::load(row + y));
+      }
+      if (rest > 0) {
+        const P last = P::load(row + whole, rest, row[0]);
+        top = max(top, last);
+        bottom = max(bottom, P(0.0) - last);
+      }
     }
-  }
-  const double by = *shift = always || std::abs(most) > kLarge ? most : 0.0;
-  with_packs([=]<class P>() TEXTMILL_INLINED {
+    const double most = largest(top), least = -largest(bottom);
+    const double by = *shift = always || std::abs(most) > kLarge ? most : 0.0;
     for (std::size_t r = 0; r < rows; ++r) {
       double* row = matrix + r * stride;
-      for (std::size_t y = 0; y < stride; y += P::width) base::exp(P::load(row + y) - P(by)).store(row + y);
+      for (std::size_t y = 0; y < whole; y += P::width) base::exp(P::load(row + y) - P(by)).store(row + y);
+      if (rest > 0) base::exp(P::load(row + whole, rest, row[0]) - P(by)).store(row + whole, rest);
+      for (std::size_t y = labels; y < stride; ++y) row[y] = 0.0;
     }
+    return Extent{most, least};
   });
-  for (std::size_t r = 0; r < rows; ++r) std::fill(matrix + r * stride + labels, matrix + (r + 1) * stride, 0.0);
-  return {most, least};
 }
 
 void unigram_scores(const Layout& layout, const Weights& weights, const Rows& rows, std::size_t token, double* unary) {

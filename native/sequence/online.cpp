@@ -94,21 +94,6 @@ struct Scratch {
   std::vector<std::pair<const double*, double>> blocks;  // of the bigram tests of a token, with their values
 };
 
-// exp(score - most) in place, zeros behind the last label; returns the largest score.
-double exponentials(double* scores, std::size_t labels, std::size_t stride) {
-  return with_packs([=]<class P>() TEXTMILL_INLINED {
-    const std::size_t whole = labels - labels % P::width, rest = labels - whole;
-    P top = P(scores[0]);
-    for (std::size_t y = 0; y < whole; y += P::width) top = max(top, P::load(scores + y));
-    if (rest > 0) top = max(top, P::load(scores + whole, rest, scores[0]));
-    const double most = largest(top);
-    for (std::size_t y = 0; y < whole; y += P::width) base::exp(P::load(scores + y) - P(most)).store(scores + y);
-    if (rest > 0) base::exp(P::load(scores + whole, rest, most) - P(most)).store(scores + whole, rest);
-    for (std::size_t y = labels; y < stride; ++y) scores[y] = 0.0;
-    return most;
-  });
-}
-
 // out [Y][stride] = exp(sum of value * block - shift), for blocks [Y][Y]; returns the largest sum.
 // What is behind the last label is left as it is.
 double pair_potentials(std::span<const std::pair<const double*, double>> blocks, std::size_t labels, std::size_t stride,
@@ -250,7 +235,11 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     });
     for (std::size_t t = 0; t < T; ++t) score += s.mu[t * stride + data.labels[begin + t]];
     double shift = 0.0;
-    for (std::size_t t = 0; t < T; ++t) shift += exponentials(&s.mu[t * stride], Y, stride);
+    for (std::size_t t = 0; t < T; ++t) {
+      double most;
+      exponentiate(&s.mu[t * stride], 1, Y, stride, &most, true);
+      shift += most;
+    }
     if (pairs) {
       by_test(s.bigram, [&](const Occurrence* first, const Occurrence*) {
         double* block = &w[blocks + first->test * Y * Y];

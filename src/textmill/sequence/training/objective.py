@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
+from textmill.optimize.vector import add_scaled
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
@@ -107,7 +108,7 @@ class ChainObjective:
             value, gradient = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
         if self.l2:
             value += 0.5 * self.l2 * float(theta @ theta)
-            gradient = gradient + self.l2 * theta
+            add_scaled(gradient, self.l2, theta)
         return float(value), gradient
 
     def violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
