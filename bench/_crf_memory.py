@@ -42,7 +42,7 @@ def main() -> None:
         descent = native.Descent(training_data(layout, data), 0.5, 1e-5, True)
         w = np.full(layout.size, 0.0)  # in memory, not promised only
         tests = np.arange(data.unigram.size, dtype=np.int32)
-        for begin in range(0, 1024, 64):
+        for begin in range(0, len(tests), 64):
             descent.sweep(np.stack([tests, tests], axis=1)[begin : begin + 64], w, 2)
     elif algorithm == "sgd":
         training = training_data(layout, data)

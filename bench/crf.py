@@ -233,7 +233,7 @@ class _Problem:
         return time.perf_counter() - start
 
     def sweep(self, truncated: bool) -> float:
-        tests = np.arange(self.data.unigram.size, dtype=np.int32)[:: 1 + self.data.unigram.size // 500]
+        tests = np.random.default_rng(1).permutation(self.data.unigram.size).astype(np.int32)
         descent = native.Descent(training_data(self.layout, self.data), 0.5, 1e-5, truncated)
         w = self.objective.spread(*self.model)
         start = time.perf_counter()

@@ -19,10 +19,19 @@ using base::with_packs;
 constexpr double kLeastCurvature = 1e-12;
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
+constexpr std::size_t kGroupBytes = 1 << 20;          // of the matrices of all groups: they should stay in the cache
+constexpr double kStrongest = 30.0, kWeakest = -6.0;  // corrections that keep 12 digits
 constexpr std::size_t kLeastCache = 1 << 19;  // numbers: 4 MB are worth it, however small the model
 constexpr std::size_t kLeastKept = 1 << 17;   // numbers of vectors that are kept for the trials of a block
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
+
+// Potentials of a pair of tokens: a matrix, some of whose cells are corrected by entries [begin, end) of the lane.
+struct Pair {
+  const double* matrix = nullptr;
+  std::size_t begin = 0, end = 0;
+  bool own = false;  // the matrix is in the space of the lane
+};
 
 struct Span {  // tokens of one sequence where a block's test is true, as [begin, end) of a list
   std::int64_t sequence;
@@ -53,11 +62,25 @@ struct Descent::State {
   std::vector<double> matrices, rows;
   std::uint64_t round = 0;
   std::vector<std::uint64_t> row_claimed, matrix_claimed;  // the round that filled a slot
+  std::vector<std::uint64_t> context_claimed;              // the round that looked at a bigram context
+
+  // A context is the matrix of its frequent tests with a few corrected cells, if there are few and none too strong.
+  struct Nonzero {
+    std::uint64_t time = 0;
+    std::vector<std::int32_t> cells;
+  };
+  Grouping grouping;
+  std::vector<Entry> group_entry;
+  std::vector<double> group_matrices;
+  std::vector<Nonzero> nonzero;  // [bigram tests] cells of its weights that are not zero
+  std::vector<char> simple;      // [bigram contexts]
 
   struct Lane {
     std::vector<double> g, h;                 // [Y + Y stride]
     std::vector<double> mu, alpha, beta, v, scale, shift, own;
-    std::vector<const double*> matrix;
+    std::vector<Pair> pair;
+    std::vector<std::int32_t> cell, mark;     // corrected cells; of a cell its entry, or -1
+    std::vector<double> correction, dense;
     double log_z = 0.0;
     std::size_t steps = 0;
   };
@@ -69,6 +92,8 @@ struct Descent::State {
   // potentials of one sequence that are not in the cache
   const double* row_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
   const double* matrix_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
+  Pair pair_of(std::size_t token, std::span<const double> w, double* space, double* shift, Lane& lane) const;
+  void refresh_context(std::int32_t c, std::span<const double> w);
   void refresh(std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads);
   void visit(const Span& span, std::size_t number, std::span<const std::int32_t> tokens,
              std::span<const float> unigram_values, std::span<const float> bigram_values, std::span<const double> w,
@@ -112,6 +137,17 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.changed_unigram.assign(layout.unigrams, 0);
   m.changed_bigram.assign(layout.bigrams, 0);
   const std::size_t numbers = std::max(layout.size() / 4, kLeastCache);
+  if (layout.bigrams > 0) {
+    std::vector<std::int64_t> counts(layout.bigrams);
+    for (std::size_t b = 0; b < layout.bigrams; ++b) counts[b] = m.bigram_tokens.offsets[b + 1] - m.bigram_tokens.offsets[b];
+    const std::size_t limit = std::max<std::size_t>(kGroupBytes / (m.cells * sizeof(double)), 32);
+    m.grouping = group_contexts(m.bigram, counts, limit);
+    m.group_entry.resize(m.grouping.first.size());
+    m.group_matrices.resize(m.grouping.first.size() * m.cells);
+    m.nonzero.resize(layout.bigrams);
+    m.simple.resize(m.bigram.size());
+    m.context_claimed.resize(m.bigram.size());
+  }
   m.matrix_entry.resize(std::clamp<std::size_t>(numbers / m.cells, 1, std::max<std::size_t>(m.bigram.size(), 1)));
   m.row_entry.resize(std::max<std::size_t>(m.unigram.size(), 1));
   m.matrices.resize(m.matrix_entry.size() * m.cells);
@@ -156,6 +192,82 @@ const double* Descent::State::matrix_of(std::size_t token, std::span<const doubl
   return space;
 }
 
+// The potentials of a token: those of its group with corrections, or a matrix of its own.
+Pair Descent::State::pair_of(std::size_t token, std::span<const double> w, double* space, double* shift,
+                             Lane& lane) const {
+  const std::int32_t c = bigram.of[token];
+  const std::size_t begin = lane.cell.size();
+  if (!simple[c]) return {matrix_of(token, w, space, shift), begin, begin, false};
+  const std::int32_t g = grouping.group[c];
+  const double* matrix = &group_matrices[g * cells];
+  *shift = group_entry[g].shift;
+  for (auto e = bigram.tests.offsets[c]; e < bigram.tests.offsets[c + 1]; ++e) {
+    const std::int32_t b = bigram.tests.items[e];
+    if (grouping.frequent[b]) continue;
+    const double* block = &w[data.layout.unigrams * Y + b * Y * Y];
+    for (const std::int32_t cell : nonzero[b].cells) {
+      const std::size_t from = cell / stride;
+      if (lane.mark[cell] < 0) {
+        lane.mark[cell] = static_cast<std::int32_t>(lane.cell.size());
+        lane.cell.push_back(cell);
+        lane.correction.push_back(0.0);
+      }
+      lane.correction[lane.mark[cell]] += bigram.tests.value(e) * block[from * Y + (cell - from * stride)];
+    }
+  }
+  const std::size_t end = lane.cell.size();
+  for (std::size_t i = begin; i < end; ++i) {
+    lane.mark[lane.cell[i]] = -1;
+    lane.correction[i] = matrix[lane.cell[i]] * std::expm1(lane.correction[i]);
+  }
+  return {matrix, begin, end, false};
+}
+
+// What pair_of needs of a context: the cells of its rare tests, the matrix of its group, and whether that will do.
+void Descent::State::refresh_context(std::int32_t c, std::span<const double> w) {
+  std::size_t count = 0;
+  double high = 0.0, low = 0.0;
+  bool valid = true;
+  const std::int32_t g = grouping.group[c];
+  for (auto e = bigram.tests.offsets[c]; e < bigram.tests.offsets[c + 1]; ++e) {
+    const std::int32_t b = bigram.tests.items[e];
+    if (grouping.frequent[b]) {
+      valid = valid && changed_bigram[b] <= group_entry[g].time;
+      continue;
+    }
+    const double* block = &w[data.layout.unigrams * Y + b * Y * Y];
+    Nonzero& mine = nonzero[b];
+    if (mine.time == 0 || mine.time < changed_bigram[b]) {
+      mine.time = time;
+      mine.cells.clear();
+      for (std::size_t k = 0; k < Y * Y; ++k) {
+        if (block[k] != 0.0) mine.cells.push_back(static_cast<std::int32_t>(k / Y * stride + k % Y));
+      }
+    }
+    count += mine.cells.size();
+    double most = 0.0, least = 0.0;
+    for (const std::int32_t cell : mine.cells) {
+      const std::size_t from = cell / stride;
+      const double score = bigram.tests.value(e) * block[from * Y + (cell - from * stride)];
+      most = std::max(most, score);
+      least = std::min(least, score);
+    }
+    high += most;
+    low += least;
+  }
+  simple[c] = 6 * count <= Y * Y && high <= kStrongest && low >= kWeakest;
+  if (!simple[c] || (valid && group_entry[g].context == g)) return;
+  double* matrix = &group_matrices[g * cells];
+  std::fill_n(matrix, cells, 0.0);
+  for (auto e = bigram.tests.offsets[c]; e < bigram.tests.offsets[c + 1]; ++e) {
+    const std::int32_t b = bigram.tests.items[e];
+    if (grouping.frequent[b]) add_bigram(data.layout, {w, nullptr}, b, bigram.tests.value(e), matrix);
+  }
+  double shift;
+  exponentiate(matrix, Y, Y, stride, &shift, true);
+  group_entry[g] = {g, time, shift};
+}
+
 // Puts the potentials of the contexts of these sequences into the cache, or those from the first to the last token of
 // the test (`inside`); before lanes read it side by side.
 void Descent::State::refresh(std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads) {
@@ -173,7 +285,12 @@ void Descent::State::refresh(std::span<const Span> spans, bool inside, std::span
         row_entry[c] = {c, time, shift};
       }
       const std::int32_t b = bigram.of[t];
-      if (b < 0 || data.layout.bigrams == 0 || matrix_claimed[b % matrix_claimed.size()] == round) continue;
+      if (b < 0 || data.layout.bigrams == 0) continue;
+      if (context_claimed[b] != round) {
+        context_claimed[b] = round;
+        refresh_context(b, w);
+      }
+      if (simple[b] || matrix_claimed[b % matrix_claimed.size()] == round) continue;
       matrix_claimed[b % matrix_claimed.size()] = round;
       tokens.push_back(static_cast<std::int32_t>(t));
     }
@@ -212,14 +329,23 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
     if (row != &lane.mu[t * stride]) std::copy_n(row, stride, &lane.mu[t * stride]);
     log_z += lane.shift[t];
   }
-  std::vector<const double*>& matrix = lane.matrix;
-  matrix.assign(T, nullptr);
-  if (pairs && lane.own.size() < T * cells) lane.own.resize(T * cells);
-  double* space = lane.own.data();  // for matrices that are not in the cache
+  lane.pair.assign(T, {});
+  lane.cell.clear();
+  lane.correction.clear();
+  lane.mark.resize(cells, -1);
+  std::size_t others = 0;  // matrices that are neither a group's nor in the cache
   for (std::size_t t = 1; t < T && pairs; ++t) {
     double shift;
-    matrix[t] = matrix_of(begin + t, w, space, &shift);
-    if (matrix[t] == space) space += cells;
+    if (lane.own.size() < (others + 1) * cells) {
+      lane.own.resize((others + 1) * cells);
+      for (std::size_t s = 1, i = 0; s < t; ++s) {  // it has moved
+        if (lane.pair[s].own) lane.pair[s].matrix = &lane.own[i++ * cells];
+      }
+    }
+    double* space = &lane.own[others * cells];
+    lane.pair[t] = pair_of(begin + t, w, space, &shift, lane);
+    lane.pair[t].own = lane.pair[t].matrix == space;
+    others += lane.pair[t].own;
     lane.shift[t] += shift;
     log_z += shift;
   }
@@ -227,7 +353,9 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
   const Lane* source = &lane;
   double *alpha = lane.alpha.data(), *beta = lane.beta.data(), *v = lane.v.data(), *scale = lane.scale.data();
   const double* mu = source->mu.data();
-  const double* const* matrices_of = matrix.data();
+  const Pair* pair = lane.pair.data();
+  const std::int32_t* cell_of = lane.cell.data();
+  const double* correction = lane.correction.data();
   const std::size_t labels = Y, width = stride;
   log_z += with_packs([=]<class P>() TEXTMILL_INLINED -> double {
     double logs = 0.0;
@@ -236,7 +364,11 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
       if (t > 0 && pairs) {
         const double* a[1] = {alpha + (t - 1) * width};
         double* out[1] = {row};
-        times_matrix<P, 1>(a, matrices_of[t], labels, width, out);
+        times_matrix<P, 1>(a, pair[t].matrix, labels, width, out);
+        for (std::size_t e = pair[t].begin; e < pair[t].end; ++e) {
+          const std::size_t from = cell_of[e] / width;
+          row[cell_of[e] - from * width] += a[0][from] * correction[e];
+        }
       }
       P total = P(0.0);
       for (std::size_t y = 0; y < width; y += P::width) {
@@ -261,7 +393,11 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
       } else {
         const double* next[1] = {v + (t + 1) * width};
         double* out[1] = {row};
-        matrix_times<P, 1>(matrices_of[t + 1], next, labels, width, out);
+        matrix_times<P, 1>(pair[t + 1].matrix, next, labels, width, out);
+        for (std::size_t e = pair[t + 1].begin; e < pair[t + 1].end; ++e) {
+          const std::size_t from = cell_of[e] / width;
+          row[from] += next[0][cell_of[e] - from * width] * correction[e];
+        }
         P total = P(0.0);
         for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(row + y);
         const double mass = sum(total);
@@ -303,7 +439,12 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
     }
     if (t == 0 || bigram_values.empty() || bigram_values[i] == 0.0F) continue;
     const double value = bigram_values[i], by = 1.0 / (lane.scale[t] * total);
-    const double *before = &lane.alpha[(t - 1) * stride], *cell = matrix[t], *to = &lane.v[t * stride];
+    const double *before = &lane.alpha[(t - 1) * stride], *cell = pair[t].matrix, *to = &lane.v[t * stride];
+    if (pair[t].begin < pair[t].end) {
+      lane.dense.assign(cell, cell + cells);
+      for (std::size_t e = pair[t].begin; e < pair[t].end; ++e) lane.dense[cell_of[e]] += correction[e];
+      cell = lane.dense.data();
+    }
     double *g = &lane.g[Y], *h = &lane.h[Y];
     const double slope = weight * value, bend = weight * value * value;
     with_packs([=]<class P>() TEXTMILL_INLINED {
@@ -321,11 +462,13 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
 }
 
 // Adds log Z of a sequence to the lane, from what was kept of the steps outside its span.
-void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w, Lane& lane) const {
+void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w,
+                                  Lane& lane) const {
   const bool head = span.first == static_cast<std::size_t>(data.offsets[span.sequence]);
   lane.alpha.resize(2 * stride);
   lane.mu.resize(stride);
   lane.own.resize(std::max(lane.own.size(), cells));
+  lane.mark.resize(cells, -1);
   double *before = lane.alpha.data(), *after = before + stride;
   if (!head) std::copy_n(&kept_alpha[number * stride], stride, before);
   const double* beta = &kept_beta[number * stride];
@@ -334,14 +477,22 @@ void Descent::State::visit_inside(const Span& span, std::size_t number, std::spa
     double shift, more = 0.0;
     const double* mu = row_of(t, w, lane.mu.data(), &shift);
     const bool start = head && t == span.first;
-    const double* matrix = start ? nullptr : matrix_of(t, w, lane.own.data(), &more);
+    lane.cell.clear();
+    lane.correction.clear();
+    const Pair pair = start ? Pair{} : pair_of(t, w, lane.own.data(), &more, lane);
+    const std::int32_t* cell_of = lane.cell.data();
+    const double* correction = lane.correction.data();
     const std::size_t labels = Y, width = stride;
     const bool end = t == span.last;
     log_z += shift + more + with_packs([=]<class P>() TEXTMILL_INLINED -> double {
       if (!start) {
         const double* a[1] = {before};
         double* out[1] = {after};
-        times_matrix<P, 1>(a, matrix, labels, width, out);
+        times_matrix<P, 1>(a, pair.matrix, labels, width, out);
+        for (std::size_t e = pair.begin; e < pair.end; ++e) {
+          const std::size_t from = cell_of[e] / width;
+          after[cell_of[e] - from * width] += before[from] * correction[e];
+        }
       }
       P total = P(0.0);
       for (std::size_t y = 0; y < width; y += P::width) {

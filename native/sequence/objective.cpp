@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/parallel.h"
@@ -13,6 +14,9 @@ namespace textmill::sequence {
 namespace {
 
 using base::parallel_blocks;
+
+constexpr std::size_t kManyFeatures = 1 << 20;  // dense weights that are searched for zeros
+constexpr std::size_t kSparse = 16;             // at most one in so many is not zero
 
 }  // namespace
 
@@ -43,7 +47,23 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   if (m.lanes && w.support != nullptr) {
     return m.by_lanes(w, value, out, threads) ? value : value + m.in_logarithms(w, out, nullptr, nullptr);
   }
-  if (!m.potentials(w, threads)) return value + m.in_logarithms(w, out, nullptr, nullptr);
+  // Dense weights most of which are zero, as L1 training has them: the sparse recursion, and all slopes.
+  std::optional<Support> found;
+  std::vector<double> nonzero;
+  Weights potentials = w;
+  if (w.support == nullptr && !m.local() && w.theta.size() >= kManyFeatures) {
+    std::vector<std::int64_t> features;
+    for (std::size_t k = 0; k < w.theta.size() && kSparse * features.size() <= w.theta.size(); ++k) {
+      if (w.theta[k] == 0.0) continue;
+      features.push_back(static_cast<std::int64_t>(k));
+      nonzero.push_back(w.theta[k]);
+    }
+    if (kSparse * features.size() <= w.theta.size()) {
+      found.emplace(m.layout, features);
+      potentials = {nonzero, &*found};
+    }
+  }
+  if (!m.potentials(potentials, threads)) return value + m.in_logarithms(w, out, nullptr, nullptr);
   if (!m.local()) m.recurse(threads);
   if (m.local() || out != nullptr) m.expect_unigrams(threads);
   for (std::size_t s = 0; s < sequences(); ++s) value += (m.weights.empty() ? 1.0 : m.weights[s]) * m.log_z(s);
