@@ -119,7 +119,8 @@ void unigram_scores(const Layout& layout, const Weights& weights, const Rows& ro
   }
 }
 
-void bigram_scores(const Layout& layout, const Weights& weights, const Lists& tests, std::size_t context, double* pair) {
+void bigram_scores(const Layout& layout, const Weights& weights, const Lists& tests, std::size_t context,
+                   double* pair) {
   std::fill_n(pair, layout.labels * layout.stride(), 0.0);
   for (auto e = tests.offsets[context]; e < tests.offsets[context + 1]; ++e) {
     add_bigram(layout, weights, tests.items[e], tests.value(e), pair);

@@ -33,7 +33,8 @@ void Problem::State::add_unigram_gradient(const Weights& w, double* gradient, st
         if (support == nullptr) {
           for (std::size_t y = 0; y < Y; ++y) gradient[u * Y + y] += row[y];
         } else {
-          for (auto s = support->unigram_offsets[u]; s < support->unigram_offsets[u + 1]; ++s) gradient[s] += row[support->cell[s]];
+          for (auto s = support->unigram_offsets[u]; s < support->unigram_offsets[u + 1]; ++s)
+            gradient[s] += row[support->cell[s]];
         }
       }
     });
@@ -41,7 +42,8 @@ void Problem::State::add_unigram_gradient(const Weights& w, double* gradient, st
 }
 
 // sum [Y][stride] = sum over the positions of the task of value * psi .* (alpha v'); scratch is for this function.
-void Problem::State::run_task(const Task& task, const Lists& contexts_of, double* sum, std::vector<double>& scratch) const {
+void Problem::State::run_task(const Task& task, const Lists& contexts_of, double* sum,
+                              std::vector<double>& scratch) const {
   const std::size_t cells = labels * stride;
   scratch.resize(cells + kBlock * stride);
   const State* m = this;
@@ -92,9 +94,10 @@ void Problem::State::add_dense_gradient(double* gradient, std::size_t threads) {
   const std::size_t cells = labels * stride;
   if (!context_tasks.empty()) {  // every position once, however many tests it has
     std::vector<double> sums(bigram.size() * cells, 0.0);
-    run_tasks(context_tasks, cells, threads,
-              [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, one_context, sum, scratch); },
-              [&](std::int32_t c, const double* sum) { std::copy_n(sum, cells, &sums[c * cells]); });
+    run_tasks(
+        context_tasks, cells, threads,
+        [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, one_context, sum, scratch); },
+        [&](std::int32_t c, const double* sum) { std::copy_n(sum, cells, &sums[c * cells]); });
     parallel_for(layout.bigrams, threads, [&](std::size_t b) {
       double* out = gradient + layout.unigrams * labels + b * labels * labels;
       for (auto e = bigram_of.offsets[b]; e < bigram_of.offsets[b + 1]; ++e) {
@@ -107,7 +110,9 @@ void Problem::State::add_dense_gradient(double* gradient, std::size_t threads) {
     });
     return;
   }
-  const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, bigram_of, sum, scratch); };
+  const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) {
+    run_task(task, bigram_of, sum, scratch);
+  };
   run_tasks(test_tasks, cells, threads, run, [&](std::int32_t b, const double* sum) {
     double* out = gradient + layout.unigrams * labels + b * labels * labels;
     for (std::size_t y = 0; y < labels; ++y) {
@@ -121,7 +126,9 @@ void Problem::State::add_supported_gradient(const Weights& w, double* gradient, 
   const std::size_t cells = labels * stride, groups = grouping.first.size();
   // frequent tests: from the sums of whole groups
   std::vector<double> sums(groups * cells, 0.0);
-  const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) { run_task(task, contexts_of_group, sum, scratch); };
+  const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) {
+    run_task(task, contexts_of_group, sum, scratch);
+  };
   run_tasks(group_tasks, cells, threads, run,
             [&](std::int32_t g, const double* sum) { std::copy_n(sum, cells, &sums[g * cells]); });
   for (std::size_t g = 0; g < groups; ++g) {

@@ -30,7 +30,8 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
       }
       if (!unigram.tag.empty() && unigram.tag[c] >= 0) {
         for (std::size_t y = 0; y < Y; ++y) {
-          if (y != static_cast<std::size_t>(unigram.tag[c])) unary[t * Y + y] = -std::numeric_limits<double>::infinity();
+          if (y != static_cast<std::size_t>(unigram.tag[c]))
+            unary[t * Y + y] = -std::numeric_limits<double>::infinity();
         }
       }
       if (t == 0 || local()) continue;
@@ -63,13 +64,15 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
         if (w.support == nullptr) {
           for (std::size_t y = 0; y < Y; ++y) gradient[u * Y + y] += by * pair[y];
         } else {
-          for (auto i = w.support->unigram_offsets[u]; i < w.support->unigram_offsets[u + 1]; ++i) gradient[i] += by * pair[w.support->cell[i]];
+          for (auto i = w.support->unigram_offsets[u]; i < w.support->unigram_offsets[u + 1]; ++i)
+            gradient[i] += by * pair[w.support->cell[i]];
         }
       }
       if (t == 0 || local()) continue;
       for (std::size_t f = 0; f < Y; ++f) {
         for (std::size_t y = 0; y < Y; ++y) {
-          pair[f * stride + y] = std::exp(a[(t - 1) * Y + f] + pairs[t][f * stride + y] + unary[t * Y + y] + b[t * Y + y] - total);
+          pair[f * stride + y] =
+              std::exp(a[(t - 1) * Y + f] + pairs[t][f * stride + y] + unary[t * Y + y] + b[t * Y + y] - total);
         }
       }
       const std::int32_t d = bigram.of[begin + t];
@@ -82,7 +85,8 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
             for (std::size_t y = 0; y < Y; ++y) out[f * Y + y] += by * pair[f * stride + y];
           }
         } else {
-          for (auto i = w.support->bigram_offsets[test]; i < w.support->bigram_offsets[test + 1]; ++i) gradient[i] += by * pair[w.support->cell[i]];
+          for (auto i = w.support->bigram_offsets[test]; i < w.support->bigram_offsets[test + 1]; ++i)
+            gradient[i] += by * pair[w.support->cell[i]];
         }
       }
     }

@@ -75,8 +75,8 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   return value;
 }
 
-std::vector<Violation> Problem::violations(const Weights& w, double threshold, double& value, std::span<double> gradient,
-                                           std::size_t threads) {
+std::vector<Violation> Problem::violations(const Weights& w, double threshold, double& value,
+                                           std::span<double> gradient, std::size_t threads) {
   State& m = *state_;
   const Layout& layout = m.layout;
   const std::size_t Y = m.labels, stride = m.stride;
@@ -88,7 +88,8 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
   for (std::size_t s = 0; s < sequences(); ++s) value += (m.weights.empty() ? 1.0 : m.weights[s]) * m.log_z(s);
   std::vector<std::vector<Violation>> found(layout.unigrams + layout.bigrams);
   // Gradients of the features [first, first + rows * Y) of a test; what was observed and what is chosen is looked up.
-  const auto look = [&](std::vector<Violation>& out, std::int64_t first, std::size_t rows, const double* expected, std::size_t step) {
+  const auto look = [&](std::vector<Violation>& out, std::int64_t first, std::size_t rows, const double* expected,
+                        std::size_t step) {
     const std::int64_t last = first + static_cast<std::int64_t>(rows * Y);
     auto seen = std::lower_bound(m.observed.begin(), m.observed.end(), first) - m.observed.begin();
     const auto& chosen = w.support->features;
@@ -113,7 +114,9 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
     }
   });
   if (!m.local()) {
-    const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) { m.run_task(task, m.bigram_of, sum, scratch); };
+    const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) {
+      m.run_task(task, m.bigram_of, sum, scratch);
+    };
     std::vector<char> met(layout.bigrams, 0);
     run_tasks(m.test_tasks, Y * stride, threads, run, [&](std::int32_t b, const double* sum) {
       met[b] = 1;
@@ -121,7 +124,9 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
     });
     const std::vector<double> nothing(Y * stride, 0.0);  // tests that are true at first tokens only
     for (std::size_t b = 0; b < layout.bigrams; ++b) {
-      if (!met[b]) look(found[layout.unigrams + b], static_cast<std::int64_t>(layout.unigrams * Y + b * Y * Y), Y, nothing.data(), stride);
+      if (!met[b])
+        look(found[layout.unigrams + b], static_cast<std::int64_t>(layout.unigrams * Y + b * Y * Y), Y, nothing.data(),
+             stride);
     }
   }
   std::vector<Violation> all;
@@ -129,7 +134,8 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
   return all;
 }
 
-void Problem::marginals(const Weights& w, std::span<double> probabilities, std::span<double> log_z, std::size_t threads) {
+void Problem::marginals(const Weights& w, std::span<double> probabilities, std::span<double> log_z,
+                        std::size_t threads) {
   State& m = *state_;
   const std::size_t Y = m.labels, stride = m.stride;
   if (!m.potentials(w, threads)) {
@@ -169,7 +175,8 @@ double Problem::zero_rate(const Weights& w) {
       add_bigram(m.layout, w, m.bigram.tests.items[e], m.bigram.tests.value(e), scores.data());
     }
     for (std::size_t y = 0; y < m.labels; ++y) {
-      zeros += positions * static_cast<double>(std::count(&scores[y * m.stride], &scores[y * m.stride] + m.labels, 0.0));
+      zeros +=
+          positions * static_cast<double>(std::count(&scores[y * m.stride], &scores[y * m.stride] + m.labels, 0.0));
     }
     all += positions * static_cast<double>(m.labels * m.labels);
   }

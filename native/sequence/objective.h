@@ -2,7 +2,7 @@
 //
 //   nll(theta) = sum_i w_i [log Z(x^i) - sum_k theta_k F_k(x^i, y^i)]
 //   psi_t(y', y) = exp mu_t(y) exp lambda_t(y', y),  mu_t, lambda_t the sums of the weights of the tests true at t
-//   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y),  divided by its sum c_t;  log Z = sum_t log c_t
+//   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y), divided by its sum c_t;  log Z = sum_t log c_t
 //   beta_t(y') = sum_y exp lambda_{t+1}(y', y) v_{t+1}(y),  v_t(y) = exp mu_t(y) beta_t(y),  divided by its sum
 //   dnll/dlambda_b = sum over contexts c with b of  exp lambda_c .* (A_c' V_c)  -  what was observed
 //
@@ -12,12 +12,13 @@
 //
 // Weights are dense, or a chosen set of features (`Support`), as L1 training has them. Then only groups of contexts (by
 // their frequent tests) have a dense matrix B = exp lambda, small enough for the cache, and a context is B with a few
-// corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or so
-// strong that the difference would cancel digits, gets a dense matrix of its own.
+// corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or
+// so strong that the difference would cancel digits, gets a dense matrix of its own.
 //
 // Scaling is exact as long as the scores of no token differ by more than kRange; beyond, sequences are computed in
 // logarithms (chain.h), slowly. Without bigram tests every token is on its own (maximum entropy).
-// Results have the same bytes for any number of threads. References: Lavergne, Cappe & Yvon (2010); Lafferty et al. (2001).
+// Results have the same bytes for any number of threads.
+// References: Lavergne, Cappe & Yvon (2010); Lafferty, McCallum & Pereira (2001).
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,8 @@ void collect(const Rows& rows, std::size_t begin, std::size_t first, std::size_t
       out.push_back({rows.ids[e], static_cast<std::int32_t>(t), rows.values.empty() ? 1.0F : rows.values[e]});
     }
   }
-  std::sort(out.begin(), out.end(), [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
+  std::sort(out.begin(), out.end(),
+            [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
 }
 
 // Calls each(first, last) for stretches of one test.
@@ -163,7 +164,8 @@ double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
       }
       P total = P(0.0);
       for (std::size_t y = 0; y < stride; y += P::width) {
-        const P value = t > 0 && matrices != nullptr ? P::load(row + y) * P::load(mu + t * stride + y) : P::load(mu + t * stride + y);
+        const P value = t > 0 && matrices != nullptr ? P::load(row + y) * P::load(mu + t * stride + y)
+                                                     : P::load(mu + t * stride + y);
         total = total + value;
         value.store(row + y);
       }
@@ -208,7 +210,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
   double loss = 0.0;
   const bool pairs = layout.bigrams > 0;
   for (const std::int64_t i : order) {
-    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    const auto begin = static_cast<std::size_t>(data.offsets[i]),
+               T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
     const double eta = rates.alpha > 0.0 ? rates.eta0 * std::pow(rates.alpha, steps.step / rates.sequences)
                                          : rates.eta0 / (1.0 + rates.eta0 * rates.l2 * steps.step / rates.sequences);
     steps.step += 1.0;
@@ -333,7 +336,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
   return loss;
 }
 
-void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen, const Steps& steps) {
+void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen,
+               const Steps& steps) {
   const std::size_t Y = layout.labels;
   const auto settle = [&](std::size_t test, std::size_t first, std::size_t size) {
     double *block = &w[first], *received = q.empty() ? nullptr : &q[first];
@@ -362,7 +366,8 @@ std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t>
   std::vector<const double*> pairs;
   std::size_t wrong = 0;
   for (const std::int64_t i : order) {
-    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    const auto begin = static_cast<std::size_t>(data.offsets[i]),
+               T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
     steps.step += 1.0;
     if (T == 0) continue;
     const Weights weights{w, nullptr};

@@ -32,7 +32,8 @@ void Problem::State::exponentiate_unigrams(const Weights& w, std::size_t threads
       with_packs([=]<class P>() TEXTMILL_INLINED {
         const Lists& tests = all->tests;
         for (std::size_t c = begin; c < end; ++c) {
-          sum_rows<P>(tests, tests.offsets[c], tests.offsets[c + 1], tests.offsets[end] - 1, theta, Y, Y, out + c * step);
+          sum_rows<P>(tests, tests.offsets[c], tests.offsets[c + 1], tests.offsets[end] - 1, theta, Y, Y,
+                      out + c * step);
         }
       });
     }
@@ -94,7 +95,8 @@ void Problem::State::fill_matrices(const Weights& w, std::size_t threads) {
         for (auto e = bigram.tests.offsets[c]; e < bigram.tests.offsets[c + 1]; ++e) {
           const std::int32_t b = bigram.tests.items[e];
           if (grouping.frequent[b]) continue;
-          const auto first = bigram_of.items.begin() + bigram_of.offsets[b], last = bigram_of.items.begin() + bigram_of.offsets[b + 1];
+          const auto first = bigram_of.items.begin() + bigram_of.offsets[b],
+                     last = bigram_of.items.begin() + bigram_of.offsets[b + 1];
           // a test that is there twice has two entries; the cells of both are the same
           const auto at = std::lower_bound(first, last, static_cast<std::int32_t>(c)) - bigram_of.items.begin();
           const double value = bigram.tests.value(e);
@@ -114,6 +116,7 @@ void Problem::State::fill_matrices(const Weights& w, std::size_t threads) {
     for (std::size_t c = 0; c < contexts; ++c) {
       if (!corrected[c]) own[c] = static_cast<std::int32_t>(groups + dense++);
     }
+    if (matrices.capacity() > 4 * (groups + dense) * cells) std::vector<double>().swap(matrices);  // of dense weights
     matrices.resize((groups + dense) * cells);
     parallel_for(groups, threads, [&](std::size_t g) {
       double* out = &matrices[g * cells];
@@ -140,7 +143,8 @@ void Problem::State::fill_matrices(const Weights& w, std::size_t threads) {
         const auto from = correction_offsets[c], to = correction_offsets[c + 1];
         const std::span<double> factor(correction.data() + from, static_cast<std::size_t>(to - from));
         base::exp(std::span<const double>(correction_log.data() + from, factor.size()), factor);
-        for (std::size_t i = 0; i < factor.size(); ++i) factor[i] = matrix[c][correction_cell[from + i]] * (factor[i] - 1.0);
+        for (std::size_t i = 0; i < factor.size(); ++i)
+          factor[i] = matrix[c][correction_cell[from + i]] * (factor[i] - 1.0);
       }
     });
   }

@@ -168,7 +168,8 @@ void Problem::State::expect_unigrams(std::size_t threads) {
         if (m->local()) {
           const double* mu = m->exp_mu.data() + c * stride;
           double weight = 0.0;
-          for (auto e = m->tokens_of.offsets[c]; e < m->tokens_of.offsets[c + 1]; ++e) weight += m->weight_of(m->tokens_of.items[e]);
+          for (auto e = m->tokens_of.offsets[c]; e < m->tokens_of.offsets[c + 1]; ++e)
+            weight += m->weight_of(m->tokens_of.items[e]);
           P total = P(0.0);
           for (std::size_t y = 0; y < stride; y += P::width) total = total + P::load(mu + y);
           const double mass = sum(total);

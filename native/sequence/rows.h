@@ -40,8 +40,10 @@ template <class P>
 TEXTMILL_INLINED inline void sum_rows(const Lists& lists, std::int64_t begin, std::int64_t end, std::int64_t last,
                                       const double* rows, std::size_t width, std::size_t step, double* out) {
   std::size_t at = 0;
-  for (; at + 6 * P::width <= width; at += 6 * P::width) sum_columns<P, 6>(lists, begin, end, last, rows + at, step, out + at);
-  for (; at + 2 * P::width <= width; at += 2 * P::width) sum_columns<P, 2>(lists, begin, end, last, rows + at, step, out + at);
+  for (; at + 6 * P::width <= width; at += 6 * P::width)
+    sum_columns<P, 6>(lists, begin, end, last, rows + at, step, out + at);
+  for (; at + 2 * P::width <= width; at += 2 * P::width)
+    sum_columns<P, 2>(lists, begin, end, last, rows + at, step, out + at);
   if (at + P::width <= width) sum_columns<P, 1>(lists, begin, end, last, rows + at, step, out + at), at += P::width;
   for (; at < width; ++at) {
     double total = 0.0;
