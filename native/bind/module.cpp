@@ -11,6 +11,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_corpus(corpus);
   nanobind::module_ extract = m.def_submodule("extract", "Observation tests of sequences.");
   textmill::bind::bind_extract(extract);
+  nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
+  textmill::bind::bind_lm(lm);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
@@ -18,6 +20,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
+  textmill::bind::bind_gibbs(topics);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);

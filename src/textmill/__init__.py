@@ -21,6 +21,7 @@ __all__ = [
     "corpus",
     "errors",
     "files",
+    "lm",
     "load",
     "metrics",
     "model",
