@@ -55,7 +55,8 @@ class CRF(ChainModel):
     bigram tests are true at first tokens, after a label of their own; features, "all" (every test with every label) or
     "seen" (only with the labels that it has in the training data, as CRFsuite; owlqn, lbfgs, rprop). Of the objective:
     algorithm, see the module; l1 and l2, None for the algorithm's own (0.5 and 1e-5; without L1: 0 and 1). Of the run:
-    max_iter (200 iterations, 30 epochs or sweeps), tol, the relative change of the objective over `period` iterations that ends it, epsilon, the
+    max_iter (200 iterations, 30 epochs or sweeps), tol, the relative change of the objective over `period`
+    iterations that ends it, epsilon, the
     norm of the gradient that ends it, relative to that of the weights; stop_window and stop_tolerance (percentage
     points), see `fit`; memory, pairs of quasi-Newton methods; eta0 (None: calibrated) and alpha, rates of SGD; variant
     of rprop; fine_tune, iterations of L-BFGS without L1 on the weights that are not zero; compact, drop tests without
