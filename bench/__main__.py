@@ -16,11 +16,13 @@ def main() -> None:
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
     parser.add_argument("--repeats", type=int, default=5, help="alternating runs of each side")
     parser.add_argument("--quick", action="store_true", help="small inputs, to see that it runs")
+    parser.add_argument("--only", default="", help="only jobs whose name has this in it; writes no results")
     arguments = parser.parse_args()
     unknown = set(arguments.subjects) - set(SUBJECTS)
     if unknown:
         parser.error(f"no subject {sorted(unknown)[0]!r}; there are {', '.join(SUBJECTS)}")
-    options = Options(repeats=1 if arguments.quick else arguments.repeats, quick=arguments.quick)
+    repeats = 1 if arguments.quick else arguments.repeats
+    options = Options(repeats=repeats, quick=arguments.quick, only=arguments.only)
     for subject in arguments.subjects or SUBJECTS:
         module = importlib.import_module(f"bench.{subject}")
         report(subject, module.jobs(options), options, module.PACKAGES)

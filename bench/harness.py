@@ -29,6 +29,7 @@ class Options:
 
     repeats: int = 5
     quick: bool = False
+    only: str = ""  # measure the jobs whose name has this in it
 
     @property
     def data(self) -> Path:
@@ -88,18 +89,20 @@ def figure(work: Callable[[], Any], unit: str) -> float:
 
 
 def report(subject: str, jobs: list[Job], options: Options, packages: list[str]) -> None:
-    """Measure all jobs, print the table as it grows, write it as JSON."""
+    """Measure the jobs, print the table as it grows; write it as JSON when all were measured."""
     machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ["textmill", "numpy", *packages])
     print(f"{subject}: {options.repeats} alternating runs, medians\n{_processor()}, {machine}\n{versions}\n")
     print(f"{'job':<44} {'ours':>10} {'peer':>10} {'ratio':>8} {'asked':>6}  peer; quality")
     rows = []
-    for job in jobs:
+    for job in (job for job in jobs if options.only in job.name):
         row = measure(job, options.repeats)
         rows.append(row)
         asked = f"{row.bar:.1f}x" if row.bar is not None else "-"
         values = f"{row.ours:>8.3f} {row.unit:<1} {row.peer:>8.3f} {row.unit:<1}"
         print(f"{row.job:<44} {values} {row.ratio:>7.2f}x {asked:>6}  {row.peer_name}; {row.quality}", flush=True)
+    if options.only:
+        return
     RESULTS.mkdir(exist_ok=True)
     content = {
         "subject": subject,

@@ -41,22 +41,26 @@ Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
   for (std::size_t t = 0; t < tokens; ++t) require(o[t + 1] >= o[t], "offsets of ", name, " must not decrease");
   require(static_cast<std::size_t>(o[tokens]) == ids.size(), name, " must have as many ids as its last offset says");
   for (const std::int32_t id : view(ids)) {
-    require(id >= 0 && static_cast<std::size_t>(id) < size, "ids of ", name, " must lie from 0 to ", size, " - 1, got ", id);
+    require(id >= 0 && static_cast<std::size_t>(id) < size, "ids of ", name, " must lie from 0 to ", size, " - 1, got ",
+            id);
   }
   if (!values) return {o, view(ids), {}};
   require(values->size() == ids.size(), name, " must have one value an id");
-  for (const float value : view(*values)) require(std::isfinite(value), "values of ", name, " must be finite, got ", value);
+  for (const float value : view(*values))
+    require(std::isfinite(value), "values of ", name, " must be finite, got ", value);
   return {o, view(ids), view(*values)};
 }
 
 std::size_t checked_offsets(std::span<const std::int64_t> offsets) {
   require(!offsets.empty() && offsets[0] == 0, "offsets of sequences must begin with 0");
-  for (std::size_t s = 1; s < offsets.size(); ++s) require(offsets[s] >= offsets[s - 1], "offsets of sequences must not decrease");
+  for (std::size_t s = 1; s < offsets.size(); ++s)
+    require(offsets[s] >= offsets[s - 1], "offsets of sequences must not decrease");
   base::narrow<std::int32_t>(offsets.back(), "the number of tokens");
   return static_cast<std::size_t>(offsets.back());
 }
 
-std::span<const std::int32_t> checked_labels(const Labels& labels, std::size_t tokens, std::size_t extent, const char* name) {
+std::span<const std::int32_t> checked_labels(const Labels& labels, std::size_t tokens, std::size_t extent,
+                                             const char* name) {
   if (!labels) return {};
   require(labels->size() == tokens, name, " must be one a token");
   for (const std::int32_t y : view(*labels)) {
@@ -78,14 +82,19 @@ struct Held {
   std::mutex lock;
 };
 
-std::shared_ptr<Held> make_problem(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
-                                   const Labels& observed, const Labels& forced, std::optional<In<double, 1>> weights) {
+std::shared_ptr<Held> make_problem(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram,
+                                   const Tests& bigram, const Labels& observed, const Labels& forced,
+                                   std::optional<In<double, 1>> weights) {
   const Layout layout = checked_layout(labels, unigram, bigram);
   auto held = std::make_shared<Held>();
   nb::gil_scoped_release nogil;
   const std::size_t tokens = checked_offsets(view(offsets));
-  sequence::Sequences data{view(offsets), checked_rows(unigram, tokens, "unigram tests"), checked_rows(bigram, tokens, "bigram tests"),
-                           checked_labels(observed, tokens, labels, "labels"), checked_labels(forced, tokens, labels, "forced labels"), {}};
+  sequence::Sequences data{view(offsets),
+                           checked_rows(unigram, tokens, "unigram tests"),
+                           checked_rows(bigram, tokens, "bigram tests"),
+                           checked_labels(observed, tokens, labels, "labels"),
+                           checked_labels(forced, tokens, labels, "forced labels"),
+                           {}};
   if (weights) {
     require(weights->size() + 1 == offsets.size(), "there must be one weight a sequence");
     for (const double w : view(*weights)) require(std::isfinite(w), "weights of sequences must be finite, got ", w);
@@ -95,14 +104,16 @@ std::shared_ptr<Held> make_problem(std::size_t labels, In<std::int64_t, 1> offse
   return held;
 }
 
-std::shared_ptr<Support> make_support(std::size_t labels, std::size_t unigrams, std::size_t bigrams, In<std::int64_t, 1> features) {
+std::shared_ptr<Support> make_support(std::size_t labels, std::size_t unigrams, std::size_t bigrams,
+                                      In<std::int64_t, 1> features) {
   require(labels >= 1 && labels <= 32768, "there must be from 1 to 32768 labels, got ", labels);
   const Layout layout{labels, unigrams, bigrams};
   base::product(base::product(bigrams, labels, "weights"), labels, "weights");
   const auto chosen = view(features);
   std::int64_t last = -1;
   for (const std::int64_t feature : chosen) {
-    require(feature > last && static_cast<std::size_t>(feature) < layout.size(), "features must rise from 0 to ", layout.size(), " - 1, got ", feature);
+    require(feature > last && static_cast<std::size_t>(feature) < layout.size(), "features must rise from 0 to ",
+            layout.size(), " - 1, got ", feature);
     last = feature;
   }
   nb::gil_scoped_release nogil;
@@ -113,26 +124,31 @@ Weights checked_weights(const Layout& layout, const In<double, 1>& theta, const 
   if (support == nullptr) {
     require(theta.size() == layout.size(), "there must be ", layout.size(), " weights, got ", theta.size());
   } else {
-    require(support->unigram_offsets.size() == layout.unigrams + 1 && support->bigram_offsets.size() == layout.bigrams + 1,
-            "the support belongs to other tests");
-    require(theta.size() == support->features.size(), "there must be ", support->features.size(), " weights, got ", theta.size());
+    require(
+        support->unigram_offsets.size() == layout.unigrams + 1 && support->bigram_offsets.size() == layout.bigrams + 1,
+        "the support belongs to other tests");
+    require(theta.size() == support->features.size(), "there must be ", support->features.size(), " weights, got ",
+            theta.size());
   }
   for (const double w : view(theta)) require(std::isfinite(w), "weights must be finite, got ", w);
   return {view(theta), support};
 }
 
-double evaluate(Held& held, In<double, 1> theta, std::shared_ptr<Support> support, std::optional<Out<double, 1>> gradient, std::size_t threads) {
+double evaluate(Held& held, In<double, 1> theta, std::shared_ptr<Support> support,
+                std::optional<Out<double, 1>> gradient, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   require(!gradient || gradient->size() == theta.size(), "the gradient must be as long as the weights");
   nb::gil_scoped_release nogil;
   const std::lock_guard guard(held.lock);
   const Weights w = checked_weights(held.problem->layout(), theta, support.get());
-  return held.problem->evaluate(w, gradient ? std::span<double>(gradient->data(), gradient->size()) : std::span<double>(), threads);
+  return held.problem->evaluate(
+      w, gradient ? std::span<double>(gradient->data(), gradient->size()) : std::span<double>(), threads);
 }
 
 std::tuple<double, Numpy<std::int64_t, 1>, Numpy<double, 1>> violations(Held& held, In<double, 1> theta,
-                                                                         std::shared_ptr<Support> support, double threshold,
-                                                                         Out<double, 1> gradient, std::size_t threads) {
+                                                                        std::shared_ptr<Support> support,
+                                                                        double threshold, Out<double, 1> gradient,
+                                                                        std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   require(support != nullptr, "a search needs a support, which may be empty");
   require(gradient.size() == theta.size(), "the gradient must be as long as the weights");
@@ -151,14 +167,15 @@ std::tuple<double, Numpy<std::int64_t, 1>, Numpy<double, 1>> violations(Held& he
   return {value, to_numpy(std::move(features)), to_numpy(std::move(gradients))};
 }
 
-void marginals(Held& held, In<double, 1> theta, std::shared_ptr<Support> support, Out<double, 2> probabilities, Out<double, 1> log_z,
-               std::size_t threads) {
+void marginals(Held& held, In<double, 1> theta, std::shared_ptr<Support> support, Out<double, 2> probabilities,
+               Out<double, 1> log_z, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   require(probabilities.shape(0) == held.problem->tokens() && probabilities.shape(1) == held.problem->layout().labels &&
               log_z.size() == held.problem->sequences(), "outputs must be tokens x labels and one a sequence");
   nb::gil_scoped_release nogil;
   const std::lock_guard guard(held.lock);
-  held.problem->marginals(checked_weights(held.problem->layout(), theta, support.get()), view(probabilities), view(log_z), threads);
+  held.problem->marginals(checked_weights(held.problem->layout(), theta, support.get()), view(probabilities),
+                          view(log_z), threads);
 }
 
 double zero_rate(Held& held, In<double, 1> theta, std::shared_ptr<Support> support) {
@@ -177,8 +194,10 @@ OneChain make_chain(const In<double, 2>& unary, const In<double, 3>& pairs) {
   const std::size_t T = unary.shape(0), Y = unary.shape(1);
   require(T > 0 && Y > 0, "a chain needs a position and a label");
   require(pairs.shape(0) == T && pairs.shape(1) == Y && pairs.shape(2) == Y, "pairs must be ", T, " x ", Y, " x ", Y);
-  for (const double x : view(unary)) require(x < std::numeric_limits<double>::infinity(), "scores must be below infinity, got ", x);
-  for (const double x : view(pairs)) require(x < std::numeric_limits<double>::infinity(), "scores must be below infinity, got ", x);
+  for (const double x : view(unary))
+    require(x < std::numeric_limits<double>::infinity(), "scores must be below infinity, got ", x);
+  for (const double x : view(pairs))
+    require(x < std::numeric_limits<double>::infinity(), "scores must be below infinity, got ", x);
   OneChain one;
   for (std::size_t t = 0; t < T; ++t) one.pointers.push_back(pairs.data() + t * Y * Y);
   one.chain = {T, Y, unary.data(), one.pointers, Y};
@@ -187,14 +206,16 @@ OneChain make_chain(const In<double, 2>& unary, const In<double, 3>& pairs) {
 
 double chain_sums(In<double, 2> unary, In<double, 3> pairs, Out<double, 2> a, Out<double, 2> b) {
   const OneChain one = make_chain(unary, pairs);
-  require(a.shape(0) == unary.shape(0) && a.shape(1) == unary.shape(1) && b.shape(0) == unary.shape(0) && b.shape(1) == unary.shape(1),
+  require(a.shape(0) == unary.shape(0) && a.shape(1) == unary.shape(1) && b.shape(0) == unary.shape(0) &&
+              b.shape(1) == unary.shape(1),
           "outputs must be as large as unary");
   nb::gil_scoped_release nogil;
   sequence::backward(one.chain, view(b));
   return sequence::forward(one.chain, view(a));
 }
 
-std::vector<std::tuple<double, std::vector<std::int32_t>>> chain_paths(In<double, 2> unary, In<double, 3> pairs, std::size_t n) {
+std::vector<std::tuple<double, std::vector<std::int32_t>>> chain_paths(In<double, 2> unary, In<double, 3> pairs,
+                                                                       std::size_t n) {
   const OneChain one = make_chain(unary, pairs);
   std::vector<std::tuple<double, std::vector<std::int32_t>>> found;
   nb::gil_scoped_release nogil;
@@ -211,14 +232,20 @@ struct Decoding {
 };
 
 // Everything a decoder needs, checked.
-Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets, const Tests& unigram, const Tests& bigram,
-                          const In<double, 1>& theta, const Support* support, const Mask& allowed, const Mask& transitions,
-                          bool normalised, bool sparse, std::size_t threads) {
+Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets, const Tests& unigram,
+                          const Tests& bigram, const In<double, 1>& theta, const Support* support, const Mask& allowed,
+                          const Mask& transitions, bool normalised, bool sparse, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   const Layout layout = checked_layout(labels, unigram, bigram);
   const std::size_t tokens = checked_offsets(view(offsets));
-  Decoding d{layout, checked_weights(layout, theta, support),
-             {view(offsets), checked_rows(unigram, tokens, "unigram tests"), checked_rows(bigram, tokens, "bigram tests"), {}, normalised, sparse}};
+  Decoding d{layout,
+             checked_weights(layout, theta, support),
+             {view(offsets),
+              checked_rows(unigram, tokens, "unigram tests"),
+              checked_rows(bigram, tokens, "bigram tests"),
+              {},
+              normalised,
+              sparse}};
   if (allowed) {
     require(allowed->shape(0) == tokens && allowed->shape(1) == labels, "allowed must be tokens x labels");
     d.input.allowed.labels = view(*allowed);
@@ -230,23 +257,26 @@ Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets
   return d;
 }
 
-void label(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram, In<double, 1> theta,
-           std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions, bool normalised, bool sparse,
-           Out<std::int32_t, 1> path, Out<double, 1> scores, std::size_t threads) {
+void label(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
+           In<double, 1> theta, std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions,
+           bool normalised, bool sparse, Out<std::int32_t, 1> path, Out<double, 1> scores, std::size_t threads) {
   nb::gil_scoped_release nogil;
-  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, sparse, threads);
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
+                                      normalised, sparse, threads);
   require(path.size() == static_cast<std::size_t>(view(offsets).back()) && scores.size() + 1 == offsets.size(),
           "outputs must be one a token and one a sequence");
   sequence::label(d.layout, d.weights, d.input, view(path), view(scores), threads);
 }
 
 using Paths = std::vector<std::tuple<double, std::vector<std::int32_t>>>;
-std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram,
-                                                   const Tests& bigram, In<double, 1> theta, std::shared_ptr<Support> support,
-                                                   const Mask& allowed, const Mask& transitions, bool normalised, std::size_t n,
+std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::int64_t, 1> offsets,
+                                                   const Tests& unigram, const Tests& bigram, In<double, 1> theta,
+                                                   std::shared_ptr<Support> support, const Mask& allowed,
+                                                   const Mask& transitions, bool normalised, std::size_t n,
                                                    std::size_t threads) {
   nb::gil_scoped_release nogil;
-  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, false, threads);
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
+                                      normalised, false, threads);
   std::vector<std::tuple<Paths, double>> out;
   for (auto& ranked : sequence::best_labels(d.layout, d.weights, d.input, n, threads)) {
     Paths paths;
@@ -256,13 +286,16 @@ std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::i
   return out;
 }
 
-void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram, In<double, 1> theta,
-                         std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions, bool normalised,
-                         Out<double, 2> probabilities, Out<double, 1> log_z, std::size_t threads) {
+void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
+                         In<double, 1> theta, std::shared_ptr<Support> support, const Mask& allowed,
+                         const Mask& transitions, bool normalised, Out<double, 2> probabilities, Out<double, 1> log_z,
+                         std::size_t threads) {
   nb::gil_scoped_release nogil;
-  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions, normalised, false, threads);
-  require(probabilities.shape(0) == static_cast<std::size_t>(view(offsets).back()) && probabilities.shape(1) == labels &&
-              log_z.size() + 1 == offsets.size(), "outputs must be tokens x labels and one a sequence");
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
+                                      normalised, false, threads);
+  require(probabilities.shape(0) == static_cast<std::size_t>(view(offsets).back()) &&
+              probabilities.shape(1) == labels && log_z.size() + 1 == offsets.size(),
+          "outputs must be tokens x labels and one a sequence");
   sequence::label_probabilities(d.layout, d.weights, d.input, view(probabilities), view(log_z), threads);
 }
 
@@ -280,14 +313,20 @@ std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> 
   const Layout layout = checked_layout(labels, unigram, bigram);
   const std::size_t tokens = checked_offsets(view(offsets));
   require(observed.size() == tokens, "labels must be one a token");
-  for (const std::int32_t y : view(observed)) require(y >= 0 && y < static_cast<std::int64_t>(labels), "labels must lie from 0 to ", labels, " - 1, got ", y);
+  for (const std::int32_t y : view(observed))
+    require(y >= 0 && y < static_cast<std::int64_t>(labels), "labels must lie from 0 to ", labels, " - 1, got ", y);
   if (weights) {
     require(weights->size() + 1 == offsets.size(), "there must be one weight a sequence");
-    for (const double w : view(*weights)) require(std::isfinite(w) && w >= 0.0, "weights of sequences must be finite and >= 0, got ", w);
+    for (const double w : view(*weights))
+      require(std::isfinite(w) && w >= 0.0, "weights of sequences must be finite and >= 0, got ", w);
   }
   auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, {}});
-  made->data = {layout, view(made->offsets), checked_rows(made->unigram, tokens, "unigram tests"), checked_rows(made->bigram, tokens, "bigram tests"),
-                view(made->labels), made->weights ? view(*made->weights) : std::span<const double>()};
+  made->data = {layout,
+                view(made->offsets),
+                checked_rows(made->unigram, tokens, "unigram tests"),
+                checked_rows(made->bigram, tokens, "bigram tests"),
+                view(made->labels),
+                made->weights ? view(*made->weights) : std::span<const double>()};
   return made;
 }
 
@@ -299,12 +338,14 @@ void check_order(const Training& training, const In<std::int64_t, 1>& order) {
 
 using StepState = std::tuple<double, double, double>;  // step, penalty, decay
 
-std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w, Out<double, 1> q,
-                                        Out<double, 1> seen, const StepState& state, double eta0, double alpha, double l1, double l2) {
+std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w,
+                                        Out<double, 1> q, Out<double, 1> seen, const StepState& state, double eta0,
+                                        double alpha, double l1, double l2) {
   const sequence::Labelled& data = training.data;
   check_order(training, order);
   const std::size_t size = data.layout.size();
-  require(w.size() == size && (q.size() == size || (l1 == 0.0 && q.size() == 0)), "there must be ", size, " weights and as many penalties");
+  require(w.size() == size && (q.size() == size || (l1 == 0.0 && q.size() == 0)), "there must be ", size,
+          " weights and as many penalties");
   require(seen.size() == data.layout.unigrams + data.layout.bigrams, "seen must be one a test");
   require(eta0 > 0.0 && alpha >= 0.0 && l1 >= 0.0 && l2 >= 0.0, "rates and penalties must not be negative");
   const auto sequences = static_cast<double>(data.offsets.size() - 1);
@@ -312,23 +353,28 @@ std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_
   double loss;
   {
     nb::gil_scoped_release nogil;
-    loss = sequence::sgd_steps(data, {eta0, alpha, l1, l2, sequences}, view(order), view(w), view(q), view(seen), steps);
+    loss =
+        sequence::sgd_steps(data, {eta0, alpha, l1, l2, sequences}, view(order), view(w), view(q), view(seen), steps);
   }
   return {loss, {steps.step, steps.penalty, steps.decay}};
 }
 
-void sgd_flush(const Training& training, Out<double, 1> w, Out<double, 1> q, Out<double, 1> seen, const StepState& state) {
+void sgd_flush(const Training& training, Out<double, 1> w, Out<double, 1> q, Out<double, 1> seen,
+               const StepState& state) {
   const Layout& layout = training.data.layout;
-  require(w.size() == layout.size() && (q.size() == 0 || q.size() == w.size()) && seen.size() == layout.unigrams + layout.bigrams,
+  require(w.size() == layout.size() && (q.size() == 0 || q.size() == w.size()) &&
+              seen.size() == layout.unigrams + layout.bigrams,
           "weights, penalties and tests do not fit");
   nb::gil_scoped_release nogil;
-  sequence::sgd_flush(layout, view(w), view(q), view(seen), {std::get<0>(state), std::get<1>(state), std::get<2>(state)});
+  sequence::sgd_flush(layout, view(w), view(q), view(seen),
+                      {std::get<0>(state), std::get<1>(state), std::get<2>(state)});
 }
 
-std::tuple<std::size_t, double> perceptron_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w, Out<double, 1> updates,
-                                                 double step) {
+std::tuple<std::size_t, double> perceptron_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w,
+                                                 Out<double, 1> updates, double step) {
   check_order(training, order);
-  require(w.size() == training.data.layout.size() && updates.size() == w.size(), "there must be ", training.data.layout.size(), " weights and updates");
+  require(w.size() == training.data.layout.size() && updates.size() == w.size(), "there must be ",
+          training.data.layout.size(), " weights and updates");
   nb::gil_scoped_release nogil;
   sequence::Steps steps{step};
   const std::size_t wrong = sequence::perceptron_steps(training.data, view(order), view(w), view(updates), steps);
@@ -340,7 +386,8 @@ struct HeldDescent {
   sequence::Descent descent;
 };
 
-std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& held, In<std::int32_t, 2> order, Out<double, 1> w, std::size_t threads) {
+std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& held, In<std::int32_t, 2> order,
+                                                                Out<double, 1> w, std::size_t threads) {
   const Layout& layout = held.training->data.layout;
   require(threads > 0, "threads must be at least 1");
   require(order.shape(1) == 2, "blocks must be pairs of a unigram and a bigram test");
@@ -348,8 +395,9 @@ std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& hel
   std::vector<sequence::BlockTest> blocks(order.shape(0));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     blocks[i] = {order.data()[2 * i], order.data()[2 * i + 1]};
-    require(blocks[i].unigram >= -1 && blocks[i].unigram < static_cast<std::int64_t>(layout.unigrams) && blocks[i].bigram >= -1 &&
-                blocks[i].bigram < static_cast<std::int64_t>(layout.bigrams), "there is no test of block ", i);
+    require(blocks[i].unigram >= -1 && blocks[i].unigram < static_cast<std::int64_t>(layout.unigrams) &&
+                blocks[i].bigram >= -1 && blocks[i].bigram < static_cast<std::int64_t>(layout.bigrams),
+            "there is no test of block ", i);
   }
   nb::gil_scoped_release nogil;
   const auto done = held.descent.sweep(blocks, view(w), threads);
@@ -367,37 +415,47 @@ void bind_sequence(nb::module_& m) {
            "Add the gradient of the negative log-likelihood, return its value.")
       .def("violations", &violations, "theta"_a, "support"_a, "threshold"_a, "gradient"_a.noconvert(), "threads"_a,
            "The value, and features outside the support with a large gradient, and their gradients.")
-      .def("marginals", &marginals, "theta"_a, "support"_a.none(), "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
-           "Fill the probabilities of labels and the log of every normaliser.")
+      .def("marginals", &marginals, "theta"_a, "support"_a.none(), "probabilities"_a.noconvert(), "log_z"_a.noconvert(),
+           "threads"_a, "Fill the probabilities of labels and the log of every normaliser.")
       .def("zero_rate", &zero_rate, "theta"_a, "support"_a.none(), "Share of zero scores of pairs of labels.")
-      .def("sizes", [](const Held& h) { return h.problem->sizes(); },
-           "Numbers of unigram contexts, bigram contexts, groups, beginnings and ends.");
-  m.def("make_problem", &make_problem, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a.none(), "forced"_a.none(),
-        "weights"_a.none(), "Prepare sequences.");
-  m.def("label", &label, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(), "allowed"_a.none(),
-        "transitions"_a.none(), "normalised"_a, "sparse"_a, "path"_a.noconvert(), "scores"_a.noconvert(), "threads"_a,
-        "Fill the best labels and their scores.");
-  m.def("best_labels", &best_labels, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(),
-        "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "n"_a, "threads"_a,
+      .def(
+          "sizes", [](const Held& h) { return h.problem->sizes(); },
+          "Numbers of unigram contexts, bigram contexts, groups, beginnings and ends.");
+  m.def("make_problem", &make_problem, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a.none(),
+        "forced"_a.none(), "weights"_a.none(), "Prepare sequences.");
+  m.def("label", &label, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(),
+        "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "sparse"_a, "path"_a.noconvert(),
+        "scores"_a.noconvert(), "threads"_a, "Fill the best labels and their scores.");
+  m.def("best_labels", &best_labels, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
+        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "n"_a, "threads"_a,
         "The n best labellings of every sequence with their scores, and log Z.");
-  m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
-        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "probabilities"_a.noconvert(),
-        "log_z"_a.noconvert(), "threads"_a, "Fill the probabilities of labels under restrictions.");
+  m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a,
+        "support"_a.none(), nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a,
+        "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
+        "Fill the probabilities of labels under restrictions.");
   nb::class_<Training>(m, "Training", "Labelled sequences for training one at a time.")
-      .def("sgd_steps", &sgd_steps, "order"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a, nb::kw_only(), "eta0"_a,
-           "alpha"_a, "l1"_a, "l2"_a, "Stochastic gradient steps; returns the loss met and the state.")
-      .def("sgd_flush", &sgd_flush, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a, "Give every weight what it is owed.")
+      .def("sgd_steps", &sgd_steps, "order"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a,
+           nb::kw_only(), "eta0"_a, "alpha"_a, "l1"_a, "l2"_a,
+           "Stochastic gradient steps; returns the loss met and the state.")
+      .def("sgd_flush", &sgd_flush, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a,
+           "Give every weight what it is owed.")
       .def("perceptron_steps", &perceptron_steps, "order"_a, "w"_a.noconvert(), "updates"_a.noconvert(), "step"_a,
            "Perceptron steps; returns the wrong labels and the step.");
-  m.def("make_training", &make_training, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a, "weights"_a.none(), "Hold sequences.");
+  m.def("make_training", &make_training, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a,
+        "weights"_a.none(), "Hold sequences.");
   nb::class_<HeldDescent>(m, "Descent", "Block coordinate descent.")
-      .def("__init__", [](HeldDescent* at, std::shared_ptr<Training> training, double l1, double l2, bool truncated) {
-             require(l1 >= 0.0 && l2 >= 0.0, "penalties must not be negative");
-             new (at) HeldDescent{training, sequence::Descent(training->data, l1, l2, truncated)};
-           }, "training"_a, "l1"_a, "l2"_a, "truncated"_a)
+      .def(
+          "__init__",
+          [](HeldDescent* at, std::shared_ptr<Training> training, double l1, double l2, bool truncated) {
+            require(l1 >= 0.0 && l2 >= 0.0, "penalties must not be negative");
+            new (at) HeldDescent{training, sequence::Descent(training->data, l1, l2, truncated)};
+          },
+          "training"_a, "l1"_a, "l2"_a, "truncated"_a)
       .def("sweep", &sweep, "order"_a, "w"_a.noconvert(), "threads"_a,
-           "Visit blocks; returns the change of the objective, and counts of changed blocks, evaluations and positions.");
-  m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(), "Fill forward and backward logs, return log Z.");
+           "Visit blocks; returns the change of the objective, and counts of changed blocks, evaluations and "
+           "positions.");
+  m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(),
+        "Fill forward and backward logs, return log Z.");
   m.def("chain_paths", &chain_paths, "unary"_a, "pairs"_a, "n"_a, "The n best paths with their scores.");
 }
 

@@ -5,79 +5,24 @@
 #include <limits>
 
 #include "base/parallel.h"
-#include "base/simd.h"
-#include "base/math.h"
-#include "sequence/kernels.h"
+#include "sequence/descent.h"
 
 namespace textmill::sequence {
 namespace {
 
 using base::kLanes;
 using base::parallel_for;
-using base::with_packs;
 
 constexpr double kLeastCurvature = 1e-12;
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
+constexpr std::size_t kGroupBytes = 1 << 20;  // of the matrices of all groups: they should stay in the cache
 constexpr std::size_t kLeastCache = 1 << 19;  // numbers: 4 MB are worth it, however small the model
+constexpr std::size_t kLeastKept = 1 << 17;   // numbers of vectors that are kept for the trials of a block
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
-// exp(score - most) in place, zeros behind the last label; returns the largest score.
-double exponentials(double* scores, std::size_t rows, std::size_t labels, std::size_t stride) {
-  double most = scores[0];
-  for (std::size_t r = 0; r < rows; ++r) most = std::max(most, *std::max_element(scores + r * stride, scores + r * stride + labels));
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    for (std::size_t i = 0; i < rows * stride; i += P::width) base::exp(P::load(scores + i) - P(most)).store(scores + i);
-  });
-  for (std::size_t r = 0; r < rows; ++r) std::fill(scores + r * stride + labels, scores + (r + 1) * stride, 0.0);
-  return most;
-}
-
-struct Span {  // tokens of one sequence where a block's test is true, as [begin, end) of a list
-  std::int64_t sequence;
-  std::size_t begin, end;
-};
-
 }  // namespace
-
-struct Descent::State {
-  Labelled data;
-  double l1, l2;
-  bool truncated;
-  std::size_t Y, stride, cells;
-  Contexts unigram, bigram;
-  Lists unigram_tokens, bigram_tokens;  // tokens of a test, with values
-  std::vector<std::int64_t> sequence_of;  // [T]
-
-  // the cache: slot of a context is context % slots
-  struct Entry {
-    std::int32_t context = -1;
-    std::uint64_t time = 0;
-    double shift = 0.0;
-  };
-  std::uint64_t time = 1;
-  std::vector<std::uint64_t> changed_unigram, changed_bigram;  // when a test last changed
-  std::vector<Entry> matrix_entry, row_entry;
-  std::vector<double> matrices, rows;
-  std::uint64_t round = 0;
-  std::vector<std::uint64_t> row_claimed, matrix_claimed;  // the round that filled a slot
-
-  struct Lane {
-    std::vector<double> g, h;                 // [Y + Y stride]
-    std::vector<double> mu, alpha, beta, v, scale, own;
-    std::vector<const double*> matrix;
-    double log_z = 0.0;
-    std::size_t steps = 0;
-  };
-  std::vector<Lane> lanes;
-  // potentials of one sequence that are not in the cache
-  const double* row_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
-  const double* matrix_of(std::size_t token, std::span<const double> w, double* space, double* shift) const;
-  void refresh(std::span<const Span> spans, std::span<const double> w, std::size_t threads);
-  void visit(const Span& span, std::span<const std::int32_t> tokens, std::span<const float> unigram_values,
-             std::span<const float> bigram_values, std::span<const double> w, bool derivatives, Lane& lane) const;
-};
 
 Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : state_(std::make_unique<State>()) {
   State& m = *state_;
@@ -94,7 +39,8 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   std::vector<char> first(T, 0);
   for (std::size_t s = 0; s < S; ++s) {
     if (data.offsets[s] < data.offsets[s + 1]) first[data.offsets[s]] = 1;
-    std::fill(m.sequence_of.begin() + data.offsets[s], m.sequence_of.begin() + data.offsets[s + 1], static_cast<std::int64_t>(s));
+    std::fill(m.sequence_of.begin() + data.offsets[s], m.sequence_of.begin() + data.offsets[s + 1],
+              static_cast<std::int64_t>(s));
   }
   m.unigram = distinct_rows(data.unigram, {}, {});
   m.bigram = distinct_rows(data.bigram, first, {});
@@ -103,8 +49,11 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
     lists.offsets.assign(1, 0);
     for (std::size_t t = 0; t < T; ++t) {
       if (!(skip && first[t])) {
-        lists.items.insert(lists.items.end(), rows.ids.begin() + rows.offsets[t], rows.ids.begin() + rows.offsets[t + 1]);
-        if (!rows.values.empty()) lists.values.insert(lists.values.end(), rows.values.begin() + rows.offsets[t], rows.values.begin() + rows.offsets[t + 1]);
+        lists.items.insert(lists.items.end(), rows.ids.begin() + rows.offsets[t],
+                           rows.ids.begin() + rows.offsets[t + 1]);
+        if (!rows.values.empty())
+          lists.values.insert(lists.values.end(), rows.values.begin() + rows.offsets[t],
+                              rows.values.begin() + rows.offsets[t + 1]);
       }
       lists.offsets.push_back(static_cast<std::int64_t>(lists.items.size()));
     }
@@ -114,7 +63,19 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.bigram_tokens = index(data.bigram, layout.bigrams, true);
   m.changed_unigram.assign(layout.unigrams, 0);
   m.changed_bigram.assign(layout.bigrams, 0);
-  const std::size_t numbers = std::max(layout.size() * 2 / 5, kLeastCache);
+  const std::size_t numbers = std::max(layout.size() / 4, kLeastCache);
+  if (layout.bigrams > 0) {
+    std::vector<std::int64_t> counts(layout.bigrams);
+    for (std::size_t b = 0; b < layout.bigrams; ++b)
+      counts[b] = m.bigram_tokens.offsets[b + 1] - m.bigram_tokens.offsets[b];
+    const std::size_t limit = std::max<std::size_t>(kGroupBytes / (m.cells * sizeof(double)), 32);
+    m.grouping = group_contexts(m.bigram, counts, limit);
+    m.group_entry.resize(m.grouping.first.size());
+    m.group_matrices.resize(m.grouping.first.size() * m.cells);
+    m.nonzero.resize(layout.bigrams);
+    m.simple.resize(m.bigram.size());
+    m.context_claimed.resize(m.bigram.size());
+  }
   m.matrix_entry.resize(std::clamp<std::size_t>(numbers / m.cells, 1, std::max<std::size_t>(m.bigram.size(), 1)));
   m.row_entry.resize(std::max<std::size_t>(m.unigram.size(), 1));
   m.matrices.resize(m.matrix_entry.size() * m.cells);
@@ -125,190 +86,6 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
 }
 
 Descent::~Descent() = default;
-
-const double* Descent::State::row_of(std::size_t token, std::span<const double> w, double* space, double* shift) const {
-  const std::int32_t c = unigram.of[token];
-  const Entry& entry = row_entry[c % row_entry.size()];
-  bool valid = entry.context == c;
-  for (auto e = unigram.tests.offsets[c]; valid && e < unigram.tests.offsets[c + 1]; ++e) valid = changed_unigram[unigram.tests.items[e]] <= entry.time;
-  if (valid) {
-    *shift = entry.shift;
-    return &rows[c % row_entry.size() * stride];
-  }
-  std::fill_n(space, stride, 0.0);
-  for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {
-    const double* block = &w[unigram.tests.items[e] * Y];
-    for (std::size_t y = 0; y < Y; ++y) space[y] += unigram.tests.value(e) * block[y];
-  }
-  *shift = exponentials(space, 1, Y, stride);
-  return space;
-}
-
-const double* Descent::State::matrix_of(std::size_t token, std::span<const double> w, double* space, double* shift) const {
-  const std::int32_t c = bigram.of[token];
-  const std::size_t slot = c % matrix_entry.size();
-  const Entry& entry = matrix_entry[slot];
-  bool valid = entry.context == c;
-  for (auto e = bigram.tests.offsets[c]; valid && e < bigram.tests.offsets[c + 1]; ++e) valid = changed_bigram[bigram.tests.items[e]] <= entry.time;
-  if (valid) {
-    *shift = entry.shift;
-    return &matrices[slot * cells];
-  }
-  bigram_scores(data.layout, {w, nullptr}, bigram.tests, c, space);
-  *shift = exponentials(space, Y, Y, stride);
-  return space;
-}
-
-// Puts the potentials of the contexts of these sequences into the cache; before lanes read it side by side.
-void Descent::State::refresh(std::span<const Span> spans, std::span<const double> w, std::size_t threads) {
-  std::vector<std::int32_t> tokens;  // one for each slot that needs filling
-  ++round;
-  for (const Span& span : spans) {
-    for (auto t = data.offsets[span.sequence]; t < data.offsets[span.sequence + 1]; ++t) {
-      double shift;
-      const std::int32_t c = unigram.of[t];
-      if (row_claimed[c] != round) {
-        row_claimed[c] = round;
-        row_of(t, w, &rows[c * stride], &shift);
-        row_entry[c] = {c, time, shift};
-      }
-      const std::int32_t b = bigram.of[t];
-      if (b < 0 || data.layout.bigrams == 0 || matrix_claimed[b % matrix_claimed.size()] == round) continue;
-      matrix_claimed[b % matrix_claimed.size()] = round;
-      tokens.push_back(static_cast<std::int32_t>(t));
-    }
-  }
-  base::parallel_blocks(tokens.size(), 8, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::int32_t b = bigram.of[tokens[i]];
-      const std::size_t slot = b % matrix_entry.size();
-      double shift;
-      matrix_of(tokens[i], w, &matrices[slot * cells], &shift);
-      matrix_entry[slot] = {b, time, shift};
-    }
-  });
-}
-
-// Adds log Z of a sequence, and the derivatives by the weights of the block, to the lane.
-void Descent::State::visit(const Span& span, std::span<const std::int32_t> tokens, std::span<const float> unigram_values,
-                           std::span<const float> bigram_values, std::span<const double> w, bool derivatives, Lane& lane) const {
-  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]), end = static_cast<std::size_t>(data.offsets[span.sequence + 1]);
-  const std::size_t T = end - begin;
-  const double weight = data.weights.empty() ? 1.0 : data.weights[span.sequence];
-  lane.mu.resize(T * stride);
-  lane.alpha.resize(T * stride);
-  lane.beta.assign(T * stride, 0.0);
-  lane.v.resize(T * stride);
-  lane.scale.resize(T);
-  const std::size_t first = tokens[span.begin] - begin, last = tokens[span.end - 1] - begin;
-  // alpha up to `stop`, beta down to `start`, and log Z = log sum alpha_stop beta_stop with all the scales
-  const std::size_t stop = truncated ? last : T - 1, start = derivatives ? (truncated ? first : 0) : stop;
-  const bool pairs = data.layout.bigrams > 0;
-  double log_z = 0.0;
-  for (std::size_t t = 0; t < T; ++t) {
-    double shift;
-    const double* row = row_of(begin + t, w, &lane.mu[t * stride], &shift);
-    if (row != &lane.mu[t * stride]) std::copy_n(row, stride, &lane.mu[t * stride]);
-    log_z += shift;
-  }
-  std::vector<const double*>& matrix = lane.matrix;
-  matrix.assign(T, nullptr);
-  if (pairs && lane.own.size() < T * cells) lane.own.resize(T * cells);
-  double* space = lane.own.data();  // for matrices that are not in the cache
-  for (std::size_t t = 1; t < T && pairs; ++t) {
-    double shift;
-    matrix[t] = matrix_of(begin + t, w, space, &shift);
-    if (matrix[t] == space) space += cells;
-    log_z += shift;
-  }
-  lane.steps += (stop + 1) + (T - 1 - start);
-  const Lane* source = &lane;
-  double *alpha = lane.alpha.data(), *beta = lane.beta.data(), *v = lane.v.data(), *scale = lane.scale.data();
-  const double* mu = source->mu.data();
-  const double* const* matrices_of = matrix.data();
-  const std::size_t labels = Y, width = stride;
-  log_z += with_packs([=]<class P>() TEXTMILL_INLINED -> double {
-    double logs = 0.0;
-    for (std::size_t t = 0; t <= stop; ++t) {
-      double* row = alpha + t * width;
-      if (t > 0 && pairs) {
-        const double* a[1] = {alpha + (t - 1) * width};
-        double* out[1] = {row};
-        times_matrix<P, 1>(a, matrices_of[t], labels, width, out);
-      }
-      P total = P(0.0);
-      for (std::size_t y = 0; y < width; y += P::width) {
-        const P value = t > 0 && pairs ? P::load(row + y) * P::load(mu + t * width + y) : P::load(mu + t * width + y);
-        total = total + value;
-        value.store(row + y);
-      }
-      const double mass = sum(total);
-      scale[t] = mass;
-      logs += std::log(mass);
-      for (std::size_t y = 0; y < width; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
-    }
-    for (std::size_t t = T; t-- > start;) {
-      double* row = beta + t * width;
-      if (t + 1 == T || !pairs) {
-        for (std::size_t y = 0; y < width; y += P::width) P(1.0).store(row + y);
-        if (!pairs && t > stop) {
-          P total = P(0.0);
-          for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(mu + t * width + y);
-          logs += std::log(sum(total));
-        }
-      } else {
-        const double* next[1] = {v + (t + 1) * width};
-        double* out[1] = {row};
-        matrix_times<P, 1>(matrices_of[t + 1], next, labels, width, out);
-        P total = P(0.0);
-        for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(row + y);
-        const double mass = sum(total);
-        if (t >= stop) logs += std::log(mass);
-        for (std::size_t y = 0; y < width; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
-      }
-      P total = P(0.0);
-      for (std::size_t y = 0; y < width; y += P::width) {
-        (P::load(mu + t * width + y) * P::load(row + y)).store(v + t * width + y);
-        if (t == stop) total = multiply_add(P::load(alpha + t * width + y), P::load(row + y), total);
-      }
-      if (t == stop && pairs) logs += std::log(sum(total));
-    }
-    return logs;
-  });
-  lane.log_z += weight * log_z;
-  if (!derivatives) return;
-  for (std::size_t i = span.begin; i < span.end; ++i) {
-    const std::size_t t = tokens[i] - begin;
-    const double *a = &lane.alpha[t * stride], *b = &lane.beta[t * stride];
-    double total = 0.0;
-    for (std::size_t y = 0; y < Y; ++y) total += a[y] * b[y];
-    if (!unigram_values.empty() && unigram_values[i] != 0.0F) {
-      const double value = unigram_values[i];
-      for (std::size_t y = 0; y < Y; ++y) {
-        const double p = a[y] * b[y] / total;
-        lane.g[y] += weight * value * p;
-        lane.h[y] += weight * value * value * p * (1.0 - p);
-      }
-      lane.g[data.labels[begin + t]] -= weight * value;
-    }
-    if (t == 0 || bigram_values.empty() || bigram_values[i] == 0.0F) continue;
-    const double value = bigram_values[i], by = 1.0 / (lane.scale[t] * total);
-    const double *before = &lane.alpha[(t - 1) * stride], *cell = matrix[t], *to = &lane.v[t * stride];
-    double *g = &lane.g[Y], *h = &lane.h[Y];
-    const double slope = weight * value, bend = weight * value * value;
-    with_packs([=]<class P>() TEXTMILL_INLINED {
-      for (std::size_t f = 0; f < labels; ++f) {
-        const P from = P(by * before[f]);
-        for (std::size_t y = f * width; y < (f + 1) * width; y += P::width) {
-          const P p = from * P::load(cell + y) * P::load(to + y - f * width);
-          multiply_add(P(slope), p, P::load(g + y)).store(g + y);
-          multiply_add(P(bend) * p, P(1.0) - p, P::load(h + y)).store(h + y);
-        }
-      }
-    });
-    lane.g[Y + data.labels[begin + t - 1] * stride + data.labels[begin + t]] -= weight * value;
-  }
-}
 
 Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads) {
   State& m = *state_;
@@ -324,7 +101,8 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
     unigram_values.clear();
     bigram_values.clear();
     const auto range = [](const Lists& lists, std::int32_t test) {
-      return test < 0 ? std::pair<std::int64_t, std::int64_t>{0, 0} : std::pair{lists.offsets[test], lists.offsets[test + 1]};
+      return test < 0 ? std::pair<std::int64_t, std::int64_t>{0, 0}
+                      : std::pair{lists.offsets[test], lists.offsets[test + 1]};
     };
     auto [u, u_end] = range(m.unigram_tokens, block.unigram);
     auto [b, b_end] = range(m.bigram_tokens, block.bigram);
@@ -340,11 +118,21 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
     if (tokens.empty()) continue;
     spans.clear();
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (spans.empty() || spans.back().sequence != m.sequence_of[tokens[i]]) spans.push_back({m.sequence_of[tokens[i]], i, i});
+      const auto t = static_cast<std::size_t>(tokens[i]);
+      if (spans.empty() || spans.back().sequence != m.sequence_of[t]) spans.push_back({m.sequence_of[t], i, i, t, t});
       spans.back().end = i + 1;
+      spans.back().last = t;
+    }
+    const std::size_t most_kept = std::max(m.data.layout.size() / 16, kLeastKept);
+    m.kept = m.truncated && m.data.layout.bigrams > 0 && 2 * spans.size() * stride <= most_kept;
+    if (m.kept) {
+      m.kept_alpha.resize(spans.size() * stride);
+      m.kept_beta.resize(spans.size() * stride);
+      m.kept_log.resize(spans.size());
     }
     const auto pass = [&](bool derivatives) {
-      m.refresh(spans, w, threads);
+      const bool inside = m.kept && !derivatives;
+      m.refresh(spans, inside, w, threads);
       const std::size_t used = spans.size() < 4 * kLanes ? 1 : kLanes;
       parallel_for(used, threads, [&](std::size_t l) {
         State::Lane& lane = m.lanes[l];
@@ -355,7 +143,8 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
           lane.h.assign(size, 0.0);
         }
         for (std::size_t i = spans.size() * l / used; i < spans.size() * (l + 1) / used; ++i) {
-          m.visit(spans[i], tokens, unigram_values, bigram_values, w, derivatives, lane);
+          if (inside) m.visit_inside(spans[i], i, w, lane);
+          else m.visit(spans[i], i, tokens, unigram_values, bigram_values, w, derivatives, lane);
         }
       });
       double log_z = 0.0;
@@ -369,18 +158,23 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       return log_z;
     };
     // weight k of the block: the first Y are unigram weights, the others cells of the bigram matrix
-    const auto place = [&](std::size_t k) -> double* {
-      if (k < Y) return block.unigram < 0 ? nullptr : &w[block.unigram * Y + k];
-      const std::size_t f = (k - Y) / stride, y = (k - Y) % stride;
-      return block.bigram < 0 || y >= Y ? nullptr : &w[blocks + (block.bigram * Y + f) * Y + y];
+    const auto put = [&](const std::vector<double>& from) {
+      if (block.unigram >= 0) std::copy_n(from.data(), Y, &w[block.unigram * Y]);
+      for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
+        std::copy_n(&from[Y + f * stride], Y, &w[blocks + (block.bigram * Y + f) * Y]);
+      }
+      ++m.time;
+      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
+      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
     };
     const double before = pass(true);
     double observed_slope = 0.0;  // of the observed part along the step: the value of the likelihood is linear in it
     bool moves = false;
     double harder = 1.0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const double* at = place(k);
-      old[k] = at == nullptr ? 0.0 : *at;
+    std::fill(old.begin(), old.end(), 0.0);
+    if (block.unigram >= 0) std::copy_n(&w[block.unigram * Y], Y, old.data());
+    for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
+      std::copy_n(&w[blocks + (block.bigram * Y + f) * Y], Y, &old[Y + f * stride]);
     }
     // what was observed of a weight, from g: expected minus observed is not enough for the value, count it once
     std::vector<double> observed(size, 0.0);
@@ -388,7 +182,8 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       const double weight = m.data.weights.empty() ? 1.0 : m.data.weights[m.sequence_of[tokens[i]]];
       const std::int32_t y = m.data.labels[tokens[i]];
       observed[y] += weight * unigram_values[i];
-      if (bigram_values[i] != 0.0F) observed[Y + m.data.labels[tokens[i] - 1] * stride + y] += weight * bigram_values[i];
+      if (bigram_values[i] != 0.0F)
+        observed[Y + m.data.labels[tokens[i] - 1] * stride + y] += weight * bigram_values[i];
     }
     for (int trial = 0; trial < kTrials; ++trial, harder *= 2.0) {
       double promised = 0.0, penalties = 0.0;
@@ -396,24 +191,20 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       moves = false;
       for (std::size_t k = 0; k < size; ++k) {
         fresh[k] = old[k];
-        if (place(k) == nullptr || (old[k] == 0.0 && std::abs(g[k]) <= m.l1)) continue;
+        if (old[k] == 0.0 && std::abs(g[k]) <= m.l1) continue;  // also what is no weight: its slope is zero
         const double curvature = std::max(h[k], kLeastCurvature) * harder;
         fresh[k] = soft(curvature * old[k] - g[k], m.l1) / (curvature + m.l2);
         const double d = fresh[k] - old[k];
         if (d == 0.0) continue;
         moves = true;
-        const double penalty = m.l1 * (std::abs(fresh[k]) - std::abs(old[k])) + 0.5 * m.l2 * (fresh[k] * fresh[k] - old[k] * old[k]);
+        const double penalty =
+            m.l1 * (std::abs(fresh[k]) - std::abs(old[k])) + 0.5 * m.l2 * (fresh[k] * fresh[k] - old[k] * old[k]);
         promised += g[k] * d + 0.5 * curvature * d * d + penalty;
         penalties += penalty;
         observed_slope += observed[k] * d;
       }
       if (!moves) break;
-      for (std::size_t k = 0; k < size; ++k) {
-        if (double* at = place(k)) *at = fresh[k];
-      }
-      ++m.time;
-      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
-      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
+      put(fresh);
       ++done.evaluations;
       const double change = pass(false) - before - observed_slope + penalties;
       if (change <= kShare * promised) {
@@ -421,12 +212,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
         ++done.changed;
         break;
       }
-      for (std::size_t k = 0; k < size; ++k) {
-        if (double* at = place(k)) *at = old[k];
-      }
-      ++m.time;
-      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
-      if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
+      put(old);
       if (std::abs(promised) < 1e-13 * std::max(1.0, std::abs(before))) break;  // rounding is all that is left
     }
   }

@@ -6,8 +6,10 @@
 //
 // The diagonal alone is no descent: coordinates of a block are strongly coupled, hence the test (proximal Newton with
 // backtracking). Only sequences that hold the test are visited, found by an inverted index made by counting sort; the
-// recursion runs forward to the last position of the test and backward to the first (`truncated`), about half of it.
-// Potentials of bigram contexts are kept while they are valid, in a cache of at most two fifths of K numbers (or 4 MB), so memory
+// recursion runs forward to the last position of the test and backward to the first (`truncated`), about half of it;
+// the vectors at both ends are kept, so that a trial needs only the steps between them: one, where the test is true
+// once.
+// Potentials of bigram contexts are kept while they are valid, in a cache of at most K / 4 numbers (or 4 MB), so memory
 // is one vector of K weights and a part. Reference: Sokolovska, Lavergne, Cappe & Yvon (2010).
 #pragma once
 

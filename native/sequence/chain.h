@@ -40,7 +40,7 @@ double forward(const Chain& chain, std::span<double> a);
 // Fills b [T][Y].
 void backward(const Chain& chain, std::span<double> b);
 
-// Fills the best path [T] (the first labels win ties) and returns its score; `best` [T][Y] and `from` [T][Y] are scratch.
+// Fills the best path [T] (the first labels win ties) and returns its score; `best` and `from` [T][Y] are scratch.
 double viterbi(const Chain& chain, std::span<std::int32_t> path, std::span<double> best, std::span<std::int32_t> from);
 
 // The two parts of it: one step from the scores of the best prefixes, and the way back from the last.

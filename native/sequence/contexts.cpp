@@ -27,7 +27,8 @@ std::size_t number_rows(std::size_t rows, Hash hash, Equal equal, std::span<std:
     if (of[r] < 0) continue;
     const std::uint64_t h = hash(r);
     std::size_t slot = h & (capacity - 1);
-    while (table[slot] >= 0 && !(hashes[table[slot]] == h && equal(firsts[table[slot]], r))) slot = (slot + 1) & (capacity - 1);
+    while (table[slot] >= 0 && !(hashes[table[slot]] == h && equal(firsts[table[slot]], r)))
+      slot = (slot + 1) & (capacity - 1);
     if (table[slot] < 0) {
       table[slot] = static_cast<std::int32_t>(firsts.size());
       firsts.push_back(r);
@@ -77,8 +78,8 @@ Contexts distinct_rows(const Rows& rows, std::span<const char> skip, std::span<c
     const auto x = ids(a), y = ids(b);
     if (!tags.empty() && tags[a] != tags[b]) return false;
     if (x.size() != y.size() || !std::equal(x.begin(), x.end(), y.begin())) return false;
-    return rows.values.empty() ||
-           std::equal(&rows.values[0] + rows.offsets[a], &rows.values[0] + rows.offsets[a + 1], &rows.values[0] + rows.offsets[b]);
+    return rows.values.empty() || std::equal(&rows.values[0] + rows.offsets[a], &rows.values[0] + rows.offsets[a + 1],
+                                             &rows.values[0] + rows.offsets[b]);
   };
   std::vector<std::size_t> firsts;
   number_rows(tokens, hash, equal, found.of, firsts);
@@ -88,7 +89,8 @@ Contexts distinct_rows(const Rows& rows, std::span<const char> skip, std::span<c
     if (!tags.empty()) found.tag.push_back(tags[r]);
     found.tests.items.insert(found.tests.items.end(), row.begin(), row.end());
     if (!rows.values.empty()) {
-      found.tests.values.insert(found.tests.values.end(), rows.values.begin() + rows.offsets[r], rows.values.begin() + rows.offsets[r + 1]);
+      found.tests.values.insert(found.tests.values.end(), rows.values.begin() + rows.offsets[r],
+                                rows.values.begin() + rows.offsets[r + 1]);
     }
     found.tests.offsets.push_back(static_cast<std::int64_t>(found.tests.items.size()));
   }
@@ -121,7 +123,8 @@ Grouping group_contexts(const Contexts& contexts, std::span<const std::int64_t> 
   best.group.assign(contexts.size(), 0);
   if (contexts.size() > 0) best.first.push_back(0);
   const Lists& tests = contexts.tests;
-  for (std::size_t most = 1; most <= counts.size(); most = most < counts.size() && 2 * most > counts.size() ? counts.size() : 2 * most) {
+  for (std::size_t most = 1; most <= counts.size();
+       most = most < counts.size() && 2 * most > counts.size() ? counts.size() : 2 * most) {
     Grouping now;
     now.frequent.resize(counts.size());
     for (std::size_t b = 0; b < counts.size(); ++b) now.frequent[b] = counts[b] >= thresholds[most - 1];
@@ -162,7 +165,8 @@ Trie build_trie(std::span<const std::int64_t> offsets, std::span<const std::int3
   const auto length = [&](std::size_t s) { return static_cast<std::size_t>(offsets[s + 1] - offsets[s]); };
   // the token at depth d of a sequence, and how deep it goes: an end never holds the first token
   const auto token = [&](std::size_t s, std::size_t d) {
-    return static_cast<std::size_t>(reversed ? offsets[s + 1] - 1 - static_cast<std::int64_t>(d) : offsets[s] + static_cast<std::int64_t>(d));
+    return static_cast<std::size_t>(reversed ? offsets[s + 1] - 1 - static_cast<std::int64_t>(d)
+                                             : offsets[s] + static_cast<std::int64_t>(d));
   };
   const auto depth_of = [&](std::size_t s) { return reversed && length(s) > 0 ? length(s) - 1 : length(s); };
   std::vector<std::size_t> order(sequences);
@@ -201,7 +205,8 @@ Trie build_trie(std::span<const std::int64_t> offsets, std::span<const std::int3
     path.resize(common);
     for (std::size_t d = common; d < depth; ++d) {
       const std::size_t t = token(s, d);
-      nodes.push_back({static_cast<std::int32_t>(lane), d == 0 ? -1 : path[d - 1], unigram[t], bigram[t], static_cast<std::uint32_t>(d)});
+      nodes.push_back({static_cast<std::int32_t>(lane), d == 0 ? -1 : path[d - 1], unigram[t], bigram[t],
+                       static_cast<std::uint32_t>(d)});
       path.push_back(static_cast<std::int32_t>(nodes.size() - 1));
     }
     for (std::size_t d = 0; d < length(s); ++d) {

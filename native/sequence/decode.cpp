@@ -45,7 +45,8 @@ bool sparse_matrix(const double* matrix, std::size_t Y, std::size_t stride, Spar
 }
 
 // One step of Viterbi; the first labels win ties, as in chain.cpp.
-void sparse_step(const double* before, const Sparse& pair, const double* unary, std::size_t Y, double* best, std::int32_t* from) {
+void sparse_step(const double* before, const Sparse& pair, const double* unary, std::size_t Y, double* best,
+                 std::int32_t* from) {
   const auto top = static_cast<std::int32_t>(std::max_element(before, before + Y) - before);
   for (std::size_t y = 0; y < Y; ++y) {
     const std::int32_t *row = pair.rows.data() + pair.offsets[y], *last = pair.rows.data() + pair.offsets[y + 1];
@@ -76,7 +77,8 @@ void sparse_step(const double* before, const Sparse& pair, const double* unary, 
 
 // Calls body(s, chain, round) for every sequence that is not empty; sequences of a round in parallel.
 template <class Body>
-void for_each_chain(const Layout& layout, const Weights& weights, const Input& input, bool sparse, std::size_t threads, Body body) {
+void for_each_chain(const Layout& layout, const Weights& weights, const Input& input, bool sparse, std::size_t threads,
+                    Body body) {
   const std::size_t S = input.offsets.size() - 1, Y = layout.labels, stride = layout.stride();
   const std::size_t limit = std::max(kLeastTokens, kRoundCells / (Y * stride));
   for (std::size_t first = 0, last = 0; first < S; first = last) {
@@ -111,7 +113,8 @@ void for_each_chain(const Layout& layout, const Weights& weights, const Input& i
       std::vector<double> unary, own, row(Y);
       std::vector<const double*> pairs;
       for (std::size_t s = first + from; s < first + to; ++s) {
-        const auto start = static_cast<std::size_t>(input.offsets[s]), T = static_cast<std::size_t>(input.offsets[s + 1]) - start;
+        const auto start = static_cast<std::size_t>(input.offsets[s]),
+                   T = static_cast<std::size_t>(input.offsets[s + 1]) - start;
         if (T == 0) continue;
         unary.resize(T * Y);
         pairs.assign(T, nullptr);
@@ -130,7 +133,8 @@ void for_each_chain(const Layout& layout, const Weights& weights, const Input& i
               for (std::size_t y = 0; y < Y; ++y) {
                 for (std::size_t z = 0; z < Y; ++z) row[z] = u[z] + pairs[t][y * stride + z];
                 const double norm = base::logsumexp(row);
-                for (std::size_t z = 0; z < Y; ++z) out[y * stride + z] = norm == kNever ? kNever : pairs[t][y * stride + z] - norm;
+                for (std::size_t z = 0; z < Y; ++z)
+                  out[y * stride + z] = norm == kNever ? kNever : pairs[t][y * stride + z] - norm;
               }
               pairs[t] = out;
             }
@@ -155,51 +159,58 @@ void label(const Layout& layout, const Weights& weights, const Input& input, std
   const std::size_t Y = layout.labels;
   std::fill(scores.begin(), scores.end(), 0.0);
   const bool sparse = input.sparse && !input.normalised;
-  for_each_chain(layout, weights, input, sparse, threads, [&](std::size_t s, const Chain& chain, const Round& round, std::size_t start) {
-    thread_local std::vector<double> best;
-    thread_local std::vector<std::int32_t> from;
-    const std::size_t T = chain.length;
-    best.resize(T * Y);
-    from.resize(T * Y);
-    const std::span<std::int32_t> path = labels.subspan(input.offsets[s], T);
-    bool any = false;
-    for (std::size_t t = 1; t < T && sparse && !any; ++t) any = !round.sparse[round.contexts.of[start + t]].offsets.empty();
-    if (!any) {
-      scores[s] = viterbi(chain, path, best, from);
-    } else {
-      std::copy_n(chain.unary, Y, best.data());
-      for (std::size_t t = 1; t < T; ++t) {
-        const Sparse& pair = round.sparse[round.contexts.of[start + t]];
-        if (pair.offsets.empty()) best_step(&best[(t - 1) * Y], chain.pairs[t], chain.stride, chain.unary + t * Y, Y, &best[t * Y], &from[t * Y]);
-        else sparse_step(&best[(t - 1) * Y], pair, chain.unary + t * Y, Y, &best[t * Y], &from[t * Y]);
-      }
-      scores[s] = trace_back(chain, path, best, from);
-    }
-    if (scores[s] == kNever) std::fill(path.begin(), path.end(), -1);
-  });
+  for_each_chain(layout, weights, input, sparse, threads,
+                 [&](std::size_t s, const Chain& chain, const Round& round, std::size_t start) {
+                   thread_local std::vector<double> best;
+                   thread_local std::vector<std::int32_t> from;
+                   const std::size_t T = chain.length;
+                   best.resize(T * Y);
+                   from.resize(T * Y);
+                   const std::span<std::int32_t> path = labels.subspan(input.offsets[s], T);
+                   bool any = false;
+                   for (std::size_t t = 1; t < T && sparse && !any; ++t)
+                     any = !round.sparse[round.contexts.of[start + t]].offsets.empty();
+                   if (!any) {
+                     scores[s] = viterbi(chain, path, best, from);
+                   } else {
+                     std::copy_n(chain.unary, Y, best.data());
+                     for (std::size_t t = 1; t < T; ++t) {
+                       const Sparse& pair = round.sparse[round.contexts.of[start + t]];
+                       if (pair.offsets.empty())
+                         best_step(&best[(t - 1) * Y], chain.pairs[t], chain.stride, chain.unary + t * Y, Y,
+                                   &best[t * Y], &from[t * Y]);
+                       else sparse_step(&best[(t - 1) * Y], pair, chain.unary + t * Y, Y, &best[t * Y], &from[t * Y]);
+                     }
+                     scores[s] = trace_back(chain, path, best, from);
+                   }
+                   if (scores[s] == kNever) std::fill(path.begin(), path.end(), -1);
+                 });
 }
 
 std::vector<Ranked> best_labels(const Layout& layout, const Weights& weights, const Input& input, std::size_t n,
                                 std::size_t threads) {
   std::vector<Ranked> found(input.offsets.size() - 1, Ranked{{}, 0.0});
-  for_each_chain(layout, weights, input, false, threads, [&](std::size_t s, const Chain& chain, const Round&, std::size_t) {
-    std::vector<double> a(chain.length * chain.labels);
-    found[s] = {best_paths(chain, n), forward(chain, a)};
-  });
+  for_each_chain(layout, weights, input, false, threads,
+                 [&](std::size_t s, const Chain& chain, const Round&, std::size_t) {
+                   std::vector<double> a(chain.length * chain.labels);
+                   found[s] = {best_paths(chain, n), forward(chain, a)};
+                 });
   return found;
 }
 
-void label_probabilities(const Layout& layout, const Weights& weights, const Input& input, std::span<double> probabilities,
-                         std::span<double> log_z, std::size_t threads) {
+void label_probabilities(const Layout& layout, const Weights& weights, const Input& input,
+                         std::span<double> probabilities, std::span<double> log_z, std::size_t threads) {
   std::fill(log_z.begin(), log_z.end(), 0.0);
   const std::size_t Y = layout.labels;
-  for_each_chain(layout, weights, input, false, threads, [&](std::size_t s, const Chain& chain, const Round&, std::size_t) {
-    std::vector<double> a(chain.length * Y), b(chain.length * Y);
-    log_z[s] = forward(chain, a);
-    backward(chain, b);
-    double* out = &probabilities[input.offsets[s] * Y];
-    for (std::size_t i = 0; i < chain.length * Y; ++i) out[i] = log_z[s] == kNever ? 0.0 : std::exp(a[i] + b[i] - log_z[s]);
-  });
+  for_each_chain(layout, weights, input, false, threads,
+                 [&](std::size_t s, const Chain& chain, const Round&, std::size_t) {
+                   std::vector<double> a(chain.length * Y), b(chain.length * Y);
+                   log_z[s] = forward(chain, a);
+                   backward(chain, b);
+                   double* out = &probabilities[input.offsets[s] * Y];
+                   for (std::size_t i = 0; i < chain.length * Y; ++i)
+                     out[i] = log_z[s] == kNever ? 0.0 : std::exp(a[i] + b[i] - log_z[s]);
+                 });
 }
 
 }  // namespace textmill::sequence

@@ -47,7 +47,7 @@ std::vector<Ranked> best_labels(const Layout& layout, const Weights& weights, co
                                 std::size_t threads);
 
 // Fills marginals [T][Y] and log Z [S]; zeros and -infinity where every path is forbidden.
-void label_probabilities(const Layout& layout, const Weights& weights, const Input& input, std::span<double> probabilities,
-                         std::span<double> log_z, std::size_t threads);
+void label_probabilities(const Layout& layout, const Weights& weights, const Input& input,
+                         std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
 
 }  // namespace textmill::sequence

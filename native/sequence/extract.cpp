@@ -48,7 +48,8 @@ class Assembler {
   // Tests at token `at` of the sequence of `length` tokens that begins at token `first`. Calls prefetch(hash) and then
   // find(pattern, string, hash) for those that are not remembered, patterns in order; find gives an id or kNone.
   template <class Prefetch, class Find>
-  std::span<const std::uint32_t> tests(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch, Find&& find) {
+  std::span<const std::uint32_t> tests(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch,
+                                       Find&& find) {
     text_.clear();
     missing_.clear();
     for (std::size_t p = 0; p < program_.patterns.size(); ++p) {
@@ -58,7 +59,8 @@ class Assembler {
         std::size_t key = 0;
         for (const Item& item : items) {
           if (item.source < 0) continue;
-          key = key * program_.sources[static_cast<std::size_t>(item.source)].pieces.size() + piece(item, first, length, at);
+          key = key * program_.sources[static_cast<std::size_t>(item.source)].pieces.size() +
+                piece(item, first, length, at);
         }
         remembered = &remembered_[p][key];
         found_[p] = *remembered;
@@ -67,7 +69,8 @@ class Assembler {
       const std::size_t begin = text_.size();
       for (const Item& item : items) {
         if (item.source < 0) text_.append(item.literal);
-        else text_.append(program_.sources[static_cast<std::size_t>(item.source)].pieces[piece(item, first, length, at)]);
+        else
+          text_.append(program_.sources[static_cast<std::size_t>(item.source)].pieces[piece(item, first, length, at)]);
       }
       const std::uint64_t hash = base::hash_bytes(std::string_view(text_).substr(begin));
       prefetch(hash);
@@ -98,7 +101,8 @@ class Assembler {
     else if (item.offset < 0) position += length;
     else position -= 1;
     if (position < 0) return values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1;
-    if (position >= length) return values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1);
+    if (position >= length)
+      return values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1);
     return static_cast<std::size_t>(ids_[s][first + position]);
   }
 
@@ -157,7 +161,9 @@ std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::s
       for (std::int64_t t = 0; t < length; ++t) {
         const auto found = assembler.tests(
             first, length, t, [&](std::uint64_t hash) { prefetch(b, hash); },
-            [&](std::size_t p, std::string_view test, std::uint64_t hash) { return find(b, assembler, p, test, hash); });
+            [&](std::size_t p, std::string_view test, std::uint64_t hash) {
+              return find(b, assembler, p, test, hash);
+            });
         const std::size_t unigrams = block.unigram.size(), bigrams = block.bigram.size();
         for (std::size_t p = 0; p < found.size(); ++p) {
           if (found[p] == kNone) continue;
@@ -198,12 +204,15 @@ std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
 Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads) {
   std::vector<Block> blocks = for_tokens(
       cells, program, threads, [&](std::size_t, std::uint64_t hash) { tests.strings.prefetch(hash); },
-      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t hash) { return tests.strings.find(test, hash); },
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t hash) {
+        return tests.strings.find(test, hash);
+      },
       [&](std::uint32_t id) { return tests.unigram[id]; }, [&](std::uint32_t id) { return tests.bigram[id]; });
   return join(blocks, cells.tokens(), threads);
 }
 
-Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active, std::size_t threads) {
+Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active,
+                      std::size_t threads) {
   // Ids of a block: those of known tests, then, from `known` on, its own new ones, which get their numbers at the end.
   const std::size_t known = tests.unigram.size();
   std::vector<base::InternTable> fresh(blocks_of(cells.offsets()).size() - 1);
@@ -255,7 +264,9 @@ Extracted extract_hashed(const Cells& cells, const Program& program, int bits, s
   const auto id_itself = [](std::uint32_t id) { return static_cast<std::int32_t>(id); };
   std::vector<Block> blocks = for_tokens(
       cells, program, threads, [](std::size_t, std::uint64_t) {},
-      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t) { return feature_hash(test, bits); },
+      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t) {
+        return feature_hash(test, bits);
+      },
       id_itself, id_itself);
   return join(blocks, cells.tokens(), threads);
 }

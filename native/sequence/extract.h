@@ -30,7 +30,8 @@ std::uint8_t kind_of(std::string_view test);
 class Cells {
  public:
   // Only the columns named are kept; the others are not looked at.
-  explicit Cells(std::vector<std::size_t> columns) : columns_(std::move(columns)), tables_(columns_.size()), ids_(columns_.size()) {}
+  explicit Cells(std::vector<std::size_t> columns)
+      : columns_(std::move(columns)), tables_(columns_.size()), ids_(columns_.size()) {}
 
   std::span<const std::size_t> columns() const { return columns_; }
   std::size_t sequences() const { return offsets_.size() - 1; }
@@ -105,7 +106,8 @@ struct Extracted {
 Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads);
 
 // New tests are added. `active` [tests before] says which of the known ones a child may follow.
-Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active, std::size_t threads);
+Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, std::span<const std::uint8_t> active,
+                      std::size_t threads);
 
 // Numbers are hashes of the tests, in 0 .. 2^bits - 1; fixed for ever, since models depend on them.
 Extracted extract_hashed(const Cells& cells, const Program& program, int bits, std::size_t threads);

@@ -94,7 +94,8 @@ template <class P, std::size_t R>
 TEXTMILL_INLINED inline void add_rows(const double* const* a, const double* v, std::size_t rows, std::size_t stride,
                                       double* product, bool fresh) {
   std::size_t at = 0;
-  for (; at + 3 * P::width <= stride; at += 3 * P::width) add_tile<P, R, 3>(a, v + at, rows, stride, product + at, fresh);
+  for (; at + 3 * P::width <= stride; at += 3 * P::width)
+    add_tile<P, R, 3>(a, v + at, rows, stride, product + at, fresh);
   if (at + 2 * P::width <= stride) {
     add_tile<P, R, 2>(a, v + at, rows, stride, product + at, fresh);
     at += 2 * P::width;

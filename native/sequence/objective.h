@@ -2,7 +2,7 @@
 //
 //   nll(theta) = sum_i w_i [log Z(x^i) - sum_k theta_k F_k(x^i, y^i)]
 //   psi_t(y', y) = exp mu_t(y) exp lambda_t(y', y),  mu_t, lambda_t the sums of the weights of the tests true at t
-//   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y),  divided by its sum c_t;  log Z = sum_t log c_t
+//   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y), divided by its sum c_t;  log Z = sum_t log c_t
 //   beta_t(y') = sum_y exp lambda_{t+1}(y', y) v_{t+1}(y),  v_t(y) = exp mu_t(y) beta_t(y),  divided by its sum
 //   dnll/dlambda_b = sum over contexts c with b of  exp lambda_c .* (A_c' V_c)  -  what was observed
 //
@@ -12,12 +12,13 @@
 //
 // Weights are dense, or a chosen set of features (`Support`), as L1 training has them. Then only groups of contexts (by
 // their frequent tests) have a dense matrix B = exp lambda, small enough for the cache, and a context is B with a few
-// corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or so
-// strong that the difference would cancel digits, gets a dense matrix of its own.
+// corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or
+// so strong that the difference would cancel digits, gets a dense matrix of its own.
 //
 // Scaling is exact as long as the scores of no token differ by more than kRange; beyond, sequences are computed in
 // logarithms (chain.h), slowly. Without bigram tests every token is on its own (maximum entropy).
-// Results have the same bytes for any number of threads. References: Lavergne, Cappe & Yvon (2010); Lafferty et al. (2001).
+// Results have the same bytes for any number of threads.
+// References: Lavergne, Cappe & Yvon (2010); Lafferty, McCallum & Pereira (2001).
 #pragma once
 
 #include <cstddef>
@@ -27,35 +28,9 @@
 #include <vector>
 
 #include "sequence/contexts.h"
+#include "sequence/features.h"
 
 namespace textmill::sequence {
-
-// Features are numbered (unigram test u, label y) -> u Y + y, then (bigram test b, y', y) -> U Y + (b Y + y') Y + y.
-struct Layout {
-  std::size_t labels;    // Y
-  std::size_t unigrams;  // U
-  std::size_t bigrams;   // B
-
-  std::size_t size() const { return unigrams * labels + bigrams * labels * labels; }
-  std::size_t stride() const { return (labels + 3) / 4 * 4; }  // of a row of a matrix or vector here
-};
-
-// Some of the features, by test. Slots are numbered in the order of the features.
-class Support {
- public:
-  Support(const Layout& layout, std::span<const std::int64_t> features);  // features rise
-
-  std::uint64_t number;  // no two are alike
-  std::vector<std::int64_t> features;
-  std::vector<std::int64_t> unigram_offsets;  // [U + 1] slots of a unigram test
-  std::vector<std::int64_t> bigram_offsets;   // [B + 1] slots of a bigram test
-  std::vector<std::int32_t> cell;             // [slots] y, or y' * stride + y
-};
-
-struct Weights {
-  std::span<const double> theta;  // one a feature, or one a slot of the support
-  const Support* support;         // or null: dense
-};
 
 struct Sequences {
   std::span<const std::int64_t> offsets;  // [S + 1]
@@ -80,7 +55,7 @@ class Problem {
   std::size_t sequences() const;
   std::size_t tokens() const;
   // How much repeats: unigram contexts, bigram contexts, groups, beginnings, ends.
-  std::vector<std::size_t> sizes() const;
+  std::vector<std::size_t> sizes();
   // Share of zero corrections in the matrices of the contexts, when they are taken apart as B .* (1 + M).
   double zero_rate(const Weights& weights);
 
@@ -99,9 +74,5 @@ class Problem {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Scores of one token and matrices of one context, for decoders: unary [Y], pair [Y][Y].
-void unigram_scores(const Layout& layout, const Weights& weights, const Rows& rows, std::size_t token, double* unary);
-void bigram_scores(const Layout& layout, const Weights& weights, const Lists& tests, std::size_t context, double* pair);
 
 }  // namespace textmill::sequence

@@ -15,6 +15,8 @@ namespace {
 
 using base::with_packs;
 
+constexpr double kLarge = 300.0;  // a score beyond is taken out before exp
+
 // Tests of a sequence with the tokens where they are true, equal tests together.
 struct Occurrence {
   std::int32_t test;
@@ -29,7 +31,8 @@ void collect(const Rows& rows, std::size_t begin, std::size_t first, std::size_t
       out.push_back({rows.ids[e], static_cast<std::int32_t>(t), rows.values.empty() ? 1.0F : rows.values[e]});
     }
   }
-  std::sort(out.begin(), out.end(), [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
+  std::sort(out.begin(), out.end(),
+            [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
 }
 
 // Calls each(first, last) for stretches of one test.
@@ -41,59 +44,114 @@ void by_test(const std::vector<Occurrence>& all, Each each) {
   }
 }
 
-// w <- clipped(w - taken), q follows; for `size` weights. `taken` null: nothing is taken.
+// The weight after the penalty, and what it has received.
 template <class P>
-TEXTMILL_INLINED inline void clip(double* w, double* q, const double* taken, std::size_t size, double penalty) {
-  const P zero = P(0.0), u = P(penalty);
-  for (std::size_t i = 0; i < size; i += P::width) {
-    const std::size_t count = std::min(P::width, size - i);
-    const bool whole = count == P::width;
-    P z = whole ? P::load(w + i) : P::load(w + i, count, 0.0);
-    const P received = whole ? P::load(q + i) : P::load(q + i, count, 0.0);
-    if (taken != nullptr) z = z - (whole ? P::load(taken + i) : P::load(taken + i, count, 0.0));
-    const P down = max(z - (u + received), zero), up = zero - max(zero - (z + (u - received)), zero);
-    const P clipped = select(zero < z, down, select(z < zero, up, zero));
-    const P total = received + (clipped - z);
-    if (whole) {
-      clipped.store(w + i);
-      total.store(q + i);
-    } else {
-      clipped.store(w + i, count);
-      total.store(q + i, count);
+struct Clipped {
+  P weight, received;
+};
+
+template <class P>
+TEXTMILL_INLINED inline Clipped<P> clipped(P z, P received, P penalty) {
+  const P zero = P(0.0);
+  const P down = max(z - (penalty + received), zero), up = zero - max(zero - (z + (penalty - received)), zero);
+  const P weight = select(zero < z, down, select(z < zero, up, zero));
+  return {weight, received + (weight - z)};
+}
+
+// w <- w - taken, clipped if q is not null, which follows; for W packs from `at`, or the first `rest` lanes of one.
+template <class P, std::size_t W, class Taken>
+TEXTMILL_INLINED inline void take_packs(double* w, double* q, std::size_t at, std::size_t rest, double penalty,
+                                        Taken taken) {
+  P away[W];
+  taken.template operator()<W>(at, away);
+  for (std::size_t j = 0; j < W; ++j) {
+    double *weight = w + at + j * P::width, *received = q == nullptr ? nullptr : q + at + j * P::width;
+    const P z = (rest == 0 ? P::load(weight) : P::load(weight, rest, 0.0)) - away[j];
+    Clipped<P> now{z, z};
+    if (received != nullptr) {
+      now = clipped(z, rest == 0 ? P::load(received) : P::load(received, rest, 0.0), P(penalty));
+      if (rest == 0) now.received.store(received);
+      else now.received.store(received, rest);
     }
+    if (rest == 0) now.weight.store(weight);
+    else now.weight.store(weight, rest);
   }
 }
 
-template <class P>
-TEXTMILL_INLINED inline void subtract(double* w, const double* taken, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) w[i] -= taken[i];
+// The same for `size` weights. taken.operator()<W>(at, packs) fills W packs of what is taken from the weights at `at`.
+template <class P, class Taken>
+TEXTMILL_INLINED inline void take(double* w, double* q, std::size_t size, double penalty, Taken taken) {
+  const std::size_t whole = size - size % P::width;
+  std::size_t at = 0;
+  for (; at + 4 * P::width <= whole; at += 4 * P::width) take_packs<P, 4>(w, q, at, 0, penalty, taken);
+  for (; at < whole; at += P::width) take_packs<P, 1>(w, q, at, 0, penalty, taken);
+  if (whole < size) take_packs<P, 1>(w, q, whole, size - whole, penalty, taken);
 }
 
 // Scratch of one sequence: potentials and the vectors of the recursion.
 struct Scratch {
   std::vector<Occurrence> unigram, bigram;
-  std::vector<double> mu, matrices, alpha, beta, v, coefficient, taken;
+  std::vector<double> mu, matrices, alpha, beta, v, coefficient, marginal, taken;
+  std::vector<std::pair<const double*, double>> blocks;  // of the bigram tests of a token, with their values
 };
 
-// exp(score - most) in place, zeros behind the last label; returns the largest score.
-double exponentials(double* scores, std::size_t rows, std::size_t labels, std::size_t stride) {
-  double most = scores[0];
-  for (std::size_t r = 0; r < rows; ++r) most = std::max(most, *std::max_element(scores + r * stride, scores + r * stride + labels));
-  with_packs([=]<class P>() TEXTMILL_INLINED {
-    for (std::size_t i = 0; i < rows * stride; i += P::width) base::exp(P::load(scores + i) - P(most)).store(scores + i);
+// out [Y][stride] = exp(sum of value * block - shift), for blocks [Y][Y]; returns the largest sum.
+// What is behind the last label is left as it is.
+double pair_potentials(std::span<const std::pair<const double*, double>> blocks, std::size_t labels, std::size_t stride,
+                       double shift, double* out) {
+  return with_packs([=]<class P>() TEXTMILL_INLINED {
+    const std::size_t whole = labels - labels % P::width, rest = labels - whole, count = blocks.size();
+    const auto* block = blocks.data();
+    P top = P(-std::numeric_limits<double>::infinity());
+    const P by = P(shift);
+    for (std::size_t y = 0; y < labels; ++y) {
+      double* row = out + y * stride;
+      const std::size_t at = y * labels;
+      std::size_t z = 0;
+      for (; z + 4 * P::width <= whole; z += 4 * P::width) {
+        P total[4] = {P(0.0), P(0.0), P(0.0), P(0.0)};
+        for (std::size_t k = 0; k < count; ++k) {
+          const double* from = block[k].first + at + z;
+          const P value = P(block[k].second);
+          for (std::size_t j = 0; j < 4; ++j) total[j] = multiply_add(value, P::load(from + j * P::width), total[j]);
+        }
+        for (std::size_t j = 0; j < 4; ++j) {
+          top = max(top, total[j]);
+          base::exp(total[j] - by).store(row + z + j * P::width);
+        }
+      }
+      for (; z < whole; z += P::width) {
+        P total = P(0.0);
+        for (std::size_t k = 0; k < count; ++k) {
+          total = multiply_add(P(block[k].second), P::load(block[k].first + at + z), total);
+        }
+        top = max(top, total);
+        base::exp(total - by).store(row + z);
+      }
+      if (rest > 0) {
+        P total = P(0.0);
+        for (std::size_t k = 0; k < count; ++k) {
+          const double* from = block[k].first + at + whole;
+          total = multiply_add(P(block[k].second), P::load(from, rest, from[0]), total);
+        }
+        top = max(top, total);
+        base::exp(total - by).store(row + whole, rest);
+      }
+    }
+    return largest(top);
   });
-  for (std::size_t r = 0; r < rows; ++r) std::fill(scores + r * stride + labels, scores + (r + 1) * stride, 0.0);
-  return most;
 }
 
-// Forward and backward over the potentials in the scratch: alpha, beta, v and the coefficients 1 / (c_t n_t) of pairs.
-// Returns log Z without the largest scores that were taken out.
+// Forward and backward over the potentials in the scratch: alpha, beta, v, and the coefficients of marginals, 1 / n_t,
+// and of pairs, 1 / (c_t n_t). Returns log Z without the largest scores that were taken out.
 double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
   s.alpha.resize(T * stride);
   s.beta.assign(T * stride, 0.0);
   s.v.resize(T * stride);
   s.coefficient.resize(T);
+  s.marginal.resize(T);
   double *alpha = s.alpha.data(), *beta = s.beta.data(), *v = s.v.data(), *coefficient = s.coefficient.data();
+  double* marginal = s.marginal.data();
   const double *mu = s.mu.data(), *matrices = s.matrices.empty() ? nullptr : s.matrices.data();
   return with_packs([=]<class P>() TEXTMILL_INLINED -> double {
     double log_z = 0.0;
@@ -106,7 +164,8 @@ double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
       }
       P total = P(0.0);
       for (std::size_t y = 0; y < stride; y += P::width) {
-        const P value = t > 0 && matrices != nullptr ? P::load(row + y) * P::load(mu + t * stride + y) : P::load(mu + t * stride + y);
+        const P value = t > 0 && matrices != nullptr ? P::load(row + y) * P::load(mu + t * stride + y)
+                                                     : P::load(mu + t * stride + y);
         total = total + value;
         value.store(row + y);
       }
@@ -134,6 +193,7 @@ double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
         total = multiply_add(P::load(alpha + t * stride + y), P::load(row + y), total);
       }
       const double inverse = 1.0 / sum(total);
+      marginal[t] = inverse;
       coefficient[t] = inverse / coefficient[t];
     }
     return log_z;
@@ -150,7 +210,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
   double loss = 0.0;
   const bool pairs = layout.bigrams > 0;
   for (const std::int64_t i : order) {
-    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    const auto begin = static_cast<std::size_t>(data.offsets[i]),
+               T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
     const double eta = rates.alpha > 0.0 ? rates.eta0 * std::pow(rates.alpha, steps.step / rates.sequences)
                                          : rates.eta0 / (1.0 + rates.eta0 * rates.l2 * steps.step / rates.sequences);
     steps.step += 1.0;
@@ -177,33 +238,34 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     });
     for (std::size_t t = 0; t < T; ++t) score += s.mu[t * stride + data.labels[begin + t]];
     double shift = 0.0;
-    for (std::size_t t = 0; t < T; ++t) shift += exponentials(&s.mu[t * stride], 1, Y, stride);
+    for (std::size_t t = 0; t < T; ++t) {
+      double most;
+      exponentiate(&s.mu[t * stride], 1, Y, stride, &most, true);
+      shift += most;
+    }
     if (pairs) {
-      s.matrices.assign(T * Y * stride, 0.0);
-      by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
+      by_test(s.bigram, [&](const Occurrence* first, const Occurrence*) {
         double* block = &w[blocks + first->test * Y * Y];
         if (double& then = seen[U + first->test]; then != before) {
           for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= before / then;
           then = before;
         }
-        for (; first != last; ++first) {
-          double* matrix = &s.matrices[first->t * Y * stride];
-          const double value = first->value;
-          with_packs([=]<class P>() TEXTMILL_INLINED {
-            for (std::size_t y = 0; y < Y; ++y) {
-              const double* from = block + y * Y;
-              double* to = matrix + y * stride;
-              std::size_t z = 0;
-              for (; z + P::width <= Y; z += P::width) multiply_add(P(value), P::load(from + z), P::load(to + z)).store(to + z);
-              for (; z < Y; ++z) to[z] += value * from[z];
-            }
-          });
-        }
       });
+      if (s.matrices.size() < T * Y * stride) s.matrices.resize(T * Y * stride, 0.0);
       for (std::size_t t = 1; t < T; ++t) {
+        const std::size_t cell = data.labels[begin + t - 1] * Y + data.labels[begin + t];
+        s.blocks.clear();
+        for (auto e = data.bigram.offsets[begin + t]; e < data.bigram.offsets[begin + t + 1]; ++e) {
+          const double value = data.bigram.values.empty() ? 1.0 : data.bigram.values[e];
+          s.blocks.emplace_back(&w[blocks + data.bigram.ids[e] * Y * Y], value);
+          score += value * s.blocks.back().first[cell];
+        }
         double* matrix = &s.matrices[t * Y * stride];
-        score += matrix[data.labels[begin + t - 1] * stride + data.labels[begin + t]];
-        shift += exponentials(matrix, Y, Y, stride);
+        const double most = pair_potentials(s.blocks, Y, stride, 0.0, matrix);
+        if (std::abs(most) > kLarge) {
+          pair_potentials(s.blocks, Y, stride, most, matrix);
+          shift += most;
+        }
       }
     }
     const double log_z = recurse(s, T, Y, stride) + shift;
@@ -213,33 +275,36 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     loss += weight * (log_z - score);
     // one pass over the block of every test: observed in, expected out, penalty
     const double pace = eta * weight, penalty = steps.penalty, now = steps.decay;
-    const bool clipped = rates.l1 > 0.0;
+    const bool penalised = rates.l1 > 0.0;
     by_test(s.unigram, [&](const Occurrence* first, const Occurrence* last) {
       double* block = &w[first->test * Y];
-      s.taken.assign(Y, 0.0);
+      s.taken.assign(stride, 0.0);
       for (; first != last; ++first) {
         const double *a = &s.alpha[first->t * stride], *b = &s.beta[first->t * stride];
-        double total = 0.0;
-        for (std::size_t y = 0; y < Y; ++y) total += a[y] * b[y];
-        const double by = pace * first->value / total;
+        const double by = pace * first->value * s.marginal[first->t];
         for (std::size_t y = 0; y < Y; ++y) s.taken[y] += by * a[y] * b[y];
         s.taken[data.labels[begin + first->t]] -= pace * first->value;
       }
       const auto test = first[-1].test;
-      for (std::size_t y = 0; y < Y; ++y) block[y] *= now / before;
+      if (now != before) {
+        for (std::size_t y = 0; y < Y; ++y) block[y] *= now / before;
+      }
       seen[test] = now;
-      double *received = clipped ? &q[test * Y] : nullptr, *taken = s.taken.data();
+      double *received = penalised ? &q[test * Y] : nullptr, *taken = s.taken.data();
       with_packs([=]<class P>() TEXTMILL_INLINED {
-        if (clipped) clip<P>(block, received, taken, Y, penalty);
-        else subtract<P>(block, taken, Y);
+        take<P>(block, received, Y, penalty, [=]<std::size_t W>(std::size_t at, P* away) TEXTMILL_INLINED {
+          for (std::size_t j = 0; j < W; ++j) away[j] = P::load(taken + at + j * P::width);
+        });
       });
     });
     if (!pairs) continue;
-    s.taken.resize(Y * stride);
+    for (std::size_t t = 1; t < T; ++t) {
+      for (std::size_t y = 0; y < stride; ++y) s.v[t * stride + y] *= pace * s.coefficient[t];
+    }
     by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
       const auto test = first->test;
       double* block = &w[blocks + test * Y * Y];
-      double* received = clipped ? &q[blocks + test * Y * Y] : nullptr;
+      double* received = penalised ? &q[blocks + test * Y * Y] : nullptr;
       const double again = now / before;
       if (again != 1.0) {
         for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= again;
@@ -248,21 +313,22 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
       for (const Occurrence* o = first; o != last; ++o) {
         block[data.labels[begin + o->t - 1] * Y + data.labels[begin + o->t]] += pace * o->value;
       }
-      const Scratch* scratch = &s;
-      double* row = s.taken.data();
+      const double *alpha = s.alpha.data(), *v = s.v.data(), *matrices = s.matrices.data();
       with_packs([=]<class P>() TEXTMILL_INLINED {
         for (std::size_t y = 0; y < Y; ++y) {
-          for (std::size_t z = 0; z < stride; z += P::width) {
-            P taken = P(0.0);
-            for (const Occurrence* o = first; o != last; ++o) {
-              const std::size_t t = o->t;
-              const double by = pace * o->value * scratch->coefficient[t] * scratch->alpha[(t - 1) * stride + y];
-              taken = multiply_add(P(by) * P::load(&scratch->matrices[(t * Y + y) * stride + z]), P::load(&scratch->v[t * stride + z]), taken);
-            }
-            taken.store(row + z);
-          }
-          if (clipped) clip<P>(block + y * Y, received + y * Y, row, Y, penalty);
-          else subtract<P>(block + y * Y, row, Y);
+          take<P>(block + y * Y, received == nullptr ? nullptr : received + y * Y, Y, penalty,
+                  [=]<std::size_t W>(std::size_t at, P* away) TEXTMILL_INLINED {
+                    for (std::size_t j = 0; j < W; ++j) away[j] = P(0.0);
+                    for (const Occurrence* o = first; o != last; ++o) {
+                      const std::size_t t = o->t;
+                      const double *psi = matrices + (t * Y + y) * stride + at, *behind = v + t * stride + at;
+                      const P by = P(o->value * alpha[(t - 1) * stride + y]);
+                      for (std::size_t j = 0; j < W; ++j) {
+                        const P pair = P::load(psi + j * P::width) * P::load(behind + j * P::width);
+                        away[j] = multiply_add(by, pair, away[j]);
+                      }
+                    }
+                  });
         }
       });
     });
@@ -270,7 +336,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
   return loss;
 }
 
-void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen, const Steps& steps) {
+void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen,
+               const Steps& steps) {
   const std::size_t Y = layout.labels;
   const auto settle = [&](std::size_t test, std::size_t first, std::size_t size) {
     double *block = &w[first], *received = q.empty() ? nullptr : &q[first];
@@ -280,7 +347,11 @@ void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, s
       for (std::size_t i = 0; i < size; ++i) block[i] *= by;
     }
     if (received == nullptr) return;
-    with_packs([=]<class P>() TEXTMILL_INLINED { clip<P>(block, received, nullptr, size, penalty); });
+    with_packs([=]<class P>() TEXTMILL_INLINED {
+      take<P>(block, received, size, penalty, []<std::size_t W>(std::size_t, P* away) TEXTMILL_INLINED {
+        for (std::size_t j = 0; j < W; ++j) away[j] = P(0.0);
+      });
+    });
   };
   for (std::size_t u = 0; u < layout.unigrams; ++u) settle(u, u * Y, Y);
   for (std::size_t b = 0; b < layout.bigrams; ++b) settle(layout.unigrams + b, layout.unigrams * Y + b * Y * Y, Y * Y);
@@ -295,7 +366,8 @@ std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t>
   std::vector<const double*> pairs;
   std::size_t wrong = 0;
   for (const std::int64_t i : order) {
-    const auto begin = static_cast<std::size_t>(data.offsets[i]), T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
+    const auto begin = static_cast<std::size_t>(data.offsets[i]),
+               T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
     steps.step += 1.0;
     if (T == 0) continue;
     const Weights weights{w, nullptr};

@@ -1,6 +1,6 @@
 // Training one sequence at a time: stochastic gradient with a cumulative L1 penalty or with L2, averaged perceptron.
 //
-// SGD, step j of sequence i, with u the L1 penalty that every weight could have received so far and q_k what k received:
+// SGD, step j of sequence i, with u the L1 penalty that every weight could have received so far, q_k what k received:
 //
 //   eta = eta0 alpha^(j / N)                            or, for L2 alone,  eta0 / (1 + eta0 l2 j / N)
 //   u  += eta l1 / N
@@ -11,10 +11,10 @@
 //
 // `flush` gives every weight the decay and the penalty it is owed; only then are zeros counted and weights used.
 // Observed features are added before the expected ones are taken away, which is the same sum in one pass over a block.
-// Memory: two vectors of K weights. Cost: Y^2 exponentials a token, one pass over the blocks of the tests of a sequence.
+// Memory: two vectors of K weights. Cost: Y^2 exponentials a token, one pass over the blocks of a sequence's tests.
 //
-// Perceptron: w += f(x, gold) - f(x, best path); averages are kept as w and the sum of updates times their step, so that
-// the mean of all w so far is  w - updates / steps.
+// Perceptron: w += f(x, gold) - f(x, best path); averages are kept as w and the sum of updates times their step, so
+// that the mean of all w so far is  w - updates / steps.
 // References: Tsuruoka, Tsujii & Ananiadou (2009); Bottou (2004); Collins (2002).
 #pragma once
 
@@ -54,7 +54,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
                  std::span<double> q, std::span<double> seen, Steps& steps);
 
 // All weights get what they are owed.
-void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen, const Steps& steps);
+void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen,
+               const Steps& steps);
 
 // One pass; w, updates [K]; returns the number of tokens labelled wrongly.
 std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t> order, std::span<double> w,

@@ -45,6 +45,7 @@ def train(
         int | None, typer.Option(help="Number tests by a hash of so many bits, keep no names.")
     ] = None,
     start_label: Annotated[bool, typer.Option(help="Bigram tests are true at first tokens too.")] = False,
+    features: Annotated[str, typer.Option(help="all, or seen: a test only with labels it has in TRAIN.")] = "all",
     fine_tune: Annotated[int, typer.Option(help="Iterations of L-BFGS on the surviving weights at the end.")] = 0,
     model: Annotated[
         Path | None, typer.Option(help="A tagger to begin with; its labels and patterns are kept.")
@@ -79,7 +80,7 @@ def train(
     tagger = _tagger(kind, patterns, syntax, format)
     tagger.set_params(
         algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, hash_bits=hash_bits,
-        start_label=start_label, fine_tune=fine_tune, n_jobs=jobs, random_state=seed,
+        start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs, random_state=seed,
     )  # fmt: skip
     parts = (held_out.X, held_out.y) if held_out is not None else (None, None)
     start = None if model is None else read_tagger(model)

@@ -214,6 +214,7 @@ class ChainModel(Classifier, Model):
 
     def _encoded(self, X: Iterable[Any]) -> Encoded:
         check_fitted(self)
+        self.encoder_.n_jobs = self.n_jobs
         return self.encoder_.encode(X)
 
     def _allowed(self, constraints: Constraints, data: Encoded) -> NDArray[np.uint8]:

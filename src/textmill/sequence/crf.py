@@ -35,7 +35,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.blocks import block_tests
-from textmill.sequence.training.objective import ChainObjective
+from textmill.sequence.training.objective import ChainObjective, seen_features
 from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 
 if TYPE_CHECKING:
@@ -52,9 +52,11 @@ class CRF(ChainModel):
     """A linear-chain CRF.
 
     Parameters. Of the tests: patterns, syntax, function, min_count, hash_bits, see `Encoder`; start_label, whether
-    bigram tests are true at first tokens, after a label of their own. Of the objective: algorithm, see the module; l1
-    and l2, None for the algorithm's own (0.5 and 1e-5; without L1: 0 and 1). Of the run: max_iter (200 iterations, 30
-    epochs or sweeps), tol, the relative change of the objective over `period` iterations that ends it, epsilon, the
+    bigram tests are true at first tokens, after a label of their own; features, "all" (every test with every label) or
+    "seen" (only with the labels that it has in the training data, as CRFsuite; owlqn, lbfgs, rprop). Of the objective:
+    algorithm, see the module; l1 and l2, None for the algorithm's own (0.5 and 1e-5; without L1: 0 and 1). Of the run:
+    max_iter (200 iterations, 30 epochs or sweeps), tol, the relative change of the objective over `period`
+    iterations that ends it, epsilon, the
     norm of the gradient that ends it, relative to that of the weights; stop_window and stop_tolerance (percentage
     points), see `fit`; memory, pairs of quasi-Newton methods; eta0 (None: calibrated) and alpha, rates of SGD; variant
     of rprop; fine_tune, iterations of L-BFGS without L1 on the weights that are not zero; compact, drop tests without
@@ -92,6 +94,7 @@ class CRF(ChainModel):
         min_count: int = 1,
         hash_bits: int | None = None,
         start_label: bool = False,
+        features: str = "all",
         algorithm: str = "owlqn",
         l1: float | None = None,
         l2: float | None = None,
@@ -118,6 +121,7 @@ class CRF(ChainModel):
         self.min_count = min_count
         self.hash_bits = hash_bits
         self.start_label = start_label
+        self.features = features
         self.algorithm = algorithm
         self.l1 = l1
         self.l2 = l2
@@ -241,9 +245,9 @@ class CRF(ChainModel):
         settings = self._settings()
         layout = self.feature_layout_
         data = self._labelled(self.encoder_.encode(X), y, None)
-        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs))
-        theta = np.zeros(layout.size)
-        theta[self.features_] = self.weights_
+        seen = seen_features(layout, data) if self.features == "seen" else None
+        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs), candidates=seen)
+        theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
         return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
 
@@ -279,6 +283,9 @@ class CRF(ChainModel):
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_choice("dtype", self.dtype, ("float64", "float32"))
         check_choice("variant", self.variant, ("+", "-"))
+        check_choice("features", self.features, ("all", "seen"))
+        if self.features == "seen" and self.algorithm not in ("lbfgs", "owlqn", "rprop"):
+            raise DataError(f"{self.algorithm} has all features; use features='all', or owlqn, lbfgs or rprop")
         l1 = DEFAULT_L1.get(self.algorithm, 0.0) if self.l1 is None else self.l1
         l2 = DEFAULT_L2.get(self.algorithm, 1e-5) if self.l2 is None else self.l2
         check_range("l1", l1, at_least=0)
@@ -310,6 +317,7 @@ class CRF(ChainModel):
             self.stop_tolerance,
             self.fine_tune,
             0 if self.random_state is None else self.random_state,
+            self.features,
         )
 
     def _encoder(self, begin: ChainModel | None = None) -> Encoder:

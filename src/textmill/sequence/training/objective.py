@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
+from textmill.optimize.vector import add_scaled
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainObjective", "conditional_layout", "conditioned", "select_sequences", "slices"]
+__all__ = ["ChainObjective", "conditional_layout", "conditioned", "seen_features", "select_sequences", "slices"]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 
@@ -40,7 +41,8 @@ Ints = NDArray[np.int64]
 class ChainObjective:
     """Value and gradient of the negative log-likelihood of labelled sequences.
 
-    `support` restricts it to some features: theta and gradient have one entry for each of them.
+    `candidates` are the features that the model has, None for all of the layout. `restrict` looks at some of them:
+    theta and gradient have one entry for each.
 
     >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
     >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
@@ -59,14 +61,15 @@ class ChainObjective:
         threads: int = 1,
         cluster: Cluster | None = None,
         normalised: bool = False,
+        candidates: Ints | None = None,
     ) -> None:
         if data.labels is None:
             raise DataError("the sequences have no labels to learn from; pass y")
         self.layout, self.l2, self.threads = layout, l2, threads
-        self.features: Ints | None = None
-        self._support: native.Support | None = None
+        self.candidates = candidates
         self._cluster = cluster
         self._numbering = conditional_layout(layout) if normalised else layout
+        self.restrict(None)
         load: Callable[..., _Part] = _Part.conditional if normalised else _Part
         parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
         self._kept: list[Kept[_Part]] = []
@@ -77,9 +80,22 @@ class ChainObjective:
             self._kept = cluster.keep(load, parts)
 
     def restrict(self, features: Ints | None) -> None:
-        """Look only at these features, which rise; None for all."""
-        self.features = features
-        self._support = None if features is None else self._numbering.support(features)
+        """Look only at these features, which rise; None for all candidates."""
+        self.features: Ints | None = self.candidates if features is None else features
+        self._support = None if self.features is None else self._numbering.support(self.features)
+
+    def spread(self, features: Ints, weights: Floats) -> Floats:
+        """Weights of these features among those the objective looks at, zeros elsewhere."""
+        if self.features is None:
+            full = np.zeros(self.layout.size)
+            full[features] = weights
+            return full
+        full = np.zeros(len(self.features))
+        at = np.searchsorted(self.features, features)
+        there = at < len(full)
+        there[there] = self.features[at[there]] == features[there]
+        full[at[there]] = weights[there]
+        return full
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Value and gradient at theta, with the L2 penalty."""
@@ -92,31 +108,33 @@ class ChainObjective:
             value, gradient = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
         if self.l2:
             value += 0.5 * self.l2 * float(theta @ theta)
-            gradient = gradient + self.l2 * theta
+            add_scaled(gradient, self.l2, theta)
         return float(value), gradient
 
     def violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
         """Value and gradient on the support, and the other features whose gradient exceeds the threshold."""
         if self._support is None:
             raise DataError("a search for features begins with a support, which may be empty; call restrict first")
-        if len(self._parts) != 1:
-            return self._dense_violations(theta, threshold)
+        if len(self._parts) != 1 or self.candidates is not None:
+            return self._whole_violations(theta, threshold)
         value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, self.threads)
         return value + 0.5 * self.l2 * float(theta @ theta), gradient + self.l2 * theta, features, slopes
 
-    def _dense_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
-        """The same for several partitions, whose gradients must be added first."""
+    def _whole_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
+        """The same from the gradient of all candidates, which are few, or partitions, whose gradients are added."""
         assert self.features is not None
         features = self.features
-        full = np.zeros(self.layout.size)
-        full[features] = theta
         self.restrict(None)
-        value, gradient = self(full)
-        self.restrict(features)
-        inside = gradient[features]
-        gradient[features] = 0.0
+        value, gradient = self(self.spread(features, theta))
+        at = features if self.features is None else np.searchsorted(self.features, features)
+        inside = gradient[at]
+        gradient[at] = 0.0
         found = np.flatnonzero(np.abs(gradient) > threshold)
-        return value, inside, found, gradient[found]
+        slopes = gradient[found]
+        if self.features is not None:
+            found = self.features[found]
+        self.restrict(features)
+        return value, inside, found, slopes
 
     def zero_rate(self, theta: Floats) -> float:
         """Share of the pair scores of all positions that are zero: what the sparse recursion saves."""
@@ -194,6 +212,30 @@ def conditional_layout(layout: FeatureLayout) -> FeatureLayout:
     5
     """
     return FeatureLayout(layout.labels, layout.rows + layout.bigrams * layout.labels, 0)
+
+
+def seen_features(layout: FeatureLayout, data: Encoded) -> Ints:
+    """The features that occur in labelled sequences, with the labels they have there; rising.
+
+    >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
+    >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
+    >>> seen_features(FeatureLayout(2, 1, 1), data).tolist()
+    [0, 1, 3, 4]
+    """
+    offsets, unigram, bigram = layout.data(data)
+    assert data.labels is not None
+    labels = data.labels.astype(np.int64)
+    before = np.full(data.tokens, -1, np.int64)
+    before[1:] = labels[:-1]
+    before[offsets[:-1][np.diff(offsets) > 0]] = -1
+    pair = np.where((before >= 0) & (labels >= 0), before * layout.labels + labels, -1)
+
+    def numbers(active: Active, cells: Ints, size: int) -> Ints:
+        cell = np.repeat(cells, np.diff(active.indptr))
+        return np.unique((active.ids.astype(np.int64) * size + cell)[cell >= 0])
+
+    first = layout.rows * layout.labels
+    return np.concatenate([numbers(unigram, labels, layout.labels), first + numbers(bigram, pair, layout.labels**2)])
 
 
 def _problem(layout: FeatureLayout, data: Encoded, observed: Any, forced: Any, weights: Any) -> native.Problem:

@@ -37,7 +37,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective, conditional_layout, conditioned
+from textmill.sequence.training.objective import ChainObjective, conditional_layout, conditioned, seen_features
 from textmill.sequence.training.online import OnlineState, calibrated_rate, train_perceptron, train_sgd
 
 __all__ = ["ALGORITHMS", "Settings", "Trainer"]
@@ -69,6 +69,7 @@ class Settings:
     stop_tolerance: float = 0.02
     fine_tune: int = 0
     seed: int = 0
+    features: str = "all"
 
     def stopping(self) -> Stopping:
         """The rules that end the run, but for the development error."""
@@ -123,11 +124,12 @@ class Trainer:
                 threads=self.threads,
                 cluster=self.cluster,
                 normalised=self.normalised,
+                candidates=seen_features(self.layout, self.data) if s.features == "seen" else None,
             )
             if s.algorithm == "rprop":
                 if self.checkpoint is not None:
                     raise DataError("rprop keeps no checkpoint; use another algorithm or checkpoint=None")
-                begin = self._dense(features, weights)
+                begin = objective.spread(features, weights)
                 return train_rprop(objective, begin, l1=s.l1, variant=s.variant, stopping=stopping, watch=watch)
             if s.algorithm == "owlqn" and s.l1 > 0:
                 state = WorkingSet(**saved) if saved else WorkingSet.begin(features, weights)
@@ -137,7 +139,7 @@ class Trainer:
             state = (
                 WorkingSet(**saved)
                 if saved
-                else WorkingSet.begin(np.empty(0, np.int64), self._dense(features, weights))
+                else WorkingSet.begin(np.empty(0, np.int64), objective.spread(features, weights))
             )
             keep = None if self.checkpoint is None else self._save
             return train_dense(objective, state, memory=s.memory, stopping=stopping, watch=watch, saved=keep)

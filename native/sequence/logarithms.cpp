@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sequence/chain.h"
+#include "sequence/problem.h"
+
+namespace textmill::sequence {
+
+// The whole evaluation, sequence by sequence, for scores that scaling cannot hold.
+double Problem::State::in_logarithms(const Weights& w, double* gradient, double* probabilities, double* logs) {
+  const std::size_t Y = labels, S = offsets.size() - 1;
+  std::vector<double> unary, a, b, pair(Y * stride);
+  std::vector<std::vector<double>> scores(bigram.of.empty() ? 0 : bigram.size());
+  std::vector<const double*> pairs;
+  const std::vector<double> nothing(Y * stride, 0.0);
+  double value = 0.0;
+  for (std::size_t s = 0; s < S; ++s) {
+    const auto begin = static_cast<std::size_t>(offsets[s]), T = static_cast<std::size_t>(offsets[s + 1]) - begin;
+    if (T == 0) {
+      if (logs != nullptr) logs[s] = 0.0;
+      continue;
+    }
+    unary.assign(T * Y, 0.0);
+    pairs.assign(T, nothing.data());
+    for (std::size_t t = 0; t < T; ++t) {
+      const std::int32_t c = unigram.of[begin + t];
+      for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {
+        add_unigram(layout, w, unigram.tests.items[e], unigram.tests.value(e), &unary[t * Y]);
+      }
+      if (!unigram.tag.empty() && unigram.tag[c] >= 0) {
+        for (std::size_t y = 0; y < Y; ++y) {
+          if (y != static_cast<std::size_t>(unigram.tag[c]))
+            unary[t * Y + y] = -std::numeric_limits<double>::infinity();
+        }
+      }
+      if (t == 0 || local()) continue;
+      const std::int32_t d = bigram.of[begin + t];
+      if (scores[d].empty()) {
+        scores[d].assign(Y * stride, 0.0);
+        for (auto e = bigram.tests.offsets[d]; e < bigram.tests.offsets[d + 1]; ++e) {
+          add_bigram(layout, w, bigram.tests.items[e], bigram.tests.value(e), scores[d].data());
+        }
+      }
+      pairs[t] = scores[d].data();
+    }
+    const Chain chain{T, Y, unary.data(), pairs, stride};
+    a.resize(T * Y);
+    b.resize(T * Y);
+    const double total = forward(chain, a);
+    const double weight = weights.empty() ? 1.0 : weights[s];
+    value += weight * total;
+    if (logs != nullptr) logs[s] = total;
+    if (gradient == nullptr && probabilities == nullptr) continue;
+    backward(chain, b);
+    for (std::size_t t = 0; t < T; ++t) {
+      const std::int32_t c = unigram.of[begin + t];
+      for (std::size_t y = 0; y < Y; ++y) pair[y] = std::exp(a[t * Y + y] + b[t * Y + y] - total);
+      if (probabilities != nullptr) std::copy_n(pair.data(), Y, probabilities + (begin + t) * Y);
+      if (gradient == nullptr) continue;
+      for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {
+        const std::int32_t u = unigram.tests.items[e];
+        const double by = weight * unigram.tests.value(e);
+        if (w.support == nullptr) {
+          for (std::size_t y = 0; y < Y; ++y) gradient[u * Y + y] += by * pair[y];
+        } else {
+          for (auto i = w.support->unigram_offsets[u]; i < w.support->unigram_offsets[u + 1]; ++i)
+            gradient[i] += by * pair[w.support->cell[i]];
+        }
+      }
+      if (t == 0 || local()) continue;
+      for (std::size_t f = 0; f < Y; ++f) {
+        for (std::size_t y = 0; y < Y; ++y) {
+          pair[f * stride + y] =
+              std::exp(a[(t - 1) * Y + f] + pairs[t][f * stride + y] + unary[t * Y + y] + b[t * Y + y] - total);
+        }
+      }
+      const std::int32_t d = bigram.of[begin + t];
+      for (auto e = bigram.tests.offsets[d]; e < bigram.tests.offsets[d + 1]; ++e) {
+        const std::int32_t test = bigram.tests.items[e];
+        const double by = weight * bigram.tests.value(e);
+        if (w.support == nullptr) {
+          double* out = gradient + layout.unigrams * Y + test * Y * Y;
+          for (std::size_t f = 0; f < Y; ++f) {
+            for (std::size_t y = 0; y < Y; ++y) out[f * Y + y] += by * pair[f * stride + y];
+          }
+        } else {
+          for (auto i = w.support->bigram_offsets[test]; i < w.support->bigram_offsets[test + 1]; ++i)
+            gradient[i] += by * pair[w.support->cell[i]];
+        }
+      }
+    }
+  }
+  return value;
+}
+
+}  // namespace textmill::sequence

@@ -1,0 +1,129 @@
+"""Models with plain label bigrams are evaluated lane by lane; the recursion over shared beginnings is the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from textmill.errors import DataError
+from textmill.sequence import CRF, Encoded, FeatureLayout
+from textmill.sequence.encoding import Active
+from textmill.sequence.training.objective import ChainObjective, seen_features
+
+
+def _sentences(seed: int, sequences: int, labels: int, *, values: bool = False, weights: bool = False):
+    """Tokens with tests of all frequencies, hardly two of them alike, and one bigram test."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.geometric(0.08, sequences) * (rng.random(sequences) > 0.05)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    tokens = int(offsets[-1])
+    each = rng.integers(3, 9, tokens)
+    ids = (3000 * rng.random(each.sum()) ** 4).astype(np.int32)
+    real = rng.uniform(0.5, 2.0, len(ids)).astype(np.float32) if values else None
+    unigram = Active(np.concatenate([[0], np.cumsum(each)]).astype(np.int64), ids, real, 3000)
+    bigram = Active(np.arange(tokens + 1), np.zeros(tokens, np.int32), None, 1)
+    observed = rng.integers(0, labels, tokens).astype(np.int32)
+    counted = rng.uniform(0, 2, sequences) if weights else None
+    return FeatureLayout(labels, 3000, 1), Encoded(offsets, unigram, bigram, observed, counted)
+
+
+@pytest.mark.parametrize("labels", [1, 2, 3, 4, 22, 30])
+@pytest.mark.parametrize(("values", "weights"), [(False, False), (True, False), (False, True)])
+def test_value_and_slopes_are_those_of_the_shared_recursion(labels, values, weights):
+    layout, data = _sentences(labels, 400, labels, values=values, weights=weights)
+    rng = np.random.default_rng(7)
+    features = np.flatnonzero(rng.random(layout.size) < rng.random(layout.size) ** 2)
+    theta = np.zeros(layout.size)
+    theta[features] = rng.normal(0, 1, len(features))
+    objective = ChainObjective(layout, data)
+    value, gradient = objective(theta)
+    objective.restrict(features)
+    again, slopes = objective(theta[features])
+    assert again == pytest.approx(value, rel=1e-12, abs=1e-10)
+    np.testing.assert_allclose(slopes, gradient[features], rtol=1e-10, atol=1e-10)
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    layout, data = _sentences(1, 4000, 9)
+    features = seen_features(layout, data)
+    theta = np.random.default_rng(1).normal(0, 1, len(features))
+    answers = [ChainObjective(layout, data, threads=n, candidates=features)(theta) for n in (1, 2, 8)]
+    for value, gradient in answers[1:]:
+        assert value == answers[0][0]
+        assert gradient.tobytes() == answers[0][1].tobytes()
+
+
+def test_unknown_labels_are_summed_over():
+    layout, data = _sentences(2, 60, 3)
+    data.labels[np.random.default_rng(3).random(data.tokens) < 0.3] = -1
+    theta = np.random.default_rng(4).normal(0, 1, layout.size)
+    value, gradient = ChainObjective(layout, data)(theta)
+    every = ChainObjective(layout, data)
+    every.restrict(np.arange(layout.size))
+    again, slopes = every(theta)
+    assert again == pytest.approx(value, rel=1e-12, abs=1e-10)
+    np.testing.assert_allclose(slopes, gradient, atol=1e-10)
+
+
+def test_scores_too_far_apart_for_scaling_are_computed_in_logarithms():
+    layout, data = _sentences(5, 30, 4)
+    every = ChainObjective(layout, data)
+    theta = np.random.default_rng(5).normal(0, 300, layout.size)
+    value, gradient = every(theta)
+    every.restrict(np.arange(layout.size))
+    again, slopes = every(theta)
+    assert np.isfinite(value)
+    assert again == pytest.approx(value, rel=1e-12, abs=1e-10)
+    np.testing.assert_allclose(slopes, gradient, atol=1e-9)
+
+
+def test_seen_features_are_those_with_an_observed_count():
+    layout, data = _sentences(6, 50, 5)
+    seen = seen_features(layout, data)
+    _, expected = ChainObjective(layout, Encoded(data.offsets, data.unigram, data.bigram, -1 + 0 * data.labels))(
+        np.zeros(layout.size)
+    )
+    _, gradient = ChainObjective(layout, data)(np.zeros(layout.size))
+    uniform = np.concatenate([np.bincount(data.unigram.ids, minlength=3000).repeat(5) / 5, np.zeros(25)])
+    pairs = data.tokens - np.count_nonzero(np.diff(data.offsets))
+    uniform[-25:] = pairs / 25
+    assert np.allclose(expected, 0)  # nothing is known: log Z less log Z
+    np.testing.assert_array_equal(seen, np.flatnonzero(np.abs(gradient - uniform) > 1e-9))
+
+
+def test_a_model_of_seen_features_has_no_others():
+    X = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)], [("the",), ("a",)]]
+    y = [["D", "N", "V"], ["D", "N", "V"], ["D", "D"]]
+    for algorithm, l1 in (("lbfgs", 0), ("owlqn", 0.01), ("rprop", 0.01)):
+        model = CRF(patterns=["b", "u:%x[0,0]"], algorithm=algorithm, l1=l1, features="seen").fit(X, y)
+        parts = model.feature_layout_.split(model.features_)
+        assert np.count_nonzero(~parts.bigram) <= 6
+        assert np.count_nonzero(parts.bigram) <= 3
+        assert model.predict(X) == y
+        if algorithm != "rprop":
+            assert model.kkt_report(X, y).maximum < 1e-2
+    with pytest.raises(DataError, match="sgd_l1 has all features"):
+        CRF(patterns=["b"], algorithm="sgd_l1", features="seen").fit(X, y)
+
+
+def test_the_objective_of_seen_features_is_that_of_crfsuite(tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    rng = np.random.default_rng(8)
+    X = [[(f"w{rng.integers(30)}", f"p{rng.integers(4)}") for _ in range(rng.integers(1, 8))] for _ in range(60)]
+    y = [[f"L{(int(w[1:]) + int(p[1:]) + rng.integers(2)) % 4}" for w, p in sentence] for sentence in X]
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c2": 0.5, "max_iterations": 400, "epsilon": 1e-7, "delta": 1e-9})
+    for sentence, labels in zip(X, y, strict=True):
+        trainer.append([[f"w={w}", f"p={p}"] for w, p in sentence], labels)
+    trainer.train(str(tmp_path / "model"))
+    peer = trainer.logparser.last_iteration
+    ours = CRF(
+        patterns=["b", "u:w=%x[0,0]", "u:p=%x[0,1]"],
+        algorithm="lbfgs",
+        l2=1.0,
+        features="seen",
+        tol=1e-9,
+        compact=False,
+    ).fit(X, y)
+    assert ours.objective_ == pytest.approx(peer["loss"], rel=1e-5)
+    assert len(ours.features_) == peer["active_features"]
