@@ -1,0 +1,177 @@
+"""Strings as machines and machines as strings; one machine applied to many strings.
+
+    token_type   "utf8"     a label a code point
+                 "byte"     a label a byte of the UTF-8 encoding
+                 "symbol"   a label a word between blanks, by its key in a symbol table
+
+`apply` composes each string with a machine and takes the best outputs, for many strings in one threaded call and
+without a Python object an arc:  best over y of T(x, y).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from textmill._native import fst as native
+from textmill.errors import DataError
+from textmill.fst.machine import Fst
+from textmill.fst.semirings import Semiring, Weight, semiring
+from textmill.fst.symbols import SymbolTable
+from textmill.model import check_range, effective_jobs
+
+__all__ = ["accep", "apply", "cross", "labels_of", "string_map", "strings", "text_of"]
+
+
+def labels_of(text: str, token_type: str = "utf8", symbols: SymbolTable | None = None) -> list[int]:
+    """The labels of a string.
+
+    >>> labels_of("né"), labels_of("né", "byte")
+    ([110, 233], [110, 195, 169])
+    """
+    if token_type == "utf8":
+        labels = [ord(letter) for letter in text]
+    elif token_type == "byte":
+        labels = list(text.encode())
+    elif token_type == "symbol":
+        if symbols is None:
+            raise DataError("token_type='symbol' needs a table of symbols")
+        labels = [symbols.key(token) for token in text.split()]
+    else:
+        raise DataError(f"token_type is 'utf8', 'byte' or 'symbol', not {token_type!r}")
+    if 0 in labels:
+        raise DataError(f"the string {text!r} holds label 0, which is epsilon; strings cannot contain it")
+    return labels
+
+
+def text_of(labels: Sequence[int], token_type: str = "utf8", symbols: SymbolTable | None = None) -> str:
+    """The string of labels; those that no character can have are an error.
+
+    >>> text_of([110, 233])
+    'né'
+    """
+    try:
+        if token_type == "utf8":
+            return "".join(map(chr, labels))
+        if token_type == "byte":
+            return bytes(labels).decode()
+    except (ValueError, OverflowError) as fault:
+        raise DataError(f"labels {list(labels)[:20]} are not text of type {token_type!r} ({fault})") from None
+    if token_type != "symbol":
+        raise DataError(f"token_type is 'utf8', 'byte' or 'symbol', not {token_type!r}")
+    if symbols is None:
+        raise DataError("token_type='symbol' needs a table of symbols")
+    return " ".join(symbols.symbol(label) for label in labels)
+
+
+def accep(
+    text: str,
+    weight: Weight | None = None,
+    *,
+    token_type: str = "utf8",
+    symbols: SymbolTable | None = None,
+    semiring_name: str | Semiring = "tropical",
+) -> Fst:
+    """The acceptor of one string.
+
+    >>> accep("ab", 0.5).final(2)
+    0.5
+    """
+    labels = labels_of(text, token_type, symbols)
+    return Fst._of(native.linear(semiring(semiring_name)._native, labels, labels, weight), symbols, symbols)
+
+
+def cross(left: Fst, right: Fst) -> Fst:
+    """The transducer from every string of one acceptor to every string of another.
+
+    >>> [(x, y) for x, y, _ in strings(cross(accep("colour"), accep("color")))]
+    [('colour', 'color')]
+    """
+    from textmill.fst.composition import compose
+
+    sides = []
+    for fst, side in ((left, True), (right, False)):
+        if not fst.has("acceptor"):
+            raise DataError("a cross product is made of two acceptors; project transducers first")
+        made = fst.copy()
+        for state in range(fst.num_states):
+            for position, arc in enumerate(fst.arcs(state)):
+                made.set_arc(state, position, (arc.ilabel, 0, *arc[2:]) if side else (0, arc.olabel, *arc[2:]))
+        sides.append(made)
+    return compose(sides[0], sides[1])
+
+
+def string_map(
+    pairs: Sequence[tuple[str, str] | tuple[str, str, Weight]],
+    *,
+    token_type: str = "utf8",
+    input_symbols: SymbolTable | None = None,
+    output_symbols: SymbolTable | None = None,
+    semiring_name: str | Semiring = "tropical",
+) -> Fst:
+    """The transducer of a list of (input, output) or (input, output, weight), prefixes of inputs shared.
+
+    >>> sorted((x, y) for x, y, _ in strings(string_map([("one", "1"), ("ten", "10")])))
+    [('one', '1'), ('ten', '10')]
+    """
+    algebra = semiring(semiring_name)
+    fst = Fst(algebra, input_symbols=input_symbols, output_symbols=output_symbols)
+    fst.start = fst.add_state()
+    known: dict[tuple[int, int, int], int] = {}
+    weighted: dict[int, Weight] = {}
+    for pair in pairs:
+        inputs = labels_of(pair[0], token_type, input_symbols)
+        outputs = labels_of(pair[1], token_type, output_symbols)
+        weight = pair[2] if len(pair) == 3 else algebra.one
+        state = fst.start
+        for i in range(max(len(inputs), len(outputs))):
+            step = (state, inputs[i] if i < len(inputs) else 0, outputs[i] if i < len(outputs) else 0)
+            if step not in known:
+                known[step] = fst.add_state()
+                fst.add_arc(state, step[1], step[2], None, known[step])
+            state = known[step]
+        weighted[state] = algebra.plus(weighted[state], weight) if state in weighted else weight
+    for state, weight in weighted.items():
+        fst.set_final(state, weight)
+    return fst
+
+
+def strings(
+    fst: Fst, *, token_type: str = "utf8", most: int = 1_000_000, max_length: int | None = None
+) -> Iterator[tuple[str, str, Weight]]:
+    """Input, output and weight of every path; a machine with cycles needs `max_length`, in arcs.
+
+    >>> list(strings(accep("ab", 0.5)))
+    [('ab', 'ab', 0.5)]
+    """
+    for inputs, outputs, weight in native.paths(fst._native, most, max_length or 0):
+        yield (
+            text_of(inputs, token_type, fst.input_symbols),
+            text_of(outputs, token_type, fst.output_symbols),
+            weight,
+        )
+
+
+def apply(
+    fst: Fst, texts: Sequence[str], *, n: int = 1, token_type: str = "utf8", n_jobs: int | None = None
+) -> list[list[tuple[str, Weight]]]:
+    """The n best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
+
+    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...).
+
+    >>> apply(string_map([("one", "1"), ("ten", "10", 2.0)]), ["ten", "two"])
+    [[('10', 2.0)], []]
+    """
+    check_range("n", n, at_least=1)
+    encoded = [labels_of(text, token_type, fst.input_symbols) for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(labels) for labels in encoded], out=offsets[1:])
+    flat = np.fromiter((label for labels in encoded for label in labels), dtype=np.int32, count=int(offsets[-1]))
+    machine = fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False)
+    paths, begins, outputs, weights = native.apply(machine, offsets, flat, n, effective_jobs(n_jobs))
+    bounds, starts, labels = paths.tolist(), begins.tolist(), outputs.tolist()
+    texts_out = [
+        text_of(labels[starts[p] : starts[p + 1]], token_type, fst.output_symbols) for p in range(len(starts) - 1)
+    ]
+    return [[(texts_out[p], weights[p]) for p in range(bounds[i], bounds[i + 1])] for i in range(len(texts))]
