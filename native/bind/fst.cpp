@@ -370,7 +370,10 @@ void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
   } catch (const fst::Fault& fault) {
-    PyErr_SetString(nb::module_::import_("textmill.errors").attr("DataError").ptr(), fault.what());
+    const std::string_view words = fault.what();  // which may quote what is not UTF-8
+    const nb::object message = nb::steal(PyUnicode_DecodeUTF8(words.data(), static_cast<Py_ssize_t>(words.size()), "replace"));
+    const nb::object error = nb::module_::import_("textmill.errors").attr("DataError")(message);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   }
 }
 
@@ -439,22 +442,30 @@ void bind_semirings(nb::module_& m) {
   });
 }
 
+// Symbols are bytes; those that are not UTF-8 come out as Python reads file names.
+nb::object symbol_text(std::string_view symbol) {
+  return nb::steal(PyUnicode_DecodeUTF8(symbol.data(), static_cast<Py_ssize_t>(symbol.size()), "surrogateescape"));
+}
+
 void bind_symbols(nb::module_& m) {
   nb::class_<SymbolTable>(m, "SymbolTable", "Names of labels.")
       .def(nb::init<>())
       .def("__init__", [](SymbolTable* self, const SymbolTable& other) { new (self) SymbolTable(other); })
-      .def_rw("name", &SymbolTable::name)
+      .def_prop_rw("name", [](const SymbolTable& t) { return symbol_text(t.name); }, [](SymbolTable& t, const std::string& name) { t.name = name; })
       .def_prop_ro("available", &SymbolTable::available)
       .def("__len__", &SymbolTable::size)
       .def("key", [](const SymbolTable& t, std::string_view symbol) { return t.find(symbol); })
-      .def("symbol", [](const SymbolTable& t, std::int64_t key) { return t.find(key); })
+      .def("symbol", [](const SymbolTable& t, std::int64_t key) -> nb::object {
+        const auto found = t.find(key);
+        return found ? symbol_text(*found) : nb::none();
+      })
       .def("add", [](SymbolTable& t, std::string_view symbol, std::optional<std::int64_t> key) { return key ? t.add(symbol, *key) : t.add(symbol); },
            "symbol"_a, "key"_a.none() = nb::none())
       .def("remove", &SymbolTable::remove)
       .def("items",
            [](const SymbolTable& t) {
              nb::list items;
-             t.each([&](std::int64_t key, std::string_view symbol) { items.append(nb::make_tuple(key, nb::str(symbol.data(), symbol.size()))); });
+             t.each([&](std::int64_t key, std::string_view symbol) { items.append(nb::make_tuple(key, symbol_text(symbol))); });
              return items;
            })
       .def("same",
@@ -760,6 +771,7 @@ void bind_fst(nb::module_& m) {
   bind_fst_operations(m);
   bind_fst_optimize(m);
   bind_fst_strings(m);
+  bind_fst_transform(m);
 }
 
 }  // namespace textmill::bind

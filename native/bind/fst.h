@@ -107,5 +107,6 @@ typename S::Weight to_weight(const S& semiring, nb::handle value);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
 void bind_fst_strings(nb::module_& m);
+void bind_fst_transform(nb::module_& m);
 
 }  // namespace textmill::bind

@@ -8,6 +8,7 @@
 
 #include "bind/fst.h"
 #include "fst/determinize.h"
+#include "fst/disambiguate.h"
 #include "fst/epsilons.h"
 #include "fst/minimize.h"
 
@@ -73,6 +74,10 @@ void bind_fst_optimize(nb::module_& m) {
   m.def("minimize", [](const AnyMachine& a, double delta, bool nondeterministic) {
     if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
     return with(a, [&](const auto& x) { return any(fst::minimize(x, delta, nondeterministic)); });
+  });
+  m.def("disambiguate", [](const AnyMachine& a, double delta, std::size_t most_states) {
+    if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
+    return with(a, [&](const auto& x) { return any(fst::disambiguate(x, delta, most_states)); });
   });
   nb::class_<AnyEncoder>(m, "Encoder", "Labels and weights of arcs as single labels.")
       .def("__init__",

@@ -266,7 +266,7 @@ std::string write_binary(const Machine<S>& machine, const std::string& type, boo
   put(out, bits | property::expanded | (is_const ? 0 : property::mutable_));
   put(out, static_cast<std::int64_t>(machine.start()));
   put(out, static_cast<std::int64_t>(machine.states()));
-  put(out, static_cast<std::int64_t>(machine.arcs()));
+  put(out, is_const ? static_cast<std::int64_t>(machine.arcs()) : std::int64_t{0});  // OpenFst does not count those of a vector
   if (input) write_symbols_binary(out, *input);
   if (output) write_symbols_binary(out, *output);
   if (is_const) {

@@ -14,12 +14,16 @@ template <class S>
 class ArcSum {
  public:
   using Arc = typename Machine<S>::Arc;
-  explicit ArcSum(const S& k) : k_(k), slots_(64), mask_(63) {}
+  explicit ArcSum(const S& k) : k_(k), merges_(k.right()), slots_(64), mask_(63) {}
   void clear() {
     arcs.clear();
     ++round_;
   }
   void add(const Arc& arc) {
+    if (!merges_) {  // (a + b) c is not ac + bc
+      arcs.push_back(arc);
+      return;
+    }
     std::size_t at = place(arc) & mask_;
     while (slots_[at].round == round_) {
       Arc& there = arcs[slots_[at].arc];
@@ -56,6 +60,7 @@ class ArcSum {
     }
   }
   const S& k_;
+  bool merges_;
   std::vector<Slot> slots_;
   std::size_t mask_;
   std::uint64_t round_ = 1;

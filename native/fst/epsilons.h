@@ -5,7 +5,7 @@
 //
 // Components of the epsilon arcs are taken in reverse topological order, so that an epsilon leads to a state that has none
 // any more, and its arcs are copied; inside a component d comes from the star of the semiring. Arcs with the same labels
-// and next state are added up. Reference: Mohri (2002), Generic epsilon-removal and input epsilon-normalization.
+// and next state are added up where weights distribute from the right. Reference: Mohri (2002), Generic epsilon-removal and input epsilon-normalization.
 #pragma once
 
 #include "fst/machine.h"

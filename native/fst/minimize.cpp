@@ -125,7 +125,7 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
   const std::vector<std::int32_t> classes = equivalent_states(graph, deterministic, order);
   // the first state of each class stands for it
   Builder<S> out(k);
-  PushedOutputs kept;
+  std::vector<std::uint32_t> kept;
   std::int32_t next = 0;
   for (std::int32_t s = 0; s < n; ++s) {
     if (classes[s] != next) continue;
@@ -136,14 +136,11 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
       auto arc = arcs[a];
       arc.nextstate = classes[arc.nextstate];
       out.push(arc);
-      if (outputs) kept.arcs.push_back(outputs->arcs[graph.begin[s] + a]);
+      if (outputs) kept.push_back(outputs->arcs[graph.begin[s] + a]);
     }
   }
   Machine<S> made = out.finish(classes[machine.start()]);
-  if (outputs) {
-    kept.prefix = outputs->prefix;
-    made = spell(made, kept, pool, true);
-  }
+  if (outputs) made = factor<S>(made, kept, {}, outputs->prefix, pool);
   made.know(property::accessible | property::coaccessible);
   return made;
 }
@@ -162,15 +159,8 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
   if (is(trimmed, weighted)) trimmed = push(trimmed, {.weights = true});
   StringPool pool;
   if (!transducer) return merge(trimmed, delta, deterministic, nullptr, pool);
-  const PushedOutputs pushed = push_outputs(trimmed, pool);
-  PushedOutputs plain;
-  for (std::int32_t s = 0; s < trimmed.states(); ++s)
-    for (const auto& arc : trimmed.arcs(s)) plain.arcs.push_back(pool.of(arc.olabel));
-  // outputs that were pushed make more states equal, but have to be spelt out by states of their own
-  Machine<S> best = merge(trimmed, delta, deterministic, &pushed, pool);
-  if (pushed.arcs == plain.arcs) return best;
-  Machine<S> other = merge(trimmed, delta, deterministic, &plain, pool);
-  return other.states() <= best.states() ? std::move(other) : std::move(best);
+  const PushedOutputs outputs = push_outputs(trimmed, pool);
+  return merge(trimmed, delta, deterministic, &outputs, pool);
 }
 
 #define X(S)                                                                    \

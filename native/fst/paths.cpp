@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "fst/distance.h"
+#include "fst/path_writer.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
@@ -26,56 +27,6 @@ struct Partial {
   typename S::Weight weight;
 };
 constexpr std::int32_t kEnd = -1;
-
-template <class S>
-class PathWriter {
- public:
-  using Arc = typename Machine<S>::Arc;
-  explicit PathWriter(const S& k) : k_(k) {}
-  void add(std::vector<Arc> arcs, const typename S::Weight& final) { paths_.push_back({std::move(arcs), final}); }
-  std::size_t size() const { return paths_.size(); }
-
-  Machine<S> finish() {
-    if (paths_.empty()) return Machine<S>(k_);
-    Builder<S> out(k_);
-    if (paths_.size() == 1) {
-      const auto& [arcs, final] = paths_[0];
-      for (std::size_t i = 0; i < arcs.size(); ++i) {
-        out.open(k_.zero());
-        Arc arc = arcs[i];
-        arc.nextstate = static_cast<std::int32_t>(i + 1);
-        out.push(arc);
-      }
-      out.open(final);
-      return out.finish(0);
-    }
-    out.open(k_.zero());
-    std::int32_t next = 1;
-    for (auto& [arcs, final] : paths_) {
-      if (arcs.empty()) arcs.push_back({0, 0, k_.one(), 0});  // an empty path needs a way out of its own
-      Arc arc = arcs[0];
-      arc.nextstate = next;
-      out.push(arc);
-      next += static_cast<std::int32_t>(arcs.size());
-    }
-    next = 1;
-    for (const auto& [arcs, final] : paths_) {
-      for (std::size_t i = 1; i < arcs.size(); ++i) {
-        out.open(k_.zero());
-        Arc arc = arcs[i];
-        arc.nextstate = next + static_cast<std::int32_t>(i);
-        out.push(arc);
-      }
-      out.open(final);
-      next += static_cast<std::int32_t>(arcs.size());
-    }
-    return out.finish(0);
-  }
-
- private:
-  S k_;
-  std::vector<std::pair<std::vector<Arc>, typename S::Weight>> paths_;
-};
 
 template <class S>
 Machine<S> one_path(const Machine<S>& machine) {
@@ -294,7 +245,7 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
 }
 
 template <class S>
-Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final) {
+Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final, bool put_back) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
   if (to_final ? !k.right() : !k.left())
@@ -321,6 +272,7 @@ Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weigh
       if (out.is_final(s)) out.set_final(s, k.divide(out.final(s), total, Side::left));
     return out;
   }
+  if (!put_back) return out;
   for (std::int32_t s = 0; s < machine.states(); ++s)
     for (const auto& arc : machine.arcs(s))
       if (arc.nextstate == machine.start()) {  // it would be paid each time round: a start of its own
@@ -377,56 +329,55 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
 }
 
 template <class S>
-Machine<S> spell(const Machine<S>& machine, const PushedOutputs& outputs, StringPool& pool, bool keep_prefix) {
+Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
+                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals, std::uint32_t prefix, StringPool& pool) {
+  constexpr std::size_t kMostCarried = 10'000;
   const S& k = machine.semiring();
+  if (machine.start() == kNoState) return Machine<S>(k);
+  std::vector<std::size_t> first(machine.states() + 1, 0);  // where the arcs of a state are in `arcs`
+  for (std::int32_t s = 0; s < machine.states(); ++s) first[s + 1] = first[s] + machine.arcs(s).size();
   Builder<S> out(k);
   out.reserve(machine.states(), machine.arcs());
-  struct Rest {
-    std::uint32_t labels;
-    std::int32_t nextstate;
-  };
-  std::vector<Rest> rests;  // states after those of the machine
+  std::vector<std::pair<std::int32_t, std::uint32_t>> todo;  // (state, still to be written); state kNoState: nothing but that
   std::unordered_map<std::uint64_t, std::int32_t> known;
-  const auto lead = [&](std::uint32_t labels, std::int32_t nextstate) {  // behind the first label
-    if (pool[labels].size() <= 1) return nextstate;
-    const std::uint32_t rest = pool.suffix(labels, 1);
-    const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(nextstate), machine.states() + static_cast<std::int32_t>(rests.size()));
-    if (is_new) rests.push_back({rest, nextstate});
+  const auto of = [&](std::int32_t s, std::uint32_t rest) {
+    const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s), static_cast<std::int32_t>(todo.size()));
+    if (is_new) {
+      if (pool[rest].size() > kMostCarried) fail("the outputs cannot be spelt out: more than ", kMostCarried, " labels would have to be carried to state ", s);
+      todo.emplace_back(s, rest);
+    }
     return at->second;
   };
-  std::uint32_t prefix = keep_prefix ? outputs.prefix : 0;
-  bool entered = false;  // do arcs lead to the start?
-  if (prefix != 0)
-    for (std::int32_t s = 0; s < machine.states() && !entered; ++s)
-      for (const auto& arc : machine.arcs(s)) entered |= arc.nextstate == machine.start();
-  std::size_t at = 0;
-  for (std::int32_t s = 0; s < machine.states(); ++s) {
-    out.open(machine.final(s));
+  const auto head = [&](std::uint32_t string) { return string == 0 ? 0 : pool[string][0]; };
+  const auto tail = [&](std::uint32_t string) { return string == 0 ? 0 : pool.suffix(string, 1); };
+  std::vector<std::pair<std::uint32_t, typename S::Weight>> ends;
+  of(machine.start(), prefix);
+  for (std::size_t i = 0; i < todo.size(); ++i) {  // grows while it is read
+    const auto [s, rest] = todo[i];
+    ends.clear();
+    if (s == kNoState) {
+      ends.emplace_back(rest, k.one());
+    } else if (!finals.empty()) {
+      for (const auto& [string, w] : finals[s]) ends.emplace_back(pool.concat(rest, string), w);
+    } else if (machine.is_final(s)) {
+      ends.emplace_back(rest, machine.final(s));
+    }
+    auto final = k.zero();
+    for (const auto& [string, w] : ends)
+      if (string == 0) final = k.plus(final, w);
+    out.open(final);
+    for (const auto& [string, w] : ends)
+      if (string != 0) out.push({0, head(string), w, of(kNoState, tail(string))});
+    if (s == kNoState) continue;
+    std::size_t at = first[s];
     for (auto arc : machine.arcs(s)) {
-      std::uint32_t labels = outputs.arcs[at++];
-      if (s == machine.start() && prefix != 0 && !entered) labels = pool.concat(prefix, labels);
-      arc.olabel = labels == 0 ? 0 : pool[labels][0];
-      arc.nextstate = lead(labels, arc.nextstate);
+      const std::uint32_t string = pool.concat(rest, arcs[at++]);
+      arc.olabel = head(string);
+      arc.nextstate = of(arc.nextstate, tail(string));
       out.push(arc);
     }
   }
-  for (std::size_t i = 0; i < rests.size(); ++i) {  // grows while it is read
-    const Rest rest = rests[i];
-    out.open(k.zero());
-    const std::int32_t label = pool[rest.labels][0];
-    out.push({0, label, k.one(), lead(rest.labels, rest.nextstate)});
-  }
-  std::int32_t start = machine.start();
-  if (prefix != 0 && entered) {
-    const std::vector<std::int32_t> labels(pool[prefix].begin(), pool[prefix].end());
-    const std::int32_t first = out.states();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const std::int32_t s = out.open(k.zero());
-      out.push({0, labels[i], k.one(), i + 1 < labels.size() ? s + 1 : start});
-    }
-    start = first;
-  }
-  return out.finish(start);
+  return out.finish(0);
 }
 
 template <class S>
@@ -436,36 +387,24 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
   if (machine.start() == kNoState) return out;
   if (options.weights) {
     const auto d = distances(machine, !options.to_final, options.delta);
-    if (options.remove_total) {
+    out = reweight(machine, std::span<const typename S::Weight>(d), options.to_final, !options.remove_total);
+    if (options.remove_total && options.to_final) {
       typename S::Weight total = k.zero();
-      if (options.to_final) {
-        for (std::int32_t s = 0; s < machine.states(); ++s) total = k.plus(total, k.times(d[s], machine.final(s)));
-      } else {
-        total = d[machine.start()];
-      }
-      out = reweight(machine, std::span<const typename S::Weight>(d), options.to_final);
-      if (!k.equal(total, k.zero()) && !k.equal(total, k.one())) {
-        if (options.to_final) {
-          for (std::int32_t s = 0; s < out.states(); ++s)
-            if (out.is_final(s)) out.set_final(s, k.divide(out.final(s), total, Side::right));
-        } else {
-          for (auto& arc : out.edit(out.start())) arc.weight = k.divide(arc.weight, total, Side::left);
-          if (out.is_final(out.start())) out.set_final(out.start(), k.divide(out.final(out.start()), total, Side::left));
-        }
-      }
-    } else {
-      out = reweight(machine, std::span<const typename S::Weight>(d), options.to_final);
+      for (std::int32_t s = 0; s < machine.states(); ++s) total = k.plus(total, k.times(d[s], machine.final(s)));
+      for (std::int32_t s = 0; s < out.states(); ++s)
+        if (out.is_final(s)) out.set_final(s, k.divide(out.final(s), total, Side::right));
     }
   }
   if (options.labels) {
     trim(out);
     if (out.start() == kNoState) return out;
     StringPool pool;
-    if (!options.to_final) return spell(out, push_outputs(out, pool), pool, !options.remove_affix);
-    // towards the end: the same on the machine turned round
-    Machine<S> turned = reverse(out);
-    Machine<S> spelt = spell(turned, push_outputs(turned, pool), pool, !options.remove_affix);
-    return connect(reverse(spelt));
+    const auto spelt = [&](const Machine<S>& from) {
+      const PushedOutputs outputs = push_outputs(from, pool);
+      return factor<S>(from, outputs.arcs, {}, options.remove_affix ? 0 : outputs.prefix, pool);
+    };
+    if (!options.to_final) return spelt(out);
+    return connect(reverse(spelt(reverse(out))));  // towards the end: the same on the machine turned round
   }
   return out;
 }
@@ -473,9 +412,10 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
 #define X(S)                                                                                                                  \
   template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&);            \
   template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);                        \
-  template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool);                                 \
+  template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                             \
   template PushedOutputs push_outputs(const Machine<S>&, StringPool&);                                                        \
-  template Machine<S> spell(const Machine<S>&, const PushedOutputs&, StringPool&, bool);                                      \
+  template Machine<S> factor(const Machine<S>&, std::span<const std::uint32_t>,                                               \
+                             std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>>, std::uint32_t, StringPool&); \
   template Machine<S> push(const Machine<S>&, const PushOptions&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

@@ -30,8 +30,9 @@ Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options, con
 template <class S>
 Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weight>& worst, std::size_t most_states);
 
+// To the start: what was taken out of all paths is put back at the front unless `total` is false.
 template <class S>
-Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final);
+Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final, bool total = true);
 
 struct PushOptions {
   bool weights = false, labels = false;
@@ -52,9 +53,12 @@ struct PushedOutputs {
 template <class S>
 PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool);
 
-// The machine with these outputs: the first label on the arc, the others on arcs that read epsilon. Arcs that have the same
-// rest to write and the same next state share them.
+// The machine that writes strings on its arcs, and behind its final states (finals: [N] of (string, weight), or empty if
+// all end with nothing), with one label an arc: what does not fit is carried to the next arcs, so that states become (state,
+// string still to be written), and what is left at the end is written by arcs that read epsilon. A fault if more and more
+// has to be carried.
 template <class S>
-Machine<S> spell(const Machine<S>& machine, const PushedOutputs& outputs, StringPool& pool, bool keep_prefix);
+Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
+                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals, std::uint32_t prefix, StringPool& pool);
 
 }  // namespace textmill::fst

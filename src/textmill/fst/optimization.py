@@ -25,7 +25,7 @@ from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, Weight, semiring
 from textmill.model import check_range
 
-__all__ = ["Encoder", "decode", "determinize", "encode", "minimize", "optimize", "rmepsilon"]
+__all__ = ["Encoder", "decode", "determinize", "disambiguate", "encode", "minimize", "optimize", "rmepsilon"]
 
 _DELTA = 1 / 1024
 
@@ -74,6 +74,19 @@ def determinize(
         increment=increment_subsequential_label,
     )
     return fst._like(machine)
+
+
+def disambiguate(fst: Fst, *, delta: float = _DELTA, max_states: int = 1 << 27) -> Fst:
+    """An equivalent machine in which no two paths read the same string: the best of them stays (path semirings).
+
+    It can be done for some machines that cannot be determinised. Every arc has to read something.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> disambiguate(compile_text("0 1 1 5 1\\n0 2 1 6 2\\n1\\n2")).num_arcs
+    1
+    """
+    check_range("max_states", max_states, at_least=1)
+    return fst._like(native.disambiguate(fst._native, delta, max_states))
 
 
 def minimize(fst: Fst, *, delta: float = _DELTA, allow_nondet: bool = False) -> Fst:
