@@ -123,7 +123,7 @@ def rand_equivalent(
             written = Fst._of(native.linear(algebra._native, outputs, outputs, None), None, None)
             plain = Fst._of(fst._native, None, None)
             weights.append(total_weight(compose(compose(read, plain), written)))
-        if not algebra.approx_equal(*weights, delta):
+        if not algebra.approx_equal(weights[0], weights[1], delta):
             return False
     return True
 
