@@ -165,6 +165,21 @@ struct Flow {
   }
 };
 
+// Do all arcs lead to later states? Looked up alone, because that is one quick pass.
+template <class S>
+bool top_sorted(const Machine<S>& machine) {
+  using namespace property;
+  if (machine.known() & (property::top_sorted | not_top_sorted)) return machine.known() & property::top_sorted;
+  for (std::int32_t s = 0; s < machine.states(); ++s)
+    for (const auto& arc : machine.arcs(s))
+      if (arc.nextstate <= s) {
+        machine.know(not_top_sorted);
+        return false;
+      }
+  machine.know(property::top_sorted | acyclic | initial_acyclic | unweighted_cycles);
+  return true;
+}
+
 }  // namespace
 
 template <class S>
@@ -207,7 +222,7 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
     if (k.equal(from, k.zero())) return;
     for (const auto& arc : machine.arcs(s)) d[arc.nextstate] = k.plus(d[arc.nextstate], k.times(from, arc.weight));
   };
-  if (is(machine, property::top_sorted)) {
+  if (top_sorted(machine)) {
     for (std::int32_t i = 0; i < n; ++i) backward ? pull(n - 1 - i) : push(i);
     return d;
   }

@@ -29,23 +29,6 @@ struct Partial {
 constexpr std::int32_t kEnd = -1;
 
 template <class S>
-Machine<S> one_path(const Machine<S>& machine) {
-  const S& k = machine.semiring();
-  std::vector<std::int32_t> next;
-  const auto d = distances(machine, true, 0.0, &next);
-  PathWriter<S> out(k);
-  std::vector<typename Machine<S>::Arc> arcs;
-  std::int32_t s = machine.start();
-  if (next[s] < -1 || k.equal(d[s], k.zero())) return out.finish();
-  while (next[s] != kEnd) {
-    arcs.push_back(machine.arcs(s)[next[s]]);
-    s = arcs.back().nextstate;
-  }
-  out.add(std::move(arcs), machine.final(s));
-  return out.finish();
-}
-
-template <class S>
 Machine<S> many_paths(const Machine<S>& machine, std::size_t n, const std::optional<typename S::Weight>& worst) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
@@ -198,11 +181,33 @@ Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::opt
 }  // namespace
 
 template <class S>
+bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final) {
+  const S& k = machine.semiring();
+  need_path(k, "a best path");
+  if (machine.start() == kNoState) return false;
+  std::vector<std::int32_t> next;
+  const auto d = distances(machine, true, 0.0, &next);
+  std::int32_t s = machine.start();
+  if (k.equal(d[s], k.zero())) return false;
+  while (next[s] != kEnd) {
+    arcs.push_back(machine.arcs(s)[next[s]]);
+    s = arcs.back().nextstate;
+  }
+  final = machine.final(s);
+  return true;
+}
+
+template <class S>
 Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options, const std::optional<typename S::Weight>& worst) {
   need_path(machine.semiring(), "a best path");
   if (machine.start() == kNoState || options.n == 0) return Machine<S>(machine.semiring());
   if (options.unique) return unique_paths(machine, options.n, worst);
-  return options.n == 1 ? one_path(machine) : many_paths(machine, options.n, worst);
+  if (options.n > 1) return many_paths(machine, options.n, worst);
+  PathWriter<S> out(machine.semiring());
+  std::vector<typename Machine<S>::Arc> arcs;
+  typename S::Weight final{};
+  if (best_path(machine, arcs, final)) out.add(std::move(arcs), final);
+  return out.finish();
 }
 
 template <class S>
@@ -410,6 +415,7 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
 }
 
 #define X(S)                                                                                                                  \
+  template bool best_path(const Machine<S>&, std::vector<typename Machine<S>::Arc>&, typename S::Weight&);                    \
   template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&);            \
   template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);                        \
   template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                             \

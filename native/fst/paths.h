@@ -27,6 +27,10 @@ struct PathOptions {
 template <class S>
 Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options, const std::optional<typename S::Weight>& worst = {});
 
+// The arcs of the best path and the final weight behind them; false if there is none.
+template <class S>
+bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final);
+
 template <class S>
 Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weight>& worst, std::size_t most_states);
 

@@ -80,9 +80,21 @@ std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>&
     Machine<S> input = linear(k, string, string, k.one());
     input.know(property::olabel_sorted | property::ilabel_sorted | property::unweighted);
     const Machine<S> composed = compose(input, machine, options);
-    const Machine<S> best = n == 1 ? best_paths(composed, PathOptions{}) : best_paths(project(composed, true), PathOptions{n, true});
-    out[i] = paths(best, n, 0);
-    for (auto& path : out[i]) path.ilabels.assign(string.begin(), string.end());
+    if (n > 1) {
+      out[i] = paths(best_paths(project(composed, true), PathOptions{n, true}), n, 0);
+      return;
+    }
+    std::vector<typename Machine<S>::Arc> arcs;
+    PathString<typename S::Weight> path;
+    typename S::Weight final{};
+    if (!best_path(composed, arcs, final)) return;
+    path.weight = k.one();
+    for (const auto& arc : arcs) {
+      path.weight = k.times(path.weight, arc.weight);
+      if (arc.olabel != 0) path.olabels.push_back(arc.olabel);
+    }
+    path.weight = k.times(path.weight, final);
+    out[i].push_back(std::move(path));
   };
   if (threads <= 1) {
     for (std::size_t i = 0; i < out.size(); ++i) one(i);

@@ -23,7 +23,8 @@ struct PathString {
 template <class S>
 std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std::size_t most, std::size_t longest);
 
-// For every string [offsets[i], offsets[i+1]) of labels: the n best outputs of the machine, distinct if n > 1, best first.
+// For every string [offsets[i], offsets[i+1]) of labels: the n best outputs of the machine, distinct if n > 1, best first;
+// inputs are left out.
 // Composition and search are done anew for each string, several at a time; the machine's arcs must be sorted by input.
 // `threads` is 1 for semirings that are not of numbers.
 template <class S>

@@ -96,7 +96,7 @@ def print_text(
 def read_text(path: str | os.PathLike[str], **options: Any) -> Fst:
     r"""Read a text file; options as in `compile_text`.
 
-    >>> _ = open("m.txt", "w").write("0 1 1 1\n1\n"); read_text("m.txt")
+    >>> _ = Path("m.txt").write_text("0 1 1 1\n1\n"); read_text("m.txt")
     Fst('tropical', 2 states, 1 arcs)
     """
     return compile_text(Path(path).read_bytes(), source=os.fspath(path), **options)
@@ -105,7 +105,7 @@ def read_text(path: str | os.PathLike[str], **options: Any) -> Fst:
 def write_text(fst: Fst, path: str | os.PathLike[str], **options: Any) -> None:
     r"""Write a text file; options as in `print_text`.
 
-    >>> write_text(compile_text("0 1 1 1\n1\n"), "m.txt"); open("m.txt").read()
+    >>> write_text(compile_text("0 1 1 1\n1\n"), "m.txt"); Path("m.txt").read_text()
     '0\t1\t1\t1\n1\n'
     """
     with replacing(path) as file:

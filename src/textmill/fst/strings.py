@@ -10,12 +10,15 @@ without a Python object an arc:  best over y of T(x, y).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import fst as native
 from textmill.errors import DataError
+from textmill.fst.composition import compose
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, Weight, semiring
 from textmill.fst.symbols import SymbolTable
@@ -88,18 +91,11 @@ def cross(left: Fst, right: Fst) -> Fst:
     >>> [(x, y) for x, y, _ in strings(cross(accep("colour"), accep("color")))]
     [('colour', 'color')]
     """
-    from textmill.fst.composition import compose
-
-    sides = []
-    for fst, side in ((left, True), (right, False)):
-        if not fst.has("acceptor"):
-            raise DataError("a cross product is made of two acceptors; project transducers first")
-        made = fst.copy()
-        for state in range(fst.num_states):
-            for position, arc in enumerate(fst.arcs(state)):
-                made.set_arc(state, position, (arc.ilabel, 0, *arc[2:]) if side else (0, arc.olabel, *arc[2:]))
-        sides.append(made)
-    return compose(sides[0], sides[1])
+    if not (left.has("acceptor") and right.has("acceptor")):
+        raise DataError("a cross product is made of two acceptors; project transducers first")
+    reads = Fst._of(native.map_arcs(left._native, "output_epsilon"), left.input_symbols, None)
+    writes = Fst._of(native.map_arcs(right._native, "input_epsilon"), None, right.output_symbols)
+    return compose(reads, writes)
 
 
 def string_map(
@@ -164,14 +160,42 @@ def apply(
     [[('10', 2.0)], []]
     """
     check_range("n", n, at_least=1)
-    encoded = [labels_of(text, token_type, fst.input_symbols) for text in texts]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(labels) for labels in encoded], out=offsets[1:])
-    flat = np.fromiter((label for labels in encoded for label in labels), dtype=np.int32, count=int(offsets[-1]))
+    offsets, flat = _encoded(texts, token_type, fst.input_symbols)
     machine = fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False)
     paths, begins, outputs, weights = native.apply(machine, offsets, flat, n, effective_jobs(n_jobs))
-    bounds, starts, labels = paths.tolist(), begins.tolist(), outputs.tolist()
-    texts_out = [
-        text_of(labels[starts[p] : starts[p + 1]], token_type, fst.output_symbols) for p in range(len(starts) - 1)
-    ]
-    return [[(texts_out[p], weights[p]) for p in range(bounds[i], bounds[i + 1])] for i in range(len(texts))]
+    found = list(zip(_decoded(begins, outputs, token_type, fst.output_symbols), weights, strict=True))
+    bounds = paths.tolist()
+    return [found[begin:end] for begin, end in itertools.pairwise(bounds)]
+
+
+def _encoded(
+    texts: Sequence[str], token_type: str, symbols: SymbolTable | None
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The labels of all texts one after another, and where each begins."""
+    if token_type == "utf8":  # at once: code points as Python itself stores them
+        lengths = list(map(len, texts))
+        flat = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")
+    else:
+        labels = [labels_of(text, token_type, symbols) for text in texts]
+        lengths = list(map(len, labels))
+        flat = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int32, count=sum(lengths))
+    if not flat.all():
+        text = next(text for text in texts if "\0" in text)
+        raise DataError(f"the string {text!r} holds label 0, which is epsilon; strings cannot contain it")
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets, flat.astype(np.int32, copy=False)
+
+
+def _decoded(
+    begins: NDArray[np.int64], labels: NDArray[np.int32], token_type: str, symbols: SymbolTable | None
+) -> list[str]:
+    """The texts of label sequences that lie one after another."""
+    if token_type == "utf8":
+        try:
+            text = labels.astype("<i4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
+        except UnicodeDecodeError:
+            raise DataError("the machine writes labels that are no code points; pass token_type=") from None
+        return [text[begin:end] for begin, end in itertools.pairwise(begins.tolist())]
+    values = labels.tolist()
+    return [text_of(values[begin:end], token_type, symbols) for begin, end in itertools.pairwise(begins.tolist())]

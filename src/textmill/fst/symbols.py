@@ -145,7 +145,7 @@ class SymbolTable:
     def write(self, path: str | os.PathLike[str], *, binary: bool = False) -> None:
         """Write as text, or as OpenFst's binary.
 
-        >>> SymbolTable(["<eps>", "a"]).write("letters.sym"); open("letters.sym").read()
+        >>> SymbolTable(["<eps>", "a"]).write("letters.sym"); Path("letters.sym").read_text()
         '<eps>\\t0\\na\\t1\\n'
         """
         with replacing(path) as file:
