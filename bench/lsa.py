@@ -25,7 +25,7 @@ from bench.harness import Job, Options
 from textmill.corpus import ZipfStream, preset, read_documents
 from textmill.topics import LSA
 from textmill.topics.accuracy import relative_errors, similarity_rmse
-from textmill.topics.baselines import zms
+from textmill.topics.baselines import frequent_directions, zms
 from textmill.topics.decomposition import blas_threads
 from textmill.topics.merging import merge, merge_qr
 from textmill.topics.passes import Plan, node
@@ -54,6 +54,7 @@ ACCURACY: list[tuple[str, dict[str, Any], float, float]] = [
     ("P12 c=1000 l=100", HYBRID | {"oversampling": 100}, 0.048 * 1.1, 0.0173 * 1.1),
     ("ZMS c=100", {"zms": 100}, 0.061 * 1.1, 0.0375 * 1.1),
     ("ZMS c=1000", {"zms": 1000}, 0.041 * 1.1, 0.0338 * 1.1),
+    ("Frequent Directions, 200 rows", {"directions": 1000}, 0.45 * 1.1, 0.0465 * 1.1),
     ("P2 l=0 q=0", TWO | {"oversampling": 0, "power_iterations": 0}, 0.41 * 1.1, 0.101 * 1.1),
     ("P2 l=100 q=0", TWO | {"oversampling": 100, "power_iterations": 0}, 0.31 * 1.1, 0.083 * 1.1),
     ("P2 l=0 q=1", TWO | {"oversampling": 0, "power_iterations": 1}, 0.107 * 1.1, 0.058 * 1.1),
@@ -101,11 +102,12 @@ class Corpus:
 
     def _accuracy(self, name: str) -> tuple[float, float]:
         settings = next(settings for row, settings, *_ in ACCURACY if row == name)
-        if "zms" in settings:
-            size = settings["zms"]
+        if "zms" in settings or "directions" in settings:
+            (kind, size), *_ = settings.items()
+            parts = (self.X[i : i + size] for i in range(0, self.X.shape[0], size))
             with blas_threads(1):
-                made = zms((self.X[i : i + size] for i in range(0, self.X.shape[0], size)), K)
-            return self.errors(made.s, made.U)
+                made = zms(parts, K) if kind == "zms" else frequent_directions(parts, 2 * K)
+            return self.errors(made.s[:K], made.U[:, :K])
         model = self.fit(**settings)
         return self.errors(model.singular_values_, model.components_.T)
 

@@ -166,6 +166,28 @@ class Terms {
     return nb::make_tuple(to_python(std::move(counts)), unknown);
   }
 
+  // The ids of the tokens of documents, in their order; -1 for tokens that are not there and may not be added.
+  nb::tuple sequences(nb::list documents, const Rules& rules, bool grow, std::size_t threads, std::size_t first) {
+    require(threads > 0, "threads must be at least 1");
+    const corpus::TokenRules how = token_rules(rules);
+    const Held held(documents, given(how), first);
+    std::vector<std::int64_t> offsets{0};
+    std::vector<std::int32_t> ids;
+    {
+      nb::gil_scoped_release nogil;
+      const std::vector<corpus::TokenStream> streams = corpus::tokenize(held.view(), how, threads);
+      const std::unique_lock lock(mutex_);
+      for (const corpus::TokenStream& stream : streams) {
+        std::vector<std::int32_t> known(stream.table.size());
+        for (std::size_t t = 0; t < known.size(); ++t) known[t] = grow ? table_->insert(stream.table[t]) : table_->find(stream.table[t]);
+        for (const std::uint32_t token : stream.tokens) ids.push_back(known[token]);
+        const auto base = offsets.back();
+        for (const std::size_t end : stream.document_ends) offsets.push_back(base + static_cast<std::int64_t>(end));
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(ids)));
+  }
+
   std::size_t memory() {
     nb::gil_scoped_release nogil;
     const std::shared_lock lock(mutex_);
@@ -476,6 +498,8 @@ void bind_corpus(nb::module_& m) {
            "Count documents and add their terms; returns (offsets, terms, counts) when rows are asked for.")
       .def("count_known", &Terms::count_known, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
            "Count documents by the terms that are there: ((offsets, terms, counts), number of unknown tokens).")
+      .def("sequences", &Terms::sequences, "documents"_a, "rules"_a.none(), nb::kw_only(), "grow"_a, "threads"_a, "first"_a,
+           "Offsets of documents and ids of their tokens in order; new terms are added if the table may grow.")
       .def("memory", &Terms::memory, "Bytes held, about.")
       .def("write_run", &Terms::write_run, "path"_a, nb::kw_only(), "base"_a, "threads"_a,
            "Write the terms to a file, sorted, for merge_runs; term i gets the position base + i.")

@@ -13,6 +13,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
   textmill::bind::bind_fst(fst);
+  nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
+  textmill::bind::bind_lm(lm);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
   nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
@@ -20,6 +22,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
+  textmill::bind::bind_gibbs(topics);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);

@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "strings/cosine.h"
 #include "strings/search.h"
 #include "strings/second_level.h"
 
@@ -188,6 +189,52 @@ class NameIndex {
   std::optional<strings::Index> index_;
 };
 
+// An index of vectors; words of the names searched for may be new, with numbers behind those of the collection.
+class CosineIndex {
+ public:
+  CosineIndex(const Words& names, In<double, 1> idf, std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    nb::gil_scoped_release nogil;
+    check_idf(view(idf), idf.size(), true);
+    index_.emplace(own("names", names, view(idf), idf.size(), true).view(), idf.size(), threads);
+  }
+
+  auto search(const Words& left, In<double, 1> idf, double threshold, std::size_t top, std::size_t threads) const {
+    OwnNames names;
+    {
+      nb::gil_scoped_release nogil;
+      check_idf(view(idf), idf.size(), true);
+      names = own("left", left, view(idf), idf.size(), true);
+      for (std::int32_t& word : names.words) word = static_cast<std::size_t>(word) < index_->words() ? word : -1;
+    }
+    return run(threshold, threads, [&] { return index_->search(names.view(), 0, names.squares.size(), threshold, top, threads); });
+  }
+
+  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
+    require(begin <= end && end <= index_->size(), "names must lie from 0 to ", index_->size());
+    return run(threshold, threads, [&] { return index_->search_self(begin, end, threshold, top, threads); });
+  }
+
+  Numpy<double, 1> squares() const { return to_numpy(index_->squares()); }
+
+ private:
+  template <class Search>
+  std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>, std::size_t, std::size_t> run(
+      double threshold, std::size_t threads, Search search) const {
+    require(threshold >= 0.0, "the threshold must not be negative, got ", threshold);
+    require(threads > 0, "threads must be at least 1");
+    strings::Matches found;
+    {
+      nb::gil_scoped_release nogil;
+      found = search();
+    }
+    return {to_numpy(std::move(found.left)), to_numpy(std::move(found.right)), to_numpy(std::move(found.scores)),
+            found.candidates, found.aligned};
+  }
+
+  std::optional<strings::CosineIndex> index_;
+};
+
 }  // namespace
 
 void bind_strings_joins(nb::module_& m) {
@@ -195,6 +242,13 @@ void bind_strings_joins(nb::module_& m) {
         "sides"_a, "gap"_a, "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score pairs of names by alignments of words.");
   m.def("score_matrix", &score_matrix, "left"_a, "right"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a,
         "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score all pairs of names by alignments of words.");
+  nb::class_<CosineIndex>(m, "CosineIndex", "Names that can be searched for all whose cosine is above a threshold.")
+      .def(nb::init<const Words&, In<double, 1>, std::size_t>(), "names"_a, "idf"_a, nb::kw_only(), "threads"_a)
+      .def("search", &CosineIndex::search, "left"_a, "idf"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+           "Left, right, score, candidates, scored: matches of other names.")
+      .def("search_self", &CosineIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
+           "Matches of names begin to end - 1 with the others of the collection.")
+      .def("squares", &CosineIndex::squares, "Squared length of each name.");
   nb::class_<NameIndex>(m, "NameIndex", "Names that can be searched for all above a threshold.")
       .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double, bool>(),
            "names"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
 
 #include "base/math.h"
 #include "base/simd.h"
@@ -14,6 +13,7 @@ namespace {
 using base::with_packs;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr std::size_t kSpare = 1024;  // branches that may be open beyond those that are wanted
 
 // out(y) = add(y) + log sum_y' exp(a(y') + v(y', y)), with v(y', y) = pair[y' * row + y * column].
 void log_step(const double* a, const double* pair, std::size_t row, std::size_t column, const double* add,
@@ -105,44 +105,52 @@ std::vector<Path> best_paths(const Chain& chain, std::size_t n) {
   std::vector<std::int32_t> from(T * Y);
   best_prefixes(chain, best.data(), from.data());
 
-  struct Suffix {          // a path from position t to the end
-    double behind;         // its score without the label at t
-    std::int64_t next;     // the suffix from t + 1, -1 at the end
+  struct Branch {          // a path: that of `parent` behind t, `label` at t, and the best prefix before
+    double total;          // its score
+    std::size_t number;    // earlier ones win ties
+    std::size_t parent;    // in `found`; none for the first
+    std::size_t t;
     std::int32_t label;
-    std::int32_t t;
+    bool operator<(const Branch& other) const { return total != other.total ? total < other.total : number > other.number; }
   };
-  struct Entry {
-    double total;  // score of the best path that ends so
-    std::int64_t suffix;
-    bool operator<(const Entry& other) const {
-      return total != other.total ? total < other.total : suffix > other.suffix;
-    }
+  std::vector<Branch> open;  // no more than twice what is still wanted, and kSpare
+  std::size_t made = 0;
+  double least = kNever;     // what a branch must reach to be wanted
+  const auto prune = [&](std::size_t wanted) {
+    if (open.size() <= wanted) return;
+    std::nth_element(open.begin(), open.begin() + wanted, open.end(), [](const Branch& a, const Branch& b) { return b < a; });
+    open.resize(wanted);
+    if (wanted > 0) least = std::min_element(open.begin(), open.end())->total;
   };
-  std::vector<Suffix> suffixes;
-  std::priority_queue<Entry> heap;
-  const auto push = [&](double behind, std::int64_t next, std::size_t label, std::size_t t) {
-    const double total = best[t * Y + label] + behind;
-    if (total == kNever) return;
-    heap.push({total, static_cast<std::int64_t>(suffixes.size())});
-    suffixes.push_back({behind, next, static_cast<std::int32_t>(label), static_cast<std::int32_t>(t)});
-  };
-  for (std::size_t y = 0; y < Y; ++y) push(0.0, -1, y, T - 1);
+  for (std::size_t y = 0; y < Y; ++y) {
+    const double total = best[(T - 1) * Y + y];
+    if (total != kNever) open.push_back({total, made++, 0, T - 1, static_cast<std::int32_t>(y)});
+  }
   std::vector<Path> found;
-  while (found.size() < n && !heap.empty()) {
-    const Entry top = heap.top();
-    heap.pop();
-    const Suffix suffix = suffixes[top.suffix];
-    if (suffix.t == 0) {
-      Path path{top.total, {}};
-      for (std::int64_t s = top.suffix; s >= 0; s = suffixes[s].next) path.labels.push_back(suffixes[s].label);
-      found.push_back(std::move(path));
-      continue;
+  while (found.size() < n && !open.empty()) {
+    const auto top = std::max_element(open.begin(), open.end());
+    const Branch branch = *top;
+    *top = open.back();
+    open.pop_back();
+    Path path{branch.total, branch.t + 1 < T ? found[branch.parent].labels : std::vector<std::int32_t>(T)};
+    std::vector<std::int32_t>& labels = path.labels;
+    labels[branch.t] = branch.label;
+    for (std::size_t t = branch.t; t > 0; --t) labels[t - 1] = from[t * Y + labels[t]];
+    const std::size_t wanted = n - found.size() - 1;
+    double behind = 0.0;  // score of the path from t on, without what joins it to t - 1
+    for (std::size_t t = T - 1; wanted > 0 && t > 0; --t) {
+      const double* pair = chain.pairs[t];
+      behind += chain.unary[t * Y + labels[t]];
+      for (std::size_t y = 0; t <= branch.t && y < Y; ++y) {
+        const double total = std::min(branch.total, best[(t - 1) * Y + y] + (pair[y * chain.stride + labels[t]] + behind));
+        if (total == kNever || total < least || static_cast<std::int32_t>(y) == labels[t - 1]) continue;
+        open.push_back({total, made++, found.size(), t - 1, static_cast<std::int32_t>(y)});
+      }
+      if (open.size() > 2 * wanted + kSpare) prune(wanted);
+      behind += pair[labels[t - 1] * chain.stride + labels[t]];
     }
-    const std::size_t t = suffix.t;
-    const double now = suffix.behind + chain.unary[t * Y + suffix.label];
-    for (std::size_t y = 0; y < Y; ++y) {
-      push(now + chain.pairs[t][y * chain.stride + suffix.label], top.suffix, y, t - 1);
-    }
+    prune(wanted);
+    found.push_back(std::move(path));
   }
   return found;
 }

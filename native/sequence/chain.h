@@ -8,9 +8,10 @@
 //
 // Scores of any size, -infinity for what is forbidden: nothing overflows and nothing cancels, at the price of Y^2
 // exponentials a position. Training goes through objective.h, which scales instead. Viterbi is the same with max for
-// log-sum-exp; the n best paths are found by A* from the end, guided by the scores of Viterbi, which are exact, so that
-// only prefixes of the answer are taken from the heap. O(T Y^2) each, n T Y log for n paths more.
-// Reference: Rabiner (1989); Soong & Huang (1991) for the n best.
+// log-sum-exp. The n best paths are found one after the other: each leaves an earlier one, its parent, at one position
+// and goes on to the beginning by the best prefix, whose score Viterbi knows; the best way to leave one of those found so
+// far is the next. O(T Y^2) each, T Y for every path more; memory for n branches, however many paths score alike.
+// Reference: Rabiner (1989); Lawler (1972) for the n best.
 #pragma once
 
 #include <cstddef>

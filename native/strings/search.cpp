@@ -3,26 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <numeric>
-
-#include "base/parallel.h"
 
 namespace textmill::strings {
 namespace {
 
 constexpr double kSlack = 1e-5;        // of the filters, which work with rounded weights
 constexpr std::size_t kLong = 64;      // words from which rounded sums are not trusted
-constexpr std::size_t kBlock = 32;     // names that one item of work holds
-
-struct Found {
-  double score;
-  std::int32_t name;
-  bool operator<(const Found& other) const {  // better first
-    return score != other.score ? score > other.score : name < other.name;
-  }
-};
 
 struct Ranked {
   std::size_t position;
@@ -81,41 +68,12 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
 
 Matches Index::search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
                       std::size_t top, bool same, double cut, std::size_t threads) const {
-  const std::size_t blocks = (end - begin + kBlock - 1) / kBlock;
-  std::vector<Matches> parts(blocks);
-  std::vector<std::unique_ptr<Scratch>> idle;  // a thread takes one, or makes it
-  std::mutex guard;
-  base::parallel_for(blocks, threads, [&](std::size_t b) {
-    std::unique_ptr<Scratch> scratch;
-    {
-      const std::lock_guard lock(guard);
-      if (!idle.empty()) {
-        scratch = std::move(idle.back());
-        idle.pop_back();
-      }
-    }
-    if (!scratch) scratch = std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size());
-    const std::size_t first = begin + b * kBlock;
-    for (std::size_t name = first; name < std::min(first + kBlock, end); ++name) {
-      search_one(left, table, name, threshold, top, same, cut, *scratch, parts[b]);
-    }
-    const std::lock_guard lock(guard);
-    idle.push_back(std::move(scratch));
-  });
-  Matches out;
-  std::size_t size = 0;
-  for (const Matches& part : parts) size += part.left.size();
-  out.left.reserve(size);
-  out.right.reserve(size);
-  out.scores.reserve(size);
-  for (const Matches& part : parts) {
-    out.left.insert(out.left.end(), part.left.begin(), part.left.end());
-    out.right.insert(out.right.end(), part.right.begin(), part.right.end());
-    out.scores.insert(out.scores.end(), part.scores.begin(), part.scores.end());
-    out.candidates += part.candidates;
-    out.aligned += part.aligned;
-  }
-  return out;
+  return search_all(
+      begin, end, threads,
+      [&] { return std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size()); },
+      [&](std::size_t name, Scratch& scratch, Matches& out) {
+        search_one(left, table, name, threshold, top, same, cut, scratch, out);
+      });
 }
 
 // How many postings the words of the prefix lead to.

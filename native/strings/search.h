@@ -35,16 +35,10 @@
 #include <span>
 #include <vector>
 
+#include "strings/matches.h"
 #include "strings/second_level.h"
 
 namespace textmill::strings {
-
-struct Matches {                       // by left name, then falling score, then right name
-  std::vector<std::int32_t> left, right;
-  std::vector<double> scores;
-  std::size_t candidates = 0;          // pairs that were bounded
-  std::size_t aligned = 0;             // pairs that were aligned
-};
 
 struct Posting {
   std::int32_t name;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kRun = 8;        // partners of one name from which take() pays
 constexpr std::size_t kBlock = 4096;   // pairs that one item of work holds
-constexpr std::size_t kCells = 1 << 20;  // n m of chains whose similarities are not kept
+constexpr std::size_t kCells = 1 << 20;  // n m of pairs whose similarities are not all kept
 
 double combine(Sides sides, double forward, double backward) {
   switch (sides) {
@@ -132,9 +132,17 @@ double Scorer::scale(double forward, double backward) const {
 }
 
 double Scorer::bound(const Names& right, std::size_t name, float rest, double least) {
-  if (rule_.alignment == Alignment::chain && (is_long() || n_ * right.length(name) > kCells)) {
+  if (is_long(right.length(name))) {
     set_right(right, name);
-    return looked_up(rest);
+    if (rule_.alignment == Alignment::chain || (rule_.alignment == Alignment::assignment && rest == 0.0f)) return looked_up(rest);
+    if (x_square_ == 0.0 || y_square_ == 0.0) return 0.0;
+    if (sim_.size() < n_) sim_.resize(n_);
+    bool any = false;
+    const double most = rows_and_columns([&](std::size_t j) {
+      any |= look_up(j, rest, sim_.data());
+      return sim_.data();
+    });
+    return any ? most : 0.0;
   }
   const bool any = gather(right, name);
   if (rule_.alignment == Alignment::closest && x_square_ > 0.0 && y_square_ > 0.0) {
@@ -146,20 +154,22 @@ double Scorer::bound(const Names& right, std::size_t name, float rest, double le
     for (std::size_t e = 0; e < n_ * m_; ++e) sim_[e] = std::max(sim_[e], rest);
   }
   if (rule_.alignment == Alignment::average) return finish();
-  const double most = rows_and_columns();
+  const double most = rows_and_columns([this](std::size_t j) { return sim_.data() + j * n_; });
   // a greedy alignment may lose by a similarity that rises
   return most < least || rule_.alignment == Alignment::greedy ? most : finish();
 }
 
 // Every edge weighs at most the largest of its row, and of its column: the smaller sum.
-double Scorer::rows_and_columns() {
+template <class Row>
+double Scorer::rows_and_columns(Row similar) {
   if (row_max_.size() < n_) row_max_.resize(n_);
   std::fill_n(row_max_.begin(), n_, 0.0);
   double backward = 0.0;
   for (std::size_t j = 0; j < m_; ++j) {
     double most = 0.0;
+    const float* const row = similar(j);
     for (std::size_t i = 0; i < n_; ++i) {
-      const double s = sim_[j * n_ + i];
+      const double s = row[i];
       most = std::max(most, s * x_[i]);
       row_max_[i] = std::max(row_max_[i], s * y_[j]);
     }
@@ -171,7 +181,7 @@ double Scorer::rows_and_columns() {
 }
 
 double Scorer::score(const Names& right, std::size_t name) {
-  if (is_long() || n_ * right.length(name) > kCells) {
+  if (is_long(right.length(name))) {
     set_right(right, name);
     return looked_up(0.0f);
   }
@@ -183,6 +193,8 @@ double Scorer::score(const Names& left, std::size_t a, const Names& right, std::
   set_right(right, b);
   return looked_up(0.0f);
 }
+
+bool Scorer::is_long(std::size_t m) const { return is_long() || (rule_.one_to_one() && n_ * m > kCells); }
 
 void Scorer::set_left(const Names& left, std::size_t name) {
   n_ = left.length(name);
@@ -214,11 +226,11 @@ bool Scorer::look_up(std::size_t j, float rest, float* out) const {
   return any;
 }
 
-// The score by look-ups; chains of long names keep one row of similarities only.
+// The score by look-ups; of long names chains keep one row of similarities only, matchings what the table links.
 double Scorer::looked_up(float rest) {
   if (x_square_ == 0.0 || y_square_ == 0.0) return 0.0;
   bool any = false;
-  if (rule_.alignment == Alignment::chain && n_ * m_ > kCells) {
+  if (rule_.alignment == Alignment::chain && is_long(m_)) {
     if (sim_.size() < n_) sim_.resize(n_);
     const double sum = chain([&](std::size_t j) {
       any |= look_up(j, rest, sim_.data());
@@ -226,9 +238,33 @@ double Scorer::looked_up(float rest) {
     });
     return any ? std::min(1.0, sum / std::sqrt(x_square_ * y_square_)) : 0.0;
   }
+  if (is_long(m_)) return by_edges();
   if (sim_.size() < n_ * m_) sim_.resize(n_ * m_);
   for (std::size_t j = 0; j < m_; ++j) any |= look_up(j, rest, sim_.data() + j * n_);
   return any ? finish() : 0.0;
+}
+
+// A greedy or heaviest matching of the words that the table links.
+double Scorer::by_edges() {
+  std::vector<std::pair<std::int32_t, std::uint32_t>> places;  // of right words
+  places.reserve(m_);
+  for (std::size_t j = 0; j < m_; ++j) places.emplace_back(right_words_[j], static_cast<std::uint32_t>(j));
+  std::sort(places.begin(), places.end());
+  std::vector<WeightedEdge> edges;
+  for (std::size_t i = 0; i < n_; ++i) {
+    const auto row = static_cast<std::size_t>(rows_[i]);
+    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
+      const float s = table_.values[e];
+      if (!(s > rule_.theta)) continue;
+      auto place = std::lower_bound(places.begin(), places.end(), std::pair(table_.columns[e], 0u));
+      for (; place != places.end() && place->first == table_.columns[e]; ++place) {
+        const double weight = static_cast<double>(s) * (x_[i] * y_[place->second]);
+        if (weight > 0.0) edges.push_back({weight, static_cast<std::uint32_t>(i), place->second});
+      }
+    }
+  }
+  const double sum = rule_.alignment == Alignment::assignment ? heaviest_matching(edges, n_, m_) : greedy_matching(edges, n_, m_);
+  return std::min(1.0, sum / std::sqrt(x_square_ * y_square_));
 }
 
 double Scorer::finish() {

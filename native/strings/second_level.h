@@ -16,8 +16,8 @@
 //
 // closest and average have a direction; `Sides` says how both are put together. Only edges with s > theta count.
 //
-// Cost of a pair: n m look-ups, then n m (g+1)^2 for chains, min(n,m)^2 max(n,m) for assignments. Memory: n m, of long
-// chains (g+3) n.
+// Cost of a pair: n m look-ups, then n m (g+1)^2 for chains, min(n,m)^2 max(n,m) for assignments. Memory: n m; of long names
+// (g+3) n for chains, the edges for greedy, the square of the largest group of linked words for assignments.
 // Rounding: w_ij = s (x_i y_j) and sums run along the sequences, so chains give the same bits in both directions, and
 // exactly 1 for a sequence with itself. Reference: Moreau, Yvon, Cappe (2008).
 #pragma once
@@ -93,7 +93,8 @@ class Scorer {
 
  private:
   static constexpr std::size_t kLong = 2048;  // words of a name whose neighbours are looked up one by one
-  bool is_long() const { return rule_.alignment == Alignment::chain && n_ > kLong; }
+  bool is_long() const { return rule_.one_to_one() && n_ > kLong; }
+  bool is_long(std::size_t m) const;
   void set_left(const Names& left, std::size_t name);
   void set_right(const Names& right, std::size_t name);
   bool gather(const Names& right, std::size_t name);
@@ -103,7 +104,9 @@ class Scorer {
   double scale(double forward, double backward) const;
   template <class Row>
   double chain(Row similar);
-  double rows_and_columns();
+  template <class Row>
+  double rows_and_columns(Row similar);
+  double by_edges();
   double closest(bool transposed, double rest = 0.0) const;
 
   Table table_;

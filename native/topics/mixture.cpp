@@ -6,7 +6,6 @@
 #include <numeric>
 #include <vector>
 
-#include "base/math.h"
 #include "base/parallel.h"
 #include "base/simd.h"
 
@@ -16,72 +15,13 @@ namespace {
 using base::Pack;
 
 constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
-constexpr std::size_t kChains = 4;       // sums of a dot product that do not wait for each other
-constexpr double kLeast = 1e-280;        // probabilities below count as 0: their reciprocals would overflow
+constexpr double kTight = 5e-5;          // tolerances below are rarely reached by EM alone
 constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
+constexpr std::size_t kLessPatience = 5;  // the same, for a tight tolerance
 constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
+constexpr std::size_t kExchanges = 2;    // of weight between two topics, after the sweeps
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
 constexpr double kShrink = 0.1;          // of a topic that an extrapolation would make negative
-
-// sum_t a_t b_t, in an order that depends on K only.
-template <Pack P, class Real>
-TEXTMILL_INLINED inline double dot(const double* a, const Real* b, std::size_t size) {
-  P sums[kChains];
-  for (std::size_t c = 0; c < kChains; ++c) sums[c] = P(0.0);
-  std::size_t i = 0;
-  for (; i + kChains * P::width <= size; i += kChains * P::width) {
-    for (std::size_t c = 0; c < kChains; ++c) {
-      const std::size_t at = i + c * P::width;
-      sums[c] = multiply_add(P::load(a + at), P::load(b + at), sums[c]);
-    }
-  }
-  for (; i + P::width <= size; i += P::width) sums[0] = multiply_add(P::load(a + i), P::load(b + i), sums[0]);
-  double rest = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
-  for (; i < size; ++i) rest += a[i] * static_cast<double>(b[i]);
-  return rest;
-}
-
-// to_t += scale from_t
-template <Pack P, class Real>
-TEXTMILL_INLINED inline void add_scaled(double scale, const Real* from, double* to, std::size_t size) {
-  const P s = scale;
-  std::size_t i = 0;
-  for (; i + P::width <= size; i += P::width) multiply_add(s, P::load(from + i), P::load(to + i)).store(to + i);
-  for (; i < size; ++i) to[i] += scale * static_cast<double>(from[i]);
-}
-
-template <class Real>
-struct Words {             // one document
-  const std::int32_t* terms;
-  const double* counts;
-  std::size_t size;
-  const Real* phi;         // [V][K]
-  std::size_t topics;
-};
-
-// p_w and then p <- n_w / p_w in `ratio`, gradient = sum_w ratio_w phi_w; returns sum_w n_w log p_w.
-template <class Real>
-double gradient_at(const Words<Real>& words, const double* theta, double* ratio, double* gradient) {
-  base::with_packs([=, &words]<class P>() TEXTMILL_INLINED {
-    for (std::size_t t = 0; t < words.topics; ++t) gradient[t] = 0.0;
-    for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      const double p = dot<P>(theta, row, words.topics);
-      ratio[e] = p;
-      if (p > kLeast) add_scaled<P>(words.counts[e] / p, row, gradient, words.topics);
-    }
-  });
-  double likelihood = 0.0;
-  for (std::size_t begin = 0; begin < words.size; begin += 64) {
-    double logs[64];
-    const std::size_t size = std::min<std::size_t>(64, words.size - begin);
-    for (std::size_t e = 0; e < size; ++e) logs[e] = ratio[begin + e] > kLeast ? ratio[begin + e] : 1.0;
-    base::log({logs, size}, {logs, size});
-    for (std::size_t e = 0; e < size; ++e) likelihood += words.counts[begin + e] * logs[e];
-  }
-  for (std::size_t e = 0; e < words.size; ++e) ratio[e] = ratio[e] > kLeast ? words.counts[e] / ratio[e] : 0.0;
-  return likelihood;
-}
 
 // The first two derivatives of -sum_w n_w log p_w along one topic: less by sum n phi / p, and sum n (phi / p)^2.
 template <Pack P>
@@ -119,9 +59,11 @@ class Folding {
     for (Point* point : {&a_, &b_, &c_}) point->theta.resize(topics), point->next.resize(topics);
   }
 
-  void run(const Words<Real>& words, std::span<double> theta, double& likelihood, double& gap, std::int32_t& iterations) {
+  // `trace` has an entry for each iteration, or none at all.
+  void run(const Words<Real>& words, std::span<double> theta, double& likelihood, double& gap, std::int32_t& iterations,
+           std::span<double> trace) {
     ratio_.resize(words.size);
-    total_ = known(words) + total_prior_;
+    total_ = words.known_count() + total_prior_;
     if (!(total_ - total_prior_ > 0.0)) {
       for (std::size_t t = 0; t < theta.size(); ++t)
         theta[t] = total_prior_ > 0.0 ? rule_.prior[t] / total_prior_ : 1.0 / static_cast<double>(theta.size());
@@ -131,16 +73,22 @@ class Folding {
     Point *here = &a_, *step = &b_, *far = &c_;
     std::copy(theta.begin(), theta.end(), here->theta.begin());
     evaluate(words, *here);
-    std::size_t done = 1;
+    std::size_t done = 1, kept = 0;
+    const auto note = [&] {
+      if (kept < trace.size()) trace[kept++] = here->objective;
+    };
+    note();
+    const std::size_t patience = rule_.tolerance < kTight ? kLessPatience : kPatience;
     while (here->gap > rule_.tolerance && done < rule_.iterations) {
       step->theta = here->next;
       evaluate(words, *step);
       ++done;
-      if (done >= kPatience && descend(words, *step, far->theta)) {
+      if (done >= patience && descend(words, *step, far->theta)) {
         evaluate(words, *far);
-        done += kSweeps + 1;
+        done += kSweeps + kExchanges + 1;
         if (far->objective >= step->objective) {
           std::swap(here, far);
+          note();
           continue;
         }
       }
@@ -150,26 +98,18 @@ class Folding {
         ++done;
         if (far->objective >= step->objective) {
           std::swap(here, far);
+          note();
           continue;
         }
       }
       std::swap(here, step);
+      note();
     }
     std::copy(here->theta.begin(), here->theta.end(), theta.begin());
     likelihood = here->likelihood, gap = here->gap, iterations = static_cast<std::int32_t>(done);
   }
 
  private:
-  // Occurrences of words that some topic has.
-  double known(const Words<Real>& words) const {
-    double total = 0.0;
-    for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      if (std::any_of(row, row + words.topics, [](Real value) { return value > kLeast; })) total += words.counts[e];
-    }
-    return total;
-  }
-
   void evaluate(const Words<Real>& words, Point& point) {
     const std::size_t topics = words.topics;
     const double* theta = point.theta.data();
@@ -226,10 +166,14 @@ class Folding {
       for (std::size_t e = 0; e < size; ++e) p_[e] += out[t] * by_topic_[t * size + e];
     }
     for (const double p : p_) {
-      if (!(p > kLeast)) return false;
+      if (!(p > kLeastProbability)) return false;
     }
     for (std::size_t sweep = 0; sweep < kSweeps; ++sweep) {
-      for (std::size_t t = 0; t < topics; ++t) out[t] = moved(out[t], by_topic_.data() + t * size);
+      for (std::size_t t = 0; t < topics; ++t) {  // topics that are 0 are looked at once
+        if (sweep == 0 || out[t] > 0.0) out[t] = moved(out[t], by_topic_.data() + t * size);
+      }
+    }
+    for (std::size_t i = 0; i < kExchanges && exchange(out); ++i) {
     }
     const double sum = std::accumulate(out.begin(), out.end(), 0.0);
     if (!(sum > 0.0) || !std::isfinite(sum)) return false;
@@ -250,11 +194,39 @@ class Folding {
       double value = theta + (first - total_) / second;
       if (value <= 0.0) value = may_vanish(theta, phi) ? 0.0 : kShrink * theta;
       const double change = value - theta;
-      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeast);
+      for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * phi[e], kLeastProbability);
       theta = value;
       if (change >= 0.0) break;
     }
     return theta;
+  }
+
+  // Topics that are almost alike keep each other's weights: a Newton step along their difference moves weight from the
+  // topic with the least slope to the one with the most. False when no weight is to be moved.
+  bool exchange(std::vector<double>& theta) {
+    const std::size_t topics = theta.size(), size = counts_.size();
+    std::size_t most = topics, least = topics;
+    for (std::size_t t = 0; t < topics; ++t) {
+      if (!(theta[t] > 0.0)) continue;
+      const double* phi = by_topic_.data() + t * size;
+      double first = 0.0, second = 0.0;
+      base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
+        slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
+      });
+      gradient_[t] = first;
+      if (most == topics || first > gradient_[most]) most = t;
+      if (least == topics || first < gradient_[least]) least = t;
+    }
+    if (least == most) return false;
+    const double *up = by_topic_.data() + most * size, *down = by_topic_.data() + least * size;
+    double curvature = 0.0;
+    for (std::size_t e = 0; e < size; ++e) curvature += counts_[e] * std::pow((up[e] - down[e]) / p_[e], 2);
+    if (!(curvature > 0.0)) return false;
+    const double change = std::min((gradient_[most] - gradient_[least]) / curvature, theta[least]);
+    theta[most] += change;
+    theta[least] -= change;
+    for (std::size_t e = 0; e < size; ++e) p_[e] = std::max(p_[e] + change * (up[e] - down[e]), kLeastProbability);
+    return true;
   }
 
   // Whether the slope without this topic is not downwards: then 0 is its best weight.
@@ -274,9 +246,8 @@ class Folding {
     counts_.clear();
     std::vector<const Real*> rows;
     for (std::size_t e = 0; e < words.size; ++e) {
-      const Real* row = words.phi + static_cast<std::size_t>(words.terms[e]) * words.topics;
-      if (words.counts[e] > 0.0 && std::any_of(row, row + words.topics, [](Real value) { return value > kLeast; })) {
-        rows.push_back(row);
+      if (words.counts[e] > 0.0 && words.known(e)) {
+        rows.push_back(words.row(e));
         counts_.push_back(words.counts[e]);
       }
     }
@@ -294,12 +265,6 @@ class Folding {
   Point a_, b_, c_;
 };
 
-template <class Real>
-Words<Real> words_of(const Documents& documents, std::size_t d, const Real* phi, std::size_t topics) {
-  const auto begin = static_cast<std::size_t>(documents.offsets[d]), end = static_cast<std::size_t>(documents.offsets[d + 1]);
-  return {documents.terms.data() + begin, documents.counts.data() + begin, end - begin, phi, topics};
-}
-
 }  // namespace
 
 template <class Real>
@@ -309,7 +274,7 @@ void fold_in(const Documents& documents, std::span<const Real> phi, std::size_t 
     Folding<Real> folding(topics, rule);
     for (std::size_t d = begin; d < end; ++d) {
       folding.run(words_of(documents, d, phi.data(), topics), theta.subspan(d * topics, topics), outcome.likelihood[d],
-                  outcome.gap[d], outcome.iterations[d]);
+                  outcome.gap[d], outcome.iterations[d], outcome.trace_of(d, rule.iterations));
     }
   });
 }

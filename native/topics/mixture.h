@@ -29,13 +29,9 @@
 #include <cstdint>
 #include <span>
 
-namespace textmill::topics {
+#include "topics/gradient.h"
 
-struct Documents {                         // a view of n rows of counts
-  std::span<const std::int64_t> offsets;   // [n + 1], rising from 0 to nnz
-  std::span<const std::int32_t> terms;     // [nnz], each in [0, V)
-  std::span<const double> counts;          // [nnz], finite, >= 0
-};
+namespace textmill::topics {
 
 struct Rule {
   std::span<const double> prior;  // [K], >= 0: Dirichlet parameters less one, 0 for none
@@ -49,6 +45,11 @@ struct Outcome {                         // a view, one entry a document
   std::span<double> likelihood;          // sum_w n_dw log p_dw at theta (tempered: as above, without the prior)
   std::span<double> gap;                 // at theta
   std::span<std::int32_t> iterations;    // gradients computed
+  std::span<double> trace;               // [n][most iterations] or empty: what is maximised, at each point that was kept
+
+  std::span<double> trace_of(std::size_t d, std::size_t most) const {
+    return trace.empty() ? trace : trace.subspan(d * most, most);
+  }
 };
 
 // Improves theta [n][K], rows of positive numbers that sum to 1, until the gap is below the tolerance. A document

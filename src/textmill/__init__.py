@@ -22,6 +22,7 @@ __all__ = [
     "errors",
     "files",
     "fst",
+    "lm",
     "load",
     "metrics",
     "model",

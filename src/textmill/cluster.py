@@ -80,7 +80,7 @@ def tree_reduce(add: Callable[[R, R], R], parts: Iterable[R]) -> R:
 class Kept(Generic[R]):
     """A value that stays where the work is done; `Cluster.broadcast` and `Cluster.keep` make it.
 
-    Given to `map` and `map_reduce` as chunk or as state, it is the value that the step sees.
+    Given to `map` and `map_reduce` as chunk or as state, it is the value that the step sees, also in a tuple.
     """
 
     def __init__(self, value: object, name: str) -> None:
@@ -323,11 +323,15 @@ class _Flight:
     ) -> Future:
         """A task on some worker; futures and `Kept` arguments are their values there."""
         values = _values(arguments)
-        if self._post is not None:
+        if (post := self._post) is not None:
             from distributed import Future
 
-            parcels = [value if isinstance(value, Future) else _Parcel(value, self._post) for value in values]
-            function, values = _deliver, [function, self._post, *parcels]
+            def packed(value: object) -> object:
+                if type(value) is tuple:
+                    return tuple(packed(part) for part in value)
+                return value if isinstance(value, Future) else _Parcel(value, post)
+
+            function, values = _deliver, [function, post, *map(packed, values)]
         key = (f"{role}-{self._name}", next(self._numbers))
         try:
             task = self._client.submit(function, *values, key=key, retries=RETRIES, priority=priority)
@@ -467,7 +471,13 @@ def _check_workers(client: Client) -> None:
 
 def _values(arguments: Iterable[object]) -> list[Any]:
     """The arguments as the step sees them: kept values (their futures on Dask) in place of `Kept`."""
-    return [argument._value if isinstance(argument, Kept) else argument for argument in arguments]
+    return [_value(argument) for argument in arguments]
+
+
+def _value(argument: object) -> Any:
+    if type(argument) is tuple:
+        return tuple(_value(part) for part in argument)
+    return argument._value if isinstance(argument, Kept) else argument
 
 
 def _same(state: R) -> R:
@@ -510,8 +520,12 @@ class _Parcel:
         return self._value
 
 
-def _deliver(function: Callable[..., object], post: tuple[str, float], *parcels: _Parcel) -> _Parcel:
-    return _Parcel(function(*(parcel.open() for parcel in parcels)), post)
+def _deliver(function: Callable[..., object], post: tuple[str, float], *parcels: Any) -> _Parcel:
+    return _Parcel(function(*map(_opened, parcels)), post)
+
+
+def _opened(parcel: Any) -> Any:
+    return tuple(map(_opened, parcel)) if type(parcel) is tuple else parcel.open()
 
 
 def _collect(mark: str, delay: float) -> tuple[int, int]:

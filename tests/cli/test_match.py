@@ -82,6 +82,19 @@ def test_join_goes_from_the_left_list_to_the_right(tmp_path: Path, capsys: pytes
     assert page.exists()
 
 
+def test_join_one_to_one_gives_every_name_one_partner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left, right = tmp_path / "left.txt", tmp_path / "right.txt"
+    left.write_text("Ann Smith\nAnn Smyth\n", encoding="utf-8")
+    right.write_text("Ann Smith\nTom Jones\nAnna Smith\n", encoding="utf-8")
+    for method in ("greedy", "optimal"):
+        code, out, _ = said(capsys, "join", str(left), str(right), "--threshold", "0.3", "--one-to-one", method)
+        assert code == 0
+        assert [line.split("\t")[:2] for line in out.splitlines()[1:]] == [["1", "1"], ["2", "3"]]
+    code, _, err = said(capsys, "join", str(left), str(right), "--one-to-one", "best")
+    assert code == 1
+    assert "one_to_one must be one of" in err
+
+
 def test_evaluate_compare_and_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measures = ["-m", "cosine(words)", "-m", "ml(words, sub=levenshtein, transpositions='extended')"]
     plot = tmp_path / "curves.png"

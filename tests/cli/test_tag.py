@@ -43,7 +43,7 @@ def test_training_shows_a_row_for_every_iteration(
         "--plot", tmp_path / "run.svg", "-o", tmp_path / "m.mill",
     )  # fmt: skip
     header, *rows = err.splitlines()
-    assert header.split() == ["iteration", "objective", "active", "dev", "error", "time"]
+    assert header.split() == ["iteration", "objective", "active", "dev", "error", "time", "cpu"]
     assert len(rows) == json.loads(out)["iterations"] == 6
     assert all("%" in row for row in rows)
     assert (tmp_path / "run.svg").read_text().startswith("<?xml")

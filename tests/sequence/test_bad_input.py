@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +41,7 @@ def files(tmp_path: Path) -> Path:
     ]
     (tmp_path / "train.txt").write_text("\n".join(text))
     CRF(patterns=PATTERNS, l1=0.05, compact=False).fit(X, Y).save(tmp_path / "m.mill")
+    CRF(patterns=PATTERNS, l1=0.05, hash_bits=6).fit(X, Y).save(tmp_path / "hashed.mill")
     return tmp_path
 
 
@@ -63,7 +67,7 @@ def test_feature_values_that_are_not_finite_are_refused(value: float) -> None:
 
 
 def test_development_data_with_other_columns_is_refused() -> None:
-    with pytest.raises(DataError, match=r"tokens have 1 columns, but those learnt from had 2|asks for column 1"):
+    with pytest.raises(DataError, match=r"tokens have one column, but those learnt from had 2|asks for column 1"):
         CRF(patterns=PATTERNS).fit(X, Y, [[("the",)]], [["B"]])
 
 
@@ -112,37 +116,103 @@ def test_models_of_other_tools_and_versions_are_refused(files: Path, capsys: pyt
         assert name in said(capsys, "label", files / name, TEST, code=1)[1]
 
 
-def test_an_interrupted_run_is_resumed_by_the_command_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    common = ["train", TEST, "-p", files / "patterns.txt", "--algorithm", "owlqn", "--jobs", 1]
-    said(capsys, *common, "--max-iter", 12, "-o", files / "whole.mill")
-    from textmill.sequence.training.trainer import Trainer
+KILLED = """
+import os, signal, sys
+import numpy as np
+from textmill.cli.app import main
 
-    watch, calls = Trainer._watch, []
-    with pytest.MonkeyPatch.context() as patch:
+saves, whole = [], np.savez
 
-        def failing(self: Trainer, *arguments: object) -> object:
-            calls.append(1)
-            if len(calls) == 11:
-                raise DataError("the machine went down")
-            return watch(self, *arguments)
+def savez(file, **arrays):
+    saves.append(1)
+    if len(saves) == 3:
+        file.write(b"half a checkpoint")
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    whole(file, **arrays)
 
-        patch.setattr(Trainer, "_watch", failing)
-        with pytest.raises(SystemExit) as left:
-            main(
-                [
-                    "-q",
-                    "tag",
-                    *map(str, common),
-                    "--max-iter",
-                    "12",
-                    "--resume",
-                    f"{files}/run",
-                    "-o",
-                    f"{files}/r.mill",
-                ]
-            )
-        assert left.value.code == 1
-        assert not (files / "r.mill").exists()
-    capsys.readouterr()
-    said(capsys, *common, "--max-iter", 12, "--resume", files / "run", "-o", files / "r.mill")
-    assert (files / "r.mill").read_bytes() == (files / "whole.mill").read_bytes()
+np.savez = savez
+main(sys.argv[1:])
+"""
+
+
+def test_a_killed_run_is_resumed_to_the_same_file(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["train", TEST, "-p", files / "patterns.txt", "--dev", TEST, "--max-iter", 30, "--jobs", 1]
+    said(capsys, *common, "-o", files / "whole.mill")
+    resuming = [*common, "--resume", files / "run", "-o", files / "resumed.mill"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, "-q", "tag", *map(str, resuming)], check=False, capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (files / "run").exists()
+    assert not (files / "resumed.mill").exists()
+    said(capsys, *resuming)
+    assert (files / "resumed.mill").read_bytes() == (files / "whole.mill").read_bytes()
+    assert not list(files.glob(".textmill-*"))
+
+
+COMMANDS = {
+    "ragged": ("train ragged.txt -p patterns.txt -o x.mill", "ragged.txt:2: found 2 columns"),
+    "no label": ("train one.txt -p patterns.txt -o x.mill", "one.txt:1: found one column"),
+    "empty": ("train empty.txt -p patterns.txt -o x.mill", "empty.txt: there are no sequences"),
+    "column": ("train two.txt -p patterns.txt -o x.mill", "pattern 'u:p=%x[0,1]' (line 3) asks for column 1"),
+    "kind": ("train train.txt -p kind.txt -o x.mill", "kind.txt:2: pattern 'q:%x[0,0]' must begin with"),
+    "regex": ("train train.txt -p regex.txt -o x.mill", "(line 1): '(' is no regular expression"),
+    "dev": ("train train.txt -p patterns.txt --dev two.txt -o x.mill", "two.txt:1: tokens have one column"),
+    "value": ("train inf.crfsuite --format crfsuite -o x.mill", "inf.crfsuite:2: 'inf' after a colon"),
+    "huge": ("train huge.crfsuite --format crfsuite -o x.mill", "the value of attribute 'f' is infinite or too large"),
+    "folder": ("train train.txt -p patterns.txt -o none/x.mill", "there is no folder none"),
+    "checkpoint": ("train train.txt -p patterns.txt --resume two.txt -o x.mill", "two.txt: is no checkpoint"),
+    "start": ("train new.txt -p patterns.txt --model m.mill -o x.mill", "label 'never' is not one of the model's"),
+    "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learnt from had 2"),
+    "narrow": ("label m.mill one.txt", "one.txt:1: tokens have one column, but those learnt from had 2"),
+    "best": ("label m.mill train.txt --nbest 0", "nbest must be a whole number at least 1"),
+    "precision": ("dump m.mill --precision -1", "precision must be a whole number at least 0"),
+    "scores": ("eval scored.txt", "scored.txt:1: found a line of scores"),
+    "gold": ("eval one.txt", "one.txt:1: found one column"),
+    "patch": ("update m.mill one.txt -o x.mill", "one.txt:1: found 1 fields"),
+    "hashed dump": ("dump hashed.mill", "hashed tests have no names"),
+    "hashed compact": ("compact hashed.mill -o x.mill", "hashed.mill: hashed tests are not kept"),
+    "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'dump'"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_fault_is_one_line(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    texts = {
+        "ragged.txt": "a b A\nc B\n",
+        "one.txt": "a\nb\n",
+        "two.txt": "a A\nb B\n",
+        "wide.txt": "a b c d\n",
+        "empty.txt": "\n\n",
+        "new.txt": "the D never\n",
+        "kind.txt": "u:%x[0,0]\nq:%x[0,0]\n",
+        "regex.txt": 'u:%t[0,0,"("]\n',
+        "inf.crfsuite": "A\tw\nB\tf:inf\n",
+        "huge.crfsuite": "A\tw\nB\tf:1e39\n",
+        "scored.txt": "# 1 12.25 0.87\nthe D B B/0.99\n",
+    }
+    for file, text in texts.items():
+        (files / file).write_text(text)
+    monkeypatch.chdir(files)
+    command, fault = COMMANDS[name]
+    _, err = said(capsys, *command.split(), code=1)
+    assert fault in err
+    assert not (files / "x.mill").exists()
+
+
+def test_a_long_sequence_is_labelled_in_every_way(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "long.txt").write_text("the D B\ndog N I\n" * 20_000)
+    for extra in ([], ["--nbest", "2", "--scores"], ["--posterior", "--scores"], ["--constrain"]):
+        out, _ = said(capsys, "label", files / "m.mill", files / "long.txt", *extra)
+        assert out.count("\n") == (
+            2 * 40_002 if extra[:1] == ["--nbest"] else 40_002 if "--scores" in extra else 40_001
+        )
+
+
+def test_empty_lines_and_empty_files_are_labelled_with_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("", "\n\n\n"):
+        (files / "empty.txt").write_text(text)
+        assert said(capsys, "label", files / "m.mill", files / "empty.txt")[0] == ""

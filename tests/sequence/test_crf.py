@@ -28,7 +28,7 @@ def test_every_algorithm_learns_the_sentences(algorithm):
     assert crf.score(X, Y) >= (0.95 if algorithm == "perceptron" else 1.0)
     assert crf.classes_.tolist() == ["A", "D", "N", "V"]
     assert crf.n_iter_ == len(crf.training_log_) > 0
-    assert crf.training_log_[-1].keys() >= {"iteration", "objective", "active", "seconds"}
+    assert crf.training_log_[-1].keys() >= {"iteration", "objective", "active", "seconds", "cpu_seconds"}
 
 
 @pytest.mark.parametrize("algorithm", ["owlqn", "sgd_l1", "lbfgs"])
@@ -152,6 +152,29 @@ def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, algorithm, monke
         CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "bad")
 
 
+def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
+    from textmill.sequence.training.trainer import Trainer
+
+    arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])], "tol": 0.0}
+    whole = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y)
+    watch, calls = Trainer._watch, []
+
+    def failing(self, *args):
+        calls.append(1)
+        if len(calls) == 25:
+            raise RuntimeError("the machine went down")
+        return watch(self, *args)
+
+    monkeypatch.setattr(Trainer, "_watch", failing)
+    with pytest.raises(RuntimeError):
+        CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    monkeypatch.undo()
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "run.2"}
+    resumed = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    assert resumed.weights_.tobytes() == whole.weights_.tobytes()
+    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
+
+
 def test_a_run_begun_with_a_model_takes_fewer_iterations():
     arguments = {"patterns": PATTERNS, "l1": 0.1, "l2": 0.01, "tol": 1e-7, "max_iter": 500}
     first = CRF(**arguments).fit(X, Y)
@@ -213,6 +236,29 @@ def test_constraints_posteriors_and_best_labellings():
         crf.predict(X, constraints=[["Q"] * len(labels) for labels in Y])
     with pytest.raises(DataError, match="is forbidden"):
         crf.predict(X, transitions=np.zeros((4, 4)))
+
+
+def test_a_token_may_be_given_several_labels_and_spans_have_a_confidence():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    free = crf.predict(X[:1])[0]
+    others = [label for label in crf.classes_.tolist() if label != free[0]]
+    given = [[others, *[None] * (len(free) - 1)]]
+    found = crf.predict(X[:1], constraints=given)[0]
+    assert found[0] in others
+    listed = {tuple(labels): p for labels, _, p in crf.predict_best(X[:1], 3 ** len(free))[0]}
+    allowed = {labels: p for labels, p in listed.items() if labels[0] in others}
+    assert tuple(found) == max(allowed, key=allowed.get)
+    for posterior in (False, True):
+        with pytest.raises(DataError, match="every labelling of sequence 1 is forbidden"):
+            crf.predict(X[:1], posterior=posterior, transitions=np.zeros((len(crf.classes_),) * 2))
+    with pytest.raises(DataError, match=r"'what' of sequence 1 is no label"):
+        crf.predict(X[:1], constraints=[[["what"], *[None] * (len(free) - 1)]])
+    (confidence,) = crf.span_confidence(X[:1], [free], [[(0, len(free)), (0, 1)]])
+    assert confidence[0] == pytest.approx(listed[tuple(free)])
+    assert confidence[1] == pytest.approx(sum(p for labels, p in listed.items() if labels[0] == free[0]))
+    for spans in ([[(-1, 1)]], [[(0, 99)]], []):
+        with pytest.raises(DataError, match="span"):
+            crf.span_confidence(X[:1], [free], spans)
 
 
 def test_weighted_sequences_and_real_values():

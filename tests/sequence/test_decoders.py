@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.chains import active, all_paths, enumerate_chain, lattice_example, random_problem, token_scores
+from reference.chains import (
+    active,
+    all_paths,
+    enumerate_chain,
+    lattice_example,
+    path_score,
+    random_problem,
+    token_scores,
+)
 
 from textmill.errors import DataError
 from textmill.sequence import (
@@ -47,6 +55,25 @@ def test_the_best_labellings_of_the_lattice():
 def test_a_sequence_of_one_token_has_as_many_labellings_as_labels():
     data = Encoded(np.array([0, 1]), active([[0]], 1), active([[0]], 1))
     assert len(best_labels(ChainScorer(FeatureLayout(2, 1, 1), np.arange(6.0)), data, 4)[0]) == 2
+
+
+def test_many_labellings_of_one_score_are_no_burden():
+    tokens = 600
+    rows = active([[0]] * tokens, 1)
+    scorer = ChainScorer(FeatureLayout(3, 1, 1), np.zeros(3 + 9))
+    found = best_labels(scorer, Encoded(np.array([0, tokens]), rows, rows), 500)[0]
+    assert len({bytes(one.labels) for one in found}) == 500
+    assert {one.score for one in found} == {0.0}
+
+
+def test_scores_of_many_labellings_fall_and_are_those_of_their_paths():
+    layout, data, theta = random_problem(4, 4, longest=6)
+    for s, found in enumerate(best_labels(ChainScorer(layout, theta), data, 5000)):
+        unary, pairs = token_scores(layout, data, theta, s)
+        scores = [one.score for one in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(one.labels) for one in found}) == len(found) == 4 ** len(unary)
+        np.testing.assert_allclose(scores, [path_score(unary, pairs, one.labels) for one in found], atol=1e-12)
 
 
 @given(seed=st.integers(0, 2**32 - 1), labels=st.integers(1, 4), start=st.booleans(), listed=st.booleans())

@@ -9,7 +9,16 @@ import pytest
 
 from textmill.corpus import read_columns, sample_chunks
 from textmill.errors import DataError
-from textmill.sequence import CRF, evaluate_columns, label_attributes, label_sentences, labelling, split_labels
+from textmill.sequence import (
+    CRF,
+    evaluate_columns,
+    label_attributes,
+    label_sentences,
+    label_tests,
+    labelling,
+    read_labelled,
+    split_labels,
+)
 
 PATTERNS = ["u:w=%x[0,0]", "u:p=%x[0,1]", "u:p-1=%x[-1,1]", "b"]
 
@@ -75,3 +84,21 @@ def test_attribute_files_are_labelled_with_gold_and_answer() -> None:
     model = CRF(l1=0.1).fit([[["w=a"], ["w=b"]]] * 3, [["A", "B"]] * 3)
     file = io.BytesIO(b"A\tw=a\nA\tw=b\n\n")
     assert "".join(label_attributes(model, file)) == "A\tA\nA\tB\n\n"
+
+
+def test_known_labels_of_attribute_files_are_kept() -> None:
+    tagger = CRF(l1=0.1).fit([[{"a": 1.0}, {"b": 1.0}]] * 3, [["A", "B"]] * 3)
+    text = b"B\ta\n?\tb\n"
+    free, forced = (
+        next(label_attributes(tagger, io.BytesIO(text), constrain=constrain)).splitlines()[:2]
+        for constrain in (False, True)
+    )
+    assert free == ["B\tA", "?\tB"]
+    assert forced[0] == "B\tB"
+
+
+def test_rows_of_tests_may_have_any_length() -> None:
+    data = read_labelled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
+    tagger = CRF(syntax="wapiti", l1=0.1).fit(data.X, data.y)
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2\tA\nu3\tB\n\nu3\tB\n\n"
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B\tB\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +20,7 @@ from scipy.optimize import minimize
 
 from textmill._native import sequence as native
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
-from textmill.sequence import Encoded, FeatureLayout
+from textmill.sequence import Active, Encoded, FeatureLayout
 from textmill.sequence.training.batch import WorkingSet, nonzero_weights, train_dense, train_rprop, train_working_set
 from textmill.sequence.training.blocks import BlockState, train_blocks
 from textmill.sequence.training.objective import ChainObjective
@@ -305,3 +307,27 @@ def test_a_run_on_a_working_set_goes_on_to_the_same_bytes():
     assert again.weights.tobytes() == result.weights.tobytes()
     assert again.objectives == result.objectives
     assert nonzero_weights(result.weights, result.features)[0].tolist() == result.features.tolist()
+
+
+@pytest.mark.slow
+def test_the_index_of_ten_million_tests_takes_linear_time_and_little_stack():
+    seconds = []
+
+    def build():
+        for tests in (1_000_000, 10_000_000):
+            one = Active(np.arange(tests + 1), np.arange(tests, dtype=np.int32)[::-1].copy(), None, tests)
+            none = Active(np.zeros(tests + 1, np.int64), np.empty(0, np.int32), None, 0)
+            data = Encoded(np.arange(0, tests + 1, 10), one, none, np.zeros(tests, np.int32))
+            training = training_data(FeatureLayout(2, tests, 0), data)
+            began = time.perf_counter()
+            native.Descent(training, 0.5, 1e-5, True)
+            seconds.append(time.perf_counter() - began)
+
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=build)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert seconds[1] < 30 * seconds[0]

@@ -11,7 +11,8 @@ import pytest
 from textmill.strings import parse_measure
 from textmill.strings.collection import read_names
 from textmill.strings.generate import generate_names
-from textmill.strings.joins import NameJoin, Pairs, ScoredJoin, WordJoin, join_of
+from textmill.strings.joins import ScoredJoin, WordJoin, join_of
+from textmill.strings.pairs import NameJoin, Pairs
 
 MEASURES = [
     "ml(words, sub=tfidf(trigrams), transpositions='extended')",

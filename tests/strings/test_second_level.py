@@ -278,3 +278,10 @@ def test_long_names_are_aligned_row_by_row(transpositions: str) -> None:
     matches = 1200 if transpositions == "none" else 2400
     assert scores == pytest.approx([1.0, (2 / 3) ** 0.5, (2 / 3) ** 0.5, matches / 2400], abs=1e-9)
     assert fitted.matrix([part, whole], [whole]).ravel() == pytest.approx(scores[[2, 0]], abs=1e-12)
+
+
+def test_a_greedy_match_of_a_hundred_thousand_words_holds_only_equal_ones() -> None:
+    words = [f"w{i}" for i in range(100_000)]
+    fitted = Greedy(weights="uniform").fit()
+    score = fitted.similarity(" ".join(words), " ".join([*words[50_000:], *map(str, range(50_000))]))
+    assert score == pytest.approx(0.5, abs=1e-9)

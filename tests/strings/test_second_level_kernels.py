@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from reference.names import best_matching, greedy, monge_elkan, softtfidf
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from textmill._native import strings as native
 
@@ -201,3 +202,44 @@ def test_wrong_arrays_are_refused(change: dict[str, Any], message: str) -> None:
     words, idf, table = given.pop("words"), given.pop("idf"), given.pop("table")
     with pytest.raises(ValueError, match=message):
         matrix(words, words, idf, table, **given)
+
+
+@pytest.mark.parametrize("rule", ["assignment", "greedy"])
+def test_long_names_are_matched_by_the_words_the_table_links(rule: str) -> None:
+    random = np.random.default_rng(11)
+    words = 1500
+    links = np.triu(random.random((words, words)) * (random.random((words, words)) < 4e-4), 1)
+    similar = (links + links.T + np.eye(words)).astype(np.float32)
+    names = [random.integers(0, words, size).tolist() for size in (1200, 1100, 2500, 3)]
+    idf = random.random(words)
+    options = OPTIONS | RULES[rule]
+    found = matrix(packed(names), packed(names), idf, table_of(similar), **options)
+    pairs = np.argwhere(np.ones_like(found)).astype(np.int32)
+    single = np.empty(len(pairs))
+    given = (packed(names), packed(names), idf, table_of(similar))
+    native.score_pairs(*given, *pairs.T.copy(), out=single, threads=1, **options)
+    assert single.reshape(found.shape).tobytes() == found.tobytes()
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            w = similar[np.ix_(a, b)].astype(np.float64) * np.outer(idf[a], idf[b])
+            best = w[linear_sum_assignment(w, maximize=True)].sum() if rule == "assignment" else greedy_sum(w)
+            norm = np.sqrt((idf[a] ** 2).sum() * (idf[b] ** 2).sum())
+            assert found[i, j] == pytest.approx(min(best / norm, 1.0), abs=1e-9)
+    index = native.NameIndex(packed(names), idf, table_of(similar), **options)
+    left, right, scores, *_ = index.search_self(0, len(names), threshold=0.01, top=3, threads=2)
+    assert scores == pytest.approx(found[left, right], abs=1e-12)
+    assert len(scores) == (found >= 0.01).sum() - len(names)
+
+
+def greedy_sum(weights: NDArray[np.float64]) -> float:
+    """The largest weight, then the largest that is left in other rows and columns."""
+    rows, columns = np.nonzero(weights)
+    order = np.argsort(-weights[rows, columns], kind="stable")
+    used: tuple[set[int], set[int]] = (set(), set())
+    total = 0.0
+    for i, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
+        if i not in used[0] and j not in used[1]:
+            used[0].add(i)
+            used[1].add(j)
+            total += float(weights[i, j])
+    return total

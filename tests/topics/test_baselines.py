@@ -9,7 +9,7 @@ from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.topics.accuracy import relative_errors, shift_departure, similarity_rmse
-from textmill.topics.baselines import hebbian, zms
+from textmill.topics.baselines import frequent_directions, hebbian, zms
 from textmill.topics.passes import Plan, node
 
 TRUE = np.linalg.svd(COUNTS, compute_uv=False)
@@ -29,6 +29,19 @@ def test_zms_is_exact_at_full_rank(size: int) -> None:
 
 def test_zms_equals_merging_when_chunks_are_not_truncated() -> None:
     assert zms(chunks(2), 3).s == pytest.approx(node(chunks(2), Plan(3)).s, rel=1e-10)
+
+
+@pytest.mark.parametrize("size", [1, 3, 9])
+@pytest.mark.parametrize("rank", [2, 5, 8])
+def test_frequent_directions_keep_their_guarantee(size: int, rank: int) -> None:
+    made = frequent_directions(chunks(size), rank)
+    C = COUNTS.T @ COUNTS
+    missing = np.linalg.eigvalsh(C - (made.U * made.s**2) @ made.U.T)
+    assert missing[0] > -1e-10  # never too much
+    assert missing[-1] <= made.bound + 1e-10
+    for j in range(rank + 1):
+        assert missing[-1] <= (TRUE[j:] ** 2).sum() / (rank + 1 - j) + 1e-10
+    assert frequent_directions(chunks(size), 9).s == pytest.approx(TRUE, rel=1e-10)
 
 
 def test_the_hebbian_rule_comes_near_the_first_factors() -> None:

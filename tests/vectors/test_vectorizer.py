@@ -207,3 +207,10 @@ def test_bad_input_is_named_before_documents_are_read() -> None:
     with pytest.raises(DataError, match="there are no documents to count"):
         TextVectorizer().fit_transform([])
     assert TextVectorizer(weighting=Weighting(scheme="nnc")).fit_transform(["", "..."]).shape == (2, 0)
+
+
+def test_a_scheme_in_place_of_a_weighting_is_refused_with_the_right_way() -> None:
+    with pytest.raises(DataError, match="weighting must be a Weighting, such as"):
+        TextVectorizer(weighting="nnn").fit(["to be"])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="vocabulary must be a Vocabulary, such as"):
+        TextVectorizer(vocabulary=["to", "be"]).fit(["to be"])  # type: ignore[arg-type]

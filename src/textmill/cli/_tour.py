@@ -27,8 +27,8 @@ from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels
 from textmill.tasks import SimilarDocuments
-from textmill.topics import LSA, draw_map
-from textmill.vectors import TextVectorizer
+from textmill.topics import LDA, LSA, draw_map, draw_topics, explain_text, topic_coherence
+from textmill.vectors import TextVectorizer, Weighting
 
 __all__ = ["tour"]
 
@@ -57,8 +57,10 @@ def tour(folder: Path) -> Path:
         show_terms,
         show_subjects,
         show_topics,
+        show_mixtures,
         show_copies,
         show_similar,
+        show_coherence,
         show_names,
         show_tagger,
         show_classification,
@@ -156,6 +158,33 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     lsa.save(folder / "topics.mill")
 
 
+def show_mixtures(report: Report, documents: list[Document], folder: Path) -> None:
+    """Topics as distributions of words, by Gibbs sampling; how near they are, how good, and why a text has its own."""
+    texts = [document.text for document in documents if document.fields["language"] == "en"]
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.1), weighting=Weighting(scheme="nnn"))
+    lda = LDA(n_topics=10, method="gibbs", alpha=0.1, eta=0.05, weighting="idf", vectorizer=vectorizer, random_state=0)
+    lda.fit(texts)
+    lda.save(folder / "lda.mill")
+    coherence = topic_coherence(lda, texts, window=0)
+    report.heading("Topics as distributions")
+    report.text(
+        "Latent Dirichlet allocation: each topic is a distribution of words, each article a mixture of topics. "
+        "Coherence (C_v) says how much more often the words of a topic meet than chance would have it."
+    )
+    rows = [
+        (number + 1, ", ".join(term for term, _ in topic), float(score))
+        for number, (topic, score) in enumerate(zip(lda.topics(8), coherence, strict=True))
+    ]
+    report.table(["topic", "words", "coherence"], rows, caption="Most probable words")
+    report.figure(plot.to_svg(draw_topics(lda)), caption="Topics by the distance of their words; areas are shares")
+    report.text("Every known word of a text stands for a topic:")
+    report.html(explain_text(lda, texts[0]).html())
+    report.code(
+        "textmill topics train articles.jsonl --model lda --method gibbs --topics 10 -o lda.mill\n"
+        'textmill topics explain lda.mill --text "..." --html why.html'
+    )
+
+
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:
     """Articles that are nearly the same, by the cosine of their counts."""
     X = Vocabulary(max_df=0.2).fit_transform(document.text for document in documents).astype(float)
@@ -189,6 +218,43 @@ def show_similar(report: Report, documents: list[Document], folder: Path) -> Non
     report.code(
         "textmill similar index articles.jsonl -o similar.mill\n"
         'textmill similar query similar.mill --text "tides raised by the gravity of the Moon" -k 5'
+    )
+
+
+def show_coherence(report: Report, documents: list[Document], folder: Path) -> None:
+    """Pages told from forgeries of them by the entropy of their topics."""
+    from textmill.tasks.coherence import CoherenceDetector, Forger, draw_histograms, evaluate, sample_pages
+
+    detector = CoherenceDetector(n_topics=12, sweeps=80).fit(sample_pages(250))
+    detector.save(folder / "coherence.mill")
+    pages = [page.text for page in sample_pages(80, random_state=1)]
+    forger = Forger.of(pages, random_state=1)
+    good = list(detector.scores(pages))
+    kinds = ("sentence-salad", "markov", "chunk-blend", "word-stuffing")
+    false = {kind: list(detector.scores(forger.make(kind))) for kind in kinds}
+    report.heading("Pages that hang together")
+    report.text(
+        "Blended, shuffled, generated and stuffed pages are about too many things. A detector that has seen only good "
+        "pages looks at the entropy of the topics of new ones, and knows how much of it a page of that length may have."
+    )
+    report.table(
+        ["forgery", "equal error", "called incoherent", "good pages called so"],
+        [(row.kind, f"{row.score:.1%}", f"{row.caught:.1%}", f"{row.alarms:.1%}") for row in evaluate(good, false)],
+        caption="80 new pages against 80 forgeries of each kind, of the same lengths",
+    )
+    entropies = {"good pages": [one.entropy for one in good]}
+    entropies |= {kind: [one.entropy for one in false[kind]] for kind in kinds[:3]}
+    report.figure(plot.to_svg(draw_histograms(entropies)), caption="Entropy of the topics of good and of forged pages")
+    explained = detector.explain(pages[0] + " " + "The casino paid the poker bonus after the comet.")
+    rows = [(one.text, f"{one.surprise:+.2f}") for one in explained.sentences if one.offending]
+    report.table(
+        ["sentence", "surprise, bits a word"], rows, caption="Sentences that the rest of a page does not expect"
+    )
+    report.code(
+        "textmill coherence train good.jsonl --topics 12 -o coherence.mill\n"
+        "textmill coherence score coherence.mill new.jsonl --explain\n"
+        "textmill coherence fake new.jsonl --kind markov --count 80 --seed 1 -o fake.jsonl\n"
+        "textmill coherence evaluate coherence.mill --true new.jsonl --false fake.jsonl --plot roc.png"
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from textmill.strings import Gold, NameList, Normaliser
+    from textmill.strings import Evaluation, NameList, Normaliser
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
-_Measure = Annotated[str | None, typer.Option("--measure", "-m", help="For example 'ml(words, sub=jaro)'.")]
+_Measure = Annotated[
+    str | None, typer.Option("--measure", "-m", help="Such as 'tfidf(trigrams)'; default: words aligned by Jaro.")
+]
 _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="A measure; several times for several.")]
 _Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl, parquet, secondstring, tsv or txt.")]
 _NameField = Annotated[str, typer.Option(help="Field with the name, for CSV, JSONL and Parquet.")]
@@ -29,6 +31,10 @@ _Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
 _Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
 _Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
 _Other = Annotated[str | None, typer.Option(help="A second list: pairs between both lists only.")]
+_List = Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")]
+_Output = Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")]
+_Report = Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")]
+_Unlabelled = Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")]
 _Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Least score of a match, from 0 to 1.")]
 
 
@@ -66,14 +72,14 @@ def score(
 
 @app.command()
 def dedupe(
-    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    names: _List,
+    output: _Output = "-",
     measure: _Measure = None,
     threshold: _Threshold = 0.6,
     top: Annotated[int | None, typer.Option(help="Keep the best matches of each name only.")] = None,
     clusters: Annotated[str | None, typer.Option(help="Also write the group of each name to this file.")] = None,
     method: Annotated[str, typer.Option(help="Groups: connected, or correlation, which resists chains.")] = "connected",
-    report: Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")] = None,
+    report: _Report = None,
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
@@ -116,11 +122,14 @@ def dedupe(
 def join(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="A list.")],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words come from it.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    output: _Output = "-",
     measure: _Measure = None,
     threshold: _Threshold = 0.6,
     top: Annotated[int | None, typer.Option(help="Keep the best matches of each left name only.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")] = None,
+    one_to_one: Annotated[
+        str | None, typer.Option(help="Match every name at most once: greedy, the best pairs first, or optimal.")
+    ] = None,
+    report: _Report = None,
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
@@ -148,6 +157,7 @@ def join(
         measure=measure or DEFAULT_MEASURE,
         threshold=threshold,
         top=top,
+        one_to_one=one_to_one,
         report=report,
         normaliser=_normaliser(normalise),
         n_jobs=jobs,
@@ -158,13 +168,13 @@ def join(
 
 @app.command()
 def evaluate(
-    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    names: _List,
     gold: _Gold = None,
     measure: _Measures = None,
     other: _Other = None,
     plot: Annotated[Path | None, typer.Option(help="Draw F by number of pairs: .png, .svg or .pdf.")] = None,
     beta: Annotated[float, typer.Option(help="F of the figure: below 1 favours precision, above 1 recall.")] = 1.0,
-    unlabelled: Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")] = "negative",
+    unlabelled: _Unlabelled = "negative",
     floor: Annotated[float, typer.Option(help="Hold only pairs that score more.")] = 0.0,
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
@@ -181,17 +191,8 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks import names as task
 
-    collection, second, labels = _labelled(names, gold, other, format, encoding)
-    found = task.evaluate_measures(
-        collection,
-        labels,
-        measure or task.MEASURES_TO_COMPARE,
-        other=second,
-        normaliser=_normaliser(normalise),
-        unlabelled=unlabelled,
-        floor=floor,
-        n_jobs=jobs,
-    )
+    lists = _lists(names, other, format, encoding)
+    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
     rows = [one.row() for one in found]
     if not json:
         typer.echo("\t".join(rows[0]))
@@ -204,12 +205,12 @@ def evaluate(
 
 @app.command()
 def compare(
-    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
+    names: _List,
     gold: _Gold = None,
     measure: _Measures = None,
     other: _Other = None,
     show: Annotated[int, typer.Option(help="Pairs to list where two measures differ.")] = 10,
-    unlabelled: Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")] = "negative",
+    unlabelled: _Unlabelled = "negative",
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
@@ -221,24 +222,16 @@ def compare(
     """
     from textmill.tasks import names as task
 
-    collection, second, labels = _labelled(names, gold, other, format, encoding)
-    found = task.evaluate_measures(
-        collection,
-        labels,
-        measure or task.MEASURES_TO_COMPARE,
-        other=second,
-        normaliser=_normaliser(normalise),
-        unlabelled=unlabelled,
-        n_jobs=jobs,
-    )
-    for line in task.compare(found, collection, second, show=show):
+    lists = _lists(names, other, format, encoding)
+    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, n_jobs=jobs)
+    for line in task.compare(found, *lists, show=show):
         typer.echo(line)
 
 
 @app.command()
 def pool(
-    names: Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")] = "-",
+    names: _List,
+    output: _Output = "-",
     best: Annotated[int, typer.Option(help="Pairs that each measure proposes.")] = 100,
     measure: _Measures = None,
     gold: Annotated[Path | None, typer.Option(help="Labelled pairs, which are left out.")] = None,
@@ -256,8 +249,7 @@ def pool(
     from textmill.strings import read_gold, write_pairs
     from textmill.tasks import names as task
 
-    collection = _names(names, format=format, encoding=encoding)
-    second = None if other is None else _names(other, format=format, encoding=encoding)
+    collection, second = _lists(names, other, format, encoding)
     done = None if gold is None else read_gold(gold, names=collection, other=second)
     found = task.pool(
         collection,
@@ -323,21 +315,32 @@ def _names(source: str, **options: str | None) -> NameList:
     return read_names(source, **{name: value for name, value in options.items() if value is not None})
 
 
-def _labelled(
+def _lists(
     names: str,
-    gold: Path | None,
     other: str | None,
     format: str | None,  # noqa: A002
     encoding: str,
-) -> tuple[NameList, NameList | None, Gold]:
-    """The names, those of the other list, and what is known about them."""
-    from textmill.strings import Gold, read_gold
-
+) -> tuple[NameList, NameList | None]:
+    """The names, and those of the other list."""
     collection = _names(names, format=format, encoding=encoding)
-    second = None if other is None else _names(other, format=format, encoding=encoding)
-    if gold is None:
-        return collection, second, Gold.from_clusters(collection, second)
-    return collection, second, read_gold(gold, names=collection, other=second)
+    return collection, None if other is None else _names(other, format=format, encoding=encoding)
+
+
+def _evaluated(
+    lists: tuple[NameList, NameList | None],
+    gold: Path | None,
+    measures: list[str] | None,
+    normalise: list[str] | None,
+    **options: Any,
+) -> list[Evaluation]:
+    """What measures make of the names, against the gold or else the clusters that the lists came with."""
+    from textmill.strings import Gold, read_gold
+    from textmill.tasks.names import MEASURES_TO_COMPARE, evaluate_measures
+
+    names, other = lists
+    labels = Gold.from_clusters(names, other) if gold is None else read_gold(gold, names=names, other=other)
+    chosen = measures or MEASURES_TO_COMPARE
+    return evaluate_measures(names, labels, chosen, other=other, normaliser=_normaliser(normalise), **options)
 
 
 def _normaliser(steps: list[str] | None) -> Normaliser | None:

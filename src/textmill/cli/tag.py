@@ -53,6 +53,9 @@ def train(
         Path | None, typer.Option(help="Checkpoint file: written while training, continued from.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the run into this SVG or PNG file.")] = None,
+    counts: Annotated[
+        bool, typer.Option(help="Add a table: tests and features of every pattern, and those with a weight.")
+    ] = False,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -64,9 +67,13 @@ def train(
     """
     from json import dumps
 
+    from textmill.errors import DataError
     from textmill.progress import reporting
     from textmill.sequence import read_labelled, read_tagger
 
+    for target in (output, plot):
+        if target is not None and not target.parent.is_dir():
+            raise DataError(f"{target}: there is no folder {target.parent}; make it or choose another")
     data = read_labelled(source, format=format)
     held_out = read_labelled(dev, format=format) if dev is not None else None
     tagger = _tagger(kind, patterns, syntax, format)
@@ -84,14 +91,23 @@ def train(
     facts = {
         "sequences": len(data.X),
         "labels": len(tagger.classes_),
-        "tests": len(tagger.encoder_.tests_),
+        "tests": sum(row["tests"] for row in tagger.pattern_counts_),
+        "features": sum(row["features"] for row in tagger.pattern_counts_),
+        "active_tests": sum(row["active_tests"] for row in tagger.pattern_counts_),
         "active": len(tagger.features_),
         "iterations": tagger.n_iter_,
         "objective": tagger.objective_,
         "stopped": tagger.stopped_,
     }
-    line = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    typer.echo(dumps(facts) if json else f"{output}: {line}")
+    if json:
+        typer.echo(dumps({**facts, "patterns": tagger.pattern_counts_}, ensure_ascii=False))
+        return
+    if counts:
+        typer.echo("tests\tfeatures\tactive tests\tactive\tpattern")
+        for name, *numbers in (row.values() for row in tagger.pattern_counts_):
+            typer.echo("\t".join(map(str, [*numbers, name])))
+    line = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
+    typer.echo(f"{output}: {line}")
 
 
 @app.command()
@@ -115,16 +131,18 @@ def label(
     Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
     """
     from textmill.corpus import read_columns, writer
+    from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import label_attributes, label_sentences, read_tagger
+    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
 
+    check_choice("format", format, DATA_FORMATS)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    if format == "crfsuite":
-        texts = label_attributes(tagger, source, nbest=nbest, scores=scores, posterior=posterior)
+    how: dict[str, Any] = {"nbest": nbest, "scores": scores, "posterior": posterior, "constrain": constrain}
+    if format == "columns":
+        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
     else:
-        sentences = track(read_columns(source), "labelling", unit="sequences")
-        texts = label_sentences(tagger, sentences, nbest=nbest, scores=scores, posterior=posterior, constrain=constrain)
+        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
     with writer(output) as out:
         out.writelines(texts)
 
@@ -205,9 +223,12 @@ def compact(model: Model, output: Output) -> None:
 
     Example: textmill tag compact chunks.mill -o small.mill
     """
+    from textmill.errors import DataError
     from textmill.sequence import read_tagger
 
     tagger = read_tagger(model)
+    if tagger.encoder_.hash_bits is not None:
+        raise DataError(f"{model}: hashed tests are not kept, so there is nothing to drop; train without hash_bits")
     before = len(tagger.encoder_.tests_)
     tagger.drop_unused_tests().save(output)
     typer.echo(f"{output}: {len(tagger.encoder_.tests_)} of {before} tests have a weight")
@@ -327,15 +348,15 @@ class _Table:
     def __call__(self, progress: Any) -> None:
         if progress.description != "training" or not progress.figures or self.rows.get(progress.step) == progress.done:
             return
-        columns = ["objective", "active", "dev_error"]
+        columns = ["objective", "active", "dev_error", "cpu_seconds"]
         if not self.rows:
-            typer.echo(" iteration      objective      active   dev error      time", err=True)
+            typer.echo(" iteration      objective      active   dev error      time       cpu", err=True)
         self.rows[progress.step] = progress.done
-        objective, active, error = (progress.figures.get(name) for name in columns)
+        objective, active, error, cpu = (progress.figures.get(name) for name in columns)
         shown = "-" if objective is None else f"{objective:.6g}"
         percent = "-" if error is None else f"{error:.2f}%"
-        seconds = f"{progress.seconds:.1f}s"
-        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {seconds:>9}", err=True)
+        times = f"{f'{progress.seconds:.1f}s':>9} {f'{cpu or 0.0:.1f}s':>9}"
+        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {times}", err=True)
 
 
 def _plot(log: list[dict[str, float]], target: Path) -> None:

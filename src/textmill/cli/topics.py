@@ -1,17 +1,34 @@
-"""Find the topics of documents: train, show, transform, update, merge, cluster."""
+"""Find the topics of documents: train, show, transform, update, merge, cluster, judge, compare, explain, exchange."""
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._topic_options import (
+    Errors,
+    Jobs,
+    Json,
+    ModelFile,
+    Sources,
+    TextField,
+    is_bags,
+    load_model,
+    read_input,
+)
+from textmill.cli._topic_tools import app as tools
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
+app.add_typer(tools)
 
 # --model -> class in textmill.topics, and the weights of terms that suit it
 MODELS = {
+    "lda": ("LDA", "nnn"),
     "lsa": ("LSA", "ntc"),
+    "mixture": ("MultinomialMixture", "nnn"),
     "nmf": ("NMF", "ntc"),
     "pca": ("PCA", "ntc"),
     "plsa": ("PLSA", "nnn"),
@@ -19,7 +36,14 @@ MODELS = {
 # option -> names that the parameter has in the classes
 _PARAMETERS = {
     "topics": ("n_topics",),
+    "method": ("method",),
     "algorithm": ("algorithm", "solver"),
+    "alpha": ("alpha",),
+    "eta": ("eta",),
+    "update-every": ("update_every",),
+    "sweeps": ("sweeps",),
+    "eval-every": ("eval_every",),
+    "weight-tokens": ("weighting",),
     "loss": ("loss",),
     "chunk": ("chunk_size",),
     "passes": ("passes",),
@@ -28,13 +52,6 @@ _PARAMETERS = {
     "seed": ("random_state",),
     "jobs": ("n_jobs",),
 }
-_HELP_INPUT = "Files or folders of documents, - for stdin; or one file of bags (.npz, .mm, .svmlight, ...)."
-Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help=_HELP_INPUT)]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill topics train`.")]
-TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
-Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
 
 
 @app.command()
@@ -47,12 +64,27 @@ def train(
     weighting: Annotated[str | None, typer.Option(help="SMART letters such as ntc; default: by model.")] = None,
     min_df: Annotated[int, typer.Option(help="Without --vocab: least documents of a term.")] = 2,
     max_df: Annotated[float, typer.Option(help="Without --vocab: largest share of documents of a term.")] = 0.5,
-    algorithm: Annotated[str | None, typer.Option(help="How the model is found; see its class.")] = None,
+    method: Annotated[str | None, typer.Option(help="lda: online, batch, gibbs or cvb0.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="lsa, pca, nmf: how the model is found; see its class.")] = None,
+    alpha: Annotated[
+        str | None, typer.Option(help="lda, mixture: prior of topics; lda also symmetric, asymmetric, auto.")
+    ] = None,
+    eta: Annotated[str | None, typer.Option(help="lda, mixture: prior of words; lda also auto.")] = None,
     loss: Annotated[str | None, typer.Option(help="nmf: euclidean or kl.")] = None,
     chunk: Annotated[int | None, typer.Option(help="Documents of a step, for streams.")] = None,
     passes: Annotated[int | None, typer.Option(help="Passes over the documents.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="nmf, plsa: most iterations.")] = None,
-    decay: Annotated[float | None, typer.Option(help="Weight of old documents at each step, 1 to keep all.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="nmf, plsa, mixture: most iterations.")] = None,
+    sweeps: Annotated[int | None, typer.Option(help="lda by gibbs or cvb0: sweeps over the tokens.")] = None,
+    update_every: Annotated[int | None, typer.Option(help="lda: chunks of an update, 0 for all.")] = None,
+    decay: Annotated[
+        float | None, typer.Option(help="Weight of old documents at each step, 1 to keep all; lda: of the schedule.")
+    ] = None,
+    weight_tokens: Annotated[str | None, typer.Option(help="lda: idf or pmi, what a token counts.")] = None,
+    heldout: Annotated[
+        str | None, typer.Option(help="lda: documents whose perplexity is watched, and says when to stop.")
+    ] = None,
+    eval_every: Annotated[int | None, typer.Option(help="lda: updates between two looks at --heldout.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw how training went into this file (.png, .svg, .pdf).")] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
@@ -61,20 +93,24 @@ def train(
 ) -> None:
     """Train a topic model on documents or bags; the file holds everything needed to read further text.
 
-    Example: textmill topics train news.jsonl.gz --model nmf --topics 50 -o news.mill
+    Example: textmill topics train news.jsonl.gz --model lda --topics 50 --heldout more.jsonl -o news.mill
     """
     import textmill.topics
     from textmill.corpus import Vocabulary
     from textmill.errors import DataError
     from textmill.model import check_choice, load
     from textmill.model.estimators import constructor_parameters
+    from textmill.plot import save
+    from textmill.topics.pictures import draw_training
     from textmill.vectors import TextVectorizer, Weighting
 
     check_choice("--model", model, list(MODELS))
     name, usual = MODELS[model]
     made: Any = getattr(textmill.topics, name)
     given: dict[str, Any] = {"topics": topics, "algorithm": algorithm, "loss": loss, "chunk": chunk, "passes": passes}
-    given |= {"iterations": iterations, "decay": decay, "seed": seed, "jobs": jobs}
+    given |= {"iterations": iterations, "decay": decay, "seed": seed, "jobs": jobs, "method": method, "sweeps": sweeps}
+    given |= {"alpha": _prior("--alpha", alpha), "eta": _prior("--eta", eta), "update-every": update_every}
+    given |= {"eval-every": eval_every, "weight-tokens": weight_tokens}
     known = constructor_parameters(made)
     parameters: dict[str, Any] = {}
     for option, value in given.items():
@@ -83,7 +119,7 @@ def train(
             raise DataError(f"--{option} is no option of --model {model}; leave it out")
         if value is not None:
             parameters[names[0]] = value
-    bags = _is_bags(sources)
+    bags = is_bags(sources)
     weights = Weighting(scheme=weighting or usual)
     if vocab is not None:
         parameters["vectorizer"] = TextVectorizer.of(load(vocab, expect=Vocabulary), weights)
@@ -94,47 +130,59 @@ def train(
     elif weighting is not None:
         raise DataError("--weighting of bags needs their vocabulary; pass --vocab too")
     fitted = made(**parameters)
-    options = {} if cluster is None else {"cluster": cluster}
-    if options and not _takes_cluster(made):
+    options: dict[str, Any] = {} if cluster is None else {"cluster": cluster}
+    if cluster is not None and not _takes(made, "cluster"):
         raise DataError(f"--model {model} is trained on one machine; leave out --cluster")
-    fitted.fit(_read(sources, text_field, errors), **options)
+    if heldout is not None:
+        if not _takes(made, "held_out"):
+            raise DataError(f"--heldout is no option of --model {model}; leave it out")
+        options["held_out"] = read_input([heldout], text_field, errors)
+    fitted.fit(read_input(sources, text_field, errors), **options)
     fitted.save(output)
     rows, columns = fitted.components_.shape
     typer.echo(f"{model}: {rows} topics of {columns} terms from {fitted.documents_} documents")
+    if heldout is not None and len(fitted.perplexities_):
+        typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {fitted.updates_} updates")
+    if plot is not None:
+        save(draw_training(fitted), plot)
 
 
 @app.command()
 def show(
     model: ModelFile,
-    sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents for the map.")] = None,
+    sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents to draw.")] = None,
     words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
     top: Annotated[int, typer.Option(help="Topics to print, from the first; 0 for all.")] = 0,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw terms and documents into this file (.png, .svg, .pdf).")
+    plot: Annotated[Path | None, typer.Option(help="Draw into this file (.png, .svg, .pdf).")] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(help="topics: by distance; terms: with documents; time: with --date-field. Default: by model."),
     ] = None,
+    date_field: Annotated[str | None, typer.Option(help="Field with the date, such as 2024-05-17.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     json: Json = False,
 ) -> None:
-    """Print the topics with their terms, and draw a map.
+    """Print the topics with their terms, and draw them: by distance, with documents, or over time.
 
-    Example: textmill topics show news.mill news.jsonl.gz --words 8 --plot map.png
+    Example: textmill topics show news.mill news.jsonl.gz --words 8 --plot time.png --date-field date
     """
     from json import dumps
 
     from textmill.model import check_range
     from textmill.plot import save
-    from textmill.topics.map import draw_map
+    from textmill.topics.pictures import draw_model
 
     check_range("--top", top, at_least=0, whole=True)
-    loaded = _load(model)
+    loaded = load_model(model)
     if json:
         for number, topic in enumerate(loaded.topics(words)[: top or None]):
             typer.echo(dumps({"topic": number + 1, "terms": dict(topic)}, ensure_ascii=False))
     else:
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
-        save(draw_map(loaded, None if not sources else _read(sources, text_field, errors)), plot)
+        documents = None if not sources else read_input(sources, text_field, errors)
+        save(draw_model(loaded, documents, picture=picture, date_field=date_field), plot)
 
 
 @app.command()
@@ -143,6 +191,9 @@ def transform(
     sources: Sources,
     output: Annotated[Path, typer.Option("--output", "-o", help="The .npy file to write, a row a document.")],
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
+    inference: Annotated[
+        str | None, typer.Option(help="lda: variational, em, smoothed-em, eg, gibbs or monte-carlo.")
+    ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     jobs: Jobs = None,
@@ -151,10 +202,14 @@ def transform(
 
     Example: textmill topics transform news.mill more.jsonl.gz -o more.npy
     """
+    from textmill.errors import DataError
     from textmill.topics.projecting import save_projections
 
-    loaded = _load(model, jobs)
-    rows = save_projections(loaded, _read(sources, text_field, errors), output, dtype=dtype)
+    loaded = load_model(model, jobs)
+    options = {} if inference is None else {"inference": inference}
+    if options and "inference" not in signature(loaded.transform).parameters:
+        raise DataError(f"--inference is no option of a model of kind {type(loaded).__name__}; leave it out")
+    rows = save_projections(loaded, read_input(sources, text_field, errors), output, dtype=dtype, **options)
     typer.echo(f"{rows} documents, {len(loaded.components_)} topics")
 
 
@@ -171,9 +226,9 @@ def update(
 
     Example: textmill topics update news.mill today.jsonl
     """
-    loaded = _load(model, jobs)
+    loaded = load_model(model, jobs)
     before = loaded.documents_
-    loaded.partial_fit(_read(sources, text_field, errors))
+    loaded.partial_fit(read_input(sources, text_field, errors))
     loaded.save(output or model)
     typer.echo(f"{loaded.documents_ - before} documents added, {loaded.documents_} in all")
 
@@ -191,11 +246,11 @@ def merge(
 
     from textmill.errors import DataError
 
-    loaded = [_load(path) for path in models]
+    loaded = [load_model(path) for path in models]
     for path, other in zip(models, loaded, strict=True):
         if type(other) is not type(loaded[0]):
             raise DataError(
-                f"{path} is a {type(other).__name__}, {models[0]} a {type(loaded[0]).__name__}; merge one kind"
+                f"{path} holds {type(other).__name__}, {models[0]} {type(loaded[0]).__name__}; merge models of one kind"
             )
     merged = reduce(lambda one, other: one.merge(other), loaded)
     merged.save(output)
@@ -234,9 +289,9 @@ def cluster(
     check_choice("--of", of, ["documents", "terms"])
     if (of == "documents") != bool(sources):
         raise DataError("clusters of documents need INPUT, those of terms take none; see --of")
-    loaded = _load(model, jobs)
+    loaded = load_model(model, jobs)
     options: dict[str, Any] = {"algorithm": algorithm, "n_words": words, "random_state": seed, "n_jobs": jobs}
-    documents = None if not sources else _read(sources, text_field, errors)
+    documents = None if not sources else read_input(sources, text_field, errors)
     if documents is None:
         found = cluster_terms(loaded, clusters, **options)
         known = loaded.vectorizer_
@@ -259,36 +314,6 @@ def cluster(
         save(draw_map(loaded, documents, groups=None if documents is None else groups), plot)
 
 
-def _load(path: Path, jobs: int | None = None) -> Any:
-    from textmill.model import load
-    from textmill.topics.model import TopicModel
-
-    loaded: Any = load(path, expect=TopicModel)
-    return loaded.set_params(n_jobs=jobs)
-
-
-def _is_bags(sources: list[str]) -> bool:
-    """Whether the input is a file of bags, by its suffix."""
-    from textmill.corpus.bagfiles import format_of
-    from textmill.errors import DataError
-
-    if len(sources) != 1 or sources[0] == "-" or Path(sources[0]).is_dir():
-        return False
-    try:
-        format_of(sources[0], None)
-    except DataError:
-        return False
-    return True
-
-
-def _read(sources: list[str], text_field: str | None, errors: str) -> Any:
-    from textmill.corpus import read_bags, read_documents
-
-    if _is_bags(sources):
-        return read_bags(sources[0])
-    return read_documents(sources, text_field=text_field, errors=errors)
-
-
 def _ids(documents: Any, count: int) -> list[str]:
     """The ids of documents, or their numbers if they have none or cannot be read again."""
     from textmill.corpus import Documents, is_one_shot
@@ -298,7 +323,18 @@ def _ids(documents: Any, count: int) -> list[str]:
     return [document.id for document in documents]
 
 
-def _takes_cluster(made: Any) -> bool:
-    from inspect import signature
+def _takes(made: Any, option: str) -> bool:
+    """Whether `fit` of a model takes an option."""
+    return option in signature(made.fit).parameters
 
-    return "cluster" in signature(made.fit).parameters
+
+def _prior(option: str, text: str | None) -> float | str | None:
+    """A number, or a word such as auto."""
+    from textmill.errors import DataError
+
+    if text is None or text in ("symmetric", "asymmetric", "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"{option} must be a number, symmetric, asymmetric or auto, got {text!r}") from None

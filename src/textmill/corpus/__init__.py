@@ -5,8 +5,10 @@ tokenize, variants          words, sentences, character n-grams; spellings that 
 vocabulary, hashing         terms with their frequencies; columns by hash
 bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
 dictionaries, arpa          term lists and back-off models of other tools
+function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
+nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package
@@ -20,8 +22,10 @@ from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
 from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
 from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
 from textmill.corpus.features import NamedFeatures
+from textmill.corpus.function_words import FUNCTION_WORDS
 from textmill.corpus.hashing import HashedBags
 from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
+from textmill.corpus.nettalk import NettalkWord, read_nettalk
 from textmill.corpus.presets import preset
 from textmill.corpus.products import Operator, as_operator
 from textmill.corpus.readers import (
@@ -45,6 +49,7 @@ from textmill.corpus.variants import VariantTokenizer
 from textmill.corpus.vocabulary import Bags, Vocabulary
 
 __all__ = [
+    "FUNCTION_WORDS",
     "Arpa",
     "ArpaOrder",
     "BagFile",
@@ -57,6 +62,7 @@ __all__ = [
     "DriftingStream",
     "HashedBags",
     "NamedFeatures",
+    "NettalkWord",
     "Operator",
     "PatternTokenizer",
     "Record",
@@ -86,6 +92,7 @@ __all__ = [
     "read_conllu",
     "read_dictionary",
     "read_documents",
+    "read_nettalk",
     "read_records",
     "read_terms",
     "read_trees",

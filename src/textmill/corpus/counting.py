@@ -88,6 +88,14 @@ class Cutter:
         tokenizer: Any = self.tokenizer  # only a Tokenizer has a normaliser
         return list(tokenizer.tokenize(batch, n_jobs=self.threads))
 
+    def sequences(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, Any]:
+        """Return where each document begins, and the numbers in `table` of all tokens in their order; -1 for tokens
+        that are not there, unless the table may grow.
+        """
+        cut, rules = (self.forms(batch), None) if self.normalizes(batch) else self.cut(batch)
+        offsets, ids = table.sequences(cut, rules, grow=grow, threads=self.threads, first=first)
+        return offsets, ids
+
     def count_forms(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, int]:
         """Return rows of the normalised tokens by the terms of `table`, to which new ones are added if it may grow,
         and how many tokens are no terms.

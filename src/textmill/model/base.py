@@ -10,7 +10,8 @@
     state = {"alpha_": float, "documents_": int}    # small values and their types (`float | None` works)
     parts = {"vocabulary_": "corpus.Vocabulary"}    # models inside, or None; "a.B | c.D" for one of several classes
 
-Declarations of base classes are added, so a `Classifier` saves its `classes_` by itself. Constructor parameters of an
+Declarations of base classes are added, so a `Classifier` saves its `classes_` by itself; an array that a class makes
+when it is asked for, in a property, is not saved. Constructor parameters of an
 `Estimator` are saved without declaration; those that are models become parts, functions are saved by name and passed
 again to `load`.
 
@@ -201,7 +202,10 @@ def _declare(cls: type[Model]) -> Declared:
         merged[kind] = {}
         for base in reversed(cls.__mro__):
             merged[kind].update(vars(base).get(kind, {}))
-    fields = parse_layout(merged.pop("layout"))
+    layout = merged.pop("layout")
+    fields = parse_layout(
+        {name: axes for name, axes in layout.items() if not isinstance(getattr(cls, name, None), property)}
+    )
     axes = {axis.removesuffix("+1") for field in fields.values() for axis in field.axes}
     for name, axis in (merged["indices"] | merged["offsets"]).items():
         if name not in fields or axis not in axes:

@@ -9,6 +9,7 @@ What JSON does not know is an object with one key that names it:
     nan, inf, -inf        {"float":"nan"}
     a function            {"callable":"module.name"}      only the name: no file of ours holds code
 
+A NumPy array becomes the list of its values, and comes back as that.
 Cost: one visit a value.
 """
 
@@ -49,6 +50,8 @@ def encode(name: str, value: Any, depth: int = 0) -> Any:
     """
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if depth > _DEEPEST:
         raise DataError(f"{name} is nested more than {_DEEPEST} deep; a model file holds only flat values")
     kind = type(value)

@@ -5,6 +5,7 @@ regexes      what its commands do to one value
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
+counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
@@ -21,9 +22,10 @@ encoding     sequences as arrays of test ids, what every model of this package r
 
 from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
 from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
 from textmill.sequence.crf import CRF
 from textmill.sequence.crossval import Split, cross_validate, folds
-from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, split_labels
+from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
 from textmill.sequence.decoders import (
     ChainScorer,
     Hypothesis,
@@ -46,7 +48,7 @@ from textmill.sequence.formats import (
     write_dump,
     write_wapiti,
 )
-from textmill.sequence.labelling import label_attributes, label_sentences
+from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
 from textmill.sequence.markov import ConditionalMarkov
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -73,7 +75,9 @@ __all__ = [
     "Pattern",
     "Split",
     "TagScores",
+    "active_tests",
     "best_labels",
+    "count_by_pattern",
     "cross_validate",
     "evaluate_columns",
     "evaluate_tags",
@@ -82,11 +86,14 @@ __all__ = [
     "label_attributes",
     "label_ids",
     "label_sentences",
+    "label_tests",
     "parse_patterns",
+    "patterns_of_tests",
     "posterior",
     "read_attributes",
     "read_crfsuite_dump",
     "read_labelled",
+    "read_rows",
     "read_tagger",
     "read_wapiti",
     "span_confidence",

@@ -7,9 +7,9 @@ scores become probabilities: over whole sequences, or label by label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,23 @@ from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_fitted, effective_jobs
-from textmill.sequence.decoders import ChainScorer, best_labels, forced_labels, posterior, viterbi
+from textmill.sequence.counts import active_tests
+from textmill.sequence.decoders import (
+    ChainScorer,
+    best_labels,
+    forced_labels,
+    posterior,
+    span_confidence,
+    viterbi,
+)
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.formats import ChainWeights
 
 __all__ = ["ChainModel"]
+
+Constraints: TypeAlias = Sequence[Sequence[str | Collection[str] | None]]
 
 DENSE_SHARE = 4  # weights are handed to decoders as a vector when at least one in so many is not zero
 
@@ -55,18 +65,20 @@ class ChainModel(Classifier, Model):
         X: Iterable[Any],
         *,
         posterior: bool = False,
-        constraints: Sequence[Sequence[str | None]] | None = None,
+        constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
     ) -> list[list[str]]:
         """The labels of every sequence.
 
         `posterior` takes the most probable label of each token instead of the best labelling. `constraints` gives for
-        each token a known label or None. `transitions` [Y, Y] is 0 where a label must not follow another.
+        each token a known label, several that are possible (a tag dictionary), or None. `transitions` [Y, Y] is 0 where
+        a label must not follow another.
         """
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
         if posterior:
-            labels = self._posterior(data, allowed, transitions).argmax(axis=1).astype(np.int32)
+            probabilities = self._posterior(data, allowed, transitions)
+            labels = np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), -1).astype(np.int32)
         else:
             labels, _ = viterbi(
                 self._scorer(), data, allowed=allowed, transitions=transitions, threads=effective_jobs(self.n_jobs)
@@ -77,7 +89,7 @@ class ChainModel(Classifier, Model):
         return self._names(labels, data)
 
     def predict_marginals(
-        self, X: Iterable[Any], *, constraints: Sequence[Sequence[str | None]] | None = None
+        self, X: Iterable[Any], *, constraints: Constraints | None = None
     ) -> list[NDArray[np.float64]]:
         """The probabilities of all labels at every token, one array [tokens, classes] a sequence."""
         data = self._encoded(X)
@@ -86,13 +98,31 @@ class ChainModel(Classifier, Model):
         return np.split(probabilities, data.offsets[1:-1].tolist()) if data.sequences else []
 
     def predict_best(
-        self, X: Iterable[Any], n: int = 5, *, constraints: Sequence[Sequence[str | None]] | None = None
+        self, X: Iterable[Any], n: int = 5, *, constraints: Constraints | None = None
     ) -> list[list[tuple[list[str], float, float]]]:
         """The n best labellings of every sequence with their scores and probabilities, best first."""
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
         found = best_labels(self._scorer(), data, n, allowed=allowed, threads=effective_jobs(self.n_jobs))
         return [[(self.classes_[one.labels].tolist(), one.score, one.probability) for one in some] for some in found]
+
+    def span_confidence(
+        self, X: Iterable[Any], y: Sequence[Sequence[str]], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[list[float]]:
+        """How probable it is that all tokens of a span have the labels of y.
+
+        `spans` gives for each sequence some spans (first token, behind the last), counted from 0 in the sequence.
+        """
+        data = self._encoded(X)
+        labels = label_ids(y, data.offsets, self.classes_)
+        if (labels < 0).any():
+            raise DataError("y has labels that the model does not know; give labels that it predicts")
+        if len(spans) != data.sequences or any(first < 0 for some in spans for first, _ in some):
+            raise DataError(f"spans must be {data.sequences} lists of (first, behind the last), counted from 0")
+        begins = data.offsets[:-1].tolist()
+        flat = [(at + first, at + last) for at, some in zip(begins, spans, strict=True) for first, last in some]
+        found = iter(span_confidence(self._scorer(), data, labels, flat, threads=effective_jobs(self.n_jobs)).tolist())
+        return [[next(found) for _ in some] for some in spans]
 
     def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
         """Share of tokens that get their label."""
@@ -149,10 +179,7 @@ class ChainModel(Classifier, Model):
             return self
         parts = layout.split(self.features_)
         unigram, bigram = self.encoder_.numbers()
-        active_u, active_b = np.zeros(layout.unigrams + 1, bool), np.zeros(layout.bigrams + 1, bool)
-        active_u[parts.test[~parts.bigram]] = True
-        active_b[parts.test[parts.bigram]] = True
-        keep = active_u[unigram] | active_b[bigram]  # -1, no weights of that kind, looks at the last entry: False
+        keep = active_tests(self.encoder_, layout, self.features_)
         self.encoder_ = self.encoder_.select(keep)
         new_u, new_b = self.encoder_.numbers()
         map_u, map_b = np.zeros(layout.unigrams + 1, np.int64), np.zeros(layout.bigrams + 1, np.int64)
@@ -189,13 +216,20 @@ class ChainModel(Classifier, Model):
         check_fitted(self)
         return self.encoder_.encode(X)
 
-    def _allowed(self, constraints: Sequence[Sequence[str | None]], data: Encoded) -> NDArray[np.uint8]:
-        known = set(self.classes_.tolist())
-        for s, labels in enumerate(constraints):
-            for label in labels:
-                if label is not None and label not in known:
-                    raise DataError(f"constraint '{label}' of sequence {s + 1} is no label of the model; use None")
-        return forced_labels(label_ids(constraints, data.offsets, self.classes_), len(self.classes_))
+    def _allowed(self, constraints: Constraints, data: Encoded) -> NDArray[np.uint8]:
+        plain = [[given if isinstance(given, str) else None for given in row] for row in constraints]
+        allowed = forced_labels(label_ids(plain, data.offsets, self.classes_), len(self.classes_))
+        number = {label: y for y, label in enumerate(self.classes_.tolist())}
+        for s, row in enumerate(constraints):
+            for t, given in enumerate(row, int(data.offsets[s])):
+                labels = () if given is None else (given,) if isinstance(given, str) else given
+                for label in labels:
+                    if label not in number:
+                        raise DataError(f"constraint '{label}' of sequence {s + 1} is no label of the model; use None")
+                if given is not None:
+                    allowed[t] = 0
+                    allowed[t, [number[label] for label in labels]] = 1
+        return allowed
 
     def _posterior(
         self, data: Encoded, allowed: NDArray[np.uint8] | None, transitions: NDArray[Any] | None

@@ -30,6 +30,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.counts import active_tests, count_by_pattern
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
@@ -59,8 +60,8 @@ class CRF(ChainModel):
     of rprop; fine_tune, iterations of L-BFGS without L1 on the weights that are not zero; compact, drop tests without
     weights; dtype of the weights that are kept, "float64" or "float32"; stages, see `fit`; n_jobs; random_state.
 
-    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), training_log_ (a
-    mapping for every iteration), n_iter_, objective_, stopped_.
+    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), pattern_counts_ (a
+    mapping for every pattern, see counts.py), training_log_ (one for every iteration), n_iter_, objective_, stopped_.
 
     >>> X = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
     >>> crf = CRF(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V"]])
@@ -69,10 +70,16 @@ class CRF(ChainModel):
     """
 
     format_version: ClassVar[int] = 1
-    state: ClassVar[dict[str, Any]] = {"n_iter_": int, "objective_": float | None, "stopped_": str}
+    state: ClassVar[dict[str, Any]] = {
+        "n_iter_": int,
+        "objective_": float | None,
+        "pattern_counts_": list,
+        "stopped_": str,
+    }
 
     n_iter_: int
     objective_: float | None
+    pattern_counts_: list[dict[str, Any]]
     stopped_: str
     training_log_: list[dict[str, float]]
 
@@ -150,8 +157,8 @@ class CRF(ChainModel):
         (after so many iterations, patterns, for each the number of a parent pattern or None); a test of a pattern with
         a parent is made only where the parent's test has a weight. `sample_weight` is one number >= 0 a sequence.
         `start` is a fitted model to begin with: its labels stay, its tests are joined by those of X. `checkpoint` is a
-        file that the run is saved in and, when it exists, goes on from. `cluster` is the address or the client of a
-        Dask cluster whose workers share the sequences (lbfgs, owlqn, rprop).
+        file that the run is saved in and, when it exists, goes on from; later stages add .2, .3 to its name. `cluster`
+        is the address or the client of a Dask cluster whose workers share the sequences (lbfgs, owlqn, rprop).
         """
         settings = self._settings()
         X = list(X)
@@ -165,7 +172,7 @@ class CRF(ChainModel):
         jobs = effective_jobs(self.n_jobs)
         self.training_log_ = []
         with connect(cluster) as workers:
-            for last, stage in self._stages(settings, checkpoint):
+            for number, (last, stage) in enumerate(self._stages(settings)):
                 if stage is not None:
                     data, features = self._next_stage(encoder, X, stage, data, features)
                 self.encoder_ = encoder
@@ -179,20 +186,22 @@ class CRF(ChainModel):
                     self.normalised,
                     jobs,
                     None if cluster is None else workers,
-                    checkpoint,
+                    checkpoint if number == 0 or checkpoint is None else f"{os.fspath(checkpoint)}.{number + 1}",
                 )
                 result = trainer.train(features, weights)
                 features, weights = result.features, result.weights
-                before = self.training_log_[-1]["seconds"] if self.training_log_ else 0.0
+                before = dict(self.training_log_[-1]) if self.training_log_ else {}
                 for entry in trainer.log:
                     entry["iteration"] = len(self.training_log_) + 1
-                    entry["seconds"] += before
+                    for clock in ("seconds", "cpu_seconds"):
+                        entry[clock] += before.get(clock, 0.0)
                     self.training_log_.append(entry)
         kept = weights.astype(self.dtype)
         self.features_, self.weights_ = features[kept != 0], kept[kept != 0]
         self.n_iter_ = len(self.training_log_)
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
         self.stopped_ = result.reason
+        self.pattern_counts_ = count_by_pattern(self.encoder_, layout, self.features_)
         return self.drop_unused_tests() if self.compact else self
 
     def path(
@@ -237,6 +246,19 @@ class CRF(ChainModel):
         theta[self.features_] = self.weights_
         _, gradient = objective(theta)
         return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
+
+    def zero_rate(self, X: Iterable[Any]) -> float:
+        """Share of the scores of label pairs, over all tokens of X, that are zero: what sparse recursions save.
+
+        >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
+        >>> CRF(patterns=["u:%x[0,0]", "b"], l1=0.2).fit(X, y).zero_rate(X)
+        1.0
+        """
+        check_fitted(self)
+        data = self.encoder_.encode(X)
+        objective = ChainObjective(self.feature_layout_, data.with_labels(np.zeros(data.tokens, np.int32)))
+        objective.restrict(self.features_)
+        return objective.zero_rate(self.weights_.astype(np.float64))
 
     def feature_layout_of(self, encoder: Encoder) -> FeatureLayout:
         """Where weights are for the tests of an encoder."""
@@ -342,12 +364,10 @@ class CRF(ChainModel):
         return features[order], begin.weights_[order].astype(np.float64)
 
     def _stages(
-        self, settings: Settings, checkpoint: object
+        self, settings: Settings
     ) -> Iterator[tuple[Settings, tuple[Sequence[str], Sequence[int | None]] | None]]:
         """Settings of every stage, and the patterns that it adds."""
         stages = list(self.stages or [])
-        if stages and checkpoint is not None:
-            raise DataError("training in stages keeps no checkpoint; use checkpoint=None")
         bounds = [0, *(after for after, _, _ in stages)]
         if bounds != sorted(bounds) or (stages and bounds[-1] >= settings.max_iter):
             raise DataError(f"stages begin after {bounds[1:]} iterations; let them rise and end before max_iter")
@@ -371,11 +391,7 @@ class CRF(ChainModel):
         """Add the patterns of a stage; weights keep their tests."""
         old = self.feature_layout_of(encoder)
         parts = old.split(features)
-        unigram, bigram = encoder.numbers()
-        has_u, has_b = np.zeros(old.unigrams + 1, bool), np.zeros(old.bigrams + 1, bool)
-        has_u[parts.test[~parts.bigram]] = True
-        has_b[parts.test[parts.bigram]] = True
-        active = has_u[unigram] | has_b[bigram]
+        active = active_tests(encoder, old, features)
         grown = encoder.extend_encode(X, stage[0], parents=list(stage[1]), active=active)
         numbers = self.feature_layout_of(encoder).number(parts.test, parts.source, parts.label)
         return Encoded(grown.offsets, grown.unigram, grown.bigram, data.labels, data.weights), numbers
@@ -392,6 +408,7 @@ class CRF(ChainModel):
 
     def _fill_state(self) -> None:
         self.n_iter_, self.objective_, self.stopped_, self.training_log_ = 0, None, "read", []
+        self.pattern_counts_ = count_by_pattern(self.encoder_, self.feature_layout_of(self.encoder_), self.features_)
 
 
 def _classes(y: Sequence[Sequence[str | None]]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ Cost: one pass over the file; everything is held, since training goes over it ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.attributes import read_attributes
 
-__all__ = ["DATA_FORMATS", "LabelledSequences", "read_labelled", "split_labels"]
+__all__ = ["DATA_FORMATS", "LabelledSequences", "read_labelled", "read_rows", "split_labels"]
 
 DATA_FORMATS = ("columns", "tests", "crfsuite")
 
@@ -57,7 +58,7 @@ def read_labelled(source: Source, *, format: str = "columns") -> LabelledSequenc
             None if np.all(weights == 1) else weights,
         )
     elif format == "tests":
-        data = split_labels(_ragged(source))
+        data = split_labels(list(read_rows(source)))
     else:
         data = split_labels(list(read_columns(source)))
     if not data.y:
@@ -86,13 +87,20 @@ def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabelledS
     return LabelledSequences(X, y)
 
 
-def _ragged(source: Source) -> list[list[list[str]]]:
-    """Rows of any number of columns, one sequence after the other."""
-    sequences: list[list[list[str]]] = [[]]
+def read_rows(source: Source) -> Iterator[list[list[str]]]:
+    """Sequences of rows that may differ in their number of columns, as in files whose columns are tests.
+
+    >>> import io
+    >>> list(read_rows(io.BytesIO(b"u1 b2\\nu3\\n\\nu1\\n")))
+    [[['u1', 'b2'], ['u3']], [['u1']]]
+    """
+    rows: list[list[str]] = []
     for _, line in open_lines(source):
         row = line.split()
         if row:
-            sequences[-1].append(row)
-        elif sequences[-1]:
-            sequences.append([])
-    return [sequence for sequence in sequences if sequence]
+            rows.append(row)
+        elif rows:
+            yield rows
+            rows = []
+    if rows:
+        yield rows

@@ -267,13 +267,15 @@ class Encoder(Estimator, Model):
         compiled = self._compiled
         assert compiled is not None
         threads = effective_jobs(self.n_jobs)
-        width = next((_width(s) for s in sequences if len(s)), 0)
+        first = next((s for s in sequences if len(s)), None)
+        width = 0 if first is None else _width(first)
         if width:
-            compiled.check_width(width)
             if self.width_ and width != self.width_:
-                raise DataError(
-                    f"tokens have {width} columns, but those learnt from had {self.width_}; give the same columns"
-                )
+                have = "one column" if width == 1 else f"{width} columns"
+                fault = f"tokens have {have}, but those learnt from had {self.width_}; give the same columns"
+                place = (first.source, first.line) if isinstance(first, Sentence) else (None, None)
+                raise DataError(fault, source=place[0], line=place[1])
+            compiled.check_width(width)
             if how == "fresh":
                 self.width_ = width
         cells = native.Cells(compiled.columns)

@@ -14,6 +14,7 @@ Cost: one pass over the tokens. Reference: Tjong Kim Sang & Buchholz (2000), who
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ __all__ = ["FIGURES", "TagScores", "evaluate_columns", "evaluate_tags"]
 
 FIGURES = ("f1", "precision", "recall", "token_error", "sequence_error")
 
+_SCORED = re.compile(r"# \d+ [-+.e\d]+ [-+.e\d]+")  # what `label_sentences` writes above a labelling with scores
 _CORRECT, _TOKENS, _RIGHT, _SEQUENCES, _HITS, _FOUND, _PHRASES = range(7)
 _RATIOS = {
     "precision": lambda sums: (sums[..., _HITS], sums[..., _FOUND]),
@@ -237,10 +239,14 @@ def evaluate_columns(
     >>> evaluate_columns([sentence]).f1
     1.0
     """
-    gold, predicted = [], []
+    gold: list[Sequence[str]] = []
+    predicted: list[Sequence[str]] = []
     for sentence in sentences:
         if len(sentence.columns) < 2:
             fault = "found one column; the last two must be the gold and the predicted label"
+            raise DataError(fault, source=sentence.source, line=sentence.line)
+        if not gold and _SCORED.fullmatch(" ".join(column[0] for column in sentence.columns)):
+            fault = "found a line of scores; label without scores and n best to evaluate"
             raise DataError(fault, source=sentence.source, line=sentence.line)
         gold.append(sentence[-2])
         predicted.append(sentence[-1])

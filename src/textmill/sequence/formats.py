@@ -29,7 +29,7 @@ from scipy import sparse
 from textmill.corpus import writer
 from textmill.errors import DataError, ModelFileError
 from textmill.files import replacing
-from textmill.model import StringTable
+from textmill.model import StringTable, check_range
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.patterns import Command, parse_patterns
 from textmill.sequence.regexes import raw_bytes, raw_text
@@ -179,6 +179,10 @@ def write_dump(
     >>> Path("dump.txt").read_text()
     '*:a\\t#\\tA\\t0.50\\n*:a\\tB\\tB\\t-1.00\\n\\n'
     """
+    if precision is not None:
+        check_range("precision", precision, at_least=0, at_most=100, whole=True)
+    if weights.encoder.hash_bits is not None:
+        raise DataError("hashed tests have no names to be written; train without hash_bits")
     unigram, bigram = weights.encoder.numbers()
     classes, Y = weights.classes, len(weights.classes)
     mu, lam = _nonzero(weights.unigram), _nonzero(weights.bigram)

@@ -18,10 +18,12 @@ from typing import Any, TypeVar
 from textmill.corpus import Sentence
 from textmill.corpus.streams import Source
 from textmill.errors import DataError
+from textmill.model import check_range
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
+from textmill.sequence.datasets import read_rows
 
-__all__ = ["label_attributes", "label_sentences"]
+__all__ = ["label_attributes", "label_sentences", "label_tests"]
 
 BATCH = 2000  # sequences labelled together
 
@@ -44,8 +46,7 @@ def label_sentences(
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    if posterior and nbest > 1:
-        raise DataError("posterior decoding has one answer; ask for nbest=1 or for Viterbi's n best")
+    _check(nbest, posterior)
     for batch in _batches(sentences):
         split = [_split(model, sentence, constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
@@ -55,12 +56,45 @@ def label_sentences(
 
 
 def label_attributes(
-    model: ChainModel, source: Source, *, nbest: int = 1, scores: bool = False, posterior: bool = False
+    model: ChainModel,
+    source: Source,
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
+    _check(nbest, posterior)
     for batch in _batches(read_attributes(source)):
         X = [sequence.tokens for sequence in batch]
-        yield from _texts(model, X, [sequence.labels for sequence in batch], None, nbest, scores, posterior)
+        known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
+        yield from _texts(model, X, [sequence.labels for sequence in batch], known, nbest, scores, posterior)
+
+
+def label_tests(
+    model: ChainModel,
+    source: Source,
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
+) -> Iterator[str]:
+    """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
+    _check(nbest, posterior)
+    for batch in _batches(read_rows(source)):
+        X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
+        known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
+        yield from _texts(
+            model, X, [[" ".join(row) for row in rows] for rows in batch], known, nbest, scores, posterior
+        )
+
+
+def _check(nbest: int, posterior: bool) -> None:
+    check_range("nbest", nbest, at_least=1, whole=True)
+    if posterior and nbest > 1:
+        raise DataError("posterior decoding has one answer; ask for nbest=1 or for Viterbi's n best")
 
 
 def _texts(
@@ -117,5 +151,10 @@ def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any,
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    labels = set(model.classes_.tolist())
-    return tokens, [label if label in labels else None for label in sentence[-1]] if constrain else []
+    return tokens, _known(model, sentence[-1]) if constrain else []
+
+
+def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
+    """Labels that the tagger knows; the others are free."""
+    classes = set(model.classes_.tolist())
+    return [label if label in classes else None for label in labels]

@@ -9,6 +9,7 @@ second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 optima         all best alignments where there are several
 contexts       similarity by neighbours
 joins          pairs above a threshold without scoring all
+matching       pairs in which every name comes at most once
 clusters       groups of matching names
 matcher        the estimator around them
 combined       powers, means, maxima, functions of yours
@@ -41,13 +42,14 @@ from textmill.strings.evaluation import Choice, Cut, Difference, Evaluation, Mat
 from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
 from textmill.strings.generate import generate_names
 from textmill.strings.gold import Gold, read_gold, write_gold
-from textmill.strings.joins import Pairs
 from textmill.strings.language import FEATURES, MEASURES, parse_measure
 from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
+from textmill.strings.matching import one_to_one
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
 from textmill.strings.optima import best_alignments
 from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
+from textmill.strings.pairs import Pairs
 from textmill.strings.pooling import PooledPair, pool_pairs
 from textmill.strings.review import Proposal, propose, review_page
 from textmill.strings.sample import sample_names, sample_names_path
@@ -115,6 +117,7 @@ __all__ = [
     "differences",
     "evaluate",
     "generate_names",
+    "one_to_one",
     "parse_measure",
     "pool_pairs",
     "propose",

@@ -180,7 +180,7 @@ class _FittedBag(FittedSequences):
     def _vectors(self, encoded: Encoded) -> sparse.csr_matrix:
         offsets, ids = encoded
         weights = self.idf[ids] if isinstance(self.measure, TfIdf) else np.ones(len(ids))
-        rows = sparse.csr_matrix((weights, ids, offsets), shape=(len(offsets) - 1, len(self.words)))
+        rows = sparse.csr_matrix((weights, ids, offsets), shape=(len(offsets) - 1, len(self.words)), copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         if not isinstance(self.measure, Cosine | TfIdf):

@@ -26,7 +26,7 @@ from scipy.sparse import csgraph
 
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
-from textmill.strings.joins import Pairs
+from textmill.strings.pairs import Pairs
 
 __all__ = ["canonical_names", "cluster_pairs"]
 

@@ -29,6 +29,7 @@ from textmill.strings.measure import Fitted, FittedSequences, Measure, Occurrenc
 
 __all__ = ["PySoftTfIdf"]
 
+_BLOCK = 1 << 14  # pairs whose words are compared together
 _WORDS, _JARO = Words(), Jaro(window="winkler", half_transpositions="floor")
 
 
@@ -73,13 +74,28 @@ class _FittedPySoftTfIdf(FittedSequences):
         self._known = set(self.words)
 
     def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
-        return np.array([self._score(a, b, threads)[0] for a, b in zip(left, right, strict=True)], np.float64)
+        scores = np.empty(len(left))
+        for start in range(0, len(left), _BLOCK):
+            pairs = list(zip(left[start : start + _BLOCK], right[start : start + _BLOCK], strict=True))
+            similar = self._similar(pairs, threads)
+            scores[start : start + _BLOCK] = [self._score(a, b, similar)[0] for a, b in pairs]
+        return scores
 
     def explain(self, left: str, right: str) -> Alignment:
-        score, edges, x, y, normaliser = self._score(left, right, 1)
+        score, edges, x, y, normaliser = self._score(left, right, self._similar([(left, right)], 1))
         return Alignment(str(self.measure), left, right, tuple(x), tuple(y), tuple(edges), score, normaliser)
 
-    def _score(self, left: str, right: str, threads: int) -> tuple[float, list[Edge], list[str], list[str], float]:
+    def _similar(self, pairs: list[tuple[str, str]], threads: int) -> dict[tuple[str, str], float]:
+        """Similarities of all words that meet in a pair, in single precision."""
+        cut = {name: dict.fromkeys(self.features(name)) for pair in pairs for name in pair}
+        met = list(dict.fromkeys((v, w) for a, b in pairs for v in cut[a] for w in cut[b]))
+        assert self.sub is not None
+        scores = self.sub.score_pairs([v for v, _ in met], [w for _, w in met], threads)
+        return {(v, w): 1.0 if v == w else float(np.float32(s)) for (v, w), s in zip(met, scores, strict=True)}
+
+    def _score(
+        self, left: str, right: str, similar: dict[tuple[str, str], float]
+    ) -> tuple[float, list[Edge], list[str], list[str], float]:
         words = self.features(left), self.features(right)
         x, y = (list(dict.fromkeys(bag)) for bag in words)
         if words[0] == words[1]:
@@ -88,12 +104,13 @@ class _FittedPySoftTfIdf(FittedSequences):
             return 0.0, [], x, y, 0.0
         self.encode([left, right])  # so that every word has a weight
         a, b = (self._weights(bag) for bag in words)
-        sims = self.word_similarities(x, y, threads=threads).toarray().astype(np.float64)
         edges = []
         for i, word in enumerate(x):
-            j = int(sims[i].argmax())
-            if word in self._known and sims[i, j] > self.measure.theta:
-                edges.append(Edge(i, j, a[word] * b[y[j]] * float(sims[i, j]), float(sims[i, j])))
+            row = [similar[word, other] for other in y]
+            nearest = max(row)
+            j = row.index(nearest)
+            if word in self._known and nearest > self.measure.theta:
+                edges.append(Edge(i, j, a[word] * b[y[j]] * nearest, nearest))
         lengths = [math.sqrt(sum(v * v for w, v in bag.items() if w in self._known)) for bag in (a, b)]
         normaliser = lengths[0] * lengths[1]
         total = sum(edge.weight for edge in edges)

@@ -24,12 +24,15 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
+from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.features import checked_names
-from textmill.strings.joins import NameJoin, Pairs, join_of
+from textmill.strings.joins import join_of
 from textmill.strings.language import parse_measure
+from textmill.strings.matching import MATCHINGS
+from textmill.strings.matching import one_to_one as matched_once
 from textmill.strings.measure import Fitted, Measure
+from textmill.strings.pairs import NameJoin, Pairs
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -162,14 +165,20 @@ class Matcher(Estimator, Model):
         *,
         threshold: float | None = None,
         top: int | None = None,
+        one_to_one: str | None = None,
         cluster: str | Client | None = None,
     ) -> Pairs:
         """Return pairs of other names, on the left, with those of the list.
 
+        `one_to_one` ("greedy" or "optimal", see matching.py) matches every name of both lists at most once.
+
         >>> Matcher().fit(["Ann Smith", "Tom Jones"]).join(["Jones, Tom", "Bob"]).right.tolist()
         [1]
         """
-        return Pairs.concatenate(self.stream(others, threshold=threshold, top=top, cluster=cluster))
+        if one_to_one is not None:
+            check_choice("one_to_one", one_to_one, MATCHINGS)
+        pairs = Pairs.concatenate(self.stream(others, threshold=threshold, top=top, cluster=cluster))
+        return pairs if one_to_one is None else matched_once(pairs, method=one_to_one)
 
     def stream(
         self,

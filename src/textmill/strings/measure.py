@@ -18,9 +18,10 @@ Reference: Moreau, Yvon & Cappé (2008), Robust similarity measures for named en
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
-from itertools import chain
+from itertools import chain, count
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -49,6 +50,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Encoded: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # offsets (n + 1,), ids of features
 
 _CELLS = 1 << 24  # of a dense block on the way to a sparse table
+_NOTHING: Encoded = (np.zeros(1, np.int64), np.zeros(0, np.int32))  # features of no strings
 DOCUMENTS = ("types", "tokens", "names")
 
 
@@ -65,16 +67,16 @@ class Occurrences:
     @classmethod
     def of_names(cls, names: list[str], counts: Sequence[int] | None) -> Occurrences:
         """Distinct names with the sum of their counts."""
-        numbers = [1] * len(names) if counts is None else list(counts)
-        if len(numbers) != len(names):
-            raise DataError(f"{len(numbers)} counts for {len(names)} names; pass one count a name")
-        totals: dict[str, int] = {}
-        for position, (name, count) in enumerate(zip(names, numbers, strict=True)):
-            check_range(f"the count at position {position}", count, at_least=1, whole=True)
-            totals[name] = totals.get(name, 0) + int(count)
+        totals: dict[str, int] = Counter(names)
+        if counts is not None:
+            if len(counts) != len(names):
+                raise DataError(f"{len(counts)} counts for {len(names)} names; pass one count a name")
+            totals = dict.fromkeys(names, 0)
+            for position, (name, number) in enumerate(zip(names, counts, strict=True)):
+                check_range(f"the count at position {position}", number, at_least=1, whole=True)
+                totals[name] += int(number)
         items = list(totals)
-        nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32))
-        return cls(items, np.array(list(totals.values()), np.int64), nothing, np.zeros(0, np.int64), None)
+        return cls(items, np.array(list(totals.values()), np.int64), _NOTHING, np.zeros(0, np.int64), None)
 
     def features(self, words: list[str], encoded: Encoded) -> Occurrences:
         """The level below: `words` are the features of the items, `encoded` their ids by item."""
@@ -240,8 +242,11 @@ class FittedSequences(Fitted):
         self.features = features
         self.words: list[str] = []
         self._ids: dict[str, int] = {}
-        encoded = self.encode(strings.items)
-        level = strings.features(list(self.words), encoded)
+        self._learned: tuple[list[str], Encoded] = ([], _NOTHING)
+        self._learned = (strings.items, self.encode(strings.items))  # most often the very names that are joined next
+        for array in self._learned[1]:
+            array.setflags(write=False)
+        level = strings.features(list(self.words), self._learned[1])
         frequencies, documents = level.frequencies(getattr(measure, "documents", "types"))
         self.unseen_idf = math.log(documents) if documents else 0.0
         self._idf = np.log(documents / np.maximum(frequencies, 1.0)) if documents else np.zeros(0)
@@ -249,19 +254,15 @@ class FittedSequences(Fitted):
 
     def encode(self, names: Iterable[str]) -> Encoded:
         """Return the features of strings as offsets and ids; features not met before get new ids."""
-        ids, words, cut = self._ids, self.words, self.features
-        rows = []
-        for name in names:
-            row = []
-            for feature in cut(name):
-                at = ids.get(feature)
-                if at is None:
-                    at = ids[feature] = len(words)
-                    words.append(feature)
-                row.append(at)
-            rows.append(row)
-        offsets = offsets_of(rows)
-        return offsets, np.fromiter(chain.from_iterable(rows), np.int32, int(offsets[-1]))
+        names = list(names)
+        if names == self._learned[0]:
+            return self._learned[1]
+        rows = [self.features(name) for name in names]
+        flat = list(chain.from_iterable(rows))
+        new = dict.fromkeys(flat) if not self._ids else dict.fromkeys(f for f in flat if f not in self._ids)
+        self._ids.update(zip(new, count(len(self.words))))
+        self.words.extend(new)
+        return offsets_of(rows), np.fromiter(map(self._ids.__getitem__, flat), np.int32, len(flat))
 
     @property
     def idf(self) -> NDArray[np.float64]:
@@ -275,6 +276,7 @@ class FittedSequences(Fitted):
         """Replace the weights of features."""
         for feature, weight in idf.items():
             check_range(f"the weight of {feature!r}", weight, at_least=0.0, below=math.inf)
+        self._learned = ([], _NOTHING)
         self.words = list(idf)
         self._ids = {feature: at for at, feature in enumerate(self.words)}
         self._idf = np.array(list(idf.values()), np.float64)

@@ -25,8 +25,8 @@ from textmill.corpus import read_records, writer
 from textmill.corpus.writers import binary_writer
 from textmill.errors import DataError
 from textmill.strings.collection import NameList
-from textmill.strings.joins import Pairs
 from textmill.strings.matcher import Clusters
+from textmill.strings.pairs import Pairs
 
 __all__ = ["PAIR_FORMATS", "ClusterRow", "PairRow", "read_pairs", "write_clusters", "write_pairs"]
 

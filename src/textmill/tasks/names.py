@@ -144,6 +144,7 @@ def join(
     measure: str = DEFAULT_MEASURE,
     threshold: float = 0.6,
     top: int | None = None,
+    one_to_one: str | None = None,
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
     normaliser: Callable[[str], str] | None = None,
@@ -152,13 +153,18 @@ def join(
 ) -> Found:
     """Write the pairs of a left and a right name that match; the measure learns from the right list.
 
+    `one_to_one` ("greedy" or "optimal") gives every name at most one partner; then all pairs are held first.
+
     >>> join(NameList.of(["Smith, Ann"]), NameList.of(["Ann Smith", "Tom Jones"]), "-", format="jsonl")
     {"id1": "1", "id2": "1", "score": 1.0, "name1": "Smith, Ann", "name2": "Ann Smith"}
     Found(pairs=1, clusters=None)
     """
     matcher = _matcher(measure, threshold, n_jobs).fit(normalised(right, normaliser))
     held: list[Pairs] = []
-    found = matcher.stream(normalised(left, normaliser), top=top, cluster=cluster)
+    if one_to_one is None:
+        found = matcher.stream(normalised(left, normaliser), top=top, cluster=cluster)
+    else:
+        found = iter([matcher.join(normalised(left, normaliser), top=top, one_to_one=one_to_one, cluster=cluster)])
     blocks = _held(found, None if report is None else held)
     count = write_pairs(target, track(blocks, "matching", unit="blocks"), left, right, format=format)
     if report is not None:

@@ -1,13 +1,16 @@
 """Older ways to decompose a stream, for comparison with LSA.
 
-    zms       D new documents at a time, exactly: Z = U^T D, Q R = D - U Z, SVD_k of [S, Z; 0, R]; dense m x c
-    hebbian   one pass an epoch of Sanger's rule: u_i += eta y_i (x - sum_{j <= i} y_j u_j), y_i = u_i . x
+    zms                   D, c new documents, dense, exactly: Z = U^T D, Q R = D - U Z, SVD_k of [S, Z; 0, R]
+    frequent_directions   the same, and what is cut is taken from all: s_i^2 <- s_i^2 - s_k+1^2, so that
+                          |A A^T - U S^2 U^T|_2 <= |A - A_j|_F^2 / (k + 1 - j) for any j <= k
+    hebbian               one pass an epoch of Sanger's rule: u_i += eta y_i (x - sum_{j <= i} y_j u_j), y_i = u_i . x
 
 A direct decomposition of everything at once is `base_case` of the whole matrix.
 
 Cost a document: zms O(m (k + c)^2 / c), least at c = k; hebbian O(m k), but it takes very many epochs.
-References: Zha & Simon (1999), On updating problems in latent semantic indexing; Gorrell & Webb (2005), Generalized
-Hebbian algorithm for incremental latent semantic analysis.
+References: Zha & Simon (1999), On updating problems in latent semantic indexing; Liberty (2013), Simple and
+deterministic matrix sketching; Gorrell & Webb (2005), Generalized Hebbian algorithm for incremental latent semantic
+analysis.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from scipy import linalg, sparse
 
 from textmill.topics.decomposition import Decomposition, blas_threads, cut, factored, with_signs
 
-__all__ = ["hebbian", "zms"]
+__all__ = ["frequent_directions", "hebbian", "zms"]
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +34,20 @@ def zms(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:
     >>> zms([sparse.csr_matrix(np.diag([3.0, 1.0])), sparse.csr_matrix([[0.0, 2.0]])], 2).s.round(4).tolist()
     [3.0, 2.2361]
     """
+    return _updated(chunks, rank, shrink=False)
+
+
+def frequent_directions(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:
+    """Sketch a stream by `rank` directions; squares are too small by at most `bound`, whatever the order of documents.
+
+    >>> made = frequent_directions([sparse.csr_matrix(np.diag([3.0, 1.0])), sparse.csr_matrix([[0.0, 2.0]])], 1)
+    >>> made.s.round(4).tolist(), round(made.bound, 4)
+    ([2.0], 5.0)
+    """
+    return _updated(chunks, rank, shrink=True)
+
+
+def _updated(chunks: Iterable[sparse.csr_matrix], rank: int, *, shrink: bool) -> Decomposition:
     made = Decomposition(np.zeros((0, 0)), np.zeros(0))
     for X in chunks:
         made = made.widened(max(len(made.U), X.shape[1]))
@@ -52,7 +69,8 @@ def zms(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:
         r = cut(s, rank, len(made.U))
         U = made.U @ K[:k, :r] + Q @ K[k:, :r]
         lost = float(s[r]) ** 2 if r < len(s) else 0.0
-        made = Decomposition(with_signs(U), s[:r], made.documents + X.shape[0], made.energy + energy, made.bound + lost)
+        s = np.sqrt(s[:r] ** 2 - lost) if shrink else s[:r]
+        made = Decomposition(with_signs(U), s, made.documents + X.shape[0], made.energy + energy, made.bound + lost)
     return made
 
 

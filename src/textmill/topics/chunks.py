@@ -36,8 +36,8 @@ class Chunks:
     """A stream of CSR chunks of `size` rows, the last one perhaps shorter, made of whatever a model was given.
 
     Attributes: one_shot, whether it can be read only once; documents, rows read in the last or running pass; passes,
-    how many were begun; terms, the number of columns when it is known beforehand, else None. Entries are finite;
-    they may be negative only if `negative` says so.
+    how many were begun; terms, the number of columns, and filled, that of rows with an entry, when they are known
+    beforehand, else None. Entries are finite; they may be negative only if `negative` says so.
 
     >>> stream = Chunks([check_bags([[1, 0], [2, 1]]), check_bags([[0, 0, 3]])], size=2)
     >>> [chunk.shape for chunk in stream], stream.documents, stream.one_shot
@@ -64,6 +64,7 @@ class Chunks:
         self._matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
         self.one_shot = self._matrix is None and is_one_shot(_origin(X))
         self.terms = self._matrix.shape[1] if self._matrix is not None else _columns(X)
+        self.filled = None if self._matrix is None else int((np.diff(self._matrix.indptr) > 0).sum())
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
         self.passes += 1
@@ -74,18 +75,19 @@ class Chunks:
             self.documents += chunk.shape[0]
             yield chunk
 
-    def jobs(self, chunks: int) -> Iterator[Chunks]:
+    def jobs(self, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         """Cut into consecutive streams of that many chunks, each for a worker.
 
         A matrix is sent in pieces, a stream in chunks as it is read; files of documents and generated streams are
-        read by the worker itself. A piece of a file of documents may be shorter.
+        read by the worker itself. A piece of files of documents may be shorter, and that of a compressed file longer;
+        where that matters, `exact` has them read here.
         """
         self.passes += 1
         rows = chunks * (self.size or 1)
         if self._matrix is not None:
             for start in range(0, self._matrix.shape[0], rows):
                 yield Chunks(self._matrix[start : start + rows], self.size, negative=self.negative)
-        elif isinstance(self.source, Documents) and not self.one_shot:
+        elif isinstance(self.source, Documents) and not self.one_shot and not exact:
             for piece in self.source.chunks(rows):
                 yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
         elif isinstance(self.source, TopicStream | ZipfStream) and self.source.documents is not None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,14 @@ from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.cluster import tree_reduce
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
 from textmill.progress import interruptible, start
+from textmill.topics.rows import Part, Rows
 
-__all__ = ["Mixtures", "blend", "expected_counts", "fold_in", "learn"]
+__all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "kernel_arrays", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -46,12 +49,16 @@ _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 
 @dataclass(frozen=True, slots=True)
 class Mixtures:
-    """What `fold_in` found, one entry a document: theta (n, k), log_likelihood, gap, iterations."""
+    """What was found, one entry a document: theta (n, k), log_likelihood, gap, iterations.
+
+    trace (n, iterations), if asked for, holds what was maximised at each point that was kept, NaN after the last.
+    """
 
     theta: Floats
     log_likelihood: Floats
     gap: Floats
     iterations: NDArray[np.int32]
+    trace: Floats | None = None
 
 
 def fold_in(
@@ -64,6 +71,7 @@ def fold_in(
     iterations: int = 1000,
     accelerate: bool = True,
     start: Any = None,
+    trace: bool = False,
     n_jobs: int | None = None,
 ) -> Mixtures:
     """Return the mixtures of documents (bags) for fixed topics (terms x topics, float64 or float32).
@@ -78,26 +86,18 @@ def fold_in(
     >>> fold_in([[3, 1]], phi, iterations=2, accelerate=False).theta.round(4).tolist()
     [[0.6414, 0.3586]]
     """
-    X = check_bags(X)
-    phi = np.ascontiguousarray(phi, dtype=np.float32 if np.asarray(phi).dtype == np.float32 else np.float64)
-    if phi.ndim != 2 or phi.shape[0] != X.shape[1] or not phi.shape[1]:
-        raise DataError(f"X has {X.shape[1]} columns, so phi must be {X.shape[1]} x topics, got the shape {phi.shape}")
-    if not np.isfinite(phi).all() or phi.min(initial=0) < 0:
-        raise DataError("phi must hold finite numbers that are not negative; pass one distribution a topic")
+    X, phi, theta = check_problem(X, phi, start)
     check_range("temper", temper, above=0, at_most=1)
     check_range("tolerance", tolerance, above=0)
     check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
-    n, k = X.shape[0], phi.shape[1]
+    n, k = theta.shape
     priors = np.ascontiguousarray(np.broadcast_to(np.asarray(prior, dtype=np.float64), (k,)))
     if not np.isfinite(priors).all() or priors.min() < 0:
         raise DataError(f"prior must be finite and not negative, got {prior!r}")
-    theta = np.full((n, k), 1.0 / k) if start is None else np.array(start, dtype=np.float64, order="C")
-    if theta.shape != (n, k) or not (theta.sum(axis=1) > 0).all():
-        raise DataError(f"start must be {n} x {k} with a positive sum in every row, got the shape {theta.shape}")
-    theta /= theta.sum(axis=1, keepdims=True)
     likelihood, gap, steps = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)
+    points = np.full((n, iterations if trace else 0), np.nan)
     native.fold_in(
-        *_arrays(X),
+        *kernel_arrays(X),
         phi=phi if temper == 1 else phi**temper,
         prior=priors,
         temper=temper,
@@ -108,9 +108,30 @@ def fold_in(
         likelihood=likelihood,
         gap=gap,
         steps=steps,
+        trace=points,
         threads=effective_jobs(n_jobs),
     )
-    return Mixtures(theta, likelihood, gap, steps)
+    return Mixtures(theta, likelihood, gap, steps, points if trace else None)
+
+
+def check_problem(X: Any, phi: Any, start: Any = None) -> tuple[sparse.csr_matrix, NDArray[Any], Floats]:
+    """Check bags, topics (terms x topics) and a start, and return them in the types of the kernels.
+
+    >>> check_problem([[3, 1]], [[0.9, 0.2], [0.1, 0.8]])[2].tolist()
+    [[0.5, 0.5]]
+    """
+    X = check_bags(X)
+    phi = np.ascontiguousarray(phi, dtype=np.float32 if np.asarray(phi).dtype == np.float32 else np.float64)
+    if phi.ndim != 2 or phi.shape[0] != X.shape[1] or not phi.shape[1]:
+        raise DataError(f"X has {X.shape[1]} columns, so phi must be {X.shape[1]} x topics, got the shape {phi.shape}")
+    if not np.isfinite(phi).all() or phi.min(initial=0) < 0:
+        raise DataError("phi must hold finite numbers that are not negative; pass one distribution a topic")
+    n, k = X.shape[0], phi.shape[1]
+    theta = np.full((n, k), 1.0 / k) if start is None else np.array(start, dtype=np.float64, order="C")
+    if theta.shape != (n, k) or not (theta.sum(axis=1) > 0).all():
+        raise DataError(f"start must be {n} x {k} with a positive sum in every row, got the shape {theta.shape}")
+    theta /= theta.sum(axis=1, keepdims=True)
+    return X, phi, theta
 
 
 def expected_counts(
@@ -125,7 +146,7 @@ def expected_counts(
     >>> by_document.round(4).tolist(), by_term.sum(axis=0).round(4).tolist()
     ([[2.5657, 1.4343]], [2.5657, 1.4343])
     """
-    offsets, terms, counts = _arrays(X)
+    offsets, terms, counts = kernel_arrays(X)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(X.shape[0])
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
     gradient *= theta
@@ -135,8 +156,26 @@ def expected_counts(
     return gradient, by_term, likelihood
 
 
+def expected(rows: Rows, theta: Floats, phi: Floats) -> tuple[Floats, Floats, Floats]:
+    """`expected_counts` of rows in parts: each makes its own step, and the counts by term are added.
+
+    >>> rows, phi = Rows(check_bags([[3, 1], [3, 1]])), np.array([[0.9, 0.2], [0.1, 0.8]])
+    >>> [part.sum().round(6) for part in expected(rows, np.full((2, 2), 0.5), phi)[:2]]
+    [np.float64(8.0), np.float64(8.0)]
+    """
+    found = list(rows.each(_expect, theta, state=(phi,)))
+    if len(found) == 1:
+        return found[0]
+    by_document, by_term, likelihood = zip(*found, strict=True)
+    return np.concatenate(by_document), tree_reduce(add, by_term), np.concatenate(likelihood)
+
+
+def _expect(part: Part, theta: Floats, threads: int, phi: Floats) -> tuple[Floats, Floats, Floats]:
+    return expected_counts(part.X, np.ascontiguousarray(theta), phi, threads=threads)
+
+
 def learn(
-    X: sparse.csr_matrix,
+    X: sparse.csr_matrix | Rows,
     theta: Floats,
     phi: Floats,
     *,
@@ -148,7 +187,7 @@ def learn(
     n_jobs: int | None = None,
     watch: Callable[[Floats, float], float | None] | None = None,
 ) -> tuple[Floats, Floats, list[float]]:
-    """Learn mixtures and topics by EM from a start; returns both and L before each step.
+    """Learn mixtures and topics of documents, here or on a cluster, by EM from a start; returns both and L by step.
 
     Ends when a step raises L by less than `tolerance` times |L|. `smoothing` is added to every expected count of a
     term in a topic. After each step `watch(phi, temper)` may return another `temper` to go on with, or None to stop.
@@ -158,12 +197,12 @@ def learn(
     >>> bool(np.all(np.diff(trace) > -1e-12)), phi.sum(axis=0).round(6).tolist()
     (True, [1.0, 1.0])
     """
-    threads = effective_jobs(n_jobs)
-    length = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
+    length = rows.lengths
 
     def step(point: _Point) -> _Point:
         theta, phi = (point.theta, point.phi) if temper == 1 else (point.theta**temper, point.phi**temper)
-        by_document, by_term, likelihood = expected_counts(X, theta, phi, threads=threads)
+        by_document, by_term, likelihood = expected(rows, theta, phi)
         point.likelihood = float(likelihood.sum()) / temper
         if smoothing:
             point.likelihood += smoothing * float(np.log(np.maximum(point.phi, 1e-300)).sum())
@@ -240,7 +279,8 @@ def _extrapolate(here: _Point, after: _Point, second: _Point, longest: float) ->
     """SQUAREM S3: here + 2 a r + a^2 v, r the first step, v the second less the first, a = |r| / |v| <= longest."""
     first = (after.theta - here.theta, after.phi - here.phi)
     turn = (second.theta - after.theta - first[0], second.phi - after.phi - first[1])
-    size, curvature = (sum(float(np.vdot(part, part)) for part in parts) for parts in (first, turn))
+    # not BLAS, whose threads cost more than so short a sum
+    size, curvature = (sum(float(np.square(part).sum()) for part in parts) for parts in (first, turn))
     reach = min(np.sqrt(size / curvature), longest) if curvature > 0 else longest
     if reach <= 1.0:
         return None, reach  # no further than the second step
@@ -260,8 +300,12 @@ def _shares(counts: Floats, totals: Floats | None, otherwise: Floats) -> Floats:
     return np.where(sums > 0, counts / safe, otherwise)
 
 
-def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    """The arrays of a matrix in the types of the kernels."""
+def kernel_arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+    """The arrays of a matrix in the types of the kernels: offsets, terms, counts.
+
+    >>> [array.tolist() for array in kernel_arrays(check_bags([[0, 2], [1, 0]]))]
+    [[0, 1, 2], [1, 0], [2.0, 1.0]]
+    """
     return (
         X.indptr.astype(np.int64, copy=False),
         X.indices.astype(np.int32, copy=False),

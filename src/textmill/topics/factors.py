@@ -19,15 +19,18 @@ from scipy import sparse
 from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, effective_jobs
-from textmill.topics.chunks import Chunks
+from textmill.topics.krylov import block_krylov
 from textmill.topics.model import TopicModel
+from textmill.topics.rows import Rows
 
-__all__ = ["aligned", "check_model", "gathered", "known", "seed_of", "start_factors"]
+__all__ = ["aligned", "check_model", "known", "seed_of", "start_factors"]
 
 Floats = NDArray[np.float64]
 
 _ROWS = 4096  # documents that are transformed together
 _LITTLE = 0.01  # of the mean, for the zeros of nndsvd
+_OVERSAMPLING, _POWERS = 10, 2  # of the singular vectors, which are only a start
+_ZERO = 1e-9  # of the largest entry: what is smaller may be rounding, whose sign is chance
 
 
 def seed_of(random_state: object) -> int:
@@ -43,26 +46,8 @@ def seed_of(random_state: object) -> int:
     raise DataError(f"random_state must be a whole number of at least 0, or None, got {random_state!r}")
 
 
-def gathered(chunks: Chunks) -> sparse.csr_matrix:
-    """All chunks as one matrix, for algorithms that hold it; refuses one without documents, terms or weights.
-
-    >>> gathered(Chunks(np.eye(3), 2)).shape
-    (3, 3)
-    """
-    parts = list(chunks)
-    columns = max((part.shape[1] for part in parts), default=0)
-    if not parts or not columns or not sum(part.shape[0] for part in parts):
-        raise DataError("X has no documents or no terms; pass at least one document with a word")
-    for part in parts:
-        part.resize(part.shape[0], columns)
-    X = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
-    if not X.count_nonzero():
-        raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
-    return X
-
-
 def start_factors(
-    X: sparse.csr_matrix, topics: int, init: str, seed: int, n_jobs: int | None = None
+    X: sparse.csr_matrix | Rows, topics: int, init: str, seed: int, n_jobs: int | None = None
 ) -> tuple[Floats, Floats]:
     """Distributions to start from: theta (n, k) with rows, phi (V, k) with columns that sum to 1, all above 0.
 
@@ -71,36 +56,35 @@ def start_factors(
     ((3, 2), [1.0, 1.0])
     """
     check_choice("init", init, ["random", "nndsvd"])
-    n, m = X.shape
+    rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
+    n, m = rows.shape
     if init == "nndsvd":
-        theta, phi = _nndsvd(X, topics, seed)
+        theta, phi = _nndsvd(rows, topics, seed)
     else:
         threads = effective_jobs(n_jobs)
         theta, phi = np.empty((n, topics)), np.empty((m, topics))
         native.random_gamma(seed, 1.0, theta, threads)
         native.random_gamma((seed + 1) % 2**63, 1.0, phi, threads)
-        frequency = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
-        phi *= (frequency + frequency.sum() / m / 100)[:, None]
+        phi *= (rows.frequencies + rows.frequencies.sum() / m / 100)[:, None]
     theta += 1e-12
     phi += 1e-12 / m
     return theta / theta.sum(axis=1, keepdims=True), phi / phi.sum(axis=0)
 
 
-def _nndsvd(X: sparse.csr_matrix, topics: int, seed: int) -> tuple[Floats, Floats]:
-    from scipy.sparse.linalg import svds
-
-    rank = min(topics, min(X.shape) - 1)
-    if rank < 1:
+def _nndsvd(X: Rows, topics: int, seed: int) -> tuple[Floats, Floats]:
+    if min(X.shape) < 2:
         return np.ones((X.shape[0], topics)), np.ones((X.shape[1], topics))
-    U, S, Vt = svds(X.astype(np.float64), k=rank, v0=np.random.default_rng(seed).normal(size=min(X.shape)))
+    operator = X.operator()
+    Vt, S = block_krylov(operator, min(topics, *X.shape), _OVERSAMPLING, _POWERS, seed)
+    U = operator.times(Vt.T) / S
     theta, phi = np.zeros((X.shape[0], topics)), np.zeros((X.shape[1], topics))
-    for t, i in enumerate(np.argsort(-S)):
+    for t in range(len(S)):
         best = max(
-            ((np.maximum(sign * U[:, i], 0), np.maximum(sign * Vt[i], 0)) for sign in (1, -1)),
+            ((np.maximum(sign * U[:, t], 0), np.maximum(sign * Vt[t], 0)) for sign in (1, -1)),
             key=lambda pair: np.linalg.norm(pair[0]) * np.linalg.norm(pair[1]),
         )
-        scale = np.sqrt(S[i])
-        theta[:, t], phi[:, t] = scale * best[0], scale * best[1]
+        for factor, part in ((theta, best[0]), (phi, best[1])):
+            factor[:, t] = np.sqrt(S[t]) * np.where(part > _ZERO * part.max(), part, 0.0)
     random = np.random.default_rng(seed)
     for factor in (theta, phi):  # topics beyond the rank are all little
         little = _LITTLE * max(float(factor.mean()), 1e-12)

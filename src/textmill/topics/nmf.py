@@ -21,6 +21,8 @@ hierarchical ALS algorithms; Mairal, Bach, Ponce & Sapiro (2010), Online learnin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,20 +30,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import topics as native
+from textmill.cluster import tree_reduce
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
-from textmill.progress import interruptible, start, track
+from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
-from textmill.topics.em import blend, expected_counts, fold_in, learn
+from textmill.topics.em import blend, expected, fold_in, learn
 from textmill.topics.factors import (
     aligned,
-    check_model,
-    gathered,
     known,
     seed_of,
     start_factors,
 )
-from textmill.topics.model import TopicModel
+from textmill.topics.nonnegative import NonNegativeModel
+from textmill.topics.rows import Part, Rows
 from textmill.vectors import TextVectorizer
 
 __all__ = ["NMF", "factorise"]
@@ -55,7 +57,7 @@ _ONLINE = (30, 0.01)  # and when they are a chunk of a stream
 _TINY = 1e-12
 
 
-class NMF(TopicModel):
+class NMF(NonNegativeModel):
     """Factorise documents x terms into non-negative topics.
 
     Parameters: n_topics; loss, "euclidean" or "kl"; solver, "fast" or "multiplicative"; iterations and tolerance, the
@@ -84,12 +86,12 @@ class NMF(TopicModel):
         "cross_": "topic term: float64 | None",
     }
     state: ClassVar[dict[str, type]] = {"documents_": int}
+    trace: ClassVar[str] = "losses_"
 
     weights_: Floats
     losses_: Floats
     gram_: Floats | None
     cross_: Floats | None
-    documents_: int
 
     def __init__(
         self,
@@ -121,40 +123,6 @@ class NMF(TopicModel):
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: object = None) -> NMF:
-        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
-        self._check()
-        self._start(X)
-        chunks = self._chunks(X, self.chunk_size, negative=False)
-        if self.chunk_size is None:
-            self._fit_all(gathered(chunks).astype(np.float64))
-            return self
-        chunks.require_passes(self.passes, "NMF")
-        self._forget_all()
-        for _ in range(self.passes):
-            for part in track(chunks, "learning", unit="chunks"):
-                self._add(part.astype(np.float64))
-        if not hasattr(self, "components_"):
-            raise DataError("X has no documents with a word; pass at least one")
-        self.documents_ = chunks.documents  # of one pass
-        return self
-
-    def partial_fit(self, X: Any, y: object = None) -> NMF:
-        """Learn from further documents, chunk by chunk; new columns are new terms.
-
-        >>> nmf = NMF(n_topics=1, random_state=0).partial_fit(np.array([[1, 1]])).partial_fit(np.array([[2, 0, 2]]))
-        >>> nmf.documents_, nmf.components_.shape
-        (2, (1, 3))
-        """
-        self._check()
-        if not self.__sklearn_is_fitted__():
-            self._start(X)
-            self._forget_all()
-        check_model(self)
-        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
-            self._add(part.astype(np.float64))
-        return self
 
     def transform(self, X: Any) -> Floats:
         """Return the weights of topics in documents, one row each: the best for these topics."""
@@ -208,28 +176,22 @@ class NMF(TopicModel):
         return self.weights_ / max(float(self.weights_.sum()), 1e-300)
 
     def _check(self) -> None:
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        super()._check()
         check_choice("loss", self.loss, ["euclidean", "kl"])
         check_choice("solver", self.solver, ["fast", "multiplicative"])
         check_choice("init", self.init, ["nndsvd", "random"])
-        check_range("iterations", self.iterations, at_least=1, whole=True)
-        check_range("tolerance", self.tolerance, at_least=0)
         check_range("restarts", self.restarts, at_least=1, whole=True)
-        check_range("passes", self.passes, at_least=1, whole=True)
-        check_range("forget", self.forget, at_least=0, at_most=1)
-        if self.chunk_size is not None:
-            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
         if self.restarts > 1 and (self.init != "random" or self.chunk_size is not None):
             raise DataError("restarts belong to init='random' without chunk_size: other starts would all be the same")
 
-    def _fit_all(self, X: sparse.csr_matrix) -> None:
+    def _fit_all(self, X: Rows) -> None:
         seed = seed_of(self.random_state)
         factors: tuple[Floats, Floats, list[float]] | None = None
         for restart in range(self.restarts):
             theta, phi = start_factors(X, self.n_topics, self.init, seed + 2 * restart, self.n_jobs)
             found = factorise(
                 X,
-                theta * np.asarray(X.sum(axis=1)),
+                theta * X.lengths[:, None],
                 phi,
                 loss=self.loss,
                 solver=self.solver,
@@ -247,44 +209,28 @@ class NMF(TopicModel):
         if self.loss == "kl":
             self._keep(W, H.sum(axis=0), None, None)
         else:
-            self._keep(W, H.sum(axis=0), H.T @ H, transposed_product(X, H, effective_jobs(self.n_jobs)))
+            self._keep(W, H.sum(axis=0), H.T @ H, X.operator().transposed_times(H))
 
-    def _forget_all(self) -> None:
-        for name in ("components_", "weights_", "losses_", "gram_", "cross_"):
-            vars(self).pop(name, None)
-        self.documents_ = 0
-
-    def _add(self, X: sparse.csr_matrix) -> None:
-        """One online step."""
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
         k, threads = self.n_topics, effective_jobs(self.n_jobs)
-        if not hasattr(self, "components_"):
-            if not X.count_nonzero():
-                self.documents_ += X.shape[0]
-                return  # nothing to start from
-            W = start_factors(X, k, self.init, seed_of(self.random_state), self.n_jobs)[1]
-            gram, cross, weights = np.zeros((k, k)), np.zeros_like(W), np.zeros(k)
-            self.losses_ = np.zeros(0)
-        else:
-            grown = ((0, max(0, X.shape[1] - self.components_.shape[1])), (0, 0))
-            W, weights = np.pad(self.components_.T, grown), self.weights_
-            gram = np.zeros((k, k)) if self.gram_ is None else self.gram_
-            cross = W * weights if self.cross_ is None else np.pad(self.cross_.T, grown)
-        X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(W)))
-        W = np.ascontiguousarray(W)
+        weights = self.weights_ if known else np.zeros(k)
         if self.loss == "kl":
-            W, _, found = blend(X, W, cross, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
+            counts = W * weights
+            W, _, found = blend(X, W, counts, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
             length = np.asarray(X.sum(axis=1)).ravel()
-            loss = _kl_constant(X) - float(found.log_likelihood.sum())
             self._keep(W, self.forget * weights + length @ found.theta, None, None)
-        else:
-            H = _solve(X, W, _ONLINE, self.n_jobs)
-            loss = _euclidean(X, H, W, self.n_jobs)
-            gram = self.forget * gram + H.T @ H
-            cross = self.forget * cross + transposed_product(X, H, effective_jobs(self.n_jobs))
-            native.descend(gram, np.ascontiguousarray(cross), _SWEEPS, _STALLED, W, threads)
-            self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
-        self.losses_ = np.append(self.losses_, loss)
-        self.documents_ += X.shape[0]
+            return _kl_constant(X) - float(found.log_likelihood.sum())
+        gram, cross = np.zeros((k, k)), np.zeros_like(W)
+        if known and self.gram_ is not None and self.cross_ is not None:
+            gram = self.gram_
+            cross[: self.cross_.shape[1]] = self.cross_.T
+        H = _solve(X, W, _ONLINE, self.n_jobs)
+        loss = _euclidean(X, H, W, self.n_jobs)
+        gram = self.forget * gram + H.T @ H
+        cross = self.forget * cross + transposed_product(X, H, threads)
+        native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
+        self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
+        return loss
 
     def _keep(self, W: Floats, weights: Floats, gram: Floats | None, cross: Floats | None) -> None:
         """Become the model of topics (V, k), scaled so that each sums to 1."""
@@ -300,7 +246,7 @@ class NMF(TopicModel):
 
 
 def factorise(
-    X: sparse.csr_matrix,
+    X: sparse.csr_matrix | Rows,
     H: Floats,
     W: Floats,
     *,
@@ -318,54 +264,75 @@ def factorise(
     >>> round(losses[-1], 9)
     0.0
     """
+    rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
+    constant = sum(rows.each(_kl_part if loss == "kl" else _squares))  # what the loss owes to X alone
     if loss == "kl" and solver == "fast":
-        length = np.asarray(X.sum(axis=1))
+        length = rows.lengths[rows.lengths > 0]
+        constant -= float((length * np.log(length)).sum())
         theta = H / H.sum(axis=1, keepdims=True)
-        theta, phi, trace = learn(
-            X, theta, W / W.sum(axis=0), iterations=iterations, tolerance=tolerance, n_jobs=n_jobs
-        )
-        return theta * length, phi, [_kl_constant(X) - likelihood for likelihood in trace]
+        theta, phi, trace = learn(rows, theta, W / W.sum(axis=0), iterations=iterations, tolerance=tolerance)
+        return theta * rows.lengths[:, None], phi, [constant - likelihood for likelihood in trace]
     step = _kl_step if loss == "kl" else _coordinate_step if solver == "fast" else _euclidean_step
     losses: list[float] = []
-    Xt = X.T.tocsr()
+    threads = effective_jobs(n_jobs)
     with start("NMF", total=iterations, unit="iterations") as told, interruptible(range(iterations)) as loop:
         for _ in loop:
-            H, W, value = step(X, Xt, H, W, n_jobs)
-            losses.append(value)
-            told.advance(loss=value)
-            if len(losses) > 1 and losses[-2] - value <= tolerance * losses[0]:
+            H, W, value = step(rows, H, W, threads)
+            losses.append(max(0.0, constant + value) if loss == "euclidean" else constant + value)
+            told.advance(loss=losses[-1])
+            if len(losses) > 1 and losses[-2] - losses[-1] <= tolerance * losses[0]:
                 break
     return H, W, losses
 
 
-def _coordinate_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    """Accelerated HALS: several sweeps over H, then over W."""
-    threads = effective_jobs(n_jobs)
-    H, W = H.copy(), W.copy()
-    native.descend(W.T @ W, product(X, W, effective_jobs(n_jobs)), _SWEEPS, _STALLED, H, threads)
-    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
+def _coordinate_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    """Accelerated HALS: several sweeps over H, then over W; returns the loss less |X|^2."""
+    H, gram, cross = _products(rows, _descend, H, W)
+    W = W.copy()
     native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
-    return H, W, _from_products(X, gram, cross, W)
+    return H, W, _from_products(gram, cross, W)
 
 
-def _euclidean_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    H = H * product(X, W, effective_jobs(n_jobs)) / (H @ (W.T @ W) + _TINY)
-    gram, cross = H.T @ H, product(Xt, H, effective_jobs(n_jobs))
+def _euclidean_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    H, gram, cross = _products(rows, _multiply, H, W)
     W = W * cross / (W @ gram + _TINY)
-    return H, W, _from_products(X, gram, cross, W)
+    return H, W, _from_products(gram, cross, W)
 
 
-def _kl_step(
-    X: sparse.csr_matrix, Xt: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None
-) -> tuple[Floats, Floats, float]:
-    threads = effective_jobs(n_jobs)
-    H = expected_counts(X, H, W, threads=threads)[0] / np.maximum(W.sum(axis=0), _TINY)
-    W = expected_counts(X, H, W, threads=threads)[1] / np.maximum(H.sum(axis=0), _TINY)
-    return H, W, _kl(X, H, W, threads)
+def _products(rows: Rows, update: Callable[..., Any], H: Floats, W: Floats) -> tuple[Floats, Floats, Floats]:
+    """Improve H for fixed W; with it H^T H and X^T H, sums over rows."""
+    found = list(rows.each(update, H, state=(W, W.T @ W)))
+    parts, grams, crosses = zip(*found, strict=True)
+    return np.concatenate(parts), tree_reduce(add, grams), tree_reduce(add, crosses)
+
+
+def _descend(part: Part, H: Floats, threads: int, W: Floats, gram: Floats) -> tuple[Floats, Floats, Floats]:
+    H = H.copy()
+    native.descend(gram, product(part.X, W, threads), _SWEEPS, _STALLED, H, threads)
+    return H, H.T @ H, product(part.Xt, H, threads)
+
+
+def _multiply(part: Part, H: Floats, threads: int, W: Floats, gram: Floats) -> tuple[Floats, Floats, Floats]:
+    H = H * product(part.X, W, threads) / (H @ gram + _TINY)
+    return H, H.T @ H, product(part.Xt, H, threads)
+
+
+def _kl_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
+    """Multiplicative updates; returns the loss less what X alone adds."""
+    H = expected(rows, H, W)[0] / np.maximum(W.sum(axis=0), _TINY)
+    W = expected(rows, H, W)[1] / np.maximum(H.sum(axis=0), _TINY)
+    likelihood = float(expected(rows, H, W)[2].sum())
+    return H, W, float(H.sum(axis=0) @ W.sum(axis=0)) - likelihood - float(rows.lengths.sum())
+
+
+def _squares(part: Part, threads: int) -> float:
+    return float(np.vdot(part.X.data, part.X.data))
+
+
+def _kl_part(part: Part, threads: int) -> float:
+    """sum x log x."""
+    x = part.X.data[part.X.data > 0]
+    return float((x * np.log(x)).sum())
 
 
 def _solve(X: sparse.csr_matrix, W: Floats, effort: tuple[int, float], n_jobs: int | None) -> Floats:
@@ -386,24 +353,17 @@ def _weights(X: sparse.csr_matrix, W: Floats, loss: str, n_jobs: int | None) -> 
 
 
 def _euclidean(X: sparse.csr_matrix, H: Floats, W: Floats, n_jobs: int | None) -> float:
-    return _from_products(X, H.T @ H, transposed_product(X, H, effective_jobs(n_jobs)), W)
-
-
-def _from_products(X: sparse.csr_matrix, gram: Floats, cross: Floats, W: Floats) -> float:
-    """|X - H W^T|^2 = |X|^2 - 2 <X^T H, W> + <H^T H, W^T W>."""
-    fit = float(np.vdot(gram, W.T @ W)) - 2 * float(np.vdot(cross, W))
+    fit = _from_products(H.T @ H, transposed_product(X, H, effective_jobs(n_jobs)), W)
     return max(0.0, float(np.vdot(X.data, X.data)) + fit)
 
 
-def _kl(X: sparse.csr_matrix, H: Floats, W: Floats, threads: int) -> float:
-    """sum x log(x / r) - x + r over non-zeros, and r elsewhere."""
-    likelihood = float(expected_counts(X, H, W, threads=threads)[2].sum())
-    x = X.data[X.data > 0]
-    return float((x * np.log(x)).sum() - x.sum()) - likelihood + float(H.sum(axis=0) @ W.sum(axis=0))
+def _from_products(gram: Floats, cross: Floats, W: Floats) -> float:
+    """|X - H W^T|^2 - |X|^2 = <H^T H, W^T W> - 2 <X^T H, W>."""
+    return float(np.vdot(gram, W.T @ W)) - 2 * float(np.vdot(cross, W))
 
 
 def _kl_constant(X: sparse.csr_matrix) -> float:
     """The loss less the negative log-likelihood of mixtures scaled by the lengths of the rows."""
     length = np.asarray(X.sum(axis=1)).ravel()
-    x, length = X.data[X.data > 0], length[length > 0]
-    return float((x * np.log(x)).sum() - (length * np.log(length)).sum())
+    length = length[length > 0]
+    return _kl_part(Part(X), 1) - float((length * np.log(length)).sum())

@@ -24,20 +24,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textmill.cluster import connect
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.progress import track
-from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal, product, with_signs
+from textmill.topics.decomposition import product, with_signs
 from textmill.topics.factors import check_model, known, seed_of
+from textmill.topics.krylov import block_krylov, significant
 from textmill.topics.model import TopicModel
+from textmill.topics.rows import PART, Part, Rows
 from textmill.vectors import TextVectorizer
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 __all__ = ["PCA"]
 
@@ -99,10 +105,16 @@ class PCA(TopicModel):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: object = None) -> PCA:
-        """Find the components of a matrix or a stream; one_pass reads a stream once, the others again and again."""
+    def fit(self, X: Any, y: object = None, *, cluster: str | Client | None = None) -> PCA:
+        """Find the components of a matrix or a stream; one_pass reads a stream once, the others again and again.
+
+        A Dask `cluster` can hold the documents and multiply them, for lanczos and krylov (which "auto" then means); the
+        model is the same but for rounding.
+        """
         self._check()
         self._start(X)
+        if cluster is not None:
+            return self._fit_spread(X, cluster)
         chunks = self._chunks(X, self.chunk_size or _CHUNK)
         if self.algorithm == "one_pass" or (self.algorithm == "auto" and not hasattr(X, "shape")):
             self._forget_all()
@@ -118,15 +130,31 @@ class PCA(TopicModel):
         self._check_documents()
         source = chunks if chunks._matrix is None else chunks._matrix
         operator = as_operator(source, shape=(self.documents_, len(self.mean_)), n_jobs=self.n_jobs)
+        self._decompose(operator, self.algorithm)
+        return self
+
+    def _fit_spread(self, X: Any, cluster: str | Client) -> PCA:
+        if self.algorithm == "one_pass":
+            raise DataError("one_pass adds chunk to chunk on one machine; pass algorithm='krylov' or leave out cluster")
+        with connect(cluster) as workers:
+            rows = Rows.spread(self._chunks(X, PART), workers, self.n_jobs)
+            self._forget_all()
+            for moments in rows.each(_part_moments):
+                self._moments(*moments)
+            self._check_documents()
+            self._decompose(rows.operator(), "lanczos" if self.algorithm == "lanczos" else "krylov")
+        return self
+
+    def _decompose(self, operator: Operator, algorithm: str) -> None:
+        """Find the components of all documents, whose mean is known."""
         centred = _centred(operator, self.mean_)
         rank = min(self.n_topics, min(centred.shape))
         seed = seed_of(self.random_state)
-        if self.algorithm == "krylov":
-            self._take(*_krylov(centred, rank, self.oversampling, self.power_iterations, seed))
+        if algorithm == "krylov":
+            self._take(*block_krylov(centred, rank, self.oversampling, self.power_iterations, seed))
         else:
             self._take(*_lanczos(centred, rank, seed))
         self._cut()
-        return self
 
     def partial_fit(self, X: Any, y: object = None) -> PCA:
         """Add documents, chunk by chunk; new columns are new terms, which earlier documents did not have.
@@ -237,12 +265,8 @@ class PCA(TopicModel):
 
     def _count(self, X: sparse.csr_matrix) -> tuple[Floats, Floats]:
         """Add a chunk to number, mean and variance; returns the old mean, and that of the chunk."""
-        X = _float(X)
-        mean = np.asarray(X.mean(axis=0)).ravel() if X.shape[0] else np.zeros(X.shape[1])
-        # sum |x - mean|^2 without the difference of two large numbers: non-zeros, and zeros by their number
-        entries = np.bincount(X.indices, minlength=X.shape[1])
-        scatter = float(((X.data - mean[X.indices]) ** 2).sum() + ((X.shape[0] - entries) * mean**2).sum())
-        return self._moments(X.shape[0], mean, scatter), mean
+        n, mean, scatter = _moments_of(X)
+        return self._moments(n, mean, scatter), mean
 
     def _moments(self, n: int, mean: Floats, scatter: float) -> Floats:
         before = np.pad(self.mean_, (0, max(0, len(mean) - len(self.mean_))))
@@ -277,7 +301,7 @@ class PCA(TopicModel):
         shift = np.sqrt(n1 * n2 / (n1 + n2)) * (mean1 - mean2)
         stack = _stacked([_dense_operator(np.vstack([held, shift[None]])), rows]) if n1 else rows
         wanted = min(self.n_topics + self.oversampling, min(stack.shape))
-        self._take(*_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state or 0)))
+        self._take(*block_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state or 0)))
 
     def _take(self, components: Floats, singular_values: Floats) -> None:
         self.components_, self.singular_values_ = with_signs(components.T).T, singular_values
@@ -286,6 +310,20 @@ class PCA(TopicModel):
         """Keep what was asked for: internally one_pass holds more."""
         self.components_ = np.ascontiguousarray(self.components_[: self.n_topics])
         self.singular_values_ = self.singular_values_[: self.n_topics].copy()
+
+
+def _moments_of(X: sparse.csr_matrix) -> tuple[int, Floats, float]:
+    """The number of rows, their mean, and sum |x - mean|^2."""
+    X = _float(X)
+    mean = np.asarray(X.mean(axis=0)).ravel() if X.shape[0] else np.zeros(X.shape[1])
+    # without the difference of two large numbers: non-zeros, and zeros by their number
+    entries = np.bincount(X.indices, minlength=X.shape[1])
+    scatter = float(((X.data - mean[X.indices]) ** 2).sum() + ((X.shape[0] - entries) * mean**2).sum())
+    return X.shape[0], mean, scatter
+
+
+def _part_moments(part: Part, threads: int) -> tuple[int, Floats, float]:
+    return _moments_of(part.X)
 
 
 def _float(X: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -322,42 +360,9 @@ def _lanczos(X: Operator, rank: int, seed: int) -> tuple[Floats, Floats]:
 
     small = min(X.shape)
     if rank >= small // 2 or small <= 64:
-        return _krylov(X, small, 0, 1, seed)  # its block spans everything: exact
-    black_box = LinearOperator(
-        X.shape,
-        matvec=X.times,
-        rmatvec=X.transposed_times,
-        matmat=X.times,
-        rmatmat=X.transposed_times,
-        dtype=np.float64,
-    )
+        return block_krylov(X, small, 0, 1, seed)  # its block spans everything: exact
     start = np.random.default_rng(seed).normal(size=small)
-    _, S, Vt = svds(black_box, k=rank, v0=start, tol=0)
+    both = {"matvec": X.times, "matmat": X.times, "rmatvec": X.transposed_times, "rmatmat": X.transposed_times}
+    _, S, Vt = svds(LinearOperator(X.shape, dtype=np.float64, **both), k=rank, v0=start, tol=0)
     order = np.argsort(-S)
-    return _significant(Vt[order], S[order], X.shape)
-
-
-def _krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: int) -> tuple[Floats, Floats]:
-    """Right singular vectors (as rows) and values from the span of Y, C Y, ... C^q Y, C = X^T X, Y = X^T G."""
-    width = min(rank + oversampling, min(X.shape))
-    random = np.random.default_rng(seed)
-    Q = orthonormal(X.transposed_times(random.normal(size=(X.shape[0], width))))
-    blocks = [Q]
-    for _ in range(powers):
-        if sum(block.shape[1] for block in blocks) >= min(X.shape):
-            break
-        Q = orthonormal(X.transposed_times(X.times(Q)))  # after each product, or small directions go
-        blocks.append(Q)
-    basis = Q if len(blocks) == 1 else orthonormal(np.concatenate(blocks, axis=1))
-    # the singular values of X B from its R factor, not from a product with itself, which would square the condition
-    small = X.times(basis)
-    with blas_threads(1):
-        small = np.linalg.qr(small)[1] if small.shape[0] > small.shape[1] else small
-    P, S = factored(np.ascontiguousarray(small.T))
-    return _significant((basis @ P[:, :rank]).T, S[:rank], X.shape)
-
-
-def _significant(Vt: Floats, S: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Without the directions in which nothing varies but rounding."""
-    keep = cut(S, None, max(shape))
-    return np.ascontiguousarray(Vt[:keep]), S[:keep]
+    return significant(Vt[order], S[order], X.shape)

@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
-from textmill.progress import track
 from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
-from textmill.topics.factors import aligned, check_model, gathered, known, seed_of, start_factors
-from textmill.topics.model import TopicModel
+from textmill.topics.factors import aligned, known, seed_of, start_factors
+from textmill.topics.nonnegative import NonNegativeModel
+from textmill.topics.rows import Rows
 from textmill.vectors import TextVectorizer
 
 __all__ = ["PLSA"]
@@ -39,7 +40,7 @@ Floats = NDArray[np.float64]
 _PATIENCE = 2  # steps without a better held-out likelihood
 
 
-class PLSA(TopicModel):
+class PLSA(NonNegativeModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
     Parameters: n_topics; temper, in (0, 1], the exponent of the posterior; held_out, the share of documents that only
@@ -47,8 +48,8 @@ class PLSA(TopicModel):
     the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
     to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
     and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of
-    online EM; vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state;
-    n_jobs.
+    online EM; vectorizer, with which texts are taken (its counts should be unweighed: Weighting(scheme="nnn"));
+    random_state; n_jobs.
 
     Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
     log-likelihood before each step (online: of each chunk); documents_; temper_; vectorizer_.
@@ -64,10 +65,10 @@ class PLSA(TopicModel):
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
     state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
+    trace: ClassVar[str] = "likelihoods_"
 
     topic_counts_: Floats
     likelihoods_: Floats
-    documents_: int
     temper_: float
 
     def __init__(
@@ -104,39 +105,6 @@ class PLSA(TopicModel):
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: object = None) -> PLSA:
-        """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk."""
-        self._check()
-        self._start(X)
-        chunks = self._chunks(X, self.chunk_size, negative=False)
-        if self.chunk_size is None:
-            return self._fit_all(gathered(chunks))
-        chunks.require_passes(self.passes, "PLSA")
-        self._forget_all()
-        for _ in range(self.passes):
-            for part in track(chunks, "learning", unit="chunks"):
-                self._add(part)
-        if not hasattr(self, "components_"):
-            raise DataError("X has no documents with a word; pass at least one")
-        self.documents_ = chunks.documents  # of one pass
-        return self
-
-    def partial_fit(self, X: Any, y: object = None) -> PLSA:
-        """Learn from further documents, chunk by chunk; new columns are new terms.
-
-        >>> plsa = PLSA(n_topics=1, random_state=0).partial_fit(np.array([[1, 1]])).partial_fit(np.array([[2, 0, 0]]))
-        >>> plsa.documents_, plsa.components_.shape
-        (2, (1, 3))
-        """
-        self._check()
-        if not self.__sklearn_is_fitted__():
-            self._start(X)
-            self._forget_all()
-        check_model(self)
-        for part in self._chunks(X, self.chunk_size or 1000, negative=False):
-            self._add(part)
-        return self
 
     def transform(self, X: Any) -> Floats:
         """Return the mixtures P(z|d) of documents, one row each; a document without known words is uniform."""
@@ -191,7 +159,7 @@ class PLSA(TopicModel):
         return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
 
     def _check(self) -> None:
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        super()._check()
         check_range("temper", self.temper, above=0, at_most=1)
         check_range("held_out", self.held_out, at_least=0, below=1)
         if self.cooling is not None:
@@ -199,20 +167,14 @@ class PLSA(TopicModel):
             if not self.held_out:
                 raise DataError("cooling needs documents to watch; pass held_out=0.1 too")
         check_range("smoothing", self.smoothing, at_least=0)
-        check_range("iterations", self.iterations, at_least=1, whole=True)
-        check_range("tolerance", self.tolerance, at_least=0)
-        check_range("passes", self.passes, at_least=1, whole=True)
-        check_range("forget", self.forget, at_least=0, at_most=1)
-        if self.chunk_size is not None:
-            check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
-            if self.held_out:
-                raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
+        if self.chunk_size is not None and self.held_out:
+            raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
 
-    def _fit_all(self, X: sparse.csr_matrix) -> PLSA:
+    def _fit_all(self, X: Rows) -> None:
         learnt, watch = X, None
         self.temper_ = float(self.temper)
         if self.held_out:
-            learnt, watch = self._watched(X)
+            learnt, watch = self._watched(X.matrix())
         theta, phi = start_factors(learnt, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
         theta, phi, trace = learn(
             learnt,
@@ -228,15 +190,18 @@ class PLSA(TopicModel):
         )
         if watch is not None and watch.best is not None:
             phi, self.temper_ = watch.best
-            theta = fold_in(learnt, phi, temper=self.temper_, n_jobs=self.n_jobs).theta
-        length = np.asarray(learnt.sum(axis=1), dtype=np.float64).ravel()
+            theta = fold_in(learnt.matrix(), phi, temper=self.temper_, n_jobs=self.n_jobs).theta
         self.components_ = np.ascontiguousarray(phi.T)
-        self.topic_counts_ = length @ theta
+        self.topic_counts_ = learnt.lengths @ theta
         self.likelihoods_ = np.array(trace)
         self.documents_ = X.shape[0]
-        return self
 
-    def _watched(self, X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, _Watch]:
+    def _rows(self, X: Any, workers: Cluster | None) -> Rows:
+        if workers is not None and self.held_out:
+            raise DataError("held_out documents are watched on one machine; leave out held_out or cluster")
+        return super()._rows(X, workers)
+
+    def _watched(self, X: sparse.csr_matrix) -> tuple[Rows, _Watch]:
         """The documents to learn from, and the watch over the others."""
         random = np.random.default_rng(seed_of(self.random_state))
         held = random.permutation(X.shape[0]) < round(self.held_out * X.shape[0])
@@ -244,35 +209,18 @@ class PLSA(TopicModel):
             raise DataError(
                 f"held_out={self.held_out} of {X.shape[0]} documents leaves none on one side; hold out more"
             )
-        return X[~held], _Watch(X[held], random, self.cooling, self.n_jobs)
+        return Rows(X[~held], self.n_jobs), _Watch(X[held], random, self.cooling, self.n_jobs)
 
     def _forget_all(self) -> None:
-        for name in ("components_", "topic_counts_", "likelihoods_"):
-            vars(self).pop(name, None)
-        self.documents_, self.temper_ = 0, float(self.temper)
+        super()._forget_all()
+        self.temper_ = float(self.temper)
 
-    def _add(self, X: sparse.csr_matrix) -> None:
-        """One step of online EM."""
-        threads = effective_jobs(self.n_jobs)
-        if not hasattr(self, "components_"):
-            if not X.nnz:
-                self.documents_ += X.shape[0]
-                return  # nothing to start from
-            _, phi = start_factors(X, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
-            counted = np.zeros_like(phi)
-            self.likelihoods_ = np.zeros(0)
-        else:
-            grown = max(0, X.shape[1] - self.components_.shape[1])
-            phi = np.concatenate([self._phi(), np.zeros((grown, len(self.components_)))])
-            counted = phi * self.topic_counts_
-        if X.shape[1] < len(phi):
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(phi)))
-        _, counts, found = blend(
-            X, phi, counted, forget=self.forget, smoothing=self.smoothing, temper=self.temper_, threads=threads
-        )
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
+        counted = W * self.topic_counts_ if known else np.zeros_like(W)
+        options = {"forget": self.forget, "smoothing": self.smoothing, "temper": self.temper_}
+        _, counts, found = blend(X, W, counted, threads=effective_jobs(self.n_jobs), **options)
         self._keep(counts)
-        self.likelihoods_ = np.append(self.likelihoods_, found.log_likelihood.sum())
-        self.documents_ += X.shape[0]
+        return float(found.log_likelihood.sum())
 
     def _keep(self, counts: Floats) -> None:
         """Become the model of expected counts (V, k)."""

@@ -18,8 +18,12 @@ __all__ = ["save_projections"]
 _ROWS = 4096
 
 
-def save_projections(model: TopicModel, X: Any, path: str | os.PathLike[str], *, dtype: str = "float32") -> int:
+def save_projections(
+    model: TopicModel, X: Any, path: str | os.PathLike[str], *, dtype: str = "float32", **options: Any
+) -> int:
     """Transform X chunk by chunk into a .npy file, in constant memory; returns the number of documents.
+
+    `options` go to the model's `transform`.
 
     >>> import tempfile
     >>> from textmill.topics import PCA
@@ -37,7 +41,7 @@ def save_projections(model: TopicModel, X: Any, path: str | os.PathLike[str], *,
             raise DataError("an array needs a file in which its size can be written last; not a pipe")
         begin = _header(file, 0, columns, dtype)
         for part in track(model._chunks(X, _ROWS), "transforming", unit="chunks"):
-            block = np.ascontiguousarray(model.transform(part), dtype=dtype)
+            block = np.ascontiguousarray(model.transform(part, **options), dtype=dtype)
             file.write(block.data)
             rows += len(block)
         file.seek(0)

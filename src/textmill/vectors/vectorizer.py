@@ -158,6 +158,13 @@ class TextVectorizer(Transformer, Model):
 
     def _new_vocabulary(self) -> Vocabulary:
         """An unfitted vocabulary; all parameters are checked before a long pass begins."""
+        for name, kind, example in (
+            ("vocabulary", Vocabulary, "Vocabulary(min_df=2)"),
+            ("weighting", Weighting, "Weighting(scheme='ntc')"),
+        ):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, kind):
+                raise DataError(f"{name} must be a {kind.__name__}, such as {example}, got {given!r}")
         Weighting(**self._weighting_parameters()).schemes()
         return Vocabulary() if self.vocabulary is None else Vocabulary(**self.vocabulary.get_params(deep=False))
 

@@ -13,8 +13,9 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass, field
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Literal
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ from textmill.sequence.training.online import OnlineState, calibrated_rate, trai
 
 __all__ = ["ALGORITHMS", "Settings", "Trainer"]
 
+CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
 SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 ALGORITHMS = ("lbfgs", "owlqn", "sgd_l1", "bcd", "rprop", "sgd_l2", "perceptron")
 
@@ -91,15 +93,18 @@ class Trainer:
 
     def train(self, features: Ints, weights: Floats) -> Result:
         """Train from these weights (none: from zero)."""
-        began, saved = perf_counter(), self._resumed()
-        spent = self.log[-1]["seconds"] if self.log else 0.0
+        saved = self._resumed()
+        spent = np.array([self.log[-1][name] for name in CLOCKS] if self.log else [0.0, 0.0])
+        spent -= perf_counter(), process_time()
         plateau = Plateau(window=self.settings.stop_window, tolerance=self.settings.stop_tolerance)
         for entry in self.log:
             plateau.update(entry.get("dev_error", math.inf))
         with start("training", total=self.settings.max_iter, unit="iterations") as step:
+            if self.log:
+                step.advance(len(self.log))
 
             def watch(done: Progressed) -> bool:
-                return self._watch(done, plateau, step, spent + perf_counter() - began)
+                return self._watch(done, plateau, step, np.add(spent, (perf_counter(), process_time())))
 
             result = self._run(saved, features, weights, watch)
             if self.best is not None:
@@ -190,12 +195,12 @@ class Trainer:
         kept = (tuned.features, tuned.weights) if self.best is None else self.best[1:]
         return Result(*kept, result.reason, iterations, evaluations, [*result.objectives, *tuned.objectives])
 
-    def _watch(self, done: Progressed, plateau: Plateau, step: Step, seconds: float) -> bool:
+    def _watch(self, done: Progressed, plateau: Plateau, step: Step, clocks: Floats) -> bool:
         entry = {
             "iteration": float(len(self.log) + 1),
             "objective": done.objective,
             "active": float(done.active),
-            "seconds": seconds,
+            **dict(zip(CLOCKS, clocks.tolist(), strict=True)),
         }
         stop = False
         if self.dev is not None:
@@ -233,7 +238,7 @@ class Trainer:
         if self.checkpoint is None:
             return
         arrays = {f"state.{name}": np.asarray(getattr(state, name)) for name in state.__dataclass_fields__}
-        for name in ("iteration", "objective", "active", "seconds", "dev_error"):
+        for name in ("iteration", "objective", "active", *CLOCKS, "dev_error"):
             arrays[f"log.{name}"] = np.array([entry.get(name, math.nan) for entry in self.log])
         if self.best is not None:
             arrays |= {
@@ -254,8 +259,8 @@ class Trainer:
             with np.load(name, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
             signature = arrays.pop("signature").tobytes().decode()
-        except (OSError, ValueError, KeyError, EOFError) as fault:
-            raise DataError(f"is no checkpoint of a training run ({fault}); remove it", source=name) from None
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            raise DataError("is no checkpoint of a training run; remove it or name another", source=name) from None
         if signature != self._signature():
             raise DataError("is the checkpoint of a run with other parameters or data; remove it", source=name)
         columns = {key.removeprefix("log."): value for key, value in arrays.items() if key.startswith("log.")}

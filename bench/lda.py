@@ -1,0 +1,182 @@
+"""Online variational LDA against gensim and scikit-learn on Reuters-21578: k = 50, chunks of 1,000, 50 inner iterations
+to 0.001, alpha = eta = 0.02, one pass, one thread; perplexity of 999 test documents by completion, scored alike.
+
+Two threads against one is measured on 20 Newsgroups, whose documents are longer. `default schedule` gives perplexities,
+the mean of three starts, against what is asked for; `peak memory` megabytes of a process with 400 topics of 100,000
+words, and how it grows from 10,000 to 100,000 documents.
+
+TEXTMILL_DATA=... python -m bench lda
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from threadpoolctl import threadpool_limits
+
+from bench.harness import Job, Options
+from textmill.corpus import Vocabulary, preset, read_documents
+from textmill.topics import LDA
+from textmill.topics.perplexity import completion
+
+PACKAGES = ["gensim", "scikit-learn", "scipy"]
+TOPICS, CHUNK = 50, 1000
+PERPLEXITIES = {1: 1560, 3: 1480}  # asked for, by passes
+
+MEMORY = """
+import sys
+import numpy as np
+from scipy.sparse import csr_matrix
+from textmill.topics import LDA
+documents, topics, terms, length = map(int, sys.argv[1:])
+random = np.random.default_rng(0)
+def stream():
+    for _ in range(documents // 1000):
+        words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
+        yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
+LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(int(status["VmHWM"].split()[0]) / 1024)  # of this program only; ru_maxrss would count the one that started it
+"""
+
+
+def jobs(options: Options) -> list[Job]:
+    """All comparisons."""
+    train, test = reuters(options.data / "reuters" / "reuters21578.jsonl.gz")
+    if options.quick:
+        train, test = train[:2000], test[:200]
+    made = [*races(train, test), *thread_jobs(options)]
+    for passes, asked in PERPLEXITIES.items():
+        made.append(schedule_job(train, test, passes, asked))
+    return made + memory_jobs(options)
+
+
+def reuters(source: Path) -> tuple[csr_matrix, csr_matrix]:
+    """Training documents, and 999 of the test documents, over the vocabulary of all."""
+    with gzip.open(source, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    X = csr_matrix(preset("reuters").fit_transform([row["text"] for row in rows]))
+    training = np.array([row["split"].startswith("train") for row in rows])
+    train, test = (part[part.getnnz(axis=1) > 0] for part in (X[training], X[~training]))
+    return train, test[:999]
+
+
+def races(train: csr_matrix, test: csr_matrix) -> list[Job]:
+    """One pass of each toolkit with equal settings."""
+    from gensim.matutils import Sparse2Corpus
+    from gensim.models import LdaModel
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    corpus = list(Sparse2Corpus(train.T))
+    words = {i: str(i) for i in range(train.shape[1])}
+    prior = 1.0 / TOPICS
+
+    def ours() -> LDA:
+        return LDA(n_topics=TOPICS, chunk_size=CHUNK, passes=1, random_state=0, n_jobs=1).fit(train)
+
+    def gensim() -> Any:
+        with threadpool_limits(1):
+            return LdaModel(
+                corpus, TOPICS, id2word=words, chunksize=CHUNK, passes=1, iterations=50, gamma_threshold=1e-3,
+                alpha=np.full(TOPICS, prior, np.float32), eta=prior, eval_every=None, random_state=0,
+            )  # fmt: skip
+
+    def scikit() -> Any:
+        with threadpool_limits(1):
+            return LatentDirichletAllocation(
+                TOPICS, doc_topic_prior=prior, topic_word_prior=prior, learning_method="online", batch_size=CHUNK,
+                max_iter=1, max_doc_update_iter=50, mean_change_tol=1e-3, learning_offset=10, learning_decay=0.5,
+                total_samples=train.shape[0], random_state=0, n_jobs=1,
+            ).fit(train)  # fmt: skip
+
+    @cache
+    def our_quality() -> float:
+        return perplexity(ours().statistics_ + prior, test)
+
+    def quality(peer: Any) -> str:
+        theirs = peer()
+        lam = theirs.state.get_lambda() if hasattr(theirs, "state") else theirs.components_
+        return f"perplexity {our_quality():.0f}, peer {perplexity(lam, test):.0f}"
+
+    return [
+        Job("online VB, one pass", ours, gensim, "gensim LdaModel", lambda: quality(gensim), bar=5.0),
+        Job("online VB, one pass", ours, scikit, "scikit-learn online", lambda: quality(scikit), bar=3.0),
+    ]
+
+
+def perplexity(lam: Any, test: csr_matrix) -> float:
+    """Document completion with topics of any origin: their lambda (k, m), inference and scoring by one evaluator."""
+    judge = LDA(n_topics=len(lam), passes=1, random_state=0, dtype="float64", n_jobs=1).fit(test)
+    judge.term_topics_ = np.ascontiguousarray(np.asarray(lam, dtype=np.float64).T - judge.eta_.min())
+    judge.term_topics_ = np.maximum(judge.term_topics_, 0.0)
+    judge.topic_counts_ = judge.term_topics_.sum(axis=0)
+    total, words = completion(test, judge._mixtures, judge._phi)
+    return float(np.exp(-total / words))
+
+
+def thread_jobs(options: Options) -> list[Job]:
+    """Two threads against one."""
+    texts = read_documents(options.data / "newsgroups" / "20news.jsonl.gz").texts()
+    X = csr_matrix(Vocabulary(min_df=5, max_df=0.1).fit_transform(list(texts)[: 1000 if options.quick else 10_000]))
+
+    def run(threads: int) -> LDA:
+        return LDA(n_topics=100, chunk_size=2000, passes=1, random_state=0, n_jobs=threads).fit(X)
+
+    def equal() -> str:
+        return "same bytes" if (run(1).term_topics_ == run(2).term_topics_).all() else "DIFFERENT"
+
+    name = "two threads, k = 100, 20 Newsgroups"
+    return [Job(name, lambda: run(2), lambda: run(1), "one thread", equal, bar=1.7)]
+
+
+def schedule_job(train: csr_matrix, test: csr_matrix, passes: int, asked: float) -> Job:
+    """Mean perplexity of three starts; the peer is what is asked for."""
+
+    @cache
+    def found() -> float:
+        made = [
+            LDA(n_topics=TOPICS, chunk_size=CHUNK, passes=passes, random_state=seed).fit(train) for seed in range(3)
+        ]
+        return float(np.mean([lda.perplexity(test) for lda in made]))
+
+    plural = "" if passes == 1 else "es"
+    name = f"default schedule, {passes} pass{plural}"
+    return Job(name, found, lambda: asked, "asked for", lambda: "held-out perplexity", unit="perplexity", bar=1.0)
+
+
+def memory_jobs(options: Options) -> list[Job]:
+    """Peak sizes of processes that learn from a generated stream."""
+
+    @cache
+    def peak(documents: int, topics: int, terms: int, length: int) -> float:
+        sizes = [str(size) for size in (documents, topics, terms, length)]
+        done = subprocess.run([sys.executable, "-c", MEMORY, *sizes], capture_output=True, text=True, check=True)
+        return float(done.stdout)
+
+    many = 20_000 if options.quick else 100_000
+    return [
+        Job(
+            "peak memory, 400 x 100,000",
+            lambda: peak(3000, 400, 100_000, 80),
+            lambda: 400.0,
+            "asked for",
+            unit="MB",
+            bar=1.0,
+        ),
+        Job(
+            f"peak memory, {many:,} documents",
+            lambda: peak(many, 20, 5000, 10),
+            lambda: 1.05 * peak(10_000, 20, 5000, 10),
+            "10,000 documents + 5 %",
+            unit="MB",
+            bar=1.0,
+        ),
+    ]

@@ -1,0 +1,481 @@
+#include "lm/ngram.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "base/parallel.h"
+#include "base/random.h"
+
+namespace textmill::lm {
+namespace {
+
+using Key = std::uint64_t;  // number of the parent, then the word: keys of one level sort as its nodes do
+
+constexpr std::size_t kBuckets = 64;           // stretches of keys that are sorted apart
+constexpr std::size_t kSampled = 32;           // keys looked at for each border between buckets
+constexpr std::size_t kBlock = 4096;           // nodes, or
+constexpr std::size_t kSentences = 64;         // sentences handed to a thread at once
+constexpr std::size_t kTries = 1000;           // words drawn before all are weighed one by one
+constexpr std::size_t kMostNodes = std::numeric_limits<std::int32_t>::max();
+
+Key key_of(std::int32_t parent, std::int32_t word) {
+  return static_cast<Key>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word);
+}
+
+struct Group {
+  std::vector<Key> keys;               // distinct, rising
+  std::vector<std::int64_t> count;     // per key
+  std::vector<std::uint32_t> of;       // per item the number of its key
+};
+
+// Gathers items of equal key; weight (empty: all 1) is added up. Work is cut by the keys: bytes never depend on threads.
+Group gather(std::span<const Key> keys, std::span<const std::int64_t> weight, std::size_t threads) {
+  struct Item {
+    Key key;
+    std::uint32_t at;
+  };
+  const std::size_t n = keys.size();
+  std::vector<Key> borders;
+  if (n > kBuckets * kSampled) {
+    std::vector<Key> sampled(kBuckets * kSampled);
+    for (std::size_t i = 0; i < sampled.size(); ++i) sampled[i] = keys[i * (n / sampled.size())];
+    std::sort(sampled.begin(), sampled.end());
+    for (std::size_t b = 1; b < kBuckets; ++b) borders.push_back(sampled[b * kSampled]);
+  }
+  std::vector<std::uint8_t> bucket(n);
+  base::parallel_blocks(n, kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      bucket[i] = static_cast<std::uint8_t>(std::upper_bound(borders.begin(), borders.end(), keys[i]) - borders.begin());
+  });
+  std::vector<std::size_t> start(kBuckets + 1, 0);
+  for (const std::uint8_t b : bucket) ++start[b + 1];
+  for (std::size_t b = 0; b < kBuckets; ++b) start[b + 1] += start[b];
+  std::vector<Item> items(n);
+  std::vector<std::size_t> next(start.begin(), start.end() - 1);
+  for (std::size_t i = 0; i < n; ++i) items[next[bucket[i]]++] = {keys[i], static_cast<std::uint32_t>(i)};
+
+  std::vector<std::size_t> distinct(kBuckets + 1, 0);
+  base::parallel_for(kBuckets, threads, [&](std::size_t b) {
+    const std::span<Item> mine(items.data() + start[b], start[b + 1] - start[b]);
+    std::sort(mine.begin(), mine.end(), [](const Item& x, const Item& y) { return x.key < y.key; });
+    for (std::size_t i = 0; i < mine.size(); ++i) distinct[b + 1] += i == 0 || mine[i].key != mine[i - 1].key;
+  });
+  for (std::size_t b = 0; b < kBuckets; ++b) distinct[b + 1] += distinct[b];
+  Group group{std::vector<Key>(distinct.back()), std::vector<std::int64_t>(distinct.back(), 0), std::vector<std::uint32_t>(n)};
+  base::parallel_for(kBuckets, threads, [&](std::size_t b) {
+    std::size_t at = distinct[b];
+    for (std::size_t i = start[b]; i < start[b + 1]; ++i) {
+      if (i > start[b] && items[i].key != items[i - 1].key) ++at;
+      group.keys[at] = items[i].key;
+      group.count[at] += weight.empty() ? 1 : weight[items[i].at];
+      group.of[items[i].at] = static_cast<std::uint32_t>(at);
+    }
+  });
+  return group;
+}
+
+// A tree of its first two levels; words have count 0.
+Counted seedling(std::size_t words) {
+  if (words + 1 > kMostNodes) throw std::length_error("more than 2,147,483,646 words");
+  Counted made;
+  made.level = {0, 1};
+  made.word.resize(words + 1);
+  made.count.assign(words + 1, 0);
+  made.word[0] = -1;
+  for (std::size_t w = 0; w < words; ++w) made.word[1 + w] = static_cast<std::int32_t>(w);
+  made.first = {1};
+  return made;
+}
+
+// Adds a level; keys are those of its nodes.
+void grow(Counted& made, const Group& group) {
+  const auto begin = static_cast<std::size_t>(made.level.back()), end = made.word.size();  // of the level above
+  if (end + group.keys.size() > kMostNodes) throw std::length_error("more than 2,147,483,647 n-grams");
+  made.level.push_back(static_cast<std::int64_t>(end));
+  std::size_t at = 0;
+  for (std::size_t node = begin; node < end; ++node) {
+    made.first.push_back(static_cast<std::int32_t>(end + at));
+    for (; at < group.keys.size() && group.keys[at] >> 32 == node; ++at) {
+      made.word.push_back(static_cast<std::int32_t>(group.keys[at] & 0xFFFFFFFF));
+      made.count.push_back(group.count[at]);
+    }
+  }
+}
+
+void close(Counted& made) {
+  made.first.push_back(static_cast<std::int32_t>(made.word.size()));
+  made.level.push_back(static_cast<std::int64_t>(made.word.size()));
+}
+
+}  // namespace
+
+const char* fault_of(const Tree& tree) {
+  if (tree.level.size() < 3 || tree.level[0] != 0 || tree.level[1] != 1) return "levels must begin with 0, 1 and hold an order";
+  for (std::size_t n = 1; n < tree.level.size(); ++n)
+    if (tree.level[n] < tree.level[n - 1]) return "levels must not decrease";
+  if (static_cast<std::size_t>(tree.level.back()) != tree.word.size() || tree.word.size() > kMostNodes)
+    return "the last level must be the number of nodes";
+  const auto inner = static_cast<std::size_t>(tree.level[tree.order()]);
+  if (tree.first.size() != inner + 1 || tree.first[0] != 1 || tree.first[1] != tree.level[2])
+    return "there must be a first child for each node but those of the highest order, and one more";
+  const auto words = static_cast<std::int64_t>(tree.level[2] - 1);
+  for (std::size_t n = 0; n < tree.order(); ++n) {
+    if (tree.first[static_cast<std::size_t>(tree.level[n])] != tree.level[n + 1]) return "children must follow level by level";
+  }
+  for (std::size_t v = 0; v < inner; ++v)
+    if (tree.first[v + 1] < tree.first[v]) return "children must not overlap";
+  if (tree.first[inner] != tree.level.back()) return "every node must be a child";
+  if (tree.word[0] != -1) return "node 0 must be empty";
+  for (std::int64_t w = 0; w < words; ++w)
+    if (tree.word[static_cast<std::size_t>(1 + w)] != w) return "every word must have a node of order 1";
+  for (std::size_t v = 1; v < inner; ++v) {
+    for (std::int32_t c = tree.first[v]; c < tree.first[v + 1]; ++c) {
+      if (tree.word[c] < 0 || tree.word[c] >= words) return "a word is out of range";
+      if (c > tree.first[v] && tree.word[c] <= tree.word[c - 1]) return "children must be sorted by word";
+    }
+  }
+  return nullptr;
+}
+
+std::int32_t child(const Tree& tree, std::int32_t node, std::int32_t word) {
+  if (node == 0) return 1 + word;
+  const auto begin = tree.word.begin() + tree.first[node], end = tree.word.begin() + tree.first[node + 1];
+  const auto at = std::lower_bound(begin, end, word);
+  return at != end && *at == word ? static_cast<std::int32_t>(at - tree.word.begin()) : -1;
+}
+
+Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t order,
+              std::size_t words, std::int32_t begin, std::int32_t end, std::size_t threads) {
+  Counted made = seedling(words);
+  const std::size_t sentences = offsets.size() - 1, size = tokens.size() + 2 * sentences;
+  if (size > kMostNodes) throw std::length_error("more than 2,147,483,647 tokens at once");
+  std::vector<std::int32_t> text(size);  // with start and end symbols
+  std::vector<std::uint32_t> left(size);  // tokens from here to the end of the sentence
+  for (std::size_t s = 0, at = 0; s < sentences; ++s) {
+    const std::size_t stop = at + static_cast<std::size_t>(offsets[s + 1] - offsets[s]) + 2;
+    for (std::size_t i = at; i < stop; ++i) left[i] = static_cast<std::uint32_t>(stop - i);
+    text[at] = begin;
+    std::copy(tokens.begin() + offsets[s], tokens.begin() + offsets[s + 1], text.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    text[stop - 1] = end;
+    at = stop;
+  }
+  for (const std::int32_t w : text) ++made.count[static_cast<std::size_t>(1 + w)];
+
+  std::vector<std::uint32_t> place(size);  // where the n-grams of this order begin in the text
+  std::vector<std::int32_t> node(size);    // and their nodes
+  for (std::size_t i = 0; i < size; ++i) {
+    place[i] = static_cast<std::uint32_t>(i);
+    node[i] = 1 + text[i];
+  }
+  for (std::size_t n = 2; n <= order; ++n) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      if (left[place[i]] < n) continue;
+      place[kept] = place[i];
+      node[kept++] = node[i];
+    }
+    place.resize(kept);
+    node.resize(kept);
+    std::vector<Key> keys(kept);
+    for (std::size_t i = 0; i < kept; ++i) keys[i] = key_of(node[i], text[place[i] + n - 1]);
+    const Group group = gather(keys, {}, threads);
+    const auto base = static_cast<std::int64_t>(made.word.size());
+    grow(made, group);
+    for (std::size_t i = 0; i < kept; ++i) node[i] = static_cast<std::int32_t>(base + group.of[i]);
+  }
+  close(made);
+  return made;
+}
+
+Counted combine(std::span<const Counted* const> trees, std::span<const std::span<const std::int32_t>> rename,
+                std::size_t words, std::size_t threads) {
+  Counted made = seedling(words);
+  std::vector<std::vector<std::int32_t>> number(trees.size());  // of the old nodes in the new tree
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    number[t].resize(trees[t]->word.size());
+    number[t][0] = 0;
+    for (std::size_t w = 0; w < rename[t].size(); ++w) {
+      number[t][1 + w] = 1 + rename[t][w];
+      made.count[static_cast<std::size_t>(1 + rename[t][w])] += trees[t]->count[1 + w];
+    }
+  }
+  const std::size_t order = trees[0]->tree().order();
+  for (std::size_t n = 2; n <= order; ++n) {
+    std::vector<Key> keys;
+    std::vector<std::int64_t> weight;
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      const Counted& old = *trees[t];
+      for (auto v = static_cast<std::size_t>(old.level[n - 1]); v < static_cast<std::size_t>(old.level[n]); ++v) {
+        for (std::int32_t c = old.first[v]; c < old.first[v + 1]; ++c) {
+          keys.push_back(key_of(number[t][v], rename[t][static_cast<std::size_t>(old.word[c])]));
+          weight.push_back(old.count[c]);
+        }
+      }
+    }
+    if (keys.size() > kMostNodes) throw std::length_error("more than 2,147,483,647 n-grams");
+    const Group group = gather(keys, weight, threads);
+    const auto base = static_cast<std::int64_t>(made.word.size());
+    grow(made, group);
+    std::size_t at = 0;
+    for (std::size_t t = 0; t < trees.size(); ++t)
+      for (auto v = static_cast<std::size_t>(trees[t]->level[n]); v < static_cast<std::size_t>(trees[t]->level[n + 1]); ++v)
+        number[t][v] = static_cast<std::int32_t>(base + group.of[at++]);
+  }
+  close(made);
+  return made;
+}
+
+std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads) {
+  std::vector<std::int32_t> suffix(tree.nodes(), 0);
+  for (std::size_t n = 1; n < tree.order(); ++n) {  // level by level: a child looks at the suffix of its parent
+    const auto from = static_cast<std::size_t>(tree.level[n]), to = static_cast<std::size_t>(tree.level[n + 1]);
+    base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = from + begin; v < from + end; ++v) {
+        for (std::int32_t c = tree.first[v]; c < tree.first[v + 1]; ++c) {
+          std::int32_t context = suffix[v], found = child(tree, context, tree.word[c]);
+          while (found < 0) found = child(tree, context = suffix[context], tree.word[c]);  // node 0 has every word
+          suffix[c] = found;
+        }
+      }
+    });
+  }
+  return suffix;
+}
+
+namespace {
+
+// Discounts of one order from t_1 ... t_4.
+std::array<double, 3> discounts_of(const std::array<std::int64_t, 5>& t) {
+  const auto one = static_cast<double>(t[1]), two = static_cast<double>(t[2]);
+  const double y = t[1] + t[2] > 0 ? one / (one + 2.0 * two) : 0.0;
+  std::array<double, 3> d{};
+  bool fine = t[1] > 0 && t[2] > 0 && t[3] > 0 && t[4] > 0;
+  for (std::size_t k = 1; k <= 3 && fine; ++k) {
+    d[k - 1] = static_cast<double>(k) - static_cast<double>(k + 1) * y * static_cast<double>(t[k + 1]) / static_cast<double>(t[k]);
+    fine = d[k - 1] > 0.0 && d[k - 1] < static_cast<double>(k);
+  }
+  if (fine) return d;
+  if (y > 0.0 && y < 1.0) return {y, y, y};
+  return {0.5, 1.0, 1.5};
+}
+
+}  // namespace
+
+Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
+                    std::int32_t begin, std::size_t threads) {
+  const std::size_t order = tree.order(), nodes = tree.nodes();
+  const auto level = [&](std::size_t n) { return static_cast<std::size_t>(tree.level[n]); };
+  // a: counts at the highest order, and where nothing can stand before; else numbers of words seen before.
+  std::vector<std::int64_t> a(nodes, 0);
+  for (std::size_t v = level(2); v < nodes; ++v) ++a[suffix[v]];
+  for (std::size_t v = level(order); v < nodes; ++v) a[v] = count[v];
+  for (std::size_t n = 2, from = 1 + begin, to = from + 1; n < order; ++n) {
+    from = static_cast<std::size_t>(tree.first[from]);
+    to = static_cast<std::size_t>(tree.first[to]);
+    std::copy(count.begin() + from, count.begin() + to, a.begin() + from);
+  }
+  a[0] = 0;
+  a[static_cast<std::size_t>(1 + begin)] = 0;  // never predicted
+
+  Smoothed made{{}, std::vector<double>(nodes, kNever), std::vector<double>(nodes, 0.0)};
+  for (std::size_t n = 1; n <= order; ++n) {
+    std::array<std::int64_t, 5> t{};
+    for (std::size_t v = level(n); v < level(n + 1); ++v)
+      if (a[v] <= 4) ++t[static_cast<std::size_t>(a[v])];
+    made.discounts.push_back(discounts_of(t));
+  }
+  std::vector<double>& p = made.log_probability;  // probabilities until the last loop
+  std::vector<double>& b = made.log_back_off;
+  const double uniform = 1.0 / static_cast<double>(tree.words() - 1);
+  for (std::size_t n = 0; n < order; ++n) {  // a context gives its children their probabilities, shorter ones first
+    const std::array<double, 3>& d = made.discounts[n];
+    const auto discount = [&d](std::int64_t x) { return x == 0 ? 0.0 : d[static_cast<std::size_t>(std::min<std::int64_t>(x, 3) - 1)]; };
+    base::parallel_blocks(level(n + 1) - level(n), kBlock, threads, [&](std::size_t from, std::size_t to) {
+      for (std::size_t h = level(n) + from; h < level(n) + to; ++h) {
+        const std::int32_t first = tree.first[h], last = tree.first[h + 1];
+        std::int64_t total = 0;
+        std::array<std::int64_t, 3> times{};
+        for (std::int32_t c = first; c < last; ++c) {
+          total += a[c];
+          if (a[c] > 0) ++times[static_cast<std::size_t>(std::min<std::int64_t>(a[c], 3) - 1)];
+        }
+        b[h] = 1.0;
+        if (total == 0 && n > 0) continue;
+        const auto sum = static_cast<double>(total);
+        if (total > 0)
+          b[h] = (d[0] * static_cast<double>(times[0]) + d[1] * static_cast<double>(times[1]) + d[2] * static_cast<double>(times[2])) / sum;
+        for (std::int32_t c = first; c < last; ++c) {
+          const double lower = n == 0 ? (tree.word[c] == begin ? 0.0 : uniform) : p[suffix[c]];
+          p[c] = (total > 0 ? (static_cast<double>(a[c]) - discount(a[c])) / sum : 0.0) + b[h] * lower;
+        }
+      }
+    });
+  }
+  p[0] = 0.0;
+  base::parallel_blocks(nodes, kBlock, threads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t v = from; v < to; ++v) {
+      p[v] = p[v] > 0.0 ? std::log10(p[v]) : kNever;
+      b[v] = v < level(order) && v > 0 ? std::log10(b[v]) : 0.0;
+    }
+  });
+  return made;
+}
+
+Lookup::Lookup(const Tree& tree) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(2, 2 * (tree.nodes() - static_cast<std::size_t>(tree.level[2]))));
+  slots_.resize(size);
+  mask_ = size - 1;
+  shift_ = 64 - std::countr_zero(size);
+  for (auto v = static_cast<std::size_t>(1); v < static_cast<std::size_t>(tree.level[tree.order()]); ++v) {
+    for (std::int32_t c = tree.first[v]; c < tree.first[v + 1]; ++c) {
+      const auto parent = static_cast<std::int32_t>(v);
+      std::size_t at = place(parent, tree.word[c]);
+      while (slots_[at].node != 0) at = (at + 1) & mask_;
+      slots_[at] = {parent, tree.word[c], c};
+    }
+  }
+}
+
+double BackOff::step(std::int32_t& state, std::int32_t word) const {
+  double back_off = 0.0;
+  std::int32_t found = lookup->find(state, word);
+  while (found < 0) {
+    back_off += log_back_off[state];
+    state = suffix[state];
+    found = lookup->find(state, word);
+  }
+  state = found < tree.level[tree.order()] ? found : suffix[found];
+  return back_off + log_probability[found];
+}
+
+std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> words) const {
+  for (const std::int32_t word : words) step(state, word);
+  return state;
+}
+
+void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, bool with_end,
+           std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
+  const auto length = [&model](std::int32_t state, std::int32_t word) {  // of the n-gram that `step` will find
+    while (model.lookup->find(state, word) < 0) state = model.suffix[state];
+    std::int8_t n = 0;
+    while (state >= model.tree.level[static_cast<std::size_t>(n + 1)]) ++n;
+    return static_cast<std::int8_t>(n + 1);
+  };
+  base::parallel_blocks(offsets.size() - 1, kSentences, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t s = begin; s < end; ++s) {
+      auto at = static_cast<std::size_t>(offsets[s]) + (with_end ? s : 0);
+      std::int32_t state = model.start();
+      for (std::int64_t i = offsets[s]; i < offsets[s + 1] + with_end; ++i, ++at) {
+        const std::int32_t token = i < offsets[s + 1] ? tokens[i] : model.end;
+        const std::int32_t word = token < 0 ? model.unknown : token;
+        if (!order.empty()) order[at] = length(state, word);
+        out[at] = model.step(state, word);
+      }
+    }
+  });
+}
+
+void distribution(const BackOff& model, std::int32_t state, std::span<double> out) {
+  const Tree& tree = model.tree;
+  if (state == 0) {
+    for (std::size_t w = 0; w < tree.words(); ++w) out[w] = std::pow(10.0, model.log_probability[1 + w]);
+    out[static_cast<std::size_t>(model.begin)] = 0.0;
+    return;
+  }
+  distribution(model, model.suffix[state], out);
+  const double back_off = std::pow(10.0, model.log_back_off[state]);
+  for (double& p : out) p *= back_off;
+  for (std::int32_t c = tree.first[state]; c < tree.first[state + 1]; ++c) out[tree.word[c]] = std::pow(10.0, model.log_probability[c]);
+  out[static_cast<std::size_t>(model.begin)] = 0.0;
+}
+
+std::vector<double> running_sums(const BackOff& model, std::size_t threads) {
+  const Tree& tree = model.tree;
+  std::vector<double> sums(tree.nodes(), 0.0);
+  base::parallel_blocks(static_cast<std::size_t>(tree.level[tree.order()]), kBlock, threads, [&](std::size_t from, std::size_t to) {
+    for (std::size_t h = from; h < to; ++h) {
+      double sum = 0.0;
+      for (std::int32_t c = tree.first[h]; c < tree.first[h + 1]; ++c)
+        sums[c] = sum += tree.word[c] == model.begin ? 0.0 : std::pow(10.0, model.log_probability[c]);
+    }
+  });
+  return sums;
+}
+
+namespace {
+
+struct Drawer {
+  const BackOff& model;
+  std::span<const double> sums;
+  base::Random& random;
+
+  // The child whose stretch of the running sums holds u; the last one where u is beyond.
+  std::int32_t child_at(std::int32_t state, double u) const {
+    const auto begin = sums.begin() + model.tree.first[state], end = sums.begin() + model.tree.first[state + 1];
+    const auto at = std::upper_bound(begin, end, u);
+    return model.tree.word[static_cast<std::size_t>((at == end ? end - 1 : at) - sums.begin())];
+  }
+
+  std::int32_t draw(std::int32_t state) {
+    const std::int32_t first = model.tree.first[state], last = model.tree.first[state + 1];
+    const double u = random.uniform();
+    if (state == 0) return child_at(0, u * sums[last - 1]);
+    if (first == last) return draw(model.suffix[state]);
+    if (u < sums[last - 1]) return child_at(state, u);
+    for (std::size_t i = 0; i < kTries; ++i) {
+      const std::int32_t word = draw(model.suffix[state]);
+      if (model.lookup->find(state, word) < 0) return word;
+    }
+    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.lookup->find(state, w) < 0; });
+    return word >= 0 ? word : model.tree.word[last - 1];  // nothing is left but rounding
+  }
+
+  // A word among those allowed, each with its probability, or -1 where they have none.
+  template <class Allowed>
+  std::int32_t weigh(std::int32_t state, Allowed&& allowed) {
+    std::vector<double> p(model.tree.words());
+    distribution(model, state, p);
+    double total = 0.0;
+    for (std::size_t w = 0; w < p.size(); ++w) total += p[w] = allowed(static_cast<std::int32_t>(w)) ? p[w] : 0.0;
+    return total > 0.0 && std::isfinite(total) ? static_cast<std::int32_t>(random.categorical(p)) : -1;
+  }
+
+  // The same without the unknown word; -1 where no other is possible.
+  std::int32_t draw_known(std::int32_t state) {
+    for (std::size_t i = 0; i < kTries; ++i) {
+      const std::int32_t word = draw(state);
+      if (word != model.unknown) return word;
+    }
+    return weigh(state, [&](std::int32_t w) { return w != model.unknown; });
+  }
+};
+
+}  // namespace
+
+Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences, std::size_t longest,
+             bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads) {
+  std::vector<std::vector<std::int32_t>> drawn(sentences);
+  base::parallel_for(sentences, threads, [&](std::size_t s) {
+    base::Random random(seed, first_sentence + s);
+    Drawer drawer{model, sums, random};
+    std::int32_t here = state;
+    while (drawn[s].size() < longest) {
+      const std::int32_t word = unknown ? drawer.draw(here) : drawer.draw_known(here);
+      if (word < 0 || word == model.end) break;
+      drawn[s].push_back(word);
+      model.step(here, word);
+    }
+  });
+  Drawn made{{0}, {}};
+  for (const auto& words : drawn) {
+    made.words.insert(made.words.end(), words.begin(), words.end());
+    made.offsets.push_back(static_cast<std::int64_t>(made.words.size()));
+  }
+  return made;
+}
+
+}  // namespace textmill::lm

@@ -1,0 +1,145 @@
+// N-grams as a tree: counting, modified Kneser-Ney smoothing, scoring, sampling.
+//
+// A node is an n-gram w_1 ... w_n; its children are the (n + 1)-grams that continue it, sorted by their last word. Nodes
+// are numbered level by level, within a level in the order of their parents: node 0 is the empty one, node 1 + w the
+// word w, and the children of v are first[v] ... first[v + 1] - 1.
+//
+//   suffix(v)          the longest node that is w_2 ... w_n or a proper end of it
+//   log p(w | h)       log p of the child w of h; where there is none, log b(h) + log p(w | suffix(h))
+//
+// Interpolated modified Kneser-Ney: at the highest order and for n-grams that begin with the start symbol a(v) is the count,
+// else the number of different words seen before v. With D = D_1, D_2, D_3+ for a = 1, 2, 3 and more, by order,
+//
+//   p(w | h) = (a(h w) - D(a(h w))) / sum_x a(h x) + b(h) p(w | h')        b(h) = sum_x D(a(h x)) / sum_x a(h x)
+//   D_k      = k - (k + 1) Y t_{k+1} / t_k,  Y = t_1 / (t_1 + 2 t_2)        t_k: n-grams of the order with a = k
+//
+// and p(w) is interpolated with 1 / (words that can follow). Cost: sorting (n tokens) for each order; smoothing visits
+// each node twice; a word is scored by a look-up for each level tried.
+// References: Kneser & Ney (1995); Chen & Goodman (1999); Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace textmill::lm {
+
+struct Tree {                          // a view; sound as `sound` says
+  std::span<const std::int64_t> level;  // [order + 2] the first node of each order from 0 on, and the number of nodes
+  std::span<const std::int32_t> word;   // [nodes] last word; -1 at node 0
+  std::span<const std::int32_t> first;  // [level[order] + 1] first child
+
+  std::size_t order() const { return level.size() - 2; }
+  std::size_t words() const { return static_cast<std::size_t>(first[1] - 1); }
+  std::size_t nodes() const { return word.size(); }
+};
+
+struct Counted {  // a tree that owns its arrays, with the counts of its nodes
+  std::vector<std::int64_t> level;
+  std::vector<std::int32_t> word, first;
+  std::vector<std::int64_t> count;  // [nodes]; node 0: 0
+
+  Tree tree() const { return {level, word, first}; }
+};
+
+// nullptr, or what is wrong with the arrays of a tree. O(nodes).
+const char* fault_of(const Tree& tree);
+
+// The child of a node by its word, or -1; any word below words(). A node of the highest order has no children.
+std::int32_t child(const Tree& tree, std::int32_t node, std::int32_t word);
+
+// Counts the n-grams of sentences, order 1 to `order`, with `begin` before and `end` behind each; tokens < words.
+Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t order,
+              std::size_t words, std::int32_t begin, std::int32_t end, std::size_t threads);
+
+// Adds trees of one order, whose words are first renamed: word w of tree i becomes rename[i][w] < words; names may coincide.
+Counted combine(std::span<const Counted* const> trees, std::span<const std::span<const std::int32_t>> rename,
+                std::size_t words, std::size_t threads);
+
+// The suffix of every node; 0 at node 0.
+std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads);
+
+struct Smoothed {
+  std::vector<std::array<double, 3>> discounts;  // [order]: D_1, D_2, D_3+
+  std::vector<double> log_probability;           // [nodes], base 10; kNever for the start symbol and node 0
+  std::vector<double> log_back_off;              // [nodes], base 10; 0 for nodes without children
+};
+
+inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA files write it
+
+// Modified Kneser-Ney. Where the counts of counts of an order give no discounts in (0, k), as in small corpora, they are all
+// t_1 / (t_1 + 2 t_2), and where that is not between 0 and 1, 0.5, 1 and 1.5.
+Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
+                    std::int32_t begin, std::size_t threads);
+
+// The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary
+// search is ten.
+class Lookup {
+ public:
+  Lookup() = default;
+  explicit Lookup(const Tree& tree);
+
+  // As `child`.
+  std::int32_t find(std::int32_t node, std::int32_t word) const {
+    if (node == 0) return 1 + word;
+    for (std::size_t at = place(node, word);; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.parent == node && slot.word == word) return slot.node;
+      if (slot.node == 0) return -1;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::int32_t parent = 0, word = 0, node = 0;  // node 0: free
+  };
+  std::size_t place(std::int32_t parent, std::int32_t word) const {
+    std::uint64_t mixed = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
+                          0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> shift_;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::size_t mask_ = 0;
+  int shift_ = 63;
+};
+
+struct BackOff {  // a smoothed model: a view
+  Tree tree;
+  std::span<const std::int32_t> suffix;            // [nodes]
+  std::span<const double> log_probability;         // [nodes]
+  std::span<const double> log_back_off;            // [nodes]
+  const Lookup* lookup;                            // of the tree
+  std::int32_t unknown, begin, end;                // words
+
+  // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
+  double step(std::int32_t& state, std::int32_t word) const;
+  std::int32_t start() const { return tree.order() > 1 ? 1 + begin : 0; }
+  // The state after some words from `state` on.
+  std::int32_t after(std::int32_t state, std::span<const std::int32_t> words) const;
+};
+
+// log10 p of each word of each sentence and, with `with_end`, of its end; out has an entry for each. Words below 0 count as
+// the unknown one. order (empty or as out) receives the length of the n-gram that was found.
+void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, bool with_end,
+           std::span<double> out, std::span<std::int8_t> order, std::size_t threads);
+
+// p(w | state) of all words; out [words]. The start symbol has 0.
+void distribution(const BackOff& model, std::int32_t state, std::span<double> out);
+
+// Sentences drawn from the model, exactly: a word among the children of the context with their probabilities, else one
+// from the shorter context that is no child. Sentence i of seed s is always the same. Without `unknown` the unknown word is
+// drawn again. Each ends with the end symbol, which is not written, or after `longest` words. `sums` is what running_sums gave.
+struct Drawn {
+  std::vector<std::int64_t> offsets;  // [sentences + 1]
+  std::vector<std::int32_t> words;
+};
+Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences, std::size_t longest,
+             bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads);
+
+// Per node the sum of the probabilities of its siblings up to itself.
+std::vector<double> running_sums(const BackOff& model, std::size_t threads);
+
+}  // namespace textmill::lm

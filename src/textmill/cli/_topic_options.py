@@ -1,0 +1,50 @@
+"""What the verbs of `textmill topics` share: options, and how models and input are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Errors", "Jobs", "Json", "ModelFile", "Sources", "TextField", "is_bags", "load_model", "read_input"]
+
+_HELP_INPUT = "Files or folders of documents, - for stdin; or one file of bags (.npz, .mm, .svmlight, ...)."
+Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help=_HELP_INPUT)]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill topics train`.")]
+TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
+Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
+
+
+def load_model(path: Path, jobs: int | None = None) -> Any:
+    """A topic model of any kind."""
+    from textmill.model import load
+    from textmill.topics.model import TopicModel
+
+    loaded: Any = load(path, expect=TopicModel)
+    return loaded.set_params(n_jobs=jobs)
+
+
+def is_bags(sources: list[str]) -> bool:
+    """Whether the input is a file of bags, by its suffix."""
+    from textmill.corpus.bagfiles import format_of
+    from textmill.errors import DataError
+
+    if len(sources) != 1 or sources[0] == "-" or Path(sources[0]).is_dir():
+        return False
+    try:
+        format_of(sources[0], None)
+    except DataError:
+        return False
+    return True
+
+
+def read_input(sources: list[str], text_field: str | None, errors: str) -> Any:
+    """Bags of a file, or documents."""
+    from textmill.corpus import read_bags, read_documents
+
+    if is_bags(sources):
+        return read_bags(sources[0])
+    return read_documents(sources, text_field=text_field, errors=errors)

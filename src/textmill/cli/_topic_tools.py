@@ -1,0 +1,191 @@
+"""Further verbs of `textmill topics`: judge topics, compare models, explain texts, exchange files with other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._topic_options import Errors, Jobs, Json, ModelFile, Sources, TextField, load_model, read_input
+
+app = typer.Typer()
+
+EXPORTS = ["pyldavis", "mallet-state", "mallet-keys", "ldac", "matrix"]
+IMPORTS = ["mallet-state", "ldac", "matrix"]
+
+
+@app.command()
+def coherence(
+    model: ModelFile,
+    sources: Sources,
+    measure: Annotated[str, typer.Option(help="c_v, npmi, uci or umass.")] = "c_v",
+    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
+    window: Annotated[int | None, typer.Option(help="Tokens of a window, 0: a document; default: by measure.")] = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Judge topics by how often their words meet in documents, and by how few topics share them.
+
+    Example: textmill topics coherence news.mill news.jsonl.gz --measure npmi
+    """
+    from json import dumps
+
+    from textmill.topics import topic_coherence, topic_diversity, topic_exclusivity
+
+    loaded = load_model(model, jobs)
+    documents = read_input(sources, text_field, errors)
+    options: dict[str, Any] = {"measure": measure, "n_words": words, "window": window, "n_jobs": jobs}
+    scores = topic_coherence(loaded, documents, **options)
+    exclusive = topic_exclusivity(loaded, n_words=words)
+    lists = [" ".join(word for word, _ in topic) for topic in loaded.topics(words)]
+    if json:
+        for number, (score, share, topic) in enumerate(zip(scores, exclusive, lists, strict=True)):
+            facts = {"topic": number + 1, measure: score, "exclusivity": share, "terms": topic.split(" ")}
+            typer.echo(dumps(facts, ensure_ascii=False))
+        return
+    typer.echo(f"topic\t{measure}\texclusivity\tterms")
+    for number, (score, share, topic) in enumerate(zip(scores, exclusive, lists, strict=True)):
+        typer.echo(f"{number + 1}\t{score:.4f}\t{share:.4f}\t{topic}")
+    diversity = topic_diversity(loaded, n_words=words)
+    typer.echo(f"mean\t{scores.mean():.4f}\t{exclusive.mean():.4f}\tdiversity {diversity:.4f}")
+
+
+@app.command()
+def diff(
+    model: ModelFile,
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="A second model, perhaps of later documents.")],
+    measure: Annotated[str, typer.Option(help="hellinger, js, kl or jaccard.")] = "hellinger",
+    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
+    plot: Annotated[Path | None, typer.Option(help="Draw the distances of all topics into this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Pair the topics of two models and say how far apart they are: which words stayed, went and came.
+
+    Example: textmill topics diff may.mill june.mill --plot drift.png
+    """
+    from json import dumps
+
+    from textmill.plot import heat_map, save
+    from textmill.topics import topic_difference
+
+    found = topic_difference(load_model(model), load_model(other), measure=measure, n_words=words)
+    if not json:
+        typer.echo(f"topic\tother\t{measure}\tkept\tlost\tgained")
+    for pair in found.pairs:
+        if json:
+            facts = {"topic": pair.first + 1, "other": pair.second + 1, measure: pair.distance}
+            typer.echo(dumps(facts | {"kept": pair.kept, "lost": pair.lost, "gained": pair.gained}, ensure_ascii=False))
+        else:
+            parts = (" ".join(part) for part in (pair.kept, pair.lost, pair.gained))
+            typer.echo("\t".join([str(pair.first + 1), str(pair.second + 1), f"{pair.distance:.4f}", *parts]))
+    if plot is not None:
+        names = [[str(t + 1) for t in range(size)] for size in found.distances.shape]
+        figure = heat_map(
+            found.distances, x_label=f"topics of {other.name}", y_label=f"topics of {model.name}",
+            columns=names[1], rows=names[0],
+        )  # fmt: skip
+        save(figure, plot)
+
+
+@app.command()
+def explain(
+    model: ModelFile,
+    text: Annotated[str, typer.Option(help="The text, - for stdin.")],
+    words: Annotated[int, typer.Option(help="Terms that name a topic.")] = 6,
+    html: Annotated[Path | None, typer.Option(help="Write a page instead.")] = None,
+    json: Json = False,
+) -> None:
+    """Show which topic each word of a text stands for: in colours, as a page, or as JSON.
+
+    Example: textmill topics explain news.mill --text "The bank raised its rates." --html why.html
+    """
+    import sys
+    from json import dumps
+
+    from textmill.topics.explain import explain_text
+
+    found = explain_text(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
+    if html is not None:
+        found.report().write(html)
+    elif json:
+        for word in found.words:
+            facts = {"begin": word.begin, "end": word.end, "term": word.term, "topic": word.topic + 1}
+            typer.echo(dumps(facts | {"probability": word.probability}, ensure_ascii=False))
+    else:
+        from rich.console import Console
+
+        Console(soft_wrap=True, highlight=False).print(found.terminal())
+
+
+@app.command()
+def export(
+    model: ModelFile,
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write; ldac: its name without suffix.")],
+    to: Annotated[str, typer.Option(help=f"One of {', '.join(EXPORTS)}.")],
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents, for pyldavis and mallet-state.")
+    ] = None,
+    words: Annotated[int, typer.Option(help="Terms of a topic, for mallet-keys.")] = 20,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    jobs: Jobs = None,
+) -> None:
+    """Write topics for other tools: JSON for pyLDAvis, MALLET's state and keys, LDA-C's files, a NumPy array.
+
+    Example: textmill topics export news.mill news.jsonl.gz --to mallet-state -o state.gz
+    """
+    from textmill.errors import DataError
+    from textmill.model import check_choice
+    from textmill.topics import exchange
+
+    check_choice("--to", to, EXPORTS)
+    if (to in ("pyldavis", "mallet-state")) != bool(sources):
+        raise DataError("pyldavis and mallet-state need INPUT, the others take none; see --to")
+    loaded = load_model(model, jobs)
+    documents = None if not sources else read_input(sources, text_field, errors)
+    if to == "pyldavis":
+        exchange.write_pyldavis(loaded, documents, output)
+    elif to == "mallet-state":
+        exchange.write_mallet_state(loaded, documents, output)
+    elif to == "mallet-keys":
+        exchange.write_mallet_keys(loaded, output, n_words=words)
+    elif to == "ldac":
+        exchange.write_ldac(loaded, output)
+    else:
+        exchange.write_matrix(loaded, output)
+
+
+@app.command(name="import")
+def import_(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="ldac: the name of its two files without suffix.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    made_by: Annotated[str, typer.Option("--from", help=f"One of {', '.join(IMPORTS)}.")],
+    terms: Annotated[str | None, typer.Option(help="Terms of the columns, one a line; not for mallet-state.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="matrix: prior of topics in documents.")] = None,
+) -> None:
+    """Make a model of topics that another tool found: MALLET's state, LDA-C's files, a NumPy array of topics x terms.
+
+    Example: textmill topics import final --from ldac --terms vocab.txt -o topics.mill
+    """
+    from textmill.corpus import read_terms
+    from textmill.errors import DataError
+    from textmill.model import check_choice
+    from textmill.topics import exchange
+
+    check_choice("--from", made_by, IMPORTS)
+    if made_by == "mallet-state" and terms is not None:
+        raise DataError("a state holds its terms; leave out --terms")
+    if made_by != "matrix" and alpha is not None:
+        raise DataError("--alpha belongs to --from matrix; the other files have their own")
+    names = None if terms is None else read_terms(terms).terms_.to_list()
+    if made_by == "mallet-state":
+        made = exchange.read_mallet_state(source)
+    elif made_by == "ldac":
+        made = exchange.read_ldac(source, terms=names)
+    else:
+        made = exchange.read_matrix(source, alpha=alpha, terms=names)
+    made.save(output)
+    typer.echo(f"{len(made.components_)} topics of {made.components_.shape[1]} terms")

@@ -1,0 +1,185 @@
+"""Tell coherent documents from blended, shuffled or generated ones: train a detector, score, forge, evaluate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+_Detector = Annotated[Path, typer.Argument(metavar="DETECTOR", help="Made by `textmill coherence train`.")]
+_TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
+_IdField = Annotated[str | None, typer.Option(help="Field with the id, for JSONL and CSV.")]
+_Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
+_Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
+_Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+_Json = Annotated[bool, typer.Option("--json", help="JSON for machines.")]
+
+
+@app.command()
+def train(
+    sources: Annotated[list[str], typer.Argument(metavar="GOOD...", help="Files or folders of good documents.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The detector to write.")],
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 50,
+    sweeps: Annotated[int, typer.Option(help="Sweeps of the Gibbs sampler.")] = 300,
+    model: Annotated[
+        Path | None, typer.Option(help="Use the topics of this model, with a vectorizer; then all documents calibrate.")
+    ] = None,
+    false_alarms: Annotated[float, typer.Option(help="Share of good documents that may be called incoherent.")] = 0.05,
+    held_out: Annotated[float, typer.Option(help="Share of the documents that only calibrate.")] = 0.2,
+    text_field: _TextField = None,
+    errors: _Errors = "strict",
+    seed: _Seed = 0,
+    jobs: _Jobs = None,
+) -> None:
+    """Learn topics from good documents and calibrate the decision with forgeries of those held out.
+
+    Example: textmill coherence train good/ -o detector.mill
+    """
+    from textmill.corpus import read_documents
+    from textmill.model import load
+    from textmill.tasks import CoherenceDetector
+
+    detector = CoherenceDetector(
+        n_topics=topics, sweeps=sweeps, held_out=held_out, false_alarms=false_alarms, random_state=seed, n_jobs=jobs
+    )
+    documents = read_documents(sources, text_field=text_field, errors=errors)
+    detector.fit(documents, topics=None if model is None else load(model))
+    detector.save(output)
+    rates = ", ".join(f"{kind} {100 * rate:.1f} %" for kind, rate in detector.equal_errors_.items())
+    typer.echo(f"{len(detector.vocabulary_)} terms, {len(detector.components_)} topics; equal error, held out: {rates}")
+
+
+@app.command()
+def score(
+    detector: _Detector,
+    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
+    explain: Annotated[bool, typer.Option(help="List the sentences that offend.")] = False,
+    text_field: _TextField = None,
+    id_field: _IdField = None,
+    errors: _Errors = "strict",
+    json: _Json = False,
+) -> None:
+    """Print verdict, probability of being forged, score, threshold, entropy and id of each document.
+
+    Example: textmill coherence score detector.mill pages.jsonl --json
+    """
+    from textmill.corpus import read_documents
+    from textmill.model import load
+    from textmill.tasks import CoherenceDetector
+
+    judge = load(detector, expect=CoherenceDetector)
+    documents = read_documents(sources, text_field=text_field, id_field=id_field, errors=errors)
+    if not explain:
+        for found in judge.scores(documents):
+            _show(found, [], json)
+        return
+    for document in documents:
+        explained = judge.explain(document)
+        _show(explained.score, [one for one in explained.sentences if one.offending], json)
+
+
+@app.command()
+def fake(
+    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="True documents to forge from.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="JSON lines with id and text; default: stdout.")] = "-",
+    kind: Annotated[
+        str, typer.Option(help="sentence-salad, word-salad, markov, word-noise, word-stuffing or chunk-blend.")
+    ] = "sentence-salad",
+    count: Annotated[int | None, typer.Option(help="How many; default: one for each document.")] = None,
+    length: Annotated[int | None, typer.Option(help="Content words of each; default: those of the documents.")] = None,
+    order: Annotated[int, typer.Option(help="Order of the Markov model.")] = 3,
+    level: Annotated[float, typer.Option(help="Share of words replaced, for noise and stuffing.")] = 0.5,
+    words: Annotated[
+        str | None, typer.Option(help="Words to stuff with, parted by commas; default: rare ones.")
+    ] = None,
+    text_field: _TextField = None,
+    errors: _Errors = "strict",
+    seed: _Seed = 0,
+) -> None:
+    """Make false documents of one kind, of exact lengths, the same for the same seed.
+
+    Example: textmill coherence fake news.jsonl --kind markov --count 500 --seed 1 -o fake.jsonl
+    """
+    from json import dumps
+
+    import numpy as np
+
+    from textmill.corpus import read_documents, writer
+    from textmill.tasks.coherence import Forger
+
+    texts = read_documents(sources, text_field=text_field, errors=errors).texts()
+    forger = Forger.of(list(texts), order=order, random_state=seed)
+    lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if count is None else count)
+    made = forger.make(kind, lengths, level=level, words=None if words is None else words.split(","))
+    with writer(output) as out:
+        for i, text in enumerate(made):
+            out.write(dumps({"id": f"{kind}-{i}", "text": text}, ensure_ascii=False) + "\n")
+
+
+@app.command()
+def evaluate(
+    detector: _Detector,
+    true: Annotated[list[str], typer.Option("--true", help="Files of true documents.")],
+    false: Annotated[list[str], typer.Option("--false", help="Files of false documents; each file is a kind.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw the ROC curves to this file.")] = None,
+    det: Annotated[bool, typer.Option(help="Draw DET curves instead.")] = False,
+    histogram: Annotated[Path | None, typer.Option(help="Draw histograms of the entropies to this file.")] = None,
+    text_field: _TextField = None,
+    errors: _Errors = "strict",
+    json: _Json = False,
+) -> None:
+    """Print the equal error rates of a detector on true and false documents, and draw them.
+
+    Example: textmill coherence evaluate detector.mill --true news.jsonl --false fake.jsonl --plot roc.png
+    """
+    from dataclasses import asdict
+    from json import dumps
+
+    from textmill.corpus import read_documents
+    from textmill.model import load
+    from textmill.plot import save
+    from textmill.tasks import CoherenceDetector
+    from textmill.tasks import coherence as task
+
+    judge = load(detector, expect=CoherenceDetector)
+
+    def read(source: str | list[str]) -> Any:
+        return list(judge.scores(read_documents(source, text_field=text_field, errors=errors)))
+
+    good, bad = read(true), {Path(source).name: read(source) for source in false}
+    rows = task.evaluate(good, bad)
+    if plot is not None:
+        save(task.draw_roc([d.score for d in good], {k: [d.score for d in v] for k, v in bad.items()}, det=det), plot)
+    if histogram is not None:
+        sides = {"true": good, **bad}
+        save(task.draw_histograms({k: [d.entropy for d in v] for k, v in sides.items()}), histogram)
+    for row in rows:
+        if json:
+            typer.echo(dumps(asdict(row), ensure_ascii=False))
+            continue
+        rates = f"score {100 * row.score:.1f} %, entropy {100 * row.entropy:.1f} %, llpw {100 * row.llpw:.1f} %"
+        shares = f"called incoherent: {100 * row.caught:.1f} % of these, {100 * row.alarms:.1f} % of the true"
+        typer.echo(f"{row.kind}: equal error by {rates}; {shares}; {row.empty} empty")
+
+
+def _show(found: Any, offending: list[Any], json: bool) -> None:
+    """Print what was found in one document."""
+    from dataclasses import asdict
+    from json import dumps
+    from math import isnan
+
+    if json:
+        record = {k: None if isinstance(v, float) and isnan(v) else v for k, v in asdict(found).items()}
+        record["topics"] = [{"topic": t, "share": share, "words": words} for t, share, words in found.topics]
+        record["empty"] = found.verdict == "empty"
+        if offending:
+            record["offending"] = [{"text": one.text, "surprise": one.surprise} for one in offending]
+        typer.echo(dumps(record, ensure_ascii=False))
+        return
+    line = f"{found.verdict}\t{found.probability:.3f}\t{found.score:.3f}\t{found.threshold:.3f}\t{found.entropy:.3f}"
+    typer.echo(f"{line}\t{found.id}")
+    for one in offending:
+        typer.echo(f"  {one.surprise:+.2f}\t{one.text}")

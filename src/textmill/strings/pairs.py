@@ -1,0 +1,155 @@
+"""Pairs of names, and what all ways to find them have in common.
+
+A join holds a collection and finds pairs `among` its names and `across` to others: by scoring, by an index of words
+whose similarities are known (both in joins.py), or by an index of vectors (cosine_join.py). Names in which nothing
+weighs (no word, or only words that all names have) equal the very same string, with the score 1, and no other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.strings.measure import Encoded, Fitted, FittedSequences
+
+__all__ = ["IndexedJoin", "NameJoin", "Pairs", "best_pairs"]
+
+
+class Pairs(NamedTuple):
+    """Pairs of names by position, with their scores: by left name, then falling score, then right name.
+
+    >>> Pairs.of([(0, 2, 0.9), (1, 2, 0.7)])[1].tolist()
+    [2, 2]
+    """
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: list[tuple[int, int, float]]) -> Pairs:
+        """Pairs from a list of rows."""
+        left, right, score = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(np.array(left, np.int32), np.array(right, np.int32), np.array(score, np.float64))
+
+    @classmethod
+    def concatenate(cls, blocks: Iterable[Pairs]) -> Pairs:
+        """All blocks as one.
+
+        >>> len(Pairs.concatenate([Pairs.of([(0, 1, 1.0)]), Pairs.of([])]).score)
+        1
+        """
+        parts = [cls.of([]), *blocks]
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def where(self, keep: NDArray[Any]) -> Pairs:
+        """The pairs that a mask, or positions, choose.
+
+        >>> Pairs.of([(0, 2, 0.9), (1, 2, 0.7)]).where(np.array([1])).left.tolist()
+        [1]
+        """
+        return Pairs(self.left[keep], self.right[keep], self.score[keep])
+
+
+def best_pairs(pairs: Pairs, top: int) -> Pairs:
+    """Pairs in order, of each left name only the `top` best unless top is 0.
+
+    >>> best_pairs(Pairs.of([(1, 2, 0.7), (0, 2, 0.8), (0, 1, 0.9)]), 1).right.tolist()
+    [1, 2]
+    """
+    order = np.lexsort((pairs.right, -pairs.score, pairs.left))
+    left = pairs.left[order]
+    if top and len(left):
+        starts = np.r_[0, np.flatnonzero(np.diff(left)) + 1]
+        rank = np.arange(len(left)) - np.repeat(starts, np.diff(np.r_[starts, len(left)]))
+        order = order[rank < top]
+    return pairs.where(order)
+
+
+class NameJoin:
+    """A collection of names that can be joined with itself and with others. Base of all ways to do it."""
+
+    def __init__(self, fitted: Fitted, names: list[str]) -> None:
+        self.fitted = fitted
+        self.names = names
+
+    def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
+        """Pairs of names begin to end - 1 with others of the collection; with top = 0 each pair once, left < right."""
+        raise NotImplementedError
+
+    def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
+        """Pairs of other names, on the left, with those of the collection."""
+        raise NotImplementedError
+
+    def add(self, names: list[str], threads: int) -> None:
+        """Take more names into the collection."""
+        raise NotImplementedError
+
+
+class IndexedJoin(NameJoin):
+    """Names found by a native index of their features. Base of joins of words and of vectors.
+
+    Attributes: sequences, the fitted measure; encoded, the features of the names.
+    """
+
+    _making = threading.Lock()  # of an index, or of numbers for new features
+
+    def __init__(self, fitted: FittedSequences, names: list[str]) -> None:
+        super().__init__(fitted, names)
+        self.sequences = fitted
+        self.encoded = fitted.encode(names)
+
+    def index(self, threads: int) -> Any:
+        """The native index, made when it is first needed: on a worker from the arrays that were sent."""
+        with self._making:
+            if "_made" not in self.__dict__:
+                self._made = self.make_index(threads)
+                self._weightless = self._made.squares() == 0.0
+        return self._made
+
+    def make_index(self, threads: int) -> Any:
+        """Build the native index."""
+        raise NotImplementedError
+
+    def encode(self, others: list[str]) -> Encoded:
+        """The features of other names; new ones get numbers."""
+        with self._making:
+            return self.sequences.encode(others)
+
+    def add(self, names: list[str], threads: int) -> None:
+        """Take more names."""
+        offsets, ids = self.encode(names)
+        first, before = self.encoded
+        self.encoded = (np.concatenate([first, first[-1] + offsets[1:]]), np.concatenate([before, ids]))
+        self.names = [*self.names, *names]
+        self.__dict__.pop("_made", None)
+
+    def equal_among(self, begin: int, end: int, top: int) -> list[tuple[int, int, float]]:
+        """Pairs of names begin to end - 1 that weigh nothing; the index must have been made."""
+        places = self._same()
+        return [
+            (i, j, 1.0)
+            for i in range(begin, end if places else begin)
+            if self._weightless[i]
+            for j in places.get(self.names[i], ())
+            if (j > i or (top and j != i))
+        ]
+
+    def equal_across(self, others: list[str]) -> list[tuple[int, int, float]]:
+        """Pairs of other names with the same names here that weigh nothing; the index must have been made."""
+        places = self._same()
+        return [(i, j, 1.0) for i, name in enumerate(others if places else ()) for j in places.get(name, ())]
+
+    def _same(self) -> dict[str, list[int]]:
+        """Where names stand that weigh nothing."""
+        groups: dict[str, list[int]] = {}
+        for i in np.flatnonzero(self._weightless):
+            groups.setdefault(self.names[i], []).append(int(i))
+        return groups
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_made", "_weightless")}

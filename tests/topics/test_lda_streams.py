@@ -1,0 +1,94 @@
+"""LDA on streams: endless, changing, larger than memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from textmill.corpus import DriftingStream, TopicStream
+from textmill.topics import LDA
+
+MEMORY = """
+import sys
+import numpy as np
+from scipy.sparse import csr_matrix
+from textmill.topics import LDA
+
+documents, topics, terms, length = map(int, sys.argv[1:])
+random = np.random.default_rng(0)
+
+def stream():
+    for _ in range(documents // 1000):
+        words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
+        yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
+
+LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(int(status["VmHWM"].split()[0]))  # of this program only; ru_maxrss would count the one that started it
+"""
+
+
+def peak(documents: int, topics: int, terms: int, length: int) -> float:
+    """Megabytes of a process that learns from a stream of so many documents."""
+    sizes = [str(size) for size in (documents, topics, terms, length)]
+    done = subprocess.run([sys.executable, "-c", MEMORY, *sizes], capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024
+
+
+def test_memory_does_not_depend_on_the_number_of_documents() -> None:
+    few, many = peak(10_000, 20, 5000, 10), peak(60_000, 20, 5000, 10)
+    assert many < 1.05 * few
+
+
+@pytest.mark.slow
+def test_memory_of_a_million_documents_is_that_of_a_hundred_thousand() -> None:
+    few, many = peak(100_000, 20, 5000, 10), peak(1_000_000, 20, 5000, 10)
+    assert many < 1.05 * few
+    assert many < 4 * 20 * 5000 * 8 / 2**20 + 150  # four tables of doubles, a chunk and Python itself
+
+
+def test_a_large_model_fits_in_400_megabytes() -> None:
+    assert peak(3_000, 400, 100_000, 80) < 400
+
+
+def test_an_endless_stationary_stream_does_not_wear_the_model_out() -> None:
+    stream = TopicStream(5200, vocabulary=400, topics=8, alpha=0.1, eta=0.05, length=50, seed=1)
+    corpus = stream.bags(0, 5200)
+    held = corpus[5000:]
+    lda = LDA(n_topics=8, alpha=0.1, eta=0.05, chunk_size=50, random_state=0)
+    perplexities = [lda.partial_fit(corpus[i : i + 50]).perplexity(held) for i in range(0, 5000, 50)]
+    assert lda.updates_ == 100
+    assert np.mean(perplexities[-10:]) <= 1.01 * min(perplexities)
+
+
+def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
+    stream = DriftingStream(8400, vocabulary=400, topics=6, alpha=0.1, eta=0.05, length=50, period=4000, seed=3)
+    corpus = stream.bags(0, 8000)
+    held = stream.bags(7800, 8000)
+    settings = {"n_topics": 6, "alpha": 0.1, "eta": 0.05, "chunk_size": 50, "random_state": 0}
+    made = []
+    for seed in range(3):
+        settings["random_state"] = seed
+        fresh = LDA(**settings).partial_fit(corpus[4000:6000])
+        forgetting = LDA(half_life=400, **settings).partial_fit(corpus[:6000])
+        keeping = LDA(decay=1.0, **settings).partial_fit(corpus[:6000])
+        made.append([lda.perplexity(held) for lda in (fresh, forgetting, keeping)])
+    fresh, forgetting, keeping = np.mean(made, axis=0)
+    # five half-lives after the change; after one, half of the statistics are old, so the perplexity is twice as high
+    assert forgetting < 1.75 * fresh
+    assert forgetting < 0.8 * keeping
+
+
+def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
+    corpus = TopicStream(2000, vocabulary=100, topics=4, length=30, seed=2).bags(0, 2000)
+    old, new = corpus[:1000].toarray(), corpus[1000:].toarray()
+    old[:, 50:] = new[:, :50] = 0  # no words in common
+    lda = LDA(n_topics=4, half_life=1000, chunk_size=100, random_state=0, dtype="float64").partial_fit(old)
+    before, documents = lda.statistics_[:, :50].sum(), lda.documents_
+    lda.partial_fit(new)
+    background = 4 * 50  # one a topic and word, kept up for ever
+    share = 0.5 ** ((lda.documents_ - documents) / 1000)
+    assert lda.statistics_[:, :50].sum() - background == pytest.approx((before - background) * share, rel=0.02)
