@@ -29,12 +29,13 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
 from textmill.topics.evidence import left_to_right
-from textmill.topics.factors import aligned, gathered, known, seed_of
+from textmill.topics.factors import aligned, known, seed_of
 from textmill.topics.inference import infer_topics
 from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
 from textmill.topics.perplexity import completion
 from textmill.topics.priors import alpha_of, eta_of
+from textmill.topics.rows import gathered
 from textmill.topics.sampling import learn_at_once
 from textmill.topics.schedule import blended
 from textmill.topics.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
