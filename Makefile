@@ -83,7 +83,7 @@ sanitize: $(BUILT) $(STAMPS)/test
 	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED_PY) -m pytest -q -p no:cacheprovider --capture=sys tests/native tests/model tests/corpus tests/vectors tests/topics tests/sequence tests/strings
+	  $(SANITIZED_PY) -m pytest -q -p no:cacheprovider --capture=sys tests/native tests/model tests/corpus tests/vectors tests/topics tests/sequence tests/strings tests/fst
 
 browser:
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \

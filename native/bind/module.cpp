@@ -11,6 +11,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_corpus(corpus);
   nanobind::module_ extract = m.def_submodule("extract", "Observation tests of sequences.");
   textmill::bind::bind_extract(extract);
+  nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
+  textmill::bind::bind_fst(fst);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
   nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");

@@ -21,6 +21,7 @@ __all__ = [
     "corpus",
     "errors",
     "files",
+    "fst",
     "lm",
     "load",
     "metrics",

@@ -1,0 +1,161 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+
+#include "bind/fst.h"
+#include "fst/compose.h"
+#include "fst/distance.h"
+#include "fst/paths.h"
+#include "fst/structure.h"
+
+namespace textmill::bind {
+namespace {
+
+using fst::fail;
+using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+fst::Filter filter_of(const std::string& name) {
+  const std::pair<const char*, fst::Filter> filters[] = {{"sequence", fst::Filter::sequence}, {"auto", fst::Filter::sequence},
+                                                         {"alt_sequence", fst::Filter::alt_sequence}, {"match", fst::Filter::match},
+                                                         {"no_match", fst::Filter::no_match}, {"trivial", fst::Filter::trivial},
+                                                         {"null", fst::Filter::null}};
+  for (const auto& [key, filter] : filters)
+    if (name == key) return filter;
+  fail("no filter is called '", name, "'; there are auto, sequence, alt_sequence, match, no_match, trivial and null");
+}
+
+using Labels = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+
+fst::ComposeOptions compose_options(const std::string& filter, bool connect, const Labels& left, const Labels& right, bool phi_finals) {
+  const auto specials = [](const Labels& labels) { return fst::Specials{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)}; };
+  return {filter_of(filter), connect, specials(left), specials(right), phi_finals};
+}
+
+template <class M>
+std::optional<typename M::Weight> optional_weight(const M& machine, nb::handle value) {
+  if (value.is_none()) return std::nullopt;
+  return to_weight(machine.semiring(), value);
+}
+
+// The same for a call that has to look at Python objects before the lock is given up.
+template <class F>
+AnyMachine with_weight(const AnyMachine& machine, nb::handle weight, F f) {
+  check(machine);
+  return std::visit(
+      [&](auto held) {
+        using S = typename std::decay_t<decltype(*held)>::Semiring;
+        const auto w = optional_weight(*held, weight);
+        if constexpr (std::same_as<S, Dynamic>) {
+          return any(f(std::as_const(*held), w));
+        } else {
+          nb::gil_scoped_release nogil;
+          return any(f(std::as_const(*held), w));
+        }
+      },
+      machine.handle);
+}
+
+nb::object distances(const AnyMachine& machine, bool backward, double delta) {
+  check(machine);
+  return std::visit(
+      [&](auto held) -> nb::object {
+        using S = typename std::decay_t<decltype(*held)>::Semiring;
+        if constexpr (std::same_as<S, Dynamic>) {
+          nb::list out;
+          for (const auto& w : fst::distances(std::as_const(*held), backward, delta)) out.append(to_python(held->semiring(), w));
+          return out;
+        } else {
+          std::vector<typename S::Weight> d;
+          {
+            nb::gil_scoped_release nogil;
+            d = fst::distances(std::as_const(*held), backward, delta);
+          }
+          const auto* bytes = reinterpret_cast<const std::uint8_t*>(d.data());
+          return nb::cast(to_numpy(std::vector<std::uint8_t>(bytes, bytes + d.size() * sizeof(typename S::Weight))));
+        }
+      },
+      machine.handle);
+}
+
+}  // namespace
+
+void bind_fst_operations(nb::module_& m) {
+  m.def("unite", [](const AnyMachine& a, const AnyMachine& b) {
+    return with(a, b, [](const auto& x, const auto& y) { return any(fst::unite(x, y)); });
+  });
+  m.def("concatenate", [](const AnyMachine& a, const AnyMachine& b) {
+    return with(a, b, [](const auto& x, const auto& y) { return any(fst::concatenate(x, y)); });
+  });
+  m.def("close", [](const AnyMachine& a, bool star) { return with(a, [&](const auto& x) { return any(fst::close(x, star)); }); });
+  m.def("reverse", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::reverse(x)); }); });
+  m.def("invert", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::invert(x)); }); });
+  m.def("project", [](const AnyMachine& a, bool output) { return with(a, [&](const auto& x) { return any(fst::project(x, output)); }); });
+  m.def("relabel", [](const AnyMachine& a, const Pairs& input, const Pairs& output) {
+    for (const Pairs* pairs : {&input, &output})
+      for (const auto& [old, made] : *pairs)
+        if (made < 0) fail("label ", old, " cannot become ", made, ": labels are 0 or more");
+    return with(a, [&](const auto& x) { return any(fst::relabel(x, input, output)); });
+  });
+  m.def("sort_arcs", [](const AnyMachine& a, bool output) { return with(a, [&](const auto& x) { return any(fst::sort_arcs(x, output)); }); });
+  m.def("sort_states", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::sort_states(x)); }); });
+  m.def("renumber", [](const AnyMachine& a, const std::vector<std::int32_t>& order) {
+    return with(a, [&](const auto& x) {
+      std::vector<bool> seen(x.states());
+      if (order.size() != seen.size()) fail("the order has ", order.size(), " numbers for ", seen.size(), " states");
+      for (const std::int32_t s : order) {
+        if (s < 0 || static_cast<std::size_t>(s) >= seen.size() || seen[s]) fail("the order must hold each state once; ", s, " is wrong");
+        seen[s] = true;
+      }
+      return any(fst::renumber(x, std::span<const std::int32_t>(order)));
+    });
+  });
+  m.def("connect", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::connect(x)); }); });
+  m.def("compose",
+        [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const Labels& left, const Labels& right, bool phi_finals) {
+          const auto options = compose_options(filter, connect, left, right, phi_finals);
+          return with(a, b, [&](const auto& x, const auto& y) { return any(fst::compose(x, y, options)); });
+        },
+        "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a, "left"_a, "right"_a, "phi_finals"_a);
+  m.def("difference",
+        [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect) {
+          const auto options = compose_options(filter, connect, {-1, -1, -1}, {-1, -1, -1}, true);
+          return with(a, b, [&](const auto& x, const auto& y) { return any(fst::difference(x, y, options)); });
+        },
+        "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a);
+  m.def("distances", &distances, "machine"_a, "backward"_a, "delta"_a, "Bytes of weights, or a list if they are not numbers.");
+  m.def("best_paths",
+        [](const AnyMachine& a, std::size_t n, bool unique, nb::handle weight) {
+          return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::best_paths(x, {n, unique}, w); });
+        },
+        "machine"_a, "n"_a, "unique"_a, "weight"_a.none());
+  m.def("prune",
+        [](const AnyMachine& a, nb::handle weight, std::optional<std::size_t> states) {
+          const std::size_t most = states.value_or(fst::kMostStates);
+          return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::prune(x, w, most); });
+        },
+        "machine"_a, "weight"_a.none(), "states"_a.none());
+  m.def("reweight",
+        [](const AnyMachine& a, const std::vector<nb::object>& potentials, bool to_final) {
+          check(a);
+          return std::visit(
+              [&](auto held) {
+                using S = typename std::decay_t<decltype(*held)>::Semiring;
+                std::vector<typename S::Weight> v;
+                for (const nb::object& weight : potentials) v.push_back(to_weight(held->semiring(), weight));
+                return any(fst::reweight(std::as_const(*held), std::span<const typename S::Weight>(v), to_final));
+              },
+              a.handle);
+        });
+  m.def("push",
+        [](const AnyMachine& a, bool weights, bool labels, bool to_final, bool remove_total, bool remove_affix, double delta) {
+          return with(a, [&](const auto& x) { return any(fst::push(x, {weights, labels, to_final, remove_total, remove_affix, delta})); });
+        },
+        "machine"_a, nb::kw_only(), "weights"_a, "labels"_a, "to_final"_a, "remove_total"_a, "remove_affix"_a, "delta"_a);
+}
+
+}  // namespace textmill::bind

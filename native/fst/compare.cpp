@@ -1,0 +1,152 @@
+#include "fst/compare.h"
+
+#include <numeric>
+
+#include "fst/distance.h"
+#include "fst/minimize.h"
+#include "fst/paths.h"
+#include "fst/properties.h"
+#include "fst/structure.h"
+
+namespace textmill::fst {
+namespace {
+
+// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, some rounds deep.
+template <class S>
+std::vector<std::uint64_t> colours(const Machine<S>& machine) {
+  std::vector<std::uint64_t> colour(machine.states()), finer(machine.states()), incoming(machine.states());
+  for (std::int32_t s = 0; s < machine.states(); ++s) colour[s] = join(machine.arcs(s).size(), machine.is_final(s) + 2 * (s == machine.start()));
+  for (int round = 0; round < 8; ++round) {
+    std::ranges::fill(incoming, 0);
+    for (std::int32_t s = 0; s < machine.states(); ++s) {
+      std::uint64_t sum = 0;  // sums do not depend on the order
+      for (const auto& arc : machine.arcs(s)) {
+        const std::uint64_t labels = std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
+        sum += join(labels, colour[arc.nextstate]);
+        incoming[arc.nextstate] += join(labels + 1, colour[s]);
+      }
+      finer[s] = sum;
+    }
+    for (std::int32_t s = 0; s < machine.states(); ++s) colour[s] = join(colour[s], join(finer[s], incoming[s]));
+  }
+  return colour;
+}
+
+}  // namespace
+
+template <class S>
+bool equal(const Machine<S>& a, const Machine<S>& b, double delta) {
+  const S& k = a.semiring();
+  if (a.states() != b.states() || a.start() != b.start() || a.arcs() != b.arcs()) return false;
+  for (std::int32_t s = 0; s < a.states(); ++s) {
+    const auto x = a.arcs(s), y = b.arcs(s);
+    if (x.size() != y.size() || !k.approx(a.final(s), b.final(s), delta)) return false;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (x[i].ilabel != y[i].ilabel || x[i].olabel != y[i].olabel || x[i].nextstate != y[i].nextstate || !k.approx(x[i].weight, y[i].weight, delta)) return false;
+  }
+  return true;
+}
+
+template <class S>
+bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
+  using Arc = typename Machine<S>::Arc;
+  const S& k = a.semiring();
+  if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState)) return false;
+  if (a.start() == kNoState) return true;
+  const auto colour_a = colours(a), colour_b = colours(b);
+  std::vector<std::int32_t> pair(a.states(), kNoState), back(b.states(), kNoState), queue;
+  const auto unite = [&](std::int32_t s, std::int32_t t) {
+    if (pair[s] == t && back[t] == s) return true;
+    if (pair[s] != kNoState || back[t] != kNoState) return false;
+    pair[s] = t;
+    back[t] = s;
+    queue.push_back(s);
+    return true;
+  };
+  unite(a.start(), b.start());
+  const auto sorted = [&](const Machine<S>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour, const std::vector<std::int32_t>& paired, bool forward) {
+    std::vector<Arc> arcs(machine.arcs(s).begin(), machine.arcs(s).end());
+    const auto number = [&](std::int32_t next) { return paired[next] == kNoState ? kNoState : forward ? next : paired[next]; };
+    std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc& x, const Arc& y) {
+      if (x.ilabel != y.ilabel) return x.ilabel < y.ilabel;
+      if (x.olabel != y.olabel) return x.olabel < y.olabel;
+      if (colour[x.nextstate] != colour[y.nextstate]) return colour[x.nextstate] < colour[y.nextstate];
+      const auto hx = k.hash(k.quantize(x.weight, delta)), hy = k.hash(k.quantize(y.weight, delta));
+      if (hx != hy) return hx < hy;
+      return number(x.nextstate) < number(y.nextstate);  // those that have their partners already, by these
+    });
+    return arcs;
+  };
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const std::int32_t s = queue[i], t = pair[s];
+    if (!k.approx(a.final(s), b.final(t), delta) || a.arcs(s).size() != b.arcs(t).size()) return false;
+    const auto x = sorted(a, s, colour_a, pair, true), y = sorted(b, t, colour_b, back, false);
+    for (std::size_t j = 0; j < x.size(); ++j)
+      if (x[j].ilabel != y[j].ilabel || x[j].olabel != y[j].olabel || !k.approx(x[j].weight, y[j].weight, delta) || !unite(x[j].nextstate, y[j].nextstate)) return false;
+  }
+  return true;  // what cannot be reached from the start has no say
+}
+
+template <class S>
+bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
+  using namespace property;
+  const S& k = a.semiring();
+  for (const Machine<S>* machine : {&a, &b}) {
+    if (!is(*machine, acceptor)) fail("equivalence is decided for acceptors; encode the labels of transducers first, or compare random paths");
+    if (!is(*machine, no_epsilons)) fail("equivalence is decided for machines without epsilons; remove them first");
+    if (!is(*machine, ideterministic)) fail("equivalence is decided for deterministic machines; determinise them first, or compare random paths");
+  }
+  Machine<S> pushed[2] = {connect(a), connect(b)};
+  if (pushed[0].start() == kNoState || pushed[1].start() == kNoState) return pushed[0].start() == pushed[1].start();
+  typename S::Weight total[2] = {k.one(), k.one()};
+  for (int i = 0; i < 2; ++i) {
+    if (is(pushed[i], unweighted)) continue;
+    const auto d = distances(pushed[i], true);
+    total[i] = d[pushed[i].start()];
+    pushed[i] = reweight(pushed[i], std::span<const typename S::Weight>(d), false, false);
+  }
+  if (!k.approx(total[0], total[1], delta)) return false;
+  // states of both machines side by side; trimmed, so that a missing arc tells them apart
+  const std::int32_t shift = pushed[0].states();
+  std::vector<std::int32_t> parent(shift + pushed[1].states());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](std::int32_t s) {
+    while (parent[s] != s) s = parent[s] = parent[parent[s]];
+    return s;
+  };
+  const auto machine_of = [&](std::int32_t s) -> const Machine<S>& { return pushed[s >= shift]; };
+  const auto sorted = [&](std::int32_t s) {
+    const auto arcs = machine_of(s).arcs(s >= shift ? s - shift : s);
+    std::vector<typename Machine<S>::Arc> out(arcs.begin(), arcs.end());
+    std::ranges::sort(out, {}, &Machine<S>::Arc::ilabel);
+    for (auto& arc : out) arc.nextstate += s >= shift ? shift : 0;
+    return out;
+  };
+  const auto final = [&](std::int32_t s) { return machine_of(s).final(s >= shift ? s - shift : s); };
+  std::vector<std::pair<std::int32_t, std::int32_t>> todo{{pushed[0].start(), pushed[1].start() + shift}};
+  parent[root(pushed[1].start() + shift)] = root(pushed[0].start());
+  while (!todo.empty()) {
+    const auto [s, t] = todo.back();
+    todo.pop_back();
+    if (!k.approx(final(s), final(t), delta)) return false;
+    const auto x = sorted(s), y = sorted(t);
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i].ilabel != y[i].ilabel || !k.approx(x[i].weight, y[i].weight, delta)) return false;
+      const std::int32_t p = root(x[i].nextstate), q = root(y[i].nextstate);
+      if (p == q) continue;
+      parent[q] = p;
+      todo.emplace_back(x[i].nextstate, y[i].nextstate);
+    }
+  }
+  return true;
+}
+
+#define X(S)                                                                       \
+  template bool equal(const Machine<S>&, const Machine<S>&, double);               \
+  template bool isomorphic(const Machine<S>&, const Machine<S>&, double);          \
+  template bool equivalent(const Machine<S>&, const Machine<S>&, double);
+TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+}  // namespace textmill::fst

@@ -1,0 +1,389 @@
+#include "fst/determinize.h"
+
+#include <unordered_map>
+
+#include "fst/distance.h"
+#include "fst/paths.h"
+#include "fst/properties.h"
+#include "fst/structure.h"
+
+namespace textmill::fst {
+namespace {
+
+std::string spelled(const std::vector<std::int32_t>& labels) {
+  std::string out;
+  for (std::size_t i = 0; i < labels.size() && i < 40; ++i) {
+    if (i) out += ' ';
+    base::append(out, labels[i]);
+  }
+  if (labels.size() > 40) out += " ...";
+  return labels.empty() ? "(empty)" : out;
+}
+
+// Is there a pair of states, reached by one string, with cycles over one string of different weight? Then determinisation
+// cannot end. Looks at no more than `most` pairs; returns an example, or nothing.
+template <class S>
+std::string find_unequal_twins(const Machine<S>& machine, double delta, std::size_t most) {
+  using Weight = typename S::Weight;
+  const S& k = machine.semiring();
+  struct Pair {
+    std::int32_t p, q, before, label;
+  };
+  std::vector<Pair> pairs;
+  std::unordered_map<std::uint64_t, std::int32_t> number;
+  struct Edge {
+    std::int32_t to;
+    Weight x, y;
+  };
+  std::vector<std::vector<Edge>> edges;
+  const auto of = [&](std::int32_t p, std::int32_t q, std::int32_t before, std::int32_t label) {
+    const auto [at, is_new] = number.try_emplace(std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q), static_cast<std::int32_t>(pairs.size()));
+    if (is_new) pairs.push_back({p, q, before, label});
+    return at->second;
+  };
+  of(machine.start(), machine.start(), -1, 0);
+  for (std::size_t i = 0; i < pairs.size() && pairs.size() < most; ++i) {
+    edges.emplace_back();
+    const Pair pair = pairs[i];
+    for (const auto& x : machine.arcs(pair.p))
+      for (const auto& y : machine.arcs(pair.q))
+        if (x.ilabel == y.ilabel) edges.back().push_back({of(x.nextstate, y.nextstate, static_cast<std::int32_t>(i), x.ilabel), x.weight, y.weight});
+  }
+  edges.resize(pairs.size());
+  // potentials along a depth-first tree: an arc inside a component that contradicts them closes a cycle of unequal weights
+  Builder<S> graph(k);
+  for (const auto& row : edges) {
+    graph.open(k.one());
+    for (const Edge& edge : row) graph.push({1, 1, k.one(), edge.to});
+  }
+  const Components found = components(graph.finish(0));
+  std::vector<std::optional<std::pair<Weight, Weight>>> potential(pairs.size());
+  std::vector<std::int32_t> stack;
+  for (std::size_t root = 0; root < pairs.size(); ++root) {
+    if (potential[root]) continue;
+    potential[root] = {k.one(), k.one()};
+    stack.push_back(static_cast<std::int32_t>(root));
+    while (!stack.empty()) {
+      const std::int32_t i = stack.back();
+      stack.pop_back();
+      for (const Edge& edge : edges[i]) {
+        if (found.of[edge.to] != found.of[i]) continue;
+        const Weight x = k.times(potential[i]->first, edge.x), y = k.times(potential[i]->second, edge.y);
+        if (!potential[edge.to]) {
+          potential[edge.to] = {x, y};
+          stack.push_back(edge.to);
+          continue;
+        }
+        // x / x' must equal y / y'
+        if (k.approx(k.times(x, potential[edge.to]->second), k.times(y, potential[edge.to]->first), delta)) continue;
+        std::vector<std::int32_t> labels;
+        for (std::int32_t at = i; pairs[at].before >= 0; at = pairs[at].before) labels.push_back(pairs[at].label);
+        std::ranges::reverse(labels);
+        return base::message("the string ", spelled(labels), " leads to the states ", pairs[i].p, " and ", pairs[i].q,
+                             ", whose cycles over one string have different weights");
+      }
+    }
+  }
+  return {};
+}
+
+template <class S>
+class Determinizer {
+ public:
+  using Arc = typename Machine<S>::Arc;
+  using Weight = typename S::Weight;
+
+  Determinizer(const Machine<S>& machine, const DeterminizeOptions& options, bool transducer)
+      : machine_(machine), k_(machine.semiring()), options_(options), transducer_(transducer), out_(k_), slots_(1024, 0), mask_(1023) {}
+
+  Machine<S> run(const std::optional<Weight>& worst) {
+    if (worst) {
+      to_end_ = distances(machine_, true);
+      limit_ = k_.times(to_end_[machine_.start()], *worst);
+    }
+    pending_ = {{machine_.start(), 0, k_.one()}};
+    intern(-1, 0);
+    if (worst) reached_.push_back(k_.one());
+    suspicious_ = std::max<std::size_t>(20'000, 8 * static_cast<std::size_t>(machine_.states()));
+    for (std::size_t q = 0; q < begin_.size() - 1; ++q) {
+      expand(q, worst.has_value());
+      if (begin_.size() - 1 > suspicious_) look();
+      if (begin_.size() - 1 > options_.most_states)
+        fail("determinisation has made more than ", options_.most_states, " states; raise max_states, or prune the machine first");
+    }
+    finish_chains();
+    return out_.finish(0);
+  }
+
+ private:
+  struct Element {
+    std::int32_t state;
+    std::uint32_t output;   // still to be written
+    Weight weight;          // still to be paid
+  };
+  struct Step {
+    std::int32_t label;
+    Element to;
+  };
+
+  std::vector<std::int32_t> string_to(std::size_t q) const {
+    std::vector<std::int32_t> labels;
+    for (auto at = static_cast<std::int32_t>(q); before_[at].first >= 0; at = before_[at].first) labels.push_back(before_[at].second);
+    std::ranges::reverse(labels);
+    return labels;
+  }
+
+  // Tests the twins property once, when the result has become much larger than the machine.
+  void look() {
+    suspicious_ = static_cast<std::size_t>(-1);
+    for (std::size_t e = begin_[begin_.size() - 2]; e < begin_.back(); ++e)
+      if (pool_[elements_[e].output].size() > 1000)
+        fail("the machine cannot be determinised: after the input ", spelled(string_to(begin_.size() - 2)), " more than 1000 output labels are still undecided");
+    if (k_.commutative() && is(machine_, property::weighted_cycles)) {
+      const std::string example = find_unequal_twins(machine_, options_.delta, 2'000'000);
+      if (!example.empty())
+        fail("the machine cannot be determinised: ", example, "; push or round the weights, or pass weight= to keep only the best paths");
+    }
+    suspicious_ = std::max<std::size_t>(4 * (begin_.size() - 1), 1'000'000);
+    if (transducer_ && begin_.size() > 2'000'000) suspicious_ = static_cast<std::size_t>(-1);
+  }
+
+  void expand(std::size_t q, bool pruned) {
+    Weight final = k_.zero();
+    final_outputs_.clear();
+    steps_.clear();
+    bool sorted = true;
+    for (std::size_t e = begin_[q]; e < begin_[q + 1]; ++e) {
+      const Element element = elements_[e];
+      if (machine_.is_final(element.state)) add_final(q, final, element);
+      for (const Arc& arc : machine_.arcs(element.state)) {
+        const std::uint32_t output = transducer_ ? pool_.append(element.output, arc.olabel) : 0;
+        if (!steps_.empty()) sorted &= steps_.back().label <= arc.ilabel;
+        steps_.push_back({arc.ilabel, {arc.nextstate, output, k_.times(element.weight, arc.weight)}});
+      }
+    }
+    if (pruned) {
+      const Weight here = reached_[q];
+      if (k_.less(limit_, k_.times(here, final))) final = k_.zero();
+      for (auto& [labels, w] : final_outputs_)
+        if (k_.less(limit_, k_.times(here, w))) w = k_.zero();
+    }
+    const auto state = out_.open(transducer_ ? plain_final() : final);
+    (void)state;
+    if (!sorted) {
+      std::stable_sort(steps_.begin(), steps_.end(), [](const Step& x, const Step& y) { return x.label < y.label; });
+    }
+    for (std::size_t i = 0; i < steps_.size();) {
+      std::size_t end = i + 1;
+      while (end < steps_.size() && steps_[end].label == steps_[i].label) ++end;
+      transition(q, std::span(steps_).subspan(i, end - i), pruned);
+      i = end;
+    }
+    if (transducer_) write_finals();
+  }
+
+  // ---- one label
+  void transition(std::size_t q, std::span<Step> steps, bool pruned) {
+    const std::int32_t label = steps[0].label;
+    Weight common = steps[0].to.weight;
+    std::int32_t output = 0;
+    if (transducer_ && !pool_[steps[0].to.output].empty()) output = pool_[steps[0].to.output][0];
+    for (const Step& step : steps.subspan(1)) {
+      common = k_.plus(common, step.to.weight);
+      if (output != 0 && (pool_[step.to.output].empty() || pool_[step.to.output][0] != output)) output = 0;
+    }
+    if (k_.equal(common, k_.zero())) return;
+    pending_.clear();
+    for (const Step& step : steps) {
+      Element element = step.to;
+      if (k_.equal(element.weight, k_.zero())) continue;
+      if (output != 0) element.output = pool_.suffix(element.output, 1);
+      pending_.push_back(element);
+    }
+    if (pending_.size() > 1) {
+      std::stable_sort(pending_.begin(), pending_.end(), [](const Element& x, const Element& y) { return x.state != y.state ? x.state < y.state : x.output < y.output; });
+      std::size_t kept = 0;
+      for (std::size_t i = 1; i < pending_.size(); ++i) {
+        Element& last = pending_[kept];
+        if (pending_[i].state != last.state) {
+          pending_[++kept] = pending_[i];
+        } else if (pending_[i].output == last.output) {
+          last.weight = k_.plus(last.weight, pending_[i].weight);
+        } else if (options_.outputs == Outputs::functional) {
+          two_outputs(q, label);
+        } else if (options_.outputs == Outputs::best) {
+          if (k_.less(pending_[i].weight, last.weight)) last = pending_[i];
+        } else {
+          pending_[++kept] = pending_[i];
+        }
+      }
+      pending_.resize(kept + 1);
+    }
+    for (Element& element : pending_) {
+      element.weight = k_.divide(element.weight, common, Side::left);
+      if (!k_.member(element.weight)) fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
+    }
+    if (pruned) {
+      Weight best = k_.zero();
+      const Weight here = k_.times(reached_[q], common);
+      for (const Element& element : pending_) best = k_.plus(best, k_.times(k_.times(here, element.weight), to_end_[element.state]));
+      if (k_.equal(best, k_.zero()) || k_.less(limit_, best)) return;
+    }
+    const std::size_t known = begin_.size() - 1;
+    const std::int32_t next = intern(static_cast<std::int32_t>(q), label);
+    if (pruned && begin_.size() - 1 > known) reached_.push_back(k_.times(reached_[q], common));
+    out_.push({label, transducer_ ? output : label, common, next});
+  }
+
+  [[noreturn]] void two_outputs(std::size_t q, std::int32_t label) {
+    std::vector<std::int32_t> labels = string_to(q);
+    if (label != kNoLabel) labels.push_back(label);
+    fail("the transducer is not functional: the input ", spelled(labels), label == kNoLabel ? "" : " ...",
+         " has two outputs; pass det_type='nonfunctional' to keep both or 'disambiguate' to keep the lighter");
+  }
+
+  // The number of the subset in pending_, a new state if it was not there.
+  std::int32_t intern(std::int32_t before, std::int32_t label) {
+    std::uint64_t h = pending_.size();
+    for (const Element& element : pending_) {
+      h = (h ^ static_cast<std::uint32_t>(element.state)) * 0x9E3779B97F4A7C15u;
+      h = (h ^ h >> 31) + element.output * 0xC2B2AE3D27D4EB4Fu;
+      h ^= k_.hash(k_.quantize(element.weight, options_.delta)) * 3;
+    }
+    h = stir(h);
+    std::size_t at = h & mask_;
+    for (; slots_[at] != 0; at = (at + 1) & mask_) {
+      const std::size_t i = slots_[at] - 1;
+      if (hashes_[i] == h && equal(i)) return static_cast<std::int32_t>(i);
+    }
+    if (begin_.empty()) begin_.push_back(0);
+    hashes_.push_back(h);
+    elements_.insert(elements_.end(), pending_.begin(), pending_.end());
+    begin_.push_back(elements_.size());
+    before_.push_back({before, label});
+    slots_[at] = static_cast<std::uint32_t>(hashes_.size());
+    if (hashes_.size() * 2 > slots_.size()) {
+      slots_.assign(slots_.size() * 4, 0);
+      mask_ = slots_.size() - 1;
+      for (std::size_t i = 0; i < hashes_.size(); ++i) {
+        at = hashes_[i] & mask_;
+        while (slots_[at] != 0) at = (at + 1) & mask_;
+        slots_[at] = static_cast<std::uint32_t>(i + 1);
+      }
+    }
+    return static_cast<std::int32_t>(hashes_.size() - 1);
+  }
+  bool equal(std::size_t i) const {
+    if (begin_[i + 1] - begin_[i] != pending_.size()) return false;
+    for (std::size_t e = 0; e < pending_.size(); ++e) {
+      const Element& x = elements_[begin_[i] + e];
+      const Element& y = pending_[e];
+      if (x.state != y.state || x.output != y.output || !k_.equal(k_.quantize(x.weight, options_.delta), k_.quantize(y.weight, options_.delta))) return false;
+    }
+    return true;
+  }
+
+  // ---- the end
+  void add_final(std::size_t q, Weight& final, const Element& element) {
+    const Weight w = k_.times(element.weight, machine_.final(element.state));
+    if (!transducer_) {
+      final = k_.plus(final, w);
+      return;
+    }
+    for (auto& [output, weight] : final_outputs_) {
+      if (output == element.output) {
+        weight = k_.plus(weight, w);
+        return;
+      }
+      if (options_.outputs == Outputs::functional) two_outputs(q, kNoLabel);
+      if (options_.outputs == Outputs::best) {
+        if (k_.less(w, weight)) {
+          output = element.output;
+          weight = w;
+        }
+        return;
+      }
+    }
+    final_outputs_.push_back({element.output, w});
+  }
+  Weight plain_final() const {
+    for (const auto& [output, weight] : final_outputs_)
+      if (output == 0) return weight;
+    return k_.zero();
+  }
+  // An arc for each output that is left; the states behind it are shared by all that have the same rest to write.
+  void write_finals() {
+    std::int32_t label = options_.subsequential_label;
+    for (const auto& [output, weight] : final_outputs_) {
+      if (output == 0 || k_.equal(weight, k_.zero())) continue;
+      out_.push({label, pool_[output][0], weight, -2 - chain(pool_.suffix(output, 1))});
+      if (options_.increment_subsequential) ++label;
+    }
+  }
+  std::int32_t chain(std::uint32_t rest) {
+    const auto [at, is_new] = chain_of_.try_emplace(rest, static_cast<std::int32_t>(chains_.size()));
+    if (is_new) chains_.push_back(rest);
+    return at->second;
+  }
+  void finish_chains() {
+    if (chains_.empty()) return;
+    const std::int32_t first = out_.states();
+    for (std::size_t i = 0; i < chains_.size(); ++i) {  // grows while it is read
+      const std::uint32_t rest = chains_[i];
+      out_.open(rest == 0 ? k_.one() : k_.zero());
+      if (rest != 0) {
+        const std::int32_t label = pool_[rest][0];
+        const std::int32_t next = chain(pool_.suffix(rest, 1));
+        out_.push({options_.subsequential_label, label, k_.one(), -2 - next});
+      }
+    }
+    out_.redirect([&](std::int32_t next) { return next <= -2 ? first + (-2 - next) : next; });
+  }
+
+  const Machine<S>& machine_;
+  const S& k_;
+  const DeterminizeOptions& options_;
+  const bool transducer_;
+  Builder<S> out_;
+  StringPool pool_;
+  std::vector<Element> elements_, pending_;
+  std::vector<std::size_t> begin_;                              // [subsets + 1] into elements_
+  std::vector<std::uint64_t> hashes_;                           // [subsets]
+  std::vector<std::pair<std::int32_t, std::int32_t>> before_;   // [subsets] how it was first reached
+  std::vector<std::uint32_t> slots_;                            // number + 1
+  std::size_t mask_;
+  std::vector<Step> steps_;
+  std::vector<std::pair<std::uint32_t, Weight>> final_outputs_;
+  std::unordered_map<std::uint32_t, std::int32_t> chain_of_;
+  std::vector<std::uint32_t> chains_;                           // rests to write behind the end
+  std::vector<Weight> to_end_, reached_;                        // if pruned
+  Weight limit_{};
+  std::size_t suspicious_ = 0;
+};
+
+}  // namespace
+
+template <class S>
+Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options, const std::optional<typename S::Weight>& worst) {
+  const S& k = machine.semiring();
+  if (machine.start() == kNoState) return Machine<S>(k);
+  if (!k.left()) fail("determinisation needs weights that distribute from the left; those of ", std::string(k.name()), " do not, reverse the machine first");
+  if (worst && !k.path()) fail("a threshold needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
+  const bool transducer = !is(machine, property::acceptor);
+  if (transducer && options.outputs == Outputs::best && !k.path())
+    fail("keeping the lighter output needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
+  std::optional<Machine<S>> trimmed;  // a state that leads nowhere must not count as a second output
+  if (transducer || worst) trimmed = connect(machine);
+  const Machine<S>& from = trimmed ? *trimmed : machine;
+  if (from.start() == kNoState) return Machine<S>(k);
+  Machine<S> out = Determinizer<S>(from, options, transducer).run(worst);
+  if (worst) trim(out);
+  if (!transducer) out.know(property::acceptor | property::ideterministic | property::odeterministic | property::ilabel_sorted | property::olabel_sorted);
+  return out;
+}
+
+#define X(S) template Machine<S> determinize(const Machine<S>&, const DeterminizeOptions&, const std::optional<typename S::Weight>&);
+TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+}  // namespace textmill::fst

@@ -1,0 +1,174 @@
+#include "fst/minimize.h"
+
+#include "fst/partition.h"
+#include "fst/paths.h"
+#include "fst/properties.h"
+#include "fst/structure.h"
+
+namespace textmill::fst {
+
+template <class S>
+std::int32_t Encoder<S>::of(std::int32_t ilabel, std::int32_t olabel, const typename S::Weight& weight) {
+  const Code code{ilabel, olabel, weight};
+  std::size_t mask = slots_.size() - 1, at = hash(code) & mask;
+  for (; slots_[at] != 0; at = (at + 1) & mask) {
+    const Code& there = codes_[slots_[at] - 1];
+    if (there.ilabel == ilabel && there.olabel == olabel && semiring_.equal(there.weight, weight)) return static_cast<std::int32_t>(slots_[at]);
+  }
+  codes_.push_back(code);
+  slots_[at] = static_cast<std::uint32_t>(codes_.size());
+  if (codes_.size() * 2 > slots_.size()) {
+    slots_.assign(slots_.size() * 2, 0);
+    mask = slots_.size() - 1;
+    for (std::size_t i = 0; i < codes_.size(); ++i) {
+      at = hash(codes_[i]) & mask;
+      while (slots_[at] != 0) at = (at + 1) & mask;
+      slots_[at] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+  return static_cast<std::int32_t>(codes_.size());
+}
+
+template <class S>
+Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
+  const S& k = machine.semiring();
+  Builder<S> out(k);
+  out.reserve(machine.states() + 1, machine.arcs());
+  const std::int32_t last = machine.states();
+  bool any = false;
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    const bool moved = encoder.weights() && machine.is_final(s);
+    out.open(moved ? k.zero() : machine.final(s));
+    for (const auto& arc : machine.arcs(s)) {
+      const std::int32_t label = encoder.of(arc.ilabel, encoder.labels() ? arc.olabel : 0, encoder.weights() ? arc.weight : k.one());
+      out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? k.one() : arc.weight, arc.nextstate});
+    }
+    if (moved) {
+      const std::int32_t label = encoder.of(0, 0, machine.final(s));
+      out.push({label, encoder.labels() ? label : 0, k.one(), last});
+      any = true;
+    }
+  }
+  if (any) out.open(k.one());
+  return out.finish(machine.start());
+}
+
+template <class S>
+Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
+  const S& k = machine.semiring();
+  Machine<S> out(machine);
+  for (std::int32_t s = 0; s < out.states(); ++s) {
+    for (auto& arc : out.edit(s)) {
+      if (arc.ilabel == 0) continue;
+      if (static_cast<std::size_t>(arc.ilabel) > encoder.size()) fail("label ", arc.ilabel, " at state ", s, " is not one of the ", encoder.size(), " of the encoder");
+      if (encoder.labels() && arc.ilabel != arc.olabel) fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
+      const auto code = encoder[arc.ilabel];
+      arc.ilabel = code.ilabel;
+      if (encoder.labels()) arc.olabel = code.olabel;
+      if (encoder.weights()) arc.weight = k.times(arc.weight, code.weight);
+    }
+    out.recount(s);
+  }
+  if (!encoder.weights()) return out;
+  // epsilons to a final state without arcs are final weights again
+  bool any = false;
+  for (std::int32_t s = 0; s < out.states(); ++s) {
+    const auto arcs = out.edit(s);
+    std::size_t left = 0;
+    typename S::Weight final = out.final(s);
+    for (const auto& arc : arcs) {
+      if (arc.ilabel == 0 && arc.olabel == 0 && out.is_final(arc.nextstate) && out.arcs(arc.nextstate).empty()) {
+        final = k.plus(final, k.times(arc.weight, out.final(arc.nextstate)));
+      } else {
+        arcs[left++] = arc;
+      }
+    }
+    if (left == arcs.size()) continue;
+    any = true;
+    out.truncate(s, left);
+    out.set_final(s, final);
+  }
+  if (any) trim(out);
+  return out;
+}
+
+namespace {
+
+// Merges equivalent states. With outputs the labels that are written are these strings.
+template <class S>
+Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, const PushedOutputs* outputs, StringPool& pool) {
+  const S& k = machine.semiring();
+  const std::int32_t n = machine.states();
+  const bool plain = !outputs && is(machine, property::unweighted);
+  LabelledGraph graph;
+  graph.begin.reserve(n + 1);
+  graph.begin.push_back(0);
+  graph.label.reserve(machine.arcs());
+  graph.next.reserve(machine.arcs());
+  graph.end.reserve(n);
+  Encoder<S> codes(k, true, true), ends(k, true, true);
+  for (std::int32_t s = 0; s < n; ++s) {
+    for (const auto& arc : machine.arcs(s)) {
+      const auto output = outputs ? static_cast<std::int32_t>(outputs->arcs[graph.next.size()]) : 0;
+      graph.label.push_back(plain ? arc.ilabel : codes.of(arc.ilabel, output, k.quantize(arc.weight, delta)));
+      graph.next.push_back(arc.nextstate);
+    }
+    graph.begin.push_back(static_cast<std::uint32_t>(graph.label.size()));
+    graph.end.push_back(machine.is_final(s) ? ends.of(0, 0, k.quantize(machine.final(s), delta)) : 0);
+  }
+  std::vector<std::int32_t> order;
+  const Components found = components(machine);
+  if (!found.cyclic) {
+    order.resize(n);
+    for (std::int32_t s = 0; s < n; ++s) order[found.of[s]] = s;
+  }
+  const std::vector<std::int32_t> classes = equivalent_states(graph, deterministic, order);
+  // the first state of each class stands for it
+  Builder<S> out(k);
+  std::vector<std::uint32_t> kept;
+  std::int32_t next = 0;
+  for (std::int32_t s = 0; s < n; ++s) {
+    if (classes[s] != next) continue;
+    ++next;
+    out.open(machine.final(s));
+    const auto arcs = machine.arcs(s);
+    for (std::size_t a = 0; a < arcs.size(); ++a) {
+      auto arc = arcs[a];
+      arc.nextstate = classes[arc.nextstate];
+      out.push(arc);
+      if (outputs) kept.push_back(outputs->arcs[graph.begin[s] + a]);
+    }
+  }
+  Machine<S> made = out.finish(classes[machine.start()]);
+  if (outputs) made = factor<S>(made, kept, {}, outputs->prefix, pool);
+  made.know(property::accessible | property::coaccessible);
+  return made;
+}
+
+}  // namespace
+
+template <class S>
+Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic) {
+  using namespace property;
+  const bool transducer = !is(machine, acceptor);
+  const bool deterministic = is(machine, ideterministic);
+  if (!deterministic && !allow_nondeterministic)
+    fail("the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
+  Machine<S> trimmed = connect(machine);
+  if (trimmed.start() == kNoState) return trimmed;
+  if (is(trimmed, weighted)) trimmed = push(trimmed, {.weights = true});
+  StringPool pool;
+  if (!transducer) return merge(trimmed, delta, deterministic, nullptr, pool);
+  const PushedOutputs outputs = push_outputs(trimmed, pool);
+  return merge(trimmed, delta, deterministic, &outputs, pool);
+}
+
+#define X(S)                                                                    \
+  template class Encoder<S>;                                                    \
+  template Machine<S> encode(const Machine<S>&, Encoder<S>&);                   \
+  template Machine<S> decode(const Machine<S>&, const Encoder<S>&);             \
+  template Machine<S> minimize(const Machine<S>&, double, bool);
+TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+}  // namespace textmill::fst

@@ -1,0 +1,263 @@
+#include "fst/text.h"
+
+#include <charconv>
+#include <unordered_map>
+
+namespace textmill::fst {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Numbers of states as they appear. Small names, which nearly all are, look up an array.
+class StateNumbers {
+ public:
+  std::int32_t of(std::int64_t name) {
+    if (name < kDense) {
+      if (static_cast<std::size_t>(name) >= dense_.size()) dense_.resize(std::max<std::size_t>(name + 1, dense_.size() * 2), kNoState);
+      if (dense_[name] == kNoState) dense_[name] = count_++;
+      return dense_[name];
+    }
+    const auto [at, is_new] = sparse_.try_emplace(name, count_);
+    count_ += is_new;
+    return at->second;
+  }
+  std::int32_t count() const { return count_; }
+
+ private:
+  static constexpr std::int64_t kDense = 1 << 24;
+  std::vector<std::int32_t> dense_;
+  std::unordered_map<std::int64_t, std::int32_t> sparse_;
+  std::int32_t count_ = 0;
+};
+
+struct Line {
+  std::string_view field[6];
+  std::size_t count = 0;
+};
+
+template <class S>
+class Parser {
+ public:
+  Parser(std::string_view text, S semiring, const TextOptions& options) : text_(text), k_(std::move(semiring)), options_(options) {}
+
+  Machine<S> run() {
+    using Weight = typename S::Weight;
+    struct Placed {
+      std::int32_t from;
+      fst::Arc<Weight> arc;
+    };
+    std::vector<Placed> placed;
+    std::vector<std::pair<std::int32_t, Weight>> finals;
+    placed.reserve(text_.size() / 16);
+    std::int32_t start = kNoState;
+    bool in_order = true;
+    Line line;
+    const std::size_t labels = options_.acceptor ? 1 : 2;
+    while (next(line)) {
+      if (line.count == 0) continue;
+      const std::int32_t from = state(line, 0);
+      if (start == kNoState) start = from;
+      if (line.count <= 2) {
+        finals.emplace_back(from, line.count == 2 ? weight(line, 1) : k_.one());
+        continue;
+      }
+      if (line.count < 2 + labels || line.count > 3 + labels) {
+        fail(line_, ":", std::min(line.count, 3 + labels), ": ", line.count, " fields; an arc has ", 2 + labels, " or ", 3 + labels, " (source destination ",
+             options_.acceptor ? "label" : "input output", " [weight]), a final state 1 or 2",
+             !options_.acceptor && line.count == 3 ? "; pass acceptor=True if the file is an acceptor" : "");
+      }
+      fst::Arc<Weight> arc;
+      arc.nextstate = state(line, 1);
+      arc.ilabel = label(line, 2, options_.names.input);
+      arc.olabel = options_.acceptor ? arc.ilabel : label(line, 3, options_.names.output);
+      arc.weight = line.count == 3 + labels ? weight(line, 2 + labels) : k_.one();
+      in_order &= placed.empty() || placed.back().from <= from;
+      placed.push_back({from, arc});
+    }
+    const std::size_t n = options_.keep_numbers ? static_cast<std::size_t>(most_) + 1 : static_cast<std::size_t>(numbers_.count());
+    std::vector<typename Machine<S>::State> states(n, {k_.zero(), 0, 0, 0, 0});
+    for (const auto& [s, w] : finals) states[s].final = w;
+    for (const Placed& p : placed) ++states[p.from].narcs;
+    std::uint32_t pos = 0;
+    std::vector<std::uint32_t> next(in_order ? 0 : n);
+    for (std::size_t s = 0; s < n; ++s) {
+      states[s].pos = pos;
+      if (!in_order) next[s] = pos;
+      pos += states[s].narcs;
+    }
+    std::vector<fst::Arc<Weight>> arcs;
+    if (in_order) {
+      arcs.reserve(placed.size());
+      for (const Placed& p : placed) arcs.push_back(p.arc);
+    } else {
+      arcs.resize(placed.size());
+      for (const Placed& p : placed) arcs[next[p.from]++] = p.arc;
+    }
+    return Machine<S>::assembled(std::move(k_), start, std::move(states), std::move(arcs));
+  }
+
+ private:
+  bool next(Line& line) {
+    if (at_ >= text_.size()) return false;
+    ++line_;
+    line.count = 0;
+    const char* p = text_.data() + at_;
+    const char* const end = text_.data() + text_.size();
+    while (true) {
+      while (p != end && is_blank(*p)) ++p;
+      if (p == end || *p == '\n') break;
+      const char* const begin = p;
+      while (p != end && *p != '\n' && !is_blank(*p)) ++p;
+      if (line.count < 6) line.field[line.count] = {begin, static_cast<std::size_t>(p - begin)};
+      ++line.count;
+    }
+    at_ = static_cast<std::size_t>(p - text_.data()) + 1;
+    return true;
+  }
+
+  std::int64_t whole(const Line& line, std::size_t field, const char* what, std::int64_t most) {
+    const std::string_view text = line.field[field];
+    std::int64_t value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+      fail(line_, ":", field + 1, ": ", what, " '", text, "' is not a whole number from 0 to ", most);
+    }
+    return value;
+  }
+
+  std::int32_t state(const Line& line, std::size_t field) {
+    std::int64_t name;
+    if (options_.names.states) {
+      name = options_.names.states->find(line.field[field]);
+      if (name < 0) fail(line_, ":", field + 1, ": state '", line.field[field], "' is not in the table of states");
+    } else {
+      name = whole(line, field, "state", options_.keep_numbers ? kMostStates - 1 : std::numeric_limits<std::int64_t>::max());
+    }
+    if (!options_.keep_numbers) return numbers_.of(name);
+    if (name > 64 * static_cast<std::int64_t>(text_.size()) + 1024)
+      fail(line_, ":", field + 1, ": state ", name, " is far beyond the number of lines; compile without keeping the numbers of states");
+    most_ = std::max(most_, name);
+    return static_cast<std::int32_t>(name);
+  }
+
+  std::int32_t label(const Line& line, std::size_t field, const SymbolTable* symbols) {
+    if (!symbols) return static_cast<std::int32_t>(whole(line, field, "label", 0x7FFFFFFF));
+    const std::int64_t key = symbols->find(line.field[field]);
+    if (key < 0) fail(line_, ":", field + 1, ": symbol '", line.field[field], "' is not in the table of ", field == 2 ? "input" : "output", " symbols; add it to the table");
+    if (key > 0x7FFFFFFF) fail(line_, ":", field + 1, ": symbol '", line.field[field], "' has key ", key, ", too large for a label");
+    return static_cast<std::int32_t>(key);
+  }
+
+  typename S::Weight weight(const Line& line, std::size_t field) {
+    typename S::Weight w;
+    if (!k_.read(line.field[field], w) || !k_.member(w))
+      fail(line_, ":", field + 1, ": '", line.field[field], "' is not a weight of the semiring ", k_.name());
+    return w;
+  }
+
+  std::string_view text_;
+  S k_;
+  const TextOptions& options_;
+  StateNumbers numbers_;
+  std::int64_t most_ = -1;
+  std::size_t at_ = 0, line_ = 0;
+};
+
+}  // namespace
+
+template <class S>
+Machine<S> read_text(std::string_view text, S semiring, const TextOptions& options) {
+  return Parser<S>(text, std::move(semiring), options).run();
+}
+
+template <class S>
+std::string write_text(const Machine<S>& machine, const TextOptions& options) {
+  const S& k = machine.semiring();
+  std::string out;
+  out.reserve(machine.arcs() * 16);
+  const auto name = [&](std::int64_t value, const SymbolTable* symbols, const char* what) {
+    if (!symbols) return base::append(out, value);
+    if (const auto symbol = symbols->find(value)) return base::append(out, *symbol);
+    if (options.missing.empty()) fail(what, " ", value, " is not in the table of symbols; add it, or pass missing=");
+    base::append(out, options.missing);
+  };
+  const auto weight = [&](const typename S::Weight& w) {
+    if (!options.show_one && k.equal(w, k.one())) return;
+    out += '\t';
+    k.write(out, w);
+  };
+  const auto one = [&](std::int32_t s) {
+    for (const auto& arc : machine.arcs(s)) {
+      name(s, options.names.states, "state");
+      out += '\t';
+      name(arc.nextstate, options.names.states, "state");
+      out += '\t';
+      name(arc.ilabel, options.names.input, "input label");
+      if (options.acceptor) {
+        if (arc.ilabel != arc.olabel) fail("an arc of state ", s, " has two labels, ", arc.ilabel, " and ", arc.olabel, "; print it as a transducer");
+      } else {
+        out += '\t';
+        name(arc.olabel, options.names.output, "output label");
+      }
+      weight(arc.weight);
+      out += '\n';
+    }
+    // a state without arcs that is not final, but the start of the machine, would be lost
+    if (!machine.is_final(s) && !(s == machine.start() && machine.arcs(s).empty())) return;
+    name(s, options.names.states, "state");
+    weight(machine.final(s));
+    out += '\n';
+  };
+  if (machine.start() == kNoState) return out;
+  one(machine.start());
+  for (std::int32_t s = 0; s < machine.states(); ++s)
+    if (s != machine.start()) one(s);
+  return out;
+}
+
+SymbolTable read_symbols_text(std::string_view text) {
+  SymbolTable symbols;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (!row.empty() && is_blank(row.back())) row.remove_suffix(1);
+    while (!row.empty() && is_blank(row.front())) row.remove_prefix(1);
+    if (row.empty()) continue;
+    std::size_t gap = row.find_last_of(" \t");
+    if (gap == row.npos) fail(line, ": '", row, "' has no key; a line is a symbol, a tab and a number");
+    std::int64_t key = 0;
+    const auto [stop, fault] = std::from_chars(row.data() + gap + 1, row.data() + row.size(), key);
+    if (fault != std::errc() || stop != row.data() + row.size() || key < 0)
+      fail(line, ": '", row.substr(gap + 1), "' is not a key; a line is a symbol, a tab and a number >= 0");
+    while (gap > 0 && is_blank(row[gap - 1])) --gap;
+    if (row.substr(0, gap).find_first_of(" \t") != row.npos) fail(line, ": the symbol '", row.substr(0, gap), "' has a blank in it");
+    try {
+      symbols.add(row.substr(0, gap), key);
+    } catch (const Fault& fault) {
+      fail(line, ": ", fault.what());
+    }
+  }
+  return symbols;
+}
+
+std::string write_symbols_text(const SymbolTable& symbols) {
+  std::string out;
+  symbols.each([&](std::int64_t key, std::string_view symbol) {
+    out += symbol;
+    out += '\t';
+    base::append(out, key);
+    out += '\n';
+  });
+  return out;
+}
+
+#define X(S)                                                                        \
+  template Machine<S> read_text(std::string_view, S, const TextOptions&);           \
+  template std::string write_text(const Machine<S>&, const TextOptions&);
+TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+}  // namespace textmill::fst

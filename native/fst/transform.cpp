@@ -1,0 +1,369 @@
+#include "fst/transform.h"
+
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+#include "fst/algebra.h"
+#include "fst/epsilons.h"
+#include "fst/paths.h"
+#include "fst/properties.h"
+#include "fst/structure.h"
+
+namespace textmill::fst {
+namespace {
+
+// Numbers of triples, in order of first sight.
+class Triples {
+ public:
+  std::int32_t of(std::int32_t a, std::int32_t b, std::int32_t c) {
+    const std::int32_t key[] = {a, b, c};
+    const std::uint32_t id = table_.insert(key);
+    if (id >= kMostStates) fail("more than 2,147,483,647 states");
+    return static_cast<std::int32_t>(id);
+  }
+  std::size_t size() const { return table_.size(); }
+  std::array<std::int32_t, 3> operator[](std::size_t i) const { return {table_[i][0], table_[i][1], table_[i][2]}; }
+
+ private:
+  SequenceTable table_;
+};
+
+// A fault if a machine calls itself, through others or at once: it would never be written out.
+template <class S>
+void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines, const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
+  std::vector<int> colour(machines.size(), 0);  // 1: being looked at, 2: done
+  struct Frame {
+    std::int32_t machine, state;
+    std::size_t arc;
+  };
+  std::vector<Frame> stack{{root, 0, 0}};
+  colour[root] = 1;
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    const Machine<S>& machine = *machines[frame.machine].second;
+    std::int32_t called = -1;
+    while (frame.state < machine.states() && called < 0) {
+      const auto arcs = machine.arcs(frame.state);
+      if (frame.arc >= arcs.size()) {
+        ++frame.state;
+        frame.arc = 0;
+        continue;
+      }
+      const auto found = number.find(arcs[frame.arc++].olabel);
+      if (found != number.end() && colour[found->second] != 2) called = found->second;
+    }
+    if (called < 0) {
+      colour[frame.machine] = 2;
+      stack.pop_back();
+      continue;
+    }
+    if (colour[called] == 1)
+      fail("the machine of label ", machines[called].first, " calls itself, so it cannot be written out; make the grammar finite first");
+    colour[called] = 1;
+    stack.push_back({called, 0, 0});
+  }
+}
+
+template <class S>
+double to_cost(const S&, const typename S::Weight& w) {
+  if constexpr (std::same_as<S, Probability>) {
+    return -std::log(w);
+  } else if constexpr (std::same_as<S, SignedLog>) {
+    if (w.sign < 0) fail("a negative weight has no logarithm; only signed_log has such weights");
+    return w.x;
+  } else {
+    return static_cast<double>(w);
+  }
+}
+template <class S>
+typename S::Weight from_cost(const S&, double x) {
+  if constexpr (std::same_as<S, Probability>) {
+    return std::exp(-x);
+  } else if constexpr (std::same_as<S, SignedLog>) {
+    return {1.0, x};
+  } else if constexpr (std::same_as<S, Boolean>) {
+    return 1;
+  } else {
+    return static_cast<typename S::Weight>(x);
+  }
+}
+
+}  // namespace
+
+template <class S>
+Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines, const ReplaceOptions& options) {
+  if (machines.empty()) fail("there is no machine to begin with");
+  const S& k = machines[0].second->semiring();
+  std::unordered_map<std::int32_t, std::int32_t> number;
+  for (std::size_t i = 0; i < machines.size(); ++i)
+    if (!number.emplace(machines[i].first, static_cast<std::int32_t>(i)).second) fail("label ", machines[i].first, " has two machines");
+  const auto root = number.find(options.root);
+  if (root == number.end()) fail("the root label ", options.root, " has no machine");
+  check_calls(machines, number, root->second);
+  if (machines[root->second].second->start() == kNoState) return Machine<S>(k);
+  Triples states, returns;               // (return, machine, state); (return before, machine, state to go on from)
+  returns.of(-1, -1, -1);                // 0: the end of all
+  Builder<S> out(k);
+  states.of(0, root->second, machines[root->second].second->start());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states.size() > options.most_states) fail("the replaced machine has more than ", options.most_states, " states; raise max_states");
+    const auto [back, m, s] = states[i];
+    const Machine<S>& machine = *machines[m].second;
+    out.open(back == 0 ? machine.final(s) : k.zero());
+    if (back != 0 && machine.is_final(s)) {
+      const auto [before, caller, next] = returns[back];
+      const bool reads = options.back == CallLabels::input || options.back == CallLabels::both;
+      const bool writes = options.back == CallLabels::output || options.back == CallLabels::both;
+      out.push({reads ? options.return_label : 0, writes ? options.return_label : 0, machine.final(s), states.of(before, caller, next)});
+    }
+    for (auto arc : machine.arcs(s)) {
+      const auto called = number.find(arc.olabel);
+      if (called == number.end()) {
+        arc.nextstate = states.of(back, m, arc.nextstate);
+      } else {
+        const Machine<S>& target = *machines[called->second].second;
+        if (target.start() == kNoState) continue;
+        arc.nextstate = states.of(returns.of(back, m, arc.nextstate), called->second, target.start());
+        if (options.call == CallLabels::neither || options.call == CallLabels::output) arc.ilabel = 0;
+        if (options.call == CallLabels::neither || options.call == CallLabels::input) arc.olabel = 0;
+      }
+      out.push(arc);
+    }
+  }
+  return out.finish(0);
+}
+
+template <class S>
+Machine<S> synchronize(const Machine<S>& machine) {
+  const S& k = machine.semiring();
+  if (machine.start() == kNoState) return Machine<S>(k);
+  const Machine<S> trimmed = connect(machine);
+  if (trimmed.start() == kNoState) return Machine<S>(k);
+  StringPool pool;
+  Triples states;
+  Builder<S> out(k);
+  const auto most = static_cast<std::size_t>(trimmed.states());  // a delay that no path without cycles can have
+  states.of(trimmed.start(), 0, 0);
+  const auto go = [&](std::int32_t s, std::uint32_t x, std::uint32_t y, const typename S::Weight& w) {
+    std::int32_t ilabel = 0, olabel = 0;
+    if ((x != 0 && y != 0) || s == kNoState) {
+      ilabel = x == 0 ? 0 : pool[x][0];
+      olabel = y == 0 ? 0 : pool[y][0];
+      x = x == 0 ? 0 : pool.suffix(x, 1);
+      y = y == 0 ? 0 : pool.suffix(y, 1);
+    }
+    if (std::max(pool[x].size(), pool[y].size()) > most) {
+      std::string example;
+      for (const std::int32_t label : pool[x != 0 ? x : y].first(std::min<std::size_t>(most, 20))) {
+        if (!example.empty()) example += ' ';
+        base::append(example, label);
+      }
+      fail("input and output drift apart without limit (a cycle reads more than it writes, or less): ", example, " ... is still to be ", x != 0 ? "answered" : "read");
+    }
+    out.push({ilabel, olabel, w, states.of(s, static_cast<std::int32_t>(x), static_cast<std::int32_t>(y))});
+  };
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto [s, in, written] = states[i];
+    const auto x = static_cast<std::uint32_t>(in), y = static_cast<std::uint32_t>(written);
+    const bool empty = x == 0 && y == 0;
+    if (s == kNoState) {
+      out.open(empty ? k.one() : k.zero());
+      if (!empty) go(kNoState, x, y, k.one());
+      continue;
+    }
+    out.open(empty ? trimmed.final(s) : k.zero());
+    if (!empty && trimmed.is_final(s)) go(kNoState, x, y, trimmed.final(s));
+    for (const auto& arc : trimmed.arcs(s)) go(arc.nextstate, pool.append(x, arc.ilabel), pool.append(y, arc.olabel), arc.weight);
+  }
+  return out.finish(0);
+}
+
+template <class S>
+Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
+  if (output) return invert(normalize_epsilons(invert(machine), false));
+  const S& k = machine.semiring();
+  if (machine.start() == kNoState) return Machine<S>(k);
+  AlgebraPointer numbers;
+  if constexpr (std::same_as<S, Dynamic>) {
+    numbers = k.algebra;
+  } else {
+    numbers = std::make_shared<NumberAlgebra<S>>();
+  }
+  const auto id_of = [&](const typename S::Weight& w) {
+    if constexpr (std::same_as<S, Dynamic>) {
+      return w.id;
+    } else {
+      return static_cast<NumberAlgebra<S>&>(*numbers).of(w);
+    }
+  };
+  const auto weight_of = [&](Algebra::Id id) -> typename S::Weight {
+    if constexpr (std::same_as<S, Dynamic>) {
+      return {id};
+    } else {
+      return static_cast<NumberAlgebra<S>&>(*numbers).value(id);
+    }
+  };
+  const auto gallic = std::make_shared<GallicAlgebra>(GallicKind::general, numbers);
+  const auto pair = [&](std::int32_t label, const typename S::Weight& w) {
+    const std::vector<std::int32_t> labels(label != 0, label);
+    const std::int32_t value[] = {static_cast<std::int32_t>(gallic->strings().of(labels)), static_cast<std::int32_t>(id_of(w))};
+    return Dynamic::Weight{gallic->of_pairs(value)};
+  };
+  Builder<Dynamic> view(Dynamic{gallic});
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    view.open(machine.is_final(s) ? pair(0, machine.final(s)) : Dynamic::zero());
+    for (const auto& arc : machine.arcs(s)) view.push({arc.ilabel, arc.ilabel, pair(arc.olabel, arc.weight), arc.nextstate});
+  }
+  const Machine<Dynamic> removed = remove_epsilons(view.finish(machine.start()), true);
+  // an arc for each string of a set
+  StringPool pool;
+  Builder<S> plain(k);
+  std::vector<std::uint32_t> outputs;
+  std::vector<std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals(removed.states());
+  for (std::int32_t s = 0; s < removed.states(); ++s) {
+    plain.open(k.zero());
+    const auto each = [&](Dynamic::Weight w, auto body) {
+      const auto value = gallic->value(w.id);
+      for (std::size_t i = 0; i + 1 < value.size(); i += 2) {
+        const auto labels = gallic->strings().value(static_cast<Algebra::Id>(value[i]));
+        body(pool.of(labels), weight_of(static_cast<Algebra::Id>(value[i + 1])));
+      }
+    };
+    if (removed.is_final(s)) each(removed.final(s), [&](std::uint32_t string, const typename S::Weight& w) { finals[s].emplace_back(string, w); });
+    for (const auto& arc : removed.arcs(s))
+      each(arc.weight, [&](std::uint32_t string, const typename S::Weight& w) {
+        plain.push({arc.ilabel, 0, w, arc.nextstate});
+        outputs.push_back(string);
+      });
+  }
+  const Machine<S> strings = plain.finish(removed.start());
+  return factor<S>(strings, outputs, finals, 0, pool);
+}
+
+template <class S>
+Machine<S> map_weights(const Machine<S>& machine, WeightMap kind, const typename S::Weight& weight, double number) {
+  const S& k = machine.semiring();
+  const auto map = [&](const typename S::Weight& w) -> typename S::Weight {
+    if (k.equal(w, k.zero())) return w;
+    switch (kind) {
+      case WeightMap::invert: return k.divide(k.one(), w, Side::any);
+      case WeightMap::plus: return k.plus(w, weight);
+      case WeightMap::times: return k.times(w, weight);
+      case WeightMap::quantize: return k.quantize(w, number);
+      case WeightMap::remove: return k.one();
+      case WeightMap::power: break;
+    }
+    if constexpr (std::same_as<S, Probability>) {
+      return std::pow(w, number);
+    } else if constexpr (std::floating_point<typename S::Weight>) {
+      return static_cast<typename S::Weight>(w * number);
+    } else {
+      fail("weights of ", std::string(k.name()), " have no powers");
+    }
+  };
+  Machine<S> out(machine);
+  const auto checked = [&](const typename S::Weight& w, std::int32_t s) {
+    const auto mapped = map(w);
+    if (!k.member(mapped)) fail("a weight of state ", s, " has no such image in ", std::string(k.name()));
+    return mapped;
+  };
+  for (std::int32_t s = 0; s < out.states(); ++s) {
+    for (auto& arc : out.edit(s)) arc.weight = checked(arc.weight, s);
+    if (out.is_final(s)) out.set_final(s, checked(out.final(s), s));
+  }
+  return out;
+}
+
+template <class S>
+Machine<S> map_arcs(const Machine<S>& machine, ArcMap kind) {
+  const S& k = machine.semiring();
+  Builder<S> out(k);
+  out.reserve(machine.states() + 1, machine.arcs());
+  std::vector<typename Machine<S>::Arc> arcs;
+  bool any = false;
+  if (kind == ArcMap::arc_sum && !k.right()) fail("weights of ", std::string(k.name()), " do not distribute from the right, so arcs cannot be added up");
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    const bool moved = kind == ArcMap::superfinal && machine.is_final(s);
+    out.open(moved ? k.zero() : machine.final(s));
+    arcs.assign(machine.arcs(s).begin(), machine.arcs(s).end());
+    if (kind == ArcMap::arc_sum || kind == ArcMap::arc_unique) {
+      std::ranges::stable_sort(arcs, [](const auto& x, const auto& y) {
+        return std::tie(x.ilabel, x.olabel, x.nextstate) < std::tie(y.ilabel, y.olabel, y.nextstate);
+      });
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < arcs.size(); ++i) {
+        bool merged = false;
+        for (std::size_t j = kept; j-- > 0;) {
+          auto& there = arcs[j];
+          if (there.ilabel != arcs[i].ilabel || there.olabel != arcs[i].olabel || there.nextstate != arcs[i].nextstate) break;
+          if (kind == ArcMap::arc_sum) {
+            there.weight = k.plus(there.weight, arcs[i].weight);
+            merged = true;
+            break;
+          }
+          if (k.equal(there.weight, arcs[i].weight)) {
+            merged = true;
+            break;
+          }
+        }
+        if (!merged) arcs[kept++] = arcs[i];
+      }
+      arcs.resize(kept);
+    }
+    for (auto& arc : arcs) {
+      if (kind == ArcMap::input_epsilon) arc.ilabel = 0;
+      if (kind == ArcMap::output_epsilon) arc.olabel = 0;
+      out.push(arc);
+    }
+    if (moved) {
+      out.push({0, 0, machine.final(s), machine.states()});
+      any = true;
+    }
+  }
+  if (any) out.open(k.one());
+  return out.finish(machine.start());
+}
+
+template <class From, class To>
+Machine<To> convert(const Machine<From>& machine, const To& semiring) {
+  const From& k = machine.semiring();
+  const auto map = [&](const typename From::Weight& w) -> typename To::Weight {
+    if (k.equal(w, k.zero())) return semiring.zero();
+    if (k.equal(w, k.one())) return semiring.one();
+    const auto made = from_cost(semiring, to_cost(k, w));
+    if (!semiring.member(made)) fail("a weight of ", std::string(k.name()), " has no image in ", std::string(semiring.name()));
+    return made;
+  };
+  Builder<To> out(semiring);
+  out.reserve(machine.states(), machine.arcs());
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    out.open(map(machine.final(s)));
+    for (const auto& arc : machine.arcs(s)) out.push({arc.ilabel, arc.olabel, map(arc.weight), arc.nextstate});
+  }
+  return out.finish(machine.start());
+}
+
+#define X(S)                                                                                                                 \
+  template Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>&, const ReplaceOptions&);        \
+  template Machine<S> synchronize(const Machine<S>&);                                                                        \
+  template Machine<S> normalize_epsilons(const Machine<S>&, bool);                                                           \
+  template Machine<S> map_weights(const Machine<S>&, WeightMap, const typename S::Weight&, double);                          \
+  template Machine<S> map_arcs(const Machine<S>&, ArcMap);
+TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define Y(S)                                                                    \
+  template Machine<Tropical<float>> convert(const Machine<S>&, const Tropical<float>&);   \
+  template Machine<Tropical<double>> convert(const Machine<S>&, const Tropical<double>&); \
+  template Machine<Log<float>> convert(const Machine<S>&, const Log<float>&);             \
+  template Machine<Log<double>> convert(const Machine<S>&, const Log<double>&);           \
+  template Machine<Probability> convert(const Machine<S>&, const Probability&);           \
+  template Machine<Boolean> convert(const Machine<S>&, const Boolean&);                   \
+  template Machine<MinMax> convert(const Machine<S>&, const MinMax&);                     \
+  template Machine<SignedLog> convert(const Machine<S>&, const SignedLog&);
+TEXTMILL_FST_NUMBERS(Y)
+#undef Y
+
+}  // namespace textmill::fst

@@ -1,0 +1,120 @@
+"""Composition, intersection, difference and complement.
+
+    compose       (a o b)(x, z) = plus over y of a(x, y) times b(y, z)
+    intersect     (a & b)(x)    = a(x) times b(x)                           acceptors
+    difference    (a - b)(x)    = a(x) where b does not accept x           b deterministic, without weights and epsilons
+
+Filters keep paths with epsilons from being counted several times; all but `trivial` are right in every semiring,
+`null` lets no epsilon of one machine alone through. Special labels of one machine: sigma matches any label, rho any
+that nothing else matches, phi is followed without reading when nothing matches (exact back-off). Sorting is done when
+it is needed: at most one of the machines is sorted, and which one is searched is decided state by state. Cost
+O(states of a x states of b x arcs x log arcs) at worst. Reference: Mohri (2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textmill._native import fst as native
+from textmill.errors import DataError
+from textmill.fst.machine import Fst, agreed
+from textmill.fst.semirings import semiring
+
+__all__ = ["FILTERS", "complement", "compose", "difference", "intersect", "sigma_star"]
+
+FILTERS = ("auto", "sequence", "alt_sequence", "match", "no_match", "trivial", "null")
+
+
+def compose(
+    a: Fst,
+    b: Fst,
+    *,
+    compose_filter: str = "auto",
+    connect: bool = True,
+    sigma: int | None = None,
+    rho: int | None = None,
+    phi: int | None = None,
+    special: str = "right",
+    phi_finals: bool = True,
+) -> Fst:
+    """The outputs of `a` as inputs of `b`.
+
+    `sigma`, `rho`, `phi` are labels with that meaning on the inputs of `b`, or on the outputs of `a` with
+    `special="left"`. With `phi_finals` a state that is not final is final through its phi arc.
+
+    >>> from textmill.fst.strings import string_map, strings
+    >>> a, b = string_map([("eins", "one")]), string_map([("one", "un")])
+    >>> [(x, y) for x, y, _ in strings(compose(a, b))]
+    [('eins', 'un')]
+    """
+    if special not in ("left", "right"):
+        raise DataError(f"special labels stand in the 'left' or the 'right' machine, not {special!r}")
+    agreed(a.output_symbols, b.input_symbols, "output symbols of the first and the input symbols of the second machine")
+    labels = tuple(-1 if label is None else label for label in (sigma, rho, phi))
+    if any(label == 0 or label < -1 for label in labels):
+        raise DataError("sigma, rho and phi must be labels above 0")
+    none = (-1, -1, -1)
+    machine = native.compose(
+        a._native,
+        b._native,
+        filter=compose_filter,
+        connect=connect,
+        left=labels if special == "left" else none,
+        right=labels if special == "right" else none,
+        phi_finals=phi_finals,
+    )
+    return Fst._of(machine, a.input_symbols, b.output_symbols)
+
+
+def intersect(a: Fst, b: Fst, *, compose_filter: str = "auto", connect: bool = True) -> Fst:
+    """The strings that both acceptors have, with both weights.
+
+    >>> from textmill.fst.strings import accep, strings
+    >>> [text for text, _, weight in strings(intersect(accep("a", 1.0), accep("a", 2.0)))]
+    ['a']
+    """
+    for fst in (a, b):
+        if not fst.has("acceptor"):
+            raise DataError("only acceptors can be intersected; compose transducers, or project them first")
+    return compose(a, b, compose_filter=compose_filter, connect=connect)
+
+
+def difference(a: Fst, b: Fst, *, compose_filter: str = "auto", connect: bool = True) -> Fst:
+    """The strings of the acceptor `a` that `b` does not have.
+
+    >>> from textmill.fst.strings import accep, strings
+    >>> from textmill.fst.rational import union
+    >>> [text for text, _, _ in strings(difference(union(accep("a"), accep("b")), accep("a")))]
+    ['b']
+    """
+    if not a.has("acceptor"):
+        raise DataError("only from an acceptor strings can be taken away; project the transducer first")
+    agreed(a.output_symbols, b.input_symbols, "symbols of the two machines")
+    machine = native.difference(a._native, b._native, filter=compose_filter, connect=connect)
+    return Fst._of(machine, a.input_symbols, a.output_symbols)
+
+
+def sigma_star(labels: Iterable[int], semiring_name: str = "tropical") -> Fst:
+    """The acceptor of all strings over some labels.
+
+    >>> sigma_star([1, 2]).num_arcs
+    2
+    """
+    fst = Fst(semiring(semiring_name))
+    fst.start = fst.add_state()
+    fst.set_final(0)
+    for label in sorted(set(labels)):
+        fst.add_arc(0, label, label, None, 0)
+    return fst
+
+
+def complement(fst: Fst, labels: Iterable[int]) -> Fst:
+    """All strings over some labels that an acceptor does not have.
+
+    >>> from textmill.fst.strings import accep
+    >>> complement(accep("a"), [97]).is_final(0)
+    True
+    """
+    result = difference(sigma_star(labels, fst.semiring.name), fst)
+    result.input_symbols = result.output_symbols = fst.input_symbols
+    return result

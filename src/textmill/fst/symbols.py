@@ -1,0 +1,179 @@
+"""Symbol tables: names of labels, in the text and binary formats of OpenFst.
+
+    symbol <TAB> key        one pair a line; key 0 is epsilon, customarily called <eps>
+
+A symbol has one key and a key one symbol; adding a pair that contradicts the table is an error, not a change. Look-
+ups are O(1) both ways. Two tables are compatible if they hold the same pairs, whatever their names and order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from textmill._native import fst as native
+from textmill.errors import DataError
+from textmill.files import replacing
+
+__all__ = ["SymbolTable"]
+
+
+class SymbolTable:
+    """Names of labels.
+
+    >>> letters = SymbolTable(["<eps>", "a", "b"])
+    >>> letters.key("b"), letters.symbol(1), len(letters)
+    (2, 'a', 3)
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, symbols: Iterable[str] = (), *, name: str = "") -> None:
+        self._native = native.SymbolTable()
+        self._native.name = name
+        for symbol in symbols:
+            self.add(symbol)
+
+    @classmethod
+    def _of(cls, table: native.SymbolTable) -> SymbolTable:
+        made = cls.__new__(cls)
+        made._native = table
+        return made
+
+    @property
+    def name(self) -> str:
+        """What the table is called in files."""
+        return str(self._native.name)
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._native.name = name
+
+    @property
+    def available_key(self) -> int:
+        """The key that the next symbol gets."""
+        return int(self._native.available)
+
+    def add(self, symbol: str, key: int | None = None) -> int:
+        """Add a symbol, with the next free key if none is given, and return its key.
+
+        >>> SymbolTable(["<eps>"]).add("a", 7)
+        7
+        """
+        if not symbol:
+            raise DataError("a symbol cannot be empty")
+        return int(self._native.add(symbol, key))
+
+    def remove(self, key: int) -> None:
+        """Remove a pair by its key.
+
+        >>> table = SymbolTable(["<eps>", "a"]); table.remove(1); "a" in table
+        False
+        """
+        if not self._native.remove(key):
+            raise DataError(f"the table has no key {key} to remove")
+
+    def key(self, symbol: str) -> int:
+        """The key of a symbol; a DataError if there is none.
+
+        >>> SymbolTable(["<eps>", "a"]).key("a")
+        1
+        """
+        key = int(self._native.key(symbol))
+        if key < 0:
+            raise DataError(f"symbol {symbol!r} is not in the table{self._called()}; add it first")
+        return key
+
+    def symbol(self, key: int) -> str:
+        """The symbol of a key; a DataError if there is none.
+
+        >>> SymbolTable(["<eps>", "a"]).symbol(1)
+        'a'
+        """
+        symbol = self._native.symbol(key)
+        if symbol is None:
+            raise DataError(f"key {key} is not in the table{self._called()}; add a symbol for it first")
+        return str(symbol)
+
+    def _called(self) -> str:
+        return f" {self.name!r}" if self.name else ""
+
+    def merged(self, other: SymbolTable) -> SymbolTable:
+        """This table with the symbols of another; new ones get new keys.
+
+        >>> SymbolTable(["<eps>", "a"]).merged(SymbolTable(["<eps>", "b"])).key("b")
+        2
+        """
+        made = self.copy()
+        for symbol in other:
+            made._native.add(symbol, None)
+        return made
+
+    def compacted(self) -> SymbolTable:
+        """The same symbols with the keys 0, 1, 2, ... in the order of their old keys.
+
+        >>> table = SymbolTable(["<eps>"]); _ = table.add("a", 9); table.compacted().key("a")
+        1
+        """
+        return SymbolTable((symbol for _, symbol in sorted(self.items())), name=self.name)
+
+    def compatible(self, other: SymbolTable) -> bool:
+        """Do both hold the same pairs?
+
+        >>> SymbolTable(["<eps>"]).compatible(SymbolTable(["<eps>"], name="other"))
+        True
+        """
+        return bool(self._native.same(other._native))
+
+    def copy(self) -> SymbolTable:
+        """A table that can be changed on its own.
+
+        >>> len(SymbolTable(["<eps>"]).copy())
+        1
+        """
+        return SymbolTable._of(native.SymbolTable(self._native))
+
+    def items(self) -> list[tuple[int, str]]:
+        """Keys and symbols, in order of insertion.
+
+        >>> SymbolTable(["<eps>", "a"]).items()
+        [(0, '<eps>'), (1, 'a')]
+        """
+        return list(self._native.items())
+
+    def write(self, path: str | os.PathLike[str], *, binary: bool = False) -> None:
+        """Write as text, or as OpenFst's binary.
+
+        >>> SymbolTable(["<eps>", "a"]).write("letters.sym"); Path("letters.sym").read_text()
+        '<eps>\\t0\\na\\t1\\n'
+        """
+        with replacing(path) as file:
+            file.write(self._native.to_bytes() if binary else self._native.to_text())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> SymbolTable:
+        """Read text or binary, whichever the file is.
+
+        >>> SymbolTable(["<eps>", "a"]).write("letters.sym", binary=True); SymbolTable.read("letters.sym").key("a")
+        1
+        """
+        content = Path(path).read_bytes()
+        try:
+            if content[:4] == b"\xf4\xf7\xb2\x7e" or (b"\0" in content[:16]):
+                return cls._of(native.SymbolTable.from_bytes(content))
+            return cls._of(native.SymbolTable.from_text(content))
+        except DataError as fault:
+            raise DataError(fault.message, source=os.fspath(path)) from None
+
+    def __contains__(self, symbol: object) -> bool:
+        return isinstance(symbol, str) and bool(self._native.key(symbol) >= 0)
+
+    def __iter__(self) -> Iterator[str]:
+        return (symbol for _, symbol in self.items())
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"SymbolTable({len(self)} symbols{', ' + repr(self.name) if self.name else ''})"

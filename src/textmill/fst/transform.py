@@ -1,0 +1,153 @@
+"""Transformations of machines: replacement, synchronisation, normal forms of epsilons, maps of weights and arcs.
+
+    replace        arcs that write the label of another machine become that machine (a grammar written out)
+    synchronize    input and output labels side by side as early as can be
+    epsnormalize   on each path, arcs that read nothing after those that read something
+    map            weights inverted, added to, multiplied, raised to a power, rounded, removed; final states joined; ...
+    convert        the same machine over another semiring
+
+All are O(result). A grammar that calls itself, and input and output that drift apart without limit, are a DataError.
+Reference: Mohri (2002; 2003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from textmill._native import fst as native
+from textmill.errors import DataError
+from textmill.fst.machine import Arc, Fst
+from textmill.fst.semirings import Semiring, Weight, semiring
+from textmill.model import check_range
+
+__all__ = ["MAPS", "arcmap", "convert", "epsnormalize", "map_arcs", "map_weights", "replace", "synchronize"]
+
+_WEIGHTS = ("invert", "plus", "times", "power", "quantize", "rmweight")
+_ARCS = ("superfinal", "input_epsilon", "output_epsilon", "arc_sum", "arc_unique")
+MAPS = ("identity", *_WEIGHTS, *_ARCS)
+
+
+def arcmap(
+    fst: Fst, map_type: str, *, weight: Weight | None = None, power: float = 1.0, delta: float = 1 / 1024
+) -> Fst:
+    """One of the standard maps, `MAPS`; plus and times use `weight`, power `power`, quantize `delta`.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> arcmap(compile_text("0 1 1 1 2\\n1 3"), "times", weight=1.0).final(1)
+    4.0
+    """
+    if map_type == "identity":
+        return fst.copy()
+    if map_type in _WEIGHTS:
+        number = delta if map_type == "quantize" else power
+        return fst._like(native.map_weights(fst._native, map_type, weight, number))
+    if map_type in _ARCS:
+        return fst._like(native.map_arcs(fst._native, map_type))
+    raise DataError(f"no map is called {map_type!r}; there are {', '.join(MAPS)}")
+
+
+def map_arcs(fst: Fst, function: Callable[[int, Arc], Arc | None]) -> Fst:
+    """Every arc replaced by `function(source, arc)`, or dropped where that is None; at the speed of Python.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> map_arcs(compile_text("0 1 1 1\\n1"), lambda source, arc: arc._replace(olabel=7)).arcs(0)[0].olabel
+    7
+    """
+    made = Fst(fst.semiring, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
+    made.add_states(fst.num_states)
+    made.start = fst.start
+    for state in range(fst.num_states):
+        made.set_final(state, fst.final(state))
+        for arc in fst.arcs(state):
+            mapped = function(state, arc)
+            if mapped is not None:
+                made.add_arc(state, *mapped)
+    return made
+
+
+def map_weights(fst: Fst, semiring_name: str | Semiring, function: Callable[[Weight], Weight]) -> Fst:
+    """The same machine with weights `function(weight)` of another semiring; zero stays zero. At the speed of Python.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> map_weights(compile_text("0 1 1 1 2\\n1"), "product(tropical,real)", lambda w: (w, 1.0)).arcs(0)[0].weight
+    (2.0, 1.0)
+    """
+    algebra, zero = semiring(semiring_name), fst.semiring.zero
+    made = Fst(algebra, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
+    made.add_states(fst.num_states)
+    made.start = fst.start
+    for state in range(fst.num_states):
+        final = fst.final(state)
+        if final != zero:
+            made.set_final(state, function(final))
+        for arc in fst.arcs(state):
+            made.add_arc(state, arc.ilabel, arc.olabel, function(arc.weight), arc.nextstate)
+    return made
+
+
+def convert(fst: Fst, semiring_name: str | Semiring) -> Fst:
+    """The same machine over another semiring of numbers: costs stay costs, masses and -ln of masses become one another.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> convert(compile_text("0 1 1 1 .5\\n1", semiring_name="real"), "log64").arcs(0)[0].weight
+    0.6931471805599453
+    """
+    return fst._like(native.convert(fst._native, semiring(semiring_name)._native))
+
+
+def replace(
+    machines: Mapping[int, Fst],
+    root: int,
+    *,
+    call_arc_labeling: str = "input",
+    return_arc_labeling: str = "neither",
+    return_label: int = 0,
+    max_states: int = 1 << 27,
+) -> Fst:
+    """The machine of the label `root`, with every arc that writes a label of `machines` replaced by that machine.
+
+    The labellings say which labels of such an arc stay ("neither", "input", "output", "both"), and where arcs that
+    return have `return_label`.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> one = compile_text("0 1 1 1\\n1")
+    >>> rule = compile_text("0 1 9 9\\n1")
+    >>> replace({5: rule, 9: one}, 5, call_arc_labeling="neither").num_states
+    4
+    """
+    check_range("max_states", max_states, at_least=1)
+    pairs = [(label, fst._native) for label, fst in machines.items()]
+    if root not in machines:
+        raise DataError(f"the root label {root} has no machine")
+    machine = native.replace(
+        sorted(pairs, key=lambda pair: pair[0] != root),
+        root=root,
+        call=call_arc_labeling,
+        back=return_arc_labeling,
+        return_label=return_label,
+        most_states=max_states,
+    )
+    return machines[root]._like(machine)
+
+
+def synchronize(fst: Fst) -> Fst:
+    """Labels of input and output on the same arcs as early as can be, epsilons at the end of paths.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> from textmill.fst.optimization import rmepsilon
+    >>> rmepsilon(synchronize(compile_text("0 1 1 0\\n1 2 2 3\\n2 3 0 4\\n3"))).arcs(0)[0][:2]
+    (1, 3)
+    """
+    return fst._like(native.synchronize(fst._native))
+
+
+def epsnormalize(fst: Fst, side: str = "input") -> Fst:
+    """An equivalent machine where, on each path, arcs that read (or "output": write) nothing follow all that do.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> epsnormalize(compile_text("0 1 0 5\\n1 2 1 0\\n2")).arcs(0)[0][:2]
+    (1, 5)
+    """
+    if side not in ("input", "output"):
+        raise DataError(f"epsilons are normalised on the 'input' or the 'output', not {side!r}")
+    return fst._like(native.normalize_epsilons(fst._native, side == "output"))
