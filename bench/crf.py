@@ -217,7 +217,9 @@ class _Problem:
         return self._value(weights, features)
 
     def dense_value(self) -> float:
-        return self._value(self.objective.spread(*self.model), None)
+        weights = self.objective.spread(*self.model)
+        weights[weights == 0] = 1e-300  # the same scores; exact zeros would be found and left out
+        return self._value(weights, None)
 
     def zeros(self) -> str:
         return f"{100 * self.objective.zero_rate(self.objective.spread(*self.model)):.1f} % of pair scores are zero"

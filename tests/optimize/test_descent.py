@@ -376,3 +376,17 @@ def test_memory_is_a_stated_number_of_vectors(minimize, vectors):
     finally:
         tracemalloc.stop()
     assert peak <= (vectors - 1) * 8 * size + 3_000_000  # the objective's own gradient is the one more
+
+
+def test_an_objective_may_fill_the_gradient_that_is_there():
+    class Filling:
+        def __call__(self, theta):
+            raise AssertionError("a second vector")
+
+        def into(self, theta, gradient):
+            value, gradient[:] = rosenbrock(theta)
+            return value
+
+    found, usual = (minimize_owlqn(objective, np.zeros(4), l1=0.3) for objective in (Filling(), rosenbrock))
+    assert found.theta.tolist() == usual.theta.tolist()
+    assert found.gradient.tolist() == usual.gradient.tolist()

@@ -6,7 +6,8 @@
 
 `Point` holds the vectors theta and gradient, in place for the whole run, and the way back to the last whole iterate.
 A record in its list is what makes an iterate whole: an interrupt at any moment finds either the old one complete or
-the new one. Vectors of the size of theta: these two, those the method keeps, and the gradient the objective returns.
+the new one. Vectors of the size of theta: these two, those the method keeps, and the gradient the objective returns;
+an objective that has a method `into(theta, gradient)`, which fills the gradient and returns the value, spares the last.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Point:
             if not math.isfinite(dot(self.theta, self.theta)):
                 return False
         self.evaluations += 1
-        answer = self._objective(self._view)
+        into = getattr(self._objective, "into", None)
+        answer = self._objective(self._view) if into is None else (into(self._view, self.gradient), self.gradient)
         if not (isinstance(answer, tuple) and len(answer) == 2):
             raise DataError(f"returned {type(answer).__name__}; return the tuple (value, gradient)", source="objective")
         value, gradient = answer
@@ -75,7 +77,8 @@ class Point:
         if gradient.shape != self.theta.shape:
             message = f"gradient has shape {gradient.shape}, theta {self.theta.shape}; return one slope a coordinate"
             raise DataError(message, source="objective")
-        np.copyto(self.gradient, gradient)
+        if gradient is not self.gradient:
+            np.copyto(self.gradient, gradient)
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(value) + self._penalty()
             if not (math.isfinite(total) and math.isfinite(dot(self.gradient, self.gradient))):

@@ -99,17 +99,22 @@ class ChainObjective:
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Value and gradient at theta, with the L2 penalty."""
+        gradient = np.empty_like(theta)
+        return self.into(theta, gradient), gradient
+
+    def into(self, theta: Floats, gradient: Floats) -> float:
+        """Fill the gradient at theta, in memory that is there, and return the value."""
         if self._cluster is None:
-            gradient = np.zeros_like(theta)
+            gradient.fill(0.0)
             value = sum(part.evaluate(theta, self._support, gradient, self.threads) for part in self._parts)
         else:
             state = self._cluster.broadcast((theta.copy(), self.features, self._numbering))
             jobs = self._cluster.worker_jobs(self.threads) or 1
-            value, gradient = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
+            value, gradient[:] = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
         if self.l2:
             value += 0.5 * self.l2 * float(theta @ theta)
             add_scaled(gradient, self.l2, theta)
-        return float(value), gradient
+        return float(value)
 
     def violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
         """Value and gradient on the support, and the other features whose gradient exceeds the threshold."""
