@@ -7,15 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Errors", "Jobs", "Json", "ModelFile", "Sources", "TextField", "is_bags", "load_model", "read_input"]
+__all__ = ["ModelFile", "Sources", "is_bags", "load_model", "read_input"]
 
 _HELP_INPUT = "Files or folders of documents, - for stdin; or one file of bags (.npz, .mm, .svmlight, ...)."
 Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help=_HELP_INPUT)]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill topics train`.")]
-TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
-Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON, an object a line.")]
 
 
 def load_model(path: Path, jobs: int | None = None) -> Any:

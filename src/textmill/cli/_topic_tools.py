@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._topic_options import Errors, Jobs, Json, ModelFile, Sources, TextField, load_model, read_input
+from textmill.cli._options import Errors, Jobs, JsonLines, TextField
+from textmill.cli._topic_options import ModelFile, Sources, load_model, read_input
 
 app = typer.Typer()
 
@@ -25,7 +26,7 @@ def coherence(
     text_field: TextField = None,
     errors: Errors = "strict",
     jobs: Jobs = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Judge topics by how often their words meet in documents, and by how few topics share them.
 
@@ -60,7 +61,7 @@ def diff(
     measure: Annotated[str, typer.Option(help="hellinger, js, kl or jaccard.")] = "hellinger",
     words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
     plot: Annotated[Path | None, typer.Option(help="Draw the distances of all topics into this file.")] = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Pair the topics of two models and say how far apart they are: which words stayed, went and came.
 
@@ -96,7 +97,7 @@ def explain(
     text: Annotated[str, typer.Option(help="The text, - for stdin.")],
     words: Annotated[int, typer.Option(help="Terms that name a topic.")] = 6,
     html: Annotated[Path | None, typer.Option(help="Write a page instead.")] = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Show which topic each word of a text stands for: in colours, as a page, or as JSON.
 

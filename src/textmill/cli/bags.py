@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._options import Errors, Jobs, Json, TextField
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 
@@ -21,10 +23,10 @@ def make(
     vocab: Annotated[Path, typer.Option(help="Made by `textmill vocab build`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; its suffix names the format.")],
     format: Annotated[str | None, typer.Option(help="npz, mm, svmlight, ldac, uci, low or mallet.")] = None,  # noqa: A002
-    text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
-    errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
+    text_field: TextField = None,
+    errors: Errors = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Count documents by the terms of a vocabulary and write them as .npz, .mm, .svmlight, .ldac, .uci, .low, .mallet.
 
@@ -78,7 +80,7 @@ def info(
     format: Annotated[str | None, typer.Option(help="Its format; default: by suffix.")] = None,  # noqa: A002
     negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
     index: Annotated[bool, typer.Option("--index", help="Also write an index for single documents.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Read a file of bags through and say what it holds.
 

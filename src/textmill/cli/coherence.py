@@ -7,15 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._options import Errors, IdField, Jobs, Json, Seed, TextField
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 _Detector = Annotated[Path, typer.Argument(metavar="DETECTOR", help="Made by `textmill coherence train`.")]
-_TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
-_IdField = Annotated[str | None, typer.Option(help="Field with the id, for JSONL and CSV.")]
-_Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
-_Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-_Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-_Json = Annotated[bool, typer.Option("--json", help="JSON for machines.")]
 
 
 @app.command()
@@ -29,10 +25,10 @@ def train(
     ] = None,
     false_alarms: Annotated[float, typer.Option(help="Share of good documents that may be called incoherent.")] = 0.05,
     held_out: Annotated[float, typer.Option(help="Share of the documents that only calibrate.")] = 0.2,
-    text_field: _TextField = None,
-    errors: _Errors = "strict",
-    seed: _Seed = 0,
-    jobs: _Jobs = None,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    seed: Seed = 0,
+    jobs: Jobs = None,
 ) -> None:
     """Learn topics from good documents and calibrate the decision with forgeries of those held out.
 
@@ -57,10 +53,10 @@ def score(
     detector: _Detector,
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     explain: Annotated[bool, typer.Option(help="List the sentences that offend.")] = False,
-    text_field: _TextField = None,
-    id_field: _IdField = None,
-    errors: _Errors = "strict",
-    json: _Json = False,
+    text_field: TextField = None,
+    id_field: IdField = None,
+    errors: Errors = "strict",
+    json: Json = False,
 ) -> None:
     """Print verdict, probability of being forged, score, threshold, entropy and id of each document.
 
@@ -95,9 +91,9 @@ def fake(
     words: Annotated[
         str | None, typer.Option(help="Words to stuff with, parted by commas; default: rare ones.")
     ] = None,
-    text_field: _TextField = None,
-    errors: _Errors = "strict",
-    seed: _Seed = 0,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    seed: Seed = 0,
 ) -> None:
     """Make false documents of one kind, of exact lengths, the same for the same seed.
 
@@ -127,9 +123,9 @@ def evaluate(
     plot: Annotated[Path | None, typer.Option(help="Draw the ROC curves to this file.")] = None,
     det: Annotated[bool, typer.Option(help="Draw DET curves instead.")] = False,
     histogram: Annotated[Path | None, typer.Option(help="Draw histograms of the entropies to this file.")] = None,
-    text_field: _TextField = None,
-    errors: _Errors = "strict",
-    json: _Json = False,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    json: Json = False,
 ) -> None:
     """Print the equal error rates of a detector on true and false documents, and draw them.
 

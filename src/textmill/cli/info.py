@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._options import Json
+
 app = typer.Typer()
 
 
@@ -15,7 +17,7 @@ def info(
     file: Annotated[
         Path | None, typer.Argument(help="A model file; without one, the installation is described.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Describe a model file from its header, or this installation: versions, instruction set, threads, BLAS.
 

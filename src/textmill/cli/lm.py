@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._options import Jobs, JsonLines, Seed
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill lm train`, or an ARPA file.")]
@@ -19,7 +21,7 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="The model to write; .arpa for an ARPA file.")],
     order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
     min_count: Annotated[int, typer.Option(help="Words that occur less often count as unknown.")] = 1,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Count n-grams and smooth them by modified Kneser-Ney.
 
@@ -40,7 +42,7 @@ def train(
 def score(
     model: _Model,
     sources: _Sources,
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    json: JsonLines = False,
 ) -> None:
     """Print log10 probability, words (with the end) and unknown words of each sentence, and the perplexity.
 
@@ -68,7 +70,7 @@ def sample(
     model: _Model,
     count: Annotated[int, typer.Option("--count", "-n", help="How many sentences.")] = 10,
     longest: Annotated[int, typer.Option(help="Words after which a sentence is cut.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Draw sentences from a model, one a line.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from textmill.cli._options import Cluster, Errors, Jobs, Json
+
 if TYPE_CHECKING:
     from textmill.strings import Evaluation, NameList, Normaliser
 
@@ -19,7 +21,6 @@ _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="A 
 _Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl, parquet, secondstring, tsv or txt.")]
 _NameField = Annotated[str, typer.Option(help="Field with the name, for CSV, JSONL and Parquet.")]
 _IdField = Annotated[str, typer.Option(help="Field with the id.")]
-_Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
 _Normalise = Annotated[
     list[str] | None,
@@ -27,8 +28,6 @@ _Normalise = Annotated[
 ]
 _MinCount = Annotated[int, typer.Option(help="Least count of a name.")]
 _Types = Annotated[list[str] | None, typer.Option("--type", help="Only names of this type; several times for several.")]
-_Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-_Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
 _Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
 _Other = Annotated[str | None, typer.Option(help="A second list: pairs between both lists only.")]
 _List = Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")]
@@ -48,7 +47,7 @@ def score(
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what was aligned with what.")] = False,
     format: _Format = None,  # noqa: A002
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare two names.
 
@@ -86,9 +85,9 @@ def dedupe(
     normalise: _Normalise = None,
     min_count: _MinCount = 1,
     types: _Types = None,
-    jobs: _Jobs = None,
-    cluster: _Cluster = None,
-    errors: _Errors = "strict",
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
 ) -> None:
     """Find names in a list that mean the same.
@@ -134,9 +133,9 @@ def join(
     name_field: _NameField = "name",
     id_field: _IdField = "id",
     normalise: _Normalise = None,
-    jobs: _Jobs = None,
-    cluster: _Cluster = None,
-    errors: _Errors = "strict",
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
 ) -> None:
     """Find the names of one list in another.
@@ -179,7 +178,7 @@ def evaluate(
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
-    jobs: _Jobs = None,
+    jobs: Jobs = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON object a measure.")] = False,
 ) -> None:
     """Rank all pairs by measures and compare the rankings with labelled pairs.
@@ -214,7 +213,7 @@ def compare(
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
-    jobs: _Jobs = None,
+    jobs: Jobs = None,
 ) -> None:
     """Show which measure is best, its threshold, and the positives in which measures differ.
 
@@ -240,7 +239,7 @@ def pool(
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
-    jobs: _Jobs = None,
+    jobs: Jobs = None,
 ) -> None:
     """Collect the pairs that are worth a label: the best ones of several measures.
 

@@ -7,15 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._options import Errors, IdField, Jobs, JsonLines, TextField
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 _Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Made by `textmill similar index`.")]
 _Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
-_TextField = Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")]
-_IdField = Annotated[str | None, typer.Option(help="Field with the id, for JSONL and CSV.")]
-_Errors = Annotated[str, typer.Option(help="Bad records: strict or skip.")]
-_Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-_Json = Annotated[bool, typer.Option("--json", help="A JSON object a line.")]
 
 
 @app.command()
@@ -28,10 +25,10 @@ def index(
     measure: Annotated[str, typer.Option(help="cosine, euclidean or hellinger.")] = "cosine",
     method: Annotated[str, typer.Option(help="auto, scan, coarse, prefix, va or inverted.")] = "auto",
     bits: Annotated[int, typer.Option(help="Bits of a cell, for --method va.")] = 8,
-    text_field: _TextField = None,
-    id_field: _IdField = None,
-    errors: _Errors = "strict",
-    jobs: _Jobs = None,
+    text_field: TextField = None,
+    id_field: IdField = None,
+    errors: Errors = "strict",
+    jobs: Jobs = None,
 ) -> None:
     """Turn documents into vectors and write them, with the model and their ids, to one file.
 
@@ -59,9 +56,9 @@ def query(
     id: Annotated[str | None, typer.Option("--id", help="Ask with this document of the index.")] = None,  # noqa: A002
     file: Annotated[str | None, typer.Option(help="Ask with every document of this file, - for stdin.")] = None,
     k: Annotated[int, typer.Option("-k", help="How many documents to find.")] = 10,
-    text_field: _TextField = None,
+    text_field: TextField = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler that holds the indexes.")] = None,
-    json: _Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Print the documents nearest to a text, a document or each document of a file, with their scores.
 
@@ -94,9 +91,9 @@ def query(
 def add(
     index: _Index,
     sources: _Sources,
-    text_field: _TextField = None,
-    id_field: _IdField = None,
-    errors: _Errors = "strict",
+    text_field: TextField = None,
+    id_field: IdField = None,
+    errors: Errors = "strict",
 ) -> None:
     """Add documents to an index, in place.
 
@@ -134,7 +131,7 @@ def remove(
 def pairs(
     index: _Index,
     threshold: Annotated[float, typer.Option(help="Least cosine, or largest distance, of a pair.")] = 0.9,
-    json: _Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Print all pairs of documents that are at least so near, with their scores.
 

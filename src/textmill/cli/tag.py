@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._options import Cluster, Jobs, Json, Seed
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 Patterns = Annotated[Path | None, typer.Option("--patterns", "-p", help="Pattern file; none for attributes or tests.")]
@@ -18,9 +20,6 @@ L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 w
 L2 = Annotated[float | None, typer.Option(help="L2 penalty, with its half; default: 1e-5, or 1 without L1.")]
 MaxIter = Annotated[int | None, typer.Option(help="Iterations or epochs at most.")]
 MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads; default: all cores.")]
-Seed = Annotated[int, typer.Option(help="Of everything random.")]
-Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A .mill file, a Wapiti model or a CRFsuite dump.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
 
@@ -57,7 +56,7 @@ def train(
     counts: Annotated[
         bool, typer.Option(help="Add a table: tests and features of every pattern, and those with a weight.")
     ] = False,
-    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
+    cluster: Cluster = None,
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,

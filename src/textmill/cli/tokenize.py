@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._options import Errors, Jobs, TextField
+
 app = typer.Typer()
 
 
@@ -15,7 +17,7 @@ def tokenize(
         list[str] | None, typer.Argument(metavar="[INPUT]...", help="Files or folders, - for stdin.")
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
-    text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
+    text_field: TextField = None,
     unit: Annotated[str, typer.Option(help="word, sentence or character.")] = "word",
     case: Annotated[str, typer.Option(help="fold or keep.")] = "fold",
     digits: Annotated[str, typer.Option(help="Tokens without letters: keep, drop or mask.")] = "keep",
@@ -23,9 +25,9 @@ def tokenize(
     split: Annotated[list[str] | None, typer.Option(help="Compounds split into their parts.")] = None,
     stem: Annotated[str | None, typer.Option(help="Snowball stemmer, such as english.")] = None,
     lengths: Annotated[tuple[int, int], typer.Option(help="Shortest and longest character n-gram.")] = (3, 3),
-    errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
+    errors: Errors = "strict",
     json: Annotated[bool, typer.Option("--json", help="A JSON list a line instead of tokens with blanks.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Print the tokens of each document, one document a line (sentences: one a line; character n-grams: with tabs).
 

@@ -8,17 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._topic_options import (
-    Errors,
-    Jobs,
-    Json,
-    ModelFile,
-    Sources,
-    TextField,
-    is_bags,
-    load_model,
-    read_input,
-)
+from textmill.cli._options import Cluster, Errors, Jobs, JsonLines, Seed, TextField
+from textmill.cli._topic_options import ModelFile, Sources, is_bags, load_model, read_input
 from textmill.cli._topic_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
@@ -85,10 +76,10 @@ def train(
     ] = None,
     eval_every: Annotated[int | None, typer.Option(help="lda: updates between two looks at --heldout.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw how training went into this file (.png, .svg, .pdf).")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
+    cluster: Cluster = None,
     text_field: TextField = None,
     errors: Errors = "strict",
-    seed: Annotated[int, typer.Option(help="Of random numbers.")] = 0,
+    seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
     """Train a topic model on documents or bags; the file holds everything needed to read further text.
@@ -161,7 +152,7 @@ def show(
     date_field: Annotated[str | None, typer.Option(help="Field with the date, such as 2024-05-17.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Print the topics with their terms, and draw them: by distance, with documents, or over time.
 
@@ -270,9 +261,9 @@ def cluster(
     plot: Annotated[Path | None, typer.Option(help="Draw the clusters of documents into this file.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
-    seed: Annotated[int, typer.Option(help="Of random numbers.")] = 0,
+    seed: Seed = 0,
     jobs: Jobs = None,
-    json: Json = False,
+    json: JsonLines = False,
 ) -> None:
     """Cluster documents or terms in the space of a model: a line a member with cluster, label and name.
 

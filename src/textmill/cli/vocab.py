@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._options import Cluster, Errors, Jobs, Json, JsonLines, TextField
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 
@@ -14,7 +16,7 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 def build(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
-    text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
+    text_field: TextField = None,
     min_df: Annotated[str, typer.Option(help="Least documents of a term, a number or a share such as 0.01.")] = "1",
     max_df: Annotated[str, typer.Option(help="Most documents of a term, a number or a share such as 0.1.")] = "1.0",
     min_count: Annotated[int, typer.Option(help="Least occurrences of a term.")] = 1,
@@ -30,10 +32,10 @@ def build(
     keep_compound: Annotated[list[str] | None, typer.Option(help="Compounds kept whole, such as dates.")] = None,
     split_compound: Annotated[list[str] | None, typer.Option(help="Compounds split into their parts.")] = None,
     memory: Annotated[str | None, typer.Option(help="Spill terms to disk beyond this, such as 512MB.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
-    errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
+    cluster: Cluster = None,
+    errors: Errors = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
-    jobs: Annotated[int | None, typer.Option(help="Threads; default: all cores.")] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Count the terms of documents and save them as a vocabulary.
 
@@ -65,7 +67,7 @@ def show(
     vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
     top: Annotated[int, typer.Option(help="Terms to show, the most frequent first; 0 for all.")] = 20,
     by: Annotated[str, typer.Option(help="documents, occurrences or id.")] = "documents",
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    json: JsonLines = False,
 ) -> None:
     """Print terms with id, document frequency and collection frequency.
 
@@ -155,9 +157,9 @@ def prune(
 def report(
     vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    text_field: Annotated[str | None, typer.Option(help="Field with the text, for JSONL and CSV.")] = None,
-    errors: Annotated[str, typer.Option(help="Bad records: strict or skip.")] = "strict",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    text_field: TextField = None,
+    errors: Errors = "strict",
+    json: Json = False,
 ) -> None:
     """Read documents through a vocabulary and report density, empty documents, unknown tokens, memory.
 
