@@ -326,8 +326,8 @@ class _Flight:
         if (post := self._post) is not None:
             from distributed import Future
 
-            def packed(value: object) -> object:
-                if type(value) is tuple:
+            def packed(value: object) -> object:  # one parcel, apart from what the workers hold already
+                if type(value) is tuple and any(isinstance(part, Future) for part in value):
                     return tuple(packed(part) for part in value)
                 return value if isinstance(value, Future) else _Parcel(value, post)
 

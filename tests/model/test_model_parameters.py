@@ -93,11 +93,15 @@ def test_functions_are_saved_by_name(function, name):
 
 @pytest.mark.parametrize(
     "value",
-    [np.arange(3), 1j, b"a", object(), range(3), "a\ud800", [len], 2**2000, np.random.default_rng(0), np.dtype("f8")],
+    [np.array([1j]), 1j, b"a", object(), range(3), "a\ud800", [len], 2**2000, np.random.default_rng(0), np.dtype("f8")],
 )
 def test_what_a_file_cannot_hold_is_refused_by_name(value):
     with pytest.raises(DataError, match=r"parameter 'seed'"):
         encode("parameter 'seed'", value)
+
+
+def test_an_array_is_saved_as_the_list_of_its_values():
+    assert decode("x", encode("x", np.array([[1, 2], [3, 4]]))) == [[1, 2], [3, 4]]
 
 
 def nested(depth):

@@ -31,6 +31,8 @@ def learn_at_once(
 ) -> None:
     """Fill the attributes of a model from documents, given what it has learnt before."""
     known = hasattr(model, "term_topics_")
+    if not X.count_nonzero():
+        raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
     if model.method == "cvb0" and model.weighting is not None:
         raise DataError("method='cvb0' does not weigh tokens; leave out weighting, or take 'gibbs'")
     if isinstance(model.eta, str):
