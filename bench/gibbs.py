@@ -1,4 +1,4 @@
-"""Samplers of latent Dirichlet allocation on Reuters-21578, one thread, against tomotopy's collapsed Gibbs.
+"""Samplers of latent Dirichlet allocation: Reuters-21578, one thread, against tomotopy's collapsed Gibbs.
 
 Speed is nanoseconds a token and sweep, from the same random start, setting up included for ours only; quality is the
 perplexity of document completion, both sides judged by one evaluator (mixtures by folding in one half of the words of

@@ -1,4 +1,4 @@
-"""Mixtures of new documents against tomotopy, and coherence of topics against gensim, on Reuters-21578, one thread.
+"""Mixtures of new documents: against tomotopy, and coherence of topics against gensim, on Reuters-21578, one thread.
 
 Topics are tomotopy's own: both sides infer the same documents with the same words and topics. Quality is the mean
 log-likelihood of a word in bits under the mixtures that each side found. The bar is that of EM to a gap of 1e-5.
