@@ -1,5 +1,6 @@
 """Online variational LDA: against gensim and scikit-learn on Reuters-21578, k = 50, chunks of 1,000, 50 inner
-iterations to 0.001, alpha = eta = 0.02, one pass, one thread; perplexity of 999 test documents by completion, scored alike.
+iterations to 0.001, alpha = eta = 0.02, one pass, one thread; perplexity of 999 test documents by completion, scored
+alike.
 
 Two threads against one is measured on 20 Newsgroups, whose documents are longer. `default schedule` gives perplexities,
 the mean of three starts, against what is asked for; `peak memory` megabytes of a process with 400 topics of 100,000
