@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+NATIVE = sorted(str(path.relative_to(ROOT)) for end in ("cpp", "h") for path in (ROOT / "native").rglob(f"*.{end}"))
 GATES = {
     "ruff finds nothing": ["ruff", "check", "--no-cache", "."],
     "the code is formatted": ["ruff", "format", "--check", "--no-cache", "."],
     "the types hold": ["mypy"],
     "imports point down": ["lint-imports", "--no-cache"],
+    "the native code is formatted": ["clang-format", "--dry-run", "--Werror", *NATIVE],
 }
 
 
 @pytest.mark.parametrize("command", GATES.values(), ids=GATES.keys())
 def test_gate(command: list[str]) -> None:
-    if command[0] == "lint-imports":  # it has no module to run with -m
+    if command[0] in ("lint-imports", "clang-format"):  # they have no module to run with -m
         run = [str(Path(sys.executable).parent / command[0]), *command[1:]]
     else:
         run = [sys.executable, "-m", *command]

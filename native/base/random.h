@@ -43,8 +43,8 @@ class Random {
   std::uint64_t bits() {
     if (used_ == 2) {
       const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-      const auto words = philox4x32({low(block_), low(block_ >> 32), low(item_), low(item_ >> 32)},
-                                    {low(seed_), low(seed_ >> 32)});
+      const auto words =
+          philox4x32({low(block_), low(block_ >> 32), low(item_), low(item_ >> 32)}, {low(seed_), low(seed_ >> 32)});
       ready_ = {words[0] | std::uint64_t{words[1]} << 32, words[2] | std::uint64_t{words[3]} << 32};
       ++block_;
       used_ = 0;

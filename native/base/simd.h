@@ -94,9 +94,7 @@ struct PlainPack {
   static bool any(Mask mask) { return (mask[0] | mask[1]) != 0; }
   static bool all(Mask mask) { return (mask[0] & mask[1]) != 0; }
 
-  friend PlainPack power_of_two(PlainPack n) {
-    return Doubles(Bits(n.v + (detail::kRound + 1023.0)) << 52);
-  }
+  friend PlainPack power_of_two(PlainPack n) { return Doubles(Bits(n.v + (detail::kRound + 1023.0)) << 52); }
   friend Split<PlainPack> split(PlainPack x) {
     const Bits moved = Bits(x.v) + detail::kSplitOffset;
     const Bits mantissa = (moved & detail::kMantissa) + detail::kSqrtHalf;
@@ -145,9 +143,7 @@ struct Avx2Pack {
   TEXTMILL_AVX2 friend Mask operator<(Avx2Pack a, Avx2Pack b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ)}; }
   TEXTMILL_AVX2 friend Mask operator<=(Avx2Pack a, Avx2Pack b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_LE_OQ)}; }
   TEXTMILL_AVX2 friend Mask operator==(Avx2Pack a, Avx2Pack b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_EQ_OQ)}; }
-  TEXTMILL_AVX2 friend Avx2Pack select(Mask mask, Avx2Pack a, Avx2Pack b) {
-    return _mm256_blendv_pd(b.v, a.v, mask.v);
-  }
+  TEXTMILL_AVX2 friend Avx2Pack select(Mask mask, Avx2Pack a, Avx2Pack b) { return _mm256_blendv_pd(b.v, a.v, mask.v); }
   TEXTMILL_AVX2 static bool any(Mask mask) { return _mm256_movemask_pd(mask.v) != 0; }
   TEXTMILL_AVX2 static bool all(Mask mask) { return _mm256_movemask_pd(mask.v) == 15; }
 

@@ -14,16 +14,16 @@ namespace {
 
 using detail::refuse;
 
-constexpr std::size_t kTile = 8;              // packs of a row kept in registers
-constexpr std::size_t kAhead = 8;             // entries between the fetch of a dense row and its use
-constexpr std::size_t kRowBlock = 64;         // rows handed to a thread at once
-constexpr std::size_t kBlock = 1 << 14;       // offsets checked, or numbers added, at once
-constexpr std::size_t kLine = 8;              // doubles of a cache line
-constexpr std::size_t kEntriesPerLane = 16;   // entries that a column must have on average for each lane of its sum
-constexpr std::size_t kTurn = 48;             // columns of B from which turning A round pays
-constexpr std::size_t kSlice = 64;            // columns of B then taken at once
-constexpr std::size_t kColumnBlock = 8;       // columns of A then handed to a thread at once
-constexpr std::size_t kMostRows = 1 << 30;    // rows then turned at once: their numbers fit in int32
+constexpr std::size_t kTile = 8;             // packs of a row kept in registers
+constexpr std::size_t kAhead = 8;            // entries between the fetch of a dense row and its use
+constexpr std::size_t kRowBlock = 64;        // rows handed to a thread at once
+constexpr std::size_t kBlock = 1 << 14;      // offsets checked, or numbers added, at once
+constexpr std::size_t kLine = 8;             // doubles of a cache line
+constexpr std::size_t kEntriesPerLane = 16;  // entries that a column must have on average for each lane of its sum
+constexpr std::size_t kTurn = 48;            // columns of B from which turning A round pays
+constexpr std::size_t kSlice = 64;           // columns of B then taken at once
+constexpr std::size_t kColumnBlock = 8;      // columns of A then handed to a thread at once
+constexpr std::size_t kMostRows = 1 << 30;   // rows then turned at once: their numbers fit in int32
 
 // A pack of one: the columns left over when k is no multiple of the real packs.
 struct Single {
@@ -138,9 +138,8 @@ void gather_rows(const Rows<Value>& rows, const Real* b, std::size_t k, std::siz
   with_packs([=, &rows]<class P>() TEXTMILL_INLINED {
     for (std::size_t i = 0; i < rows.count; ++i) {
       const Row<Value> row = rows[i];
-      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
-        gather<Q, N>(row, b + j, k, c + i * k + j, add);
-      });
+      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j)
+                          TEXTMILL_INLINED { gather<Q, N>(row, b + j, k, c + i * k + j, add); });
     }
   });
 }
@@ -160,9 +159,8 @@ void scatter_rows(const Rows<Value>& rows, std::size_t width, const Real* b, std
   with_packs([=, &rows]<class P>() TEXTMILL_INLINED {
     for (std::size_t i = 0; i < rows.count; ++i) {
       const Row<Value> row = rows[i];
-      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j) TEXTMILL_INLINED {
-        scatter<Q, N>(row, b + i * k + j, k, c + j);
-      });
+      cover<P>(width, [=]<class Q, std::size_t N>(std::size_t j)
+                          TEXTMILL_INLINED { scatter<Q, N>(row, b + i * k + j, k, c + j); });
     }
   });
 }
@@ -313,9 +311,8 @@ void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, s
     }
   };
   if (k >= 2 * kLine) {
-    parallel_blocks(c.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
-      std::fill(c.begin() + begin, c.begin() + end, 0.0);
-    });
+    parallel_blocks(c.size(), kBlock, threads,
+                    [&](std::size_t begin, std::size_t end) { std::fill(c.begin() + begin, c.begin() + end, 0.0); });
     const std::size_t lines = k / kLine, slices = std::min(lines, std::max<std::size_t>(threads, 1));
     parallel_for(slices, threads, [&](std::size_t s) {
       const std::size_t j = lines * s / slices * kLine, end = s + 1 == slices ? k : lines * (s + 1) / slices * kLine;
@@ -339,13 +336,13 @@ void multiply_transposed(const Csr<Offset, Value>& a, std::span<const Real> b, s
   });
 }
 
-#define TEXTMILL_PRODUCTS(Offset, Value)                                                                              \
-  template void multiply(const Csr<Offset, Value>&, std::span<const double>, std::size_t, std::span<double>,          \
-                         std::size_t);                                                                                \
-  template void multiply(const Csr<Offset, Value>&, std::span<const float>, std::size_t, std::span<float>,            \
-                         std::size_t);                                                                                \
-  template void multiply_transposed(const Csr<Offset, Value>&, std::span<const double>, std::size_t,                  \
-                                    std::span<double>, std::size_t);                                                  \
+#define TEXTMILL_PRODUCTS(Offset, Value)                                                                               \
+  template void multiply(const Csr<Offset, Value>&, std::span<const double>, std::size_t, std::span<double>,           \
+                         std::size_t);                                                                                 \
+  template void multiply(const Csr<Offset, Value>&, std::span<const float>, std::size_t, std::span<float>,             \
+                         std::size_t);                                                                                 \
+  template void multiply_transposed(const Csr<Offset, Value>&, std::span<const double>, std::size_t,                   \
+                                    std::span<double>, std::size_t);                                                   \
   template void multiply_transposed(const Csr<Offset, Value>&, std::span<const float>, std::size_t, std::span<double>, \
                                     std::size_t);
 TEXTMILL_PRODUCTS(std::int32_t, double)

@@ -201,9 +201,8 @@ void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> ou
   require(!overlap(alpha, out), "out overlaps alpha");
   const auto shapes = view(alpha);
   for (const double shape : shapes) require_shape(shape, "alpha");
-  fill_rows(seed, out, threads, [shapes](base::Random& random, std::span<double> row) {
-    random.dirichlet(shapes, row);
-  });
+  fill_rows(seed, out, threads,
+            [shapes](base::Random& random, std::span<double> row) { random.dirichlet(shapes, row); });
 }
 
 void random_categorical(std::uint64_t seed, In<double, 1> weights, Out<std::int64_t, 2> out, std::size_t threads) {

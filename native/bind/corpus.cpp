@@ -25,7 +25,8 @@ namespace {
 using corpus::Text;
 
 Text text_of(PyObject* object) {
-  return {PyUnicode_DATA(object), static_cast<std::size_t>(PyUnicode_GET_LENGTH(object)), static_cast<int>(PyUnicode_KIND(object))};
+  return {PyUnicode_DATA(object), static_cast<std::size_t>(PyUnicode_GET_LENGTH(object)),
+          static_cast<int>(PyUnicode_KIND(object))};
 }
 
 // Documents together with references to their Python strings, so that they outlive the release of the GIL.
@@ -45,7 +46,9 @@ class Held {
         for (Py_ssize_t t = 0; t < size; ++t)
           add(PySequence_Fast_GET_ITEM(document, t), d, static_cast<std::size_t>(t), "a token must be a str, not ");
       } else {
-        throw corpus::DataFault(std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name, first + d, 0);
+        throw corpus::DataFault(
+            std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name, first + d,
+            0);
       }
       begin_.push_back(texts_.size());
     }
@@ -54,7 +57,8 @@ class Held {
 
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
-    if (!PyUnicode_Check(object)) throw corpus::DataFault(fault + std::string(Py_TYPE(object)->tp_name), first_ + document, position);
+    if (!PyUnicode_Check(object))
+      throw corpus::DataFault(fault + std::string(Py_TYPE(object)->tp_name), first_ + document, position);
     owners_.push_back(nb::borrow(object));
     texts_.push_back(text_of(object));
   }
@@ -89,7 +93,8 @@ std::vector<std::u32string> folded(const std::vector<nb::str>& abbreviations) {
   std::vector<std::u32string> result;
   for (const nb::str& abbreviation : abbreviations) {
     result.push_back(folded(abbreviation));
-    require(!result.back().empty() && result.back().back() == U'.', "an abbreviation must end with a full stop: '", abbreviation.c_str(), "'");
+    require(!result.back().empty() && result.back().back() == U'.', "an abbreviation must end with a full stop: '",
+            abbreviation.c_str(), "'");
   }
   std::sort(result.begin(), result.end());
   return result;
@@ -102,7 +107,8 @@ nb::str python_string(std::string_view utf8) {
 }
 
 nb::tuple to_python(corpus::Counts&& counts) {
-  return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)), to_numpy(std::move(counts.values)));
+  return nb::make_tuple(to_numpy(std::move(counts.offsets)), to_numpy(std::move(counts.terms)),
+                        to_numpy(std::move(counts.values)));
 }
 
 nb::object fault_to_python(const corpus::LineFault& fault) {
@@ -179,7 +185,8 @@ class Terms {
       const std::unique_lock lock(mutex_);
       for (const corpus::TokenStream& stream : streams) {
         std::vector<std::int32_t> known(stream.table.size());
-        for (std::size_t t = 0; t < known.size(); ++t) known[t] = grow ? table_->insert(stream.table[t]) : table_->find(stream.table[t]);
+        for (std::size_t t = 0; t < known.size(); ++t)
+          known[t] = grow ? table_->insert(stream.table[t]) : table_->find(stream.table[t]);
         for (const std::uint32_t token : stream.tokens) ids.push_back(known[token]);
         const auto base = offsets.back();
         for (const std::size_t end : stream.document_ends) offsets.push_back(base + static_cast<std::int64_t>(end));
@@ -201,9 +208,11 @@ class Terms {
     corpus::write_run(*table_, base, path, threads);
   }
 
-  void absorb(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets, In<std::int64_t, 1> documents, In<std::int64_t, 1> occurrences) {
+  void absorb(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets, In<std::int64_t, 1> documents,
+              In<std::int64_t, 1> occurrences) {
     check_strings(view(bytes), view(offsets));
-    require(documents.size() + 1 == offsets.size() && occurrences.size() + 1 == offsets.size(), "a term needs two frequencies");
+    require(documents.size() + 1 == offsets.size() && occurrences.size() + 1 == offsets.size(),
+            "a term needs two frequencies");
     nb::gil_scoped_release nogil;
     const std::unique_lock lock(mutex_);
     table_->absorb(view(bytes), view(offsets), view(documents), view(occurrences));
@@ -226,7 +235,8 @@ class Terms {
   }
 
   nb::bytes format_ngrams(In<std::int32_t, 2> words, In<double, 1> log_probability, In<double, 1> back_off, bool last) {
-    require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(), "an n-gram needs two numbers");
+    require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(),
+            "an n-gram needs two numbers");
     std::string text;
     {
       nb::gil_scoped_release nogil;
@@ -309,9 +319,11 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
   return result;
 }
 
-nb::tuple count_hashed(nb::list documents, const Rules& rules, std::size_t columns, bool with_sign, std::size_t threads, std::size_t first) {
+nb::tuple count_hashed(nb::list documents, const Rules& rules, std::size_t columns, bool with_sign, std::size_t threads,
+                       std::size_t first) {
   require(threads > 0, "threads must be at least 1");
-  require(columns >= 1 && columns <= std::numeric_limits<std::int32_t>::max(), "columns must be between 1 and 2^31 - 1");
+  require(columns >= 1 && columns <= std::numeric_limits<std::int32_t>::max(),
+          "columns must be between 1 and 2^31 - 1");
   const corpus::TokenRules how = token_rules(rules);
   const Held held(documents, given(how), first);
   corpus::Counts counts;
@@ -395,8 +407,8 @@ nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_wo
   for (const auto& rule : merged.removed) removed.append(nb::make_tuple(rule.types, rule.tokens));
   return nb::make_tuple(to_numpy(std::move(merged.terms.bytes)), to_numpy(std::move(merged.terms.offsets)),
                         to_numpy(std::move(merged.terms.document_frequency)),
-                        to_numpy(std::move(merged.terms.collection_frequency)), to_numpy(std::move(merged.first)), removed,
-                        merged.tokens, merged.nonzeros);
+                        to_numpy(std::move(merged.terms.collection_frequency)), to_numpy(std::move(merged.first)),
+                        removed, merged.tokens, merged.nonzeros);
 }
 
 corpus::ParseLimits limits(std::int64_t base, std::int64_t columns, std::int64_t rows, bool negative) {
@@ -407,7 +419,8 @@ corpus::ParseLimits limits(std::int64_t base, std::int64_t columns, std::int64_t
 
 std::string_view bytes_of(nb::bytes block) { return {block.c_str(), block.size()}; }
 
-nb::tuple parse_triples(nb::bytes block, std::int64_t base, std::int64_t columns, std::int64_t rows, bool negative, std::int64_t previous) {
+nb::tuple parse_triples(nb::bytes block, std::int64_t base, std::int64_t columns, std::int64_t rows, bool negative,
+                        std::int64_t previous) {
   const corpus::ParseLimits how = limits(base, columns, rows, negative);
   const std::string_view text = bytes_of(block);
   corpus::Triples out;
@@ -429,15 +442,18 @@ nb::tuple parse_pairs(nb::bytes block, bool labels, std::int64_t base, std::int6
     out = labels ? corpus::parse_svmlight(text, how) : corpus::parse_ldac(text, how);
   }
   nb::object fault = fault_to_python(out.fault);
-  return nb::make_tuple(to_numpy(std::move(out.offsets)), to_numpy(std::move(out.column)), to_numpy(std::move(out.value)),
-                        to_numpy(std::move(out.label)), to_numpy(std::move(out.begin)), fault);
+  return nb::make_tuple(to_numpy(std::move(out.offsets)), to_numpy(std::move(out.column)),
+                        to_numpy(std::move(out.value)), to_numpy(std::move(out.label)), to_numpy(std::move(out.begin)),
+                        fault);
 }
 
-nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns, In<double, 1> values,
-                      In<double, 1> labels, std::int64_t base, std::int64_t first_row) {
+nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns,
+                      In<double, 1> values, In<double, 1> labels, std::int64_t base, std::int64_t first_row) {
   const auto starts = view(offsets);
-  require(!starts.empty() && starts[0] == 0 && std::is_sorted(starts.begin(), starts.end()), "offsets must rise from 0");
-  require(static_cast<std::size_t>(starts.back()) == columns.size() && columns.size() == values.size(), "lengths of the arrays differ");
+  require(!starts.empty() && starts[0] == 0 && std::is_sorted(starts.begin(), starts.end()),
+          "offsets must rise from 0");
+  require(static_cast<std::size_t>(starts.back()) == columns.size() && columns.size() == values.size(),
+          "lengths of the arrays differ");
   require(kind != "svmlight" || labels.size() + 1 == starts.size(), "a row needs a label");
   std::string text;
   {
@@ -454,8 +470,9 @@ void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
   } catch (const corpus::DataFault& fault) {
-    nb::object error = nb::module_::import_("textmill.errors").attr("DataError")(
-        fault.what(), "source"_a = "document", "line"_a = fault.document + 1, "column"_a = fault.position + 1);
+    nb::object error = nb::module_::import_("textmill.errors")
+                           .attr("DataError")(fault.what(), "source"_a = "document", "line"_a = fault.document + 1,
+                                              "column"_a = fault.position + 1);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (const corpus::FileFault& fault) {
     errno = fault.number;
@@ -471,15 +488,22 @@ void bind_corpus(nb::module_& m) {
   nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalised.")
       .def(
           "__init__",
-          [](corpus::WordRules* self, bool fold, const std::string& digits, unsigned keep, unsigned split, std::size_t shortest,
-             std::optional<std::size_t> longest, const std::vector<nb::str>& abbreviations) {
+          [](corpus::WordRules* self, bool fold, const std::string& digits, unsigned keep, unsigned split,
+             std::size_t shortest, std::optional<std::size_t> longest, const std::vector<nb::str>& abbreviations) {
             require(digits == "keep" || digits == "drop" || digits == "mask", "digits must be keep, drop or mask");
             require((keep & split) == 0, "a compound cannot be both kept and split");
-            new (self) corpus::WordRules{
-                fold, digits == "keep" ? corpus::Digits::keep : digits == "drop" ? corpus::Digits::drop : corpus::Digits::mask,
-                keep, split, shortest, longest.value_or(std::numeric_limits<std::size_t>::max()), folded(abbreviations)};
+            new (self) corpus::WordRules{fold,
+                                         digits == "keep"   ? corpus::Digits::keep
+                                         : digits == "drop" ? corpus::Digits::drop
+                                                            : corpus::Digits::mask,
+                                         keep,
+                                         split,
+                                         shortest,
+                                         longest.value_or(std::numeric_limits<std::size_t>::max()),
+                                         folded(abbreviations)};
           },
-          nb::kw_only(), "fold"_a, "digits"_a, "keep"_a, "split"_a, "shortest"_a, "longest"_a.none(), "abbreviations"_a);
+          nb::kw_only(), "fold"_a, "digits"_a, "keep"_a, "split"_a, "shortest"_a, "longest"_a.none(),
+          "abbreviations"_a);
   nb::class_<corpus::NgramRules>(m, "NgramRules", "Which character n-grams are taken.")
       .def(
           "__init__",
@@ -498,7 +522,8 @@ void bind_corpus(nb::module_& m) {
            "Count documents and add their terms; returns (offsets, terms, counts) when rows are asked for.")
       .def("count_known", &Terms::count_known, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
            "Count documents by the terms that are there: ((offsets, terms, counts), number of unknown tokens).")
-      .def("sequences", &Terms::sequences, "documents"_a, "rules"_a.none(), nb::kw_only(), "grow"_a, "threads"_a, "first"_a,
+      .def("sequences", &Terms::sequences, "documents"_a, "rules"_a.none(), nb::kw_only(), "grow"_a, "threads"_a,
+           "first"_a,
            "Offsets of documents and ids of their tokens in order; new terms are added if the table may grow.")
       .def("memory", &Terms::memory, "Bytes held, about.")
       .def("write_run", &Terms::write_run, "path"_a, nb::kw_only(), "base"_a, "threads"_a,
@@ -512,23 +537,26 @@ void bind_corpus(nb::module_& m) {
       .def("tally", &Terms::tally, "terms"_a, "counts"_a, "Add entries of rows to the frequencies.")
       .def("terms_from", &Terms::terms_from, "first"_a,
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
-  m.def("tokenize", &tokenize, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a, "The tokens of each document.");
-  m.def("count_hashed", &count_hashed, "documents"_a, "rules"_a.none(), nb::kw_only(), "columns"_a, "with_sign"_a, "threads"_a, "first"_a,
-        "Count documents by hashed terms: (offsets, columns, counts).");
+  m.def("tokenize", &tokenize, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
+        "The tokens of each document.");
+  m.def("count_hashed", &count_hashed, "documents"_a, "rules"_a.none(), nb::kw_only(), "columns"_a, "with_sign"_a,
+        "threads"_a, "first"_a, "Count documents by hashed terms: (offsets, columns, counts).");
   m.def("word_spans", &word_spans, "text"_a, "rules"_a, "(begin, end) of each word.");
   m.def("word_boundaries", &word_boundaries, "text"_a, "Ends of all UAX #29 word segments.");
-  m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a, "(begin, end) of each sentence; they cover the text.");
+  m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a,
+        "(begin, end) of each sentence; they cover the text.");
   m.def("remap", &remap, "offsets"_a, "terms"_a, "counts"_a, "new_id"_a, nb::kw_only(), "threads"_a,
         "Rename columns by new_id (-1 drops), sort rows, add equal columns.");
-  m.def("merge_runs", &merge_runs, "paths"_a, nb::kw_only(), "stop_words"_a.none(), "most_documents"_a, "least_documents"_a,
-        "least_occurrences"_a, "threads"_a,
-        "Merge runs: (bytes, offsets, document frequencies, collection frequencies, first positions, removed, tokens, nonzeros).");
-  m.def("parse_triples", &parse_triples, "block"_a, nb::kw_only(), "base"_a, "columns"_a, "rows"_a, "negative"_a, "previous"_a,
-        "Lines 'row column value': (rows, columns, values, line positions, fault or None).");
+  m.def("merge_runs", &merge_runs, "paths"_a, nb::kw_only(), "stop_words"_a.none(), "most_documents"_a,
+        "least_documents"_a, "least_occurrences"_a, "threads"_a,
+        "Merge runs: (bytes, offsets, document frequencies, collection frequencies, first positions, removed, tokens, "
+        "nonzeros).");
+  m.def("parse_triples", &parse_triples, "block"_a, nb::kw_only(), "base"_a, "columns"_a, "rows"_a, "negative"_a,
+        "previous"_a, "Lines 'row column value': (rows, columns, values, line positions, fault or None).");
   m.def("parse_pairs", &parse_pairs, "block"_a, nb::kw_only(), "labels"_a, "base"_a, "columns"_a, "negative"_a,
         "Lines of column:value pairs: (offsets, columns, values, labels, line positions, fault or None).");
-  m.def("format_rows", &format_rows, "kind"_a, "offsets"_a, "columns"_a, "values"_a, "labels"_a, nb::kw_only(), "base"_a, "first_row"_a,
-        "Lines of rows, kind triples, svmlight or ldac.");
+  m.def("format_rows", &format_rows, "kind"_a, "offsets"_a, "columns"_a, "values"_a, "labels"_a, nb::kw_only(),
+        "base"_a, "first_row"_a, "Lines of rows, kind triples, svmlight or ldac.");
   m.attr("unicode_version") = corpus::tables::kUnicodeVersion;
 }
 

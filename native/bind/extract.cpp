@@ -27,19 +27,22 @@ constexpr std::size_t kMostBits = 30;
 
 // A fault in the data, with the place: turned into a DataError by Python. Numbers count from 0.
 struct Fault : std::exception {
-  Fault(std::string text, std::size_t sequence, std::size_t token) : message(std::move(text)), sequence(sequence), token(token) {}
+  Fault(std::string text, std::size_t sequence, std::size_t token)
+      : message(std::move(text)), sequence(sequence), token(token) {}
   const char* what() const noexcept override { return message.c_str(); }
   std::string message;
   std::size_t sequence, token;
 };
 
 std::string_view utf8_of(PyObject* string, std::size_t sequence, std::size_t token) {
-  if (!PyUnicode_Check(string)) throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, sequence, token);
+  if (!PyUnicode_Check(string))
+    throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, sequence, token);
   Py_ssize_t size;
   const char* bytes = PyUnicode_AsUTF8AndSize(string, &size);
   if (bytes == nullptr) {
     PyErr_Clear();
-    throw Fault("a value holds a lone surrogate, which is no character; decode the text with errors='replace'", sequence, token);
+    throw Fault("a value holds a lone surrogate, which is no character; decode the text with errors='replace'",
+                sequence, token);
   }
   return {bytes, static_cast<std::size_t>(size)};
 }
@@ -53,7 +56,8 @@ class Cells {
   // A sequence as rows: each a list or tuple of strings, or one string where there is one column. All are equally wide.
   void add_rows(nb::object rows) {
     const std::size_t s = cells_.sequences();
-    if (!is_row(rows.ptr())) throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, s, 0);
+    if (!is_row(rows.ptr()))
+      throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, s, 0);
     const auto length = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
     const std::span<const std::size_t> columns = cells_.columns();
     for (std::size_t t = 0; t < length; ++t) {
@@ -81,7 +85,8 @@ class Cells {
       PyObject* column = PyTuple_GET_ITEM(columns.ptr(), static_cast<Py_ssize_t>(cells_.columns()[slot]));
       if (!is_row(column) || static_cast<std::size_t>(PySequence_Fast_GET_SIZE(column)) != length)
         throw Fault("the columns of a sequence must be equally long", s, 0);
-      for (std::size_t t = 0; t < length; ++t) hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
+      for (std::size_t t = 0; t < length; ++t)
+        hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
     }
     end_sequence(length);
   }
@@ -109,7 +114,9 @@ class Cells {
   }
 
   std::size_t width() const { return width_; }
-  Numpy<std::int64_t, 1> offsets() const { return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end())); }
+  Numpy<std::int64_t, 1> offsets() const {
+    return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end()));
+  }
   const sequence::Cells& cells() const { return cells_; }
 
  private:
@@ -128,10 +135,12 @@ class Cells {
     if (width == width_) return;
     if (width_ != 0) {
       throw Fault("found " + std::to_string(width) + " columns, expected " + std::to_string(width_) +
-                      " as in the tokens before; give every token the same columns", s, t);
+                      " as in the tokens before; give every token the same columns",
+                  s, t);
     }
     for (const std::size_t column : cells_.columns()) {
-      if (column >= width) throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), s, t);
+      if (column >= width)
+        throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), s, t);
     }
     width_ = width;
   }
@@ -149,11 +158,14 @@ class Extractor {
  public:
   using PyItem = std::tuple<std::int32_t, std::int32_t, bool, std::string>;  // source, offset, absolute, literal
 
-  Extractor(std::size_t left, std::size_t right) : left_(left), right_(right) { require(left > 0 && right > 0, "boundaries need names"); }
+  Extractor(std::size_t left, std::size_t right) : left_(left), right_(right) {
+    require(left > 0 && right > 0, "boundaries need names");
+  }
 
   void add_pattern(int kind, std::int32_t parent, const std::vector<PyItem>& items) {
     require(kind >= 1 && kind <= 3, "kind must be 1, 2 or 3");
-    require(parent >= -1 && parent < static_cast<std::int32_t>(patterns_.size()), "a parent must stand before its child");
+    require(parent >= -1 && parent < static_cast<std::int32_t>(patterns_.size()),
+            "a parent must stand before its child");
     sequence::Pattern pattern{static_cast<std::uint8_t>(kind), parent, {}};
     for (const auto& [source, offset, absolute, literal] : items) {
       require(source >= -1, "sources count from 0");
@@ -167,9 +179,12 @@ class Extractor {
   // values stand for themselves.
   using PySource = std::tuple<std::size_t, nb::list, bool>;
 
-  nb::tuple known(const Cells& cells, const class Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const;
-  nb::tuple fresh(const Cells& cells, class Tests& tests, const std::vector<PySource>& sources, In<std::uint8_t, 1> active, std::size_t threads) const;
-  nb::tuple hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits, std::size_t threads) const;
+  nb::tuple known(const Cells& cells, const class Tests& tests, const std::vector<PySource>& sources,
+                  std::size_t threads) const;
+  nb::tuple fresh(const Cells& cells, class Tests& tests, const std::vector<PySource>& sources,
+                  In<std::uint8_t, 1> active, std::size_t threads) const;
+  nb::tuple hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits,
+                   std::size_t threads) const;
 
  private:
   struct Made {
@@ -217,12 +232,14 @@ class Tests {
   Tests(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
     const auto text = view(bytes);
     const auto begin = view(offsets);
-    require(!begin.empty() && begin[0] == 0 && static_cast<std::size_t>(begin.back()) == text.size(), "offsets must go from 0 to the number of bytes");
+    require(!begin.empty() && begin[0] == 0 && static_cast<std::size_t>(begin.back()) == text.size(),
+            "offsets must go from 0 to the number of bytes");
     for (std::size_t i = 1; i < begin.size(); ++i) require(begin[i] >= begin[i - 1], "offsets must not decrease");
     nb::gil_scoped_release nogil;
     tests.strings.reserve(begin.size() - 1);
     for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
-      const std::string_view test(reinterpret_cast<const char*>(text.data()) + begin[i], static_cast<std::size_t>(begin[i + 1] - begin[i]));
+      const std::string_view test(reinterpret_cast<const char*>(text.data()) + begin[i],
+                                  static_cast<std::size_t>(begin[i + 1] - begin[i]));
       require(sequence::kind_of(test) != 0, "test ", i, " begins with neither u, b nor *");
       require(tests.insert(test, base::hash_bytes(test)) == i, "test ", i, " is there twice");
     }
@@ -258,17 +275,23 @@ class Tests {
       unigram = tests.unigram;
       bigram = tests.bigram;
     }
-    return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(unigram)), to_numpy(std::move(bigram)));
+    return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)), to_numpy(std::move(unigram)),
+                          to_numpy(std::move(bigram)));
   }
 
   mutable std::shared_mutex mutex;
   sequence::Tests tests;
 };
 
-nb::tuple to_python(TestRows&& rows) { return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.ids))); }
-nb::tuple to_python(Extracted&& out) { return nb::make_tuple(to_python(std::move(out.unigram)), to_python(std::move(out.bigram))); }
+nb::tuple to_python(TestRows&& rows) {
+  return nb::make_tuple(to_numpy(std::move(rows.indptr)), to_numpy(std::move(rows.ids)));
+}
+nb::tuple to_python(Extracted&& out) {
+  return nb::make_tuple(to_python(std::move(out.unigram)), to_python(std::move(out.bigram)));
+}
 
-nb::tuple Extractor::known(const Cells& cells, const Tests& tests, const std::vector<PySource>& sources, std::size_t threads) const {
+nb::tuple Extractor::known(const Cells& cells, const Tests& tests, const std::vector<PySource>& sources,
+                           std::size_t threads) const {
   const Made made = make(cells, sources, threads);
   Extracted out;
   {
@@ -279,10 +302,12 @@ nb::tuple Extractor::known(const Cells& cells, const Tests& tests, const std::ve
   return to_python(std::move(out));
 }
 
-nb::tuple Extractor::fresh(const Cells& cells, Tests& tests, const std::vector<PySource>& sources, In<std::uint8_t, 1> active, std::size_t threads) const {
+nb::tuple Extractor::fresh(const Cells& cells, Tests& tests, const std::vector<PySource>& sources,
+                           In<std::uint8_t, 1> active, std::size_t threads) const {
   const Made made = make(cells, sources, threads);
   for (const sequence::Pattern& pattern : made.program.patterns)
-    require(!pattern.items.empty() && pattern.items[0].source < 0 && sequence::kind_of(pattern.items[0].literal) == pattern.kind,
+    require(!pattern.items.empty() && pattern.items[0].source < 0 &&
+                sequence::kind_of(pattern.items[0].literal) == pattern.kind,
             "a pattern must begin with its kind");
   Extracted out;
   {
@@ -294,7 +319,8 @@ nb::tuple Extractor::fresh(const Cells& cells, Tests& tests, const std::vector<P
   return to_python(std::move(out));
 }
 
-nb::tuple Extractor::hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits, std::size_t threads) const {
+nb::tuple Extractor::hashed(const Cells& cells, const std::vector<PySource>& sources, std::size_t bits,
+                            std::size_t threads) const {
   require(bits >= 1 && bits <= kMostBits, "bits must be in 1 .. ", kMostBits);
   const Made made = make(cells, sources, threads);
   Extracted out;
@@ -312,7 +338,8 @@ class AttributeReader {
       : open_(open), known_(known), bits_(bits), kinds_(kinds) {}
 
   void sequence(PyObject* tokens) {
-    if (!is_row(tokens)) throw Fault(std::string("a sequence must be a list of tokens, not ") + Py_TYPE(tokens)->tp_name, s_, 0);
+    if (!is_row(tokens))
+      throw Fault(std::string("a sequence must be a list of tokens, not ") + Py_TYPE(tokens)->tp_name, s_, 0);
     const Py_ssize_t length = PySequence_Fast_GET_SIZE(tokens);
     for (t_ = 0; t_ < static_cast<std::size_t>(length); ++t_) {
       name_.assign(kinds_ ? "" : "u");
@@ -403,7 +430,9 @@ class AttributeReader {
     const double x = PyFloat_AsDouble(value);
     if (x == -1.0 && PyErr_Occurred()) {
       PyErr_Clear();
-      throw Fault("the value of attribute '" + plain() + "' is a " + Py_TYPE(value)->tp_name + "; use a str, a number, a bool, a list or a dict", s_, t_);
+      throw Fault("the value of attribute '" + plain() + "' is a " + Py_TYPE(value)->tp_name +
+                      "; use a str, a number, a bool, a list or a dict",
+                  s_, t_);
     }
     return x;
   }
@@ -411,10 +440,15 @@ class AttributeReader {
 
   void emit(std::string_view test, double value) {
     const auto small = static_cast<float>(value);
-    if (!std::isfinite(small)) throw Fault("the value of attribute '" + plain() + "' is " + (std::isnan(value) ? "not a number" : "infinite or too large") + "; use finite values", s_, t_);
+    if (!std::isfinite(small))
+      throw Fault("the value of attribute '" + plain() + "' is " +
+                      (std::isnan(value) ? "not a number" : "infinite or too large") + "; use finite values",
+                  s_, t_);
     if (small == 0.0f) return;
     const std::uint8_t kind = sequence::kind_of(test);
-    if (kind == 0) throw Fault("test '" + std::string(test) + "' begins with neither u, b nor *; say what it has weights for", s_, t_);
+    if (kind == 0)
+      throw Fault("test '" + std::string(test) + "' begins with neither u, b nor *; say what it has weights for", s_,
+                  t_);
     std::int32_t unigram = -1, bigram = -1;
     if (bits_ > 0) {
       const auto id = static_cast<std::int32_t>(sequence::feature_hash(test, bits_));
@@ -464,7 +498,8 @@ void bind_extract(nb::module_& m) {
         try {
           std::rethrow_exception(thrown);
         } catch (const Fault& fault) {
-          PyErr_SetObject(static_cast<PyObject*>(type), nb::make_tuple(fault.message, fault.sequence, fault.token).ptr());
+          PyErr_SetObject(static_cast<PyObject*>(type),
+                          nb::make_tuple(fault.message, fault.sequence, fault.token).ptr());
         }
       },
       m.attr("Fault").ptr());

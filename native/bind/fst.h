@@ -25,7 +25,8 @@ struct Semirings {
   using Object = std::variant<S...>;
   using Handle = std::variant<std::shared_ptr<Machine<S>>...>;
 };
-using All = Semirings<Tropical<float>, Tropical<double>, Log<float>, Log<double>, Probability, Boolean, MinMax, SignedLog, Dynamic>;
+using All = Semirings<Tropical<float>, Tropical<double>, Log<float>, Log<double>, Probability, Boolean, MinMax,
+                      SignedLog, Dynamic>;
 
 struct AnySemiring {
   All::Object object;
@@ -35,8 +36,8 @@ struct AnySemiring {
 // it runs without the interpreter's lock, so that nobody changes what it reads.
 struct AnyMachine {
   All::Handle handle;
-  std::uint64_t version = 0;       // raised by every change: iterators compare it
-  mutable bool checked = true;     // false: mapped from a file and not yet looked through
+  std::uint64_t version = 0;    // raised by every change: iterators compare it
+  mutable bool checked = true;  // false: mapped from a file and not yet looked through
 };
 
 fst::AlgebraPointer algebra_of(const AnySemiring& semiring);
@@ -76,11 +77,14 @@ auto with(const AnyMachine& left, const AnyMachine& right, F f) {
     const auto name = [](const AnyMachine& any) {
       return std::visit([](const auto& held) { return std::string(held->semiring().name()); }, any.handle);
     };
-    if (!other) fst::fail("the machines have different semirings, ", name(left), " and ", name(right), "; convert one of them first");
+    if (!other)
+      fst::fail("the machines have different semirings, ", name(left), " and ", name(right),
+                "; convert one of them first");
     const std::shared_ptr<M> held = *other;
     if constexpr (std::same_as<typename M::Semiring, Dynamic>) {
       if (held->semiring().algebra != a.semiring().algebra)
-        fst::fail("the machines have different semirings, ", name(left), " and ", name(right), "; convert one of them first");
+        fst::fail("the machines have different semirings, ", name(left), " and ", name(right),
+                  "; convert one of them first");
     }
     return f(a, std::as_const(*held));
   });
@@ -104,8 +108,10 @@ nb::object to_python(const S& semiring, const typename S::Weight& w);
 template <class S>
 typename S::Weight to_weight(const S& semiring, nb::handle value);
 
+void bind_fst_files(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
+void bind_fst_semirings(nb::module_& m);
 void bind_fst_strings(nb::module_& m);
 void bind_fst_transform(nb::module_& m);
 

@@ -20,9 +20,12 @@ using fst::fail;
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
 fst::Filter filter_of(const std::string& name) {
-  const std::pair<const char*, fst::Filter> filters[] = {{"sequence", fst::Filter::sequence}, {"auto", fst::Filter::sequence},
-                                                         {"alt_sequence", fst::Filter::alt_sequence}, {"match", fst::Filter::match},
-                                                         {"no_match", fst::Filter::no_match}, {"trivial", fst::Filter::trivial},
+  const std::pair<const char*, fst::Filter> filters[] = {{"sequence", fst::Filter::sequence},
+                                                         {"auto", fst::Filter::sequence},
+                                                         {"alt_sequence", fst::Filter::alt_sequence},
+                                                         {"match", fst::Filter::match},
+                                                         {"no_match", fst::Filter::no_match},
+                                                         {"trivial", fst::Filter::trivial},
                                                          {"null", fst::Filter::null}};
   for (const auto& [key, filter] : filters)
     if (name == key) return filter;
@@ -31,8 +34,11 @@ fst::Filter filter_of(const std::string& name) {
 
 using Labels = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
-fst::ComposeOptions compose_options(const std::string& filter, bool connect, const Labels& left, const Labels& right, bool phi_finals) {
-  const auto specials = [](const Labels& labels) { return fst::Specials{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)}; };
+fst::ComposeOptions compose_options(const std::string& filter, bool connect, const Labels& left, const Labels& right,
+                                    bool phi_finals) {
+  const auto specials = [](const Labels& labels) {
+    return fst::Specials{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)};
+  };
   return {filter_of(filter), connect, specials(left), specials(right), phi_finals};
 }
 
@@ -67,7 +73,8 @@ nb::object distances(const AnyMachine& machine, bool backward, double delta) {
         using S = typename std::decay_t<decltype(*held)>::Semiring;
         if constexpr (std::same_as<S, Dynamic>) {
           nb::list out;
-          for (const auto& w : fst::distances(std::as_const(*held), backward, delta)) out.append(to_python(held->semiring(), w));
+          for (const auto& w : fst::distances(std::as_const(*held), backward, delta))
+            out.append(to_python(held->semiring(), w));
           return out;
         } else {
           std::vector<typename S::Weight> d;
@@ -91,71 +98,88 @@ void bind_fst_operations(nb::module_& m) {
   m.def("concatenate", [](const AnyMachine& a, const AnyMachine& b) {
     return with(a, b, [](const auto& x, const auto& y) { return any(fst::concatenate(x, y)); });
   });
-  m.def("close", [](const AnyMachine& a, bool star) { return with(a, [&](const auto& x) { return any(fst::close(x, star)); }); });
+  m.def("close", [](const AnyMachine& a, bool star) {
+    return with(a, [&](const auto& x) { return any(fst::close(x, star)); });
+  });
   m.def("reverse", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::reverse(x)); }); });
   m.def("invert", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::invert(x)); }); });
-  m.def("project", [](const AnyMachine& a, bool output) { return with(a, [&](const auto& x) { return any(fst::project(x, output)); }); });
+  m.def("project", [](const AnyMachine& a, bool output) {
+    return with(a, [&](const auto& x) { return any(fst::project(x, output)); });
+  });
   m.def("relabel", [](const AnyMachine& a, const Pairs& input, const Pairs& output) {
     for (const Pairs* pairs : {&input, &output})
       for (const auto& [old, made] : *pairs)
         if (made < 0) fail("label ", old, " cannot become ", made, ": labels are 0 or more");
     return with(a, [&](const auto& x) { return any(fst::relabel(x, input, output)); });
   });
-  m.def("sort_arcs", [](const AnyMachine& a, bool output) { return with(a, [&](const auto& x) { return any(fst::sort_arcs(x, output)); }); });
-  m.def("sort_states", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::sort_states(x)); }); });
+  m.def("sort_arcs", [](const AnyMachine& a, bool output) {
+    return with(a, [&](const auto& x) { return any(fst::sort_arcs(x, output)); });
+  });
+  m.def("sort_states",
+        [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::sort_states(x)); }); });
   m.def("renumber", [](const AnyMachine& a, const std::vector<std::int32_t>& order) {
     return with(a, [&](const auto& x) {
       std::vector<bool> seen(x.states());
       if (order.size() != seen.size()) fail("the order has ", order.size(), " numbers for ", seen.size(), " states");
       for (const std::int32_t s : order) {
-        if (s < 0 || static_cast<std::size_t>(s) >= seen.size() || seen[s]) fail("the order must hold each state once; ", s, " is wrong");
+        if (s < 0 || static_cast<std::size_t>(s) >= seen.size() || seen[s])
+          fail("the order must hold each state once; ", s, " is wrong");
         seen[s] = true;
       }
       return any(fst::renumber(x, std::span<const std::int32_t>(order)));
     });
   });
   m.def("connect", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::connect(x)); }); });
-  m.def("compose",
-        [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const Labels& left, const Labels& right, bool phi_finals) {
-          const auto options = compose_options(filter, connect, left, right, phi_finals);
-          return with(a, b, [&](const auto& x, const auto& y) { return any(fst::compose(x, y, options)); });
+  m.def(
+      "compose",
+      [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const Labels& left,
+         const Labels& right, bool phi_finals) {
+        const auto options = compose_options(filter, connect, left, right, phi_finals);
+        return with(a, b, [&](const auto& x, const auto& y) { return any(fst::compose(x, y, options)); });
+      },
+      "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a, "left"_a, "right"_a, "phi_finals"_a);
+  m.def(
+      "difference",
+      [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect) {
+        const auto options = compose_options(filter, connect, {-1, -1, -1}, {-1, -1, -1}, true);
+        return with(a, b, [&](const auto& x, const auto& y) { return any(fst::difference(x, y, options)); });
+      },
+      "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a);
+  m.def("distances", &distances, "machine"_a, "backward"_a, "delta"_a,
+        "Bytes of weights, or a list if they are not numbers.");
+  m.def(
+      "best_paths",
+      [](const AnyMachine& a, std::size_t n, bool unique, nb::handle weight) {
+        return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::best_paths(x, {n, unique}, w); });
+      },
+      "machine"_a, "n"_a, "unique"_a, "weight"_a.none());
+  m.def(
+      "prune",
+      [](const AnyMachine& a, nb::handle weight, std::optional<std::size_t> states) {
+        const std::size_t most = states.value_or(fst::kMostStates);
+        return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::prune(x, w, most); });
+      },
+      "machine"_a, "weight"_a.none(), "states"_a.none());
+  m.def("reweight", [](const AnyMachine& a, const std::vector<nb::object>& potentials, bool to_final) {
+    check(a);
+    return std::visit(
+        [&](auto held) {
+          using S = typename std::decay_t<decltype(*held)>::Semiring;
+          std::vector<typename S::Weight> v;
+          for (const nb::object& weight : potentials) v.push_back(to_weight(held->semiring(), weight));
+          return any(fst::reweight(std::as_const(*held), std::span<const typename S::Weight>(v), to_final));
         },
-        "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a, "left"_a, "right"_a, "phi_finals"_a);
-  m.def("difference",
-        [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect) {
-          const auto options = compose_options(filter, connect, {-1, -1, -1}, {-1, -1, -1}, true);
-          return with(a, b, [&](const auto& x, const auto& y) { return any(fst::difference(x, y, options)); });
-        },
-        "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a);
-  m.def("distances", &distances, "machine"_a, "backward"_a, "delta"_a, "Bytes of weights, or a list if they are not numbers.");
-  m.def("best_paths",
-        [](const AnyMachine& a, std::size_t n, bool unique, nb::handle weight) {
-          return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::best_paths(x, {n, unique}, w); });
-        },
-        "machine"_a, "n"_a, "unique"_a, "weight"_a.none());
-  m.def("prune",
-        [](const AnyMachine& a, nb::handle weight, std::optional<std::size_t> states) {
-          const std::size_t most = states.value_or(fst::kMostStates);
-          return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::prune(x, w, most); });
-        },
-        "machine"_a, "weight"_a.none(), "states"_a.none());
-  m.def("reweight",
-        [](const AnyMachine& a, const std::vector<nb::object>& potentials, bool to_final) {
-          check(a);
-          return std::visit(
-              [&](auto held) {
-                using S = typename std::decay_t<decltype(*held)>::Semiring;
-                std::vector<typename S::Weight> v;
-                for (const nb::object& weight : potentials) v.push_back(to_weight(held->semiring(), weight));
-                return any(fst::reweight(std::as_const(*held), std::span<const typename S::Weight>(v), to_final));
-              },
-              a.handle);
+        a.handle);
+  });
+  m.def(
+      "push",
+      [](const AnyMachine& a, bool weights, bool labels, bool to_final, bool remove_total, bool remove_affix,
+         double delta) {
+        return with(a, [&](const auto& x) {
+          return any(fst::push(x, {weights, labels, to_final, remove_total, remove_affix, delta}));
         });
-  m.def("push",
-        [](const AnyMachine& a, bool weights, bool labels, bool to_final, bool remove_total, bool remove_affix, double delta) {
-          return with(a, [&](const auto& x) { return any(fst::push(x, {weights, labels, to_final, remove_total, remove_affix, delta})); });
-        },
-        "machine"_a, nb::kw_only(), "weights"_a, "labels"_a, "to_final"_a, "remove_total"_a, "remove_affix"_a, "delta"_a);
+      },
+      "machine"_a, nb::kw_only(), "weights"_a, "labels"_a, "to_final"_a, "remove_total"_a, "remove_affix"_a, "delta"_a);
 }
 
 }  // namespace textmill::bind

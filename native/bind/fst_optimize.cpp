@@ -32,7 +32,8 @@ auto with_encoder(const AnyMachine& machine, const AnyEncoder& encoder, F f) {
     const auto* held = std::get_if<std::shared_ptr<fst::Encoder<S>>>(&encoder.handle);
     if (!held) fail("the encoder was made for another semiring than ", std::string(x.semiring().name()));
     if constexpr (std::same_as<S, Dynamic>) {
-      if ((*held)->semiring().algebra != x.semiring().algebra) fail("the encoder was made for another semiring than ", x.semiring().name());
+      if ((*held)->semiring().algebra != x.semiring().algebra)
+        fail("the encoder was made for another semiring than ", x.semiring().name());
     }
     return f(x, **held);
   });
@@ -41,36 +42,42 @@ auto with_encoder(const AnyMachine& machine, const AnyEncoder& encoder, F f) {
 }  // namespace
 
 void bind_fst_optimize(nb::module_& m) {
-  m.def("remove_epsilons", [](const AnyMachine& a, bool connect) { return with(a, [&](const auto& x) { return any(fst::remove_epsilons(x, connect)); }); });
-  m.def("determinize",
-        [](const AnyMachine& machine, const std::string& outputs, double delta, nb::handle weight, std::size_t most_states, std::int32_t label, bool increment) {
-          check(machine);
-          if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
-          if (label < 0) fail("the subsequential label is ", label, ", below 0");
-          fst::DeterminizeOptions options;
-          options.outputs = outputs == "functional"      ? fst::Outputs::functional
-                            : outputs == "nonfunctional" ? fst::Outputs::nonfunctional
-                            : outputs == "disambiguate"  ? fst::Outputs::best
-                                                         : (fail("det_type is functional, nonfunctional or disambiguate, not '", outputs, "'"), fst::Outputs::best);
-          options.delta = delta;
-          options.most_states = most_states;
-          options.subsequential_label = label;
-          options.increment_subsequential = increment;
-          return std::visit(
-              [&](auto held) {
-                using S = typename std::decay_t<decltype(*held)>::Semiring;
-                std::optional<typename S::Weight> worst;
-                if (!weight.is_none()) worst = to_weight(held->semiring(), weight);
-                if constexpr (std::same_as<S, Dynamic>) {
-                  return any(fst::determinize(std::as_const(*held), options, worst));
-                } else {
-                  nb::gil_scoped_release nogil;
-                  return any(fst::determinize(std::as_const(*held), options, worst));
-                }
-              },
-              machine.handle);
-        },
-        "machine"_a, nb::kw_only(), "outputs"_a, "delta"_a, "weight"_a.none(), "most_states"_a, "label"_a, "increment"_a);
+  m.def("remove_epsilons", [](const AnyMachine& a, bool connect) {
+    return with(a, [&](const auto& x) { return any(fst::remove_epsilons(x, connect)); });
+  });
+  m.def(
+      "determinize",
+      [](const AnyMachine& machine, const std::string& outputs, double delta, nb::handle weight,
+         std::size_t most_states, std::int32_t label, bool increment) {
+        check(machine);
+        if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
+        if (label < 0) fail("the subsequential label is ", label, ", below 0");
+        fst::DeterminizeOptions options;
+        options.outputs = outputs == "functional"      ? fst::Outputs::functional
+                          : outputs == "nonfunctional" ? fst::Outputs::nonfunctional
+                          : outputs == "disambiguate"
+                              ? fst::Outputs::best
+                              : (fail("det_type is functional, nonfunctional or disambiguate, not '", outputs, "'"),
+                                 fst::Outputs::best);
+        options.delta = delta;
+        options.most_states = most_states;
+        options.subsequential_label = label;
+        options.increment_subsequential = increment;
+        return std::visit(
+            [&](auto held) {
+              using S = typename std::decay_t<decltype(*held)>::Semiring;
+              std::optional<typename S::Weight> worst;
+              if (!weight.is_none()) worst = to_weight(held->semiring(), weight);
+              if constexpr (std::same_as<S, Dynamic>) {
+                return any(fst::determinize(std::as_const(*held), options, worst));
+              } else {
+                nb::gil_scoped_release nogil;
+                return any(fst::determinize(std::as_const(*held), options, worst));
+              }
+            },
+            machine.handle);
+      },
+      "machine"_a, nb::kw_only(), "outputs"_a, "delta"_a, "weight"_a.none(), "most_states"_a, "label"_a, "increment"_a);
   m.def("minimize", [](const AnyMachine& a, double delta, bool nondeterministic) {
     if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
     return with(a, [&](const auto& x) { return any(fst::minimize(x, delta, nondeterministic)); });
@@ -83,12 +90,23 @@ void bind_fst_optimize(nb::module_& m) {
       .def("__init__",
            [](AnyEncoder* self, const AnySemiring& semiring, bool labels, bool weights) {
              new (self) AnyEncoder{std::visit(
-                 [&](const auto& k) -> decltype(AnyEncoder::handle) { return std::make_shared<fst::Encoder<std::decay_t<decltype(k)>>>(k, labels, weights); },
+                 [&](const auto& k) -> decltype(AnyEncoder::handle) {
+                   return std::make_shared<fst::Encoder<std::decay_t<decltype(k)>>>(k, labels, weights);
+                 },
                  semiring.object)};
            })
-      .def("__len__", [](const AnyEncoder& e) { return std::visit([](const auto& held) { return held->size(); }, e.handle); })
-      .def_prop_ro("flags", [](const AnyEncoder& e) { return std::visit([](const auto& held) { return std::make_tuple(held->labels(), held->weights()); }, e.handle); })
-      .def_prop_ro("semiring", [](const AnyEncoder& e) { return std::visit([](const auto& held) { return AnySemiring{All::Object(held->semiring())}; }, e.handle); })
+      .def("__len__",
+           [](const AnyEncoder& e) { return std::visit([](const auto& held) { return held->size(); }, e.handle); })
+      .def_prop_ro("flags",
+                   [](const AnyEncoder& e) {
+                     return std::visit(
+                         [](const auto& held) { return std::make_tuple(held->labels(), held->weights()); }, e.handle);
+                   })
+      .def_prop_ro("semiring",
+                   [](const AnyEncoder& e) {
+                     return std::visit([](const auto& held) { return AnySemiring{All::Object(held->semiring())}; },
+                                       e.handle);
+                   })
       .def("codes",
            [](const AnyEncoder& e) {
              return std::visit(
@@ -102,11 +120,19 @@ void bind_fst_optimize(nb::module_& m) {
                  },
                  e.handle);
            })
-      .def("add", [](AnyEncoder& e, std::int32_t ilabel, std::int32_t olabel, nb::handle weight) {
-        return std::visit([&](auto& held) { return held->of(ilabel, olabel, to_weight(held->semiring(), weight)); }, e.handle);
-      }, "ilabel"_a, "olabel"_a, "weight"_a.none());
-  m.def("encode", [](const AnyMachine& a, AnyEncoder& encoder) { return with_encoder(a, encoder, [](const auto& x, auto& e) { return any(fst::encode(x, e)); }); });
-  m.def("decode", [](const AnyMachine& a, const AnyEncoder& encoder) { return with_encoder(a, encoder, [](const auto& x, auto& e) { return any(fst::decode(x, e)); }); });
+      .def(
+          "add",
+          [](AnyEncoder& e, std::int32_t ilabel, std::int32_t olabel, nb::handle weight) {
+            return std::visit([&](auto& held) { return held->of(ilabel, olabel, to_weight(held->semiring(), weight)); },
+                              e.handle);
+          },
+          "ilabel"_a, "olabel"_a, "weight"_a.none());
+  m.def("encode", [](const AnyMachine& a, AnyEncoder& encoder) {
+    return with_encoder(a, encoder, [](const auto& x, auto& e) { return any(fst::encode(x, e)); });
+  });
+  m.def("decode", [](const AnyMachine& a, const AnyEncoder& encoder) {
+    return with_encoder(a, encoder, [](const auto& x, auto& e) { return any(fst::decode(x, e)); });
+  });
 }
 
 }  // namespace textmill::bind

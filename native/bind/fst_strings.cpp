@@ -29,12 +29,14 @@ nb::tuple to_python(const S& k, const fst::PathString<typename S::Weight>& path)
 }
 
 // Outputs as flat arrays: per string where its paths begin, per path where its labels begin, labels, bytes of weights.
-nb::tuple apply(const AnyMachine& machine, In<std::int64_t, 1> offsets, In<std::int32_t, 1> labels, std::size_t n, std::size_t threads) {
+nb::tuple apply(const AnyMachine& machine, In<std::int64_t, 1> offsets, In<std::int32_t, 1> labels, std::size_t n,
+                std::size_t threads) {
   check(machine);
   if (offsets.size() == 0 || offsets.data()[0] != 0) fail("offsets must begin with 0");
   for (std::size_t i = 1; i < offsets.size(); ++i)
     if (offsets.data()[i] < offsets.data()[i - 1]) fail("offsets must not decrease");
-  if (static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) != labels.size()) fail("offsets must end with ", labels.size());
+  if (static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) != labels.size())
+    fail("offsets must end with ", labels.size());
   check_labels(view(labels));
   return std::visit(
       [&](auto held) {
@@ -57,7 +59,8 @@ nb::tuple apply(const AnyMachine& machine, In<std::int64_t, 1> offsets, In<std::
           }
           paths.push_back(static_cast<std::int64_t>(begins.size() - 1));
         }
-        return nb::make_tuple(to_numpy(std::move(paths)), to_numpy(std::move(begins)), to_numpy(std::move(outputs)), weights);
+        return nb::make_tuple(to_numpy(std::move(paths)), to_numpy(std::move(begins)), to_numpy(std::move(outputs)),
+                              weights);
       },
       machine.handle);
 }
@@ -65,21 +68,27 @@ nb::tuple apply(const AnyMachine& machine, In<std::int64_t, 1> offsets, In<std::
 }  // namespace
 
 void bind_fst_strings(nb::module_& m) {
-  m.def("linear",
-        [](const AnySemiring& semiring, const std::vector<std::int32_t>& ilabels, const std::vector<std::int32_t>& olabels, nb::handle weight) {
-          check_labels(ilabels);
-          check_labels(olabels);
-          return std::visit(
-              [&](const auto& k) { return any(fst::linear(k, std::span<const std::int32_t>(ilabels), std::span<const std::int32_t>(olabels), weight.is_none() ? k.one() : to_weight(k, weight))); },
-              semiring.object);
-        },
-        "semiring"_a, "ilabels"_a, "olabels"_a, "weight"_a.none());
+  m.def(
+      "linear",
+      [](const AnySemiring& semiring, const std::vector<std::int32_t>& ilabels,
+         const std::vector<std::int32_t>& olabels, nb::handle weight) {
+        check_labels(ilabels);
+        check_labels(olabels);
+        return std::visit(
+            [&](const auto& k) {
+              return any(fst::linear(k, std::span<const std::int32_t>(ilabels), std::span<const std::int32_t>(olabels),
+                                     weight.is_none() ? k.one() : to_weight(k, weight)));
+            },
+            semiring.object);
+      },
+      "semiring"_a, "ilabels"_a, "olabels"_a, "weight"_a.none());
   m.def("paths", [](const AnyMachine& machine, std::size_t most, std::size_t longest) {
     check(machine);
     return std::visit(
         [&](const auto& held) {
           nb::list out;
-          for (const auto& path : fst::paths(std::as_const(*held), most, longest)) out.append(to_python(held->semiring(), path));
+          for (const auto& path : fst::paths(std::as_const(*held), most, longest))
+            out.append(to_python(held->semiring(), path));
           return out;
         },
         machine.handle);

@@ -16,14 +16,17 @@ namespace {
 using fst::fail;
 
 fst::CallLabels call_labels(const std::string& name) {
-  const std::pair<const char*, fst::CallLabels> kinds[] = {
-      {"neither", fst::CallLabels::neither}, {"input", fst::CallLabels::input}, {"output", fst::CallLabels::output}, {"both", fst::CallLabels::both}};
+  const std::pair<const char*, fst::CallLabels> kinds[] = {{"neither", fst::CallLabels::neither},
+                                                           {"input", fst::CallLabels::input},
+                                                           {"output", fst::CallLabels::output},
+                                                           {"both", fst::CallLabels::both}};
   for (const auto& [key, kind] : kinds)
     if (name == key) return kind;
   fail("labels of calls are 'neither', 'input', 'output' or 'both', not '", name, "'");
 }
 
-AnyMachine replace(const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines, const fst::ReplaceOptions& options) {
+AnyMachine replace(const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines,
+                   const fst::ReplaceOptions& options) {
   if (machines.empty()) fail("there is no machine to begin with");
   for (const auto& [label, machine] : machines) {
     if (label <= 0) fail("label ", label, " cannot stand for a machine: such labels are above 0");
@@ -37,7 +40,8 @@ AnyMachine replace(const std::vector<std::pair<std::int32_t, AnyMachine*>>& mach
       const auto* same = std::get_if<std::shared_ptr<Machine<S>>>(&machine->handle);
       bool fits = same != nullptr;
       if constexpr (std::same_as<S, Dynamic>) fits = fits && (*same)->semiring().algebra == first.semiring().algebra;
-      if (!fits) fail("the machine of label ", label, " has another semiring than ", std::string(first.semiring().name()));
+      if (!fits)
+        fail("the machine of label ", label, " has another semiring than ", std::string(first.semiring().name()));
       held.push_back(*same);
       all.emplace_back(label, held.back().get());
     }
@@ -52,7 +56,8 @@ AnyMachine convert(const AnyMachine& machine, const AnySemiring& semiring) {
         [&](const auto& to) -> AnyMachine {
           using To = std::decay_t<decltype(to)>;
           if constexpr (std::same_as<From, Dynamic> || std::same_as<To, Dynamic>) {
-            fail("weights of ", std::string(x.semiring().name()), " have no known image in ", std::string(to.name()), "; pass a function");
+            fail("weights of ", std::string(x.semiring().name()), " have no known image in ", std::string(to.name()),
+                 "; pass a function");
           } else {
             return any(fst::convert(x, to));
           }
@@ -64,36 +69,61 @@ AnyMachine convert(const AnyMachine& machine, const AnySemiring& semiring) {
 }  // namespace
 
 void bind_fst_transform(nb::module_& m) {
-  m.def("equal", [](const AnyMachine& a, const AnyMachine& b, double delta) { return with(a, b, [&](const auto& x, const auto& y) { return fst::equal(x, y, delta); }); });
-  m.def("isomorphic", [](const AnyMachine& a, const AnyMachine& b, double delta) { return with(a, b, [&](const auto& x, const auto& y) { return fst::isomorphic(x, y, delta); }); });
-  m.def("equivalent", [](const AnyMachine& a, const AnyMachine& b, double delta) { return with(a, b, [&](const auto& x, const auto& y) { return fst::equivalent(x, y, delta); }); });
-  m.def("random_paths", [](const AnyMachine& a, std::size_t paths, std::size_t longest, std::uint64_t seed, bool by_weight, bool weighted) {
-    return with(a, [&](const auto& x) { return any(fst::random_paths(x, {paths, longest, seed, by_weight, weighted})); });
-  }, "machine"_a, nb::kw_only(), "paths"_a, "longest"_a, "seed"_a, "by_weight"_a, "weighted"_a);
-  m.def("replace", [](const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines, std::int32_t root, const std::string& call, const std::string& back, std::int32_t label, std::size_t most) {
-    return replace(machines, {root, call_labels(call), call_labels(back), label, most});
-  }, "machines"_a, nb::kw_only(), "root"_a, "call"_a, "back"_a, "return_label"_a, "most_states"_a);
-  m.def("synchronize", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::synchronize(x)); }); });
-  m.def("normalize_epsilons", [](const AnyMachine& a, bool output) { return with(a, [&](const auto& x) { return any(fst::normalize_epsilons(x, output)); }); });
-  m.def("map_weights", [](const AnyMachine& a, const std::string& kind, nb::handle weight, double number) {
-    const std::pair<const char*, fst::WeightMap> kinds[] = {{"invert", fst::WeightMap::invert}, {"plus", fst::WeightMap::plus}, {"times", fst::WeightMap::times},
-                                                            {"power", fst::WeightMap::power}, {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove}};
-    for (const auto& [key, map] : kinds) {
-      if (kind != key) continue;
-      check(a);
-      return std::visit(
-          [&, map = map](auto held) {
-            const auto& k = held->semiring();
-            const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
-            return any(fst::map_weights(std::as_const(*held), map, w, number));
-          },
-          a.handle);
-    }
-    fail("no map of weights is called '", kind, "'");
-  }, "machine"_a, "kind"_a, "weight"_a.none(), "number"_a);
+  m.def("equal", [](const AnyMachine& a, const AnyMachine& b, double delta) {
+    return with(a, b, [&](const auto& x, const auto& y) { return fst::equal(x, y, delta); });
+  });
+  m.def("isomorphic", [](const AnyMachine& a, const AnyMachine& b, double delta) {
+    return with(a, b, [&](const auto& x, const auto& y) { return fst::isomorphic(x, y, delta); });
+  });
+  m.def("equivalent", [](const AnyMachine& a, const AnyMachine& b, double delta) {
+    return with(a, b, [&](const auto& x, const auto& y) { return fst::equivalent(x, y, delta); });
+  });
+  m.def(
+      "random_paths",
+      [](const AnyMachine& a, std::size_t paths, std::size_t longest, std::uint64_t seed, bool by_weight,
+         bool weighted) {
+        return with(
+            a, [&](const auto& x) { return any(fst::random_paths(x, {paths, longest, seed, by_weight, weighted})); });
+      },
+      "machine"_a, nb::kw_only(), "paths"_a, "longest"_a, "seed"_a, "by_weight"_a, "weighted"_a);
+  m.def(
+      "replace",
+      [](const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines, std::int32_t root, const std::string& call,
+         const std::string& back, std::int32_t label,
+         std::size_t most) { return replace(machines, {root, call_labels(call), call_labels(back), label, most}); },
+      "machines"_a, nb::kw_only(), "root"_a, "call"_a, "back"_a, "return_label"_a, "most_states"_a);
+  m.def("synchronize",
+        [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::synchronize(x)); }); });
+  m.def("normalize_epsilons", [](const AnyMachine& a, bool output) {
+    return with(a, [&](const auto& x) { return any(fst::normalize_epsilons(x, output)); });
+  });
+  m.def(
+      "map_weights",
+      [](const AnyMachine& a, const std::string& kind, nb::handle weight, double number) {
+        const std::pair<const char*, fst::WeightMap> kinds[] = {
+            {"invert", fst::WeightMap::invert},     {"plus", fst::WeightMap::plus},
+            {"times", fst::WeightMap::times},       {"power", fst::WeightMap::power},
+            {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove}};
+        for (const auto& [key, map] : kinds) {
+          if (kind != key) continue;
+          check(a);
+          return std::visit(
+              [&, map = map](auto held) {
+                const auto& k = held->semiring();
+                const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
+                return any(fst::map_weights(std::as_const(*held), map, w, number));
+              },
+              a.handle);
+        }
+        fail("no map of weights is called '", kind, "'");
+      },
+      "machine"_a, "kind"_a, "weight"_a.none(), "number"_a);
   m.def("map_arcs", [](const AnyMachine& a, const std::string& kind) {
-    const std::pair<const char*, fst::ArcMap> kinds[] = {{"superfinal", fst::ArcMap::superfinal}, {"input_epsilon", fst::ArcMap::input_epsilon},
-                                                         {"output_epsilon", fst::ArcMap::output_epsilon}, {"arc_sum", fst::ArcMap::arc_sum}, {"arc_unique", fst::ArcMap::arc_unique}};
+    const std::pair<const char*, fst::ArcMap> kinds[] = {{"superfinal", fst::ArcMap::superfinal},
+                                                         {"input_epsilon", fst::ArcMap::input_epsilon},
+                                                         {"output_epsilon", fst::ArcMap::output_epsilon},
+                                                         {"arc_sum", fst::ArcMap::arc_sum},
+                                                         {"arc_unique", fst::ArcMap::arc_unique}};
     for (const auto& [key, map] : kinds)
       if (kind == key) return with(a, [map = map](const auto& x) { return any(fst::map_arcs(x, map)); });
     fail("no map of arcs is called '", kind, "'");

@@ -16,8 +16,8 @@ using topics::Bags;
 using topics::Sampler;
 
 // Checks the three arrays of n documents over V terms.
-Bags checked_bags(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms, const In<std::int32_t, 1>& counts,
-                  std::size_t vocabulary) {
+Bags checked_bags(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
+                  const In<std::int32_t, 1>& counts, std::size_t vocabulary) {
   const auto o = view(offsets);
   require(!o.empty() && o[0] == 0, "offsets must begin with 0");
   for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets must not decrease, at row ", i - 1);
@@ -55,15 +55,18 @@ topics::Priors checked_priors(const In<double, 1>& alpha, const In<double, 2>& e
   return {K, view(alpha), view(eta)};
 }
 
-std::unique_ptr<Sampler> make_sampler(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::int32_t, 1> counts,
-                                      In<float, 1> weights, In<double, 1> alpha, In<double, 2> eta, std::size_t vocabulary,
-                                      bool collapsed, std::uint64_t seed, In<std::int32_t, 1> start) {
+std::unique_ptr<Sampler> make_sampler(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms,
+                                      In<std::int32_t, 1> counts, In<float, 1> weights, In<double, 1> alpha,
+                                      In<double, 2> eta, std::size_t vocabulary, bool collapsed, std::uint64_t seed,
+                                      In<std::int32_t, 1> start) {
   const Bags bags = checked_bags(offsets, terms, counts, vocabulary);
   const topics::Priors priors = checked_priors(alpha, eta, vocabulary);
   const std::size_t K = priors.topics;
   require(weights.size() == 0 || weights.size() == terms.size(), "there must be ", terms.size(), " weights, or none");
-  for (const float weight : view(weights)) require(weight >= 0.0F && std::isfinite(weight), "weights must be finite, not negative");
-  require(start.size() == 0 || start.size() == tokens_of(bags), "start must have ", tokens_of(bags), " topics, or none");
+  for (const float weight : view(weights))
+    require(weight >= 0.0F && std::isfinite(weight), "weights must be finite, not negative");
+  require(start.size() == 0 || start.size() == tokens_of(bags), "start must have ", tokens_of(bags),
+          " topics, or none");
   for (const std::int32_t topic : view(start))
     require(topic >= 0 && static_cast<std::size_t>(topic) < K, "start must hold topics from 0 to ", K, " - 1");
   nb::gil_scoped_release nogil;
@@ -82,8 +85,10 @@ std::unique_ptr<Sampler> make_collapsed_variational(In<std::int64_t, 1> offsets,
 template <class Real>
 void average(const Sampler& sampler, Out<Real, 2> counts, Out<Real, 2> theta, double share, std::size_t threads) {
   const std::size_t K = sampler.alpha().size();
-  require(counts.shape(0) == sampler.vocabulary() && counts.shape(1) == K, "counts must be ", sampler.vocabulary(), " x ", K);
-  require(theta.shape(0) == sampler.documents() && theta.shape(1) == K, "theta must be ", sampler.documents(), " x ", K);
+  require(counts.shape(0) == sampler.vocabulary() && counts.shape(1) == K, "counts must be ", sampler.vocabulary(),
+          " x ", K);
+  require(theta.shape(0) == sampler.documents() && theta.shape(1) == K, "theta must be ", sampler.documents(), " x ",
+          K);
   nb::gil_scoped_release nogil;
   sampler.average(view(counts), view(theta), share, threads);
 }
@@ -101,12 +106,12 @@ std::unique_ptr<topics::FixedTopics> fixed_topics(In<Real, 2> phi, In<double, 1>
 }
 
 void mixtures(const topics::FixedTopics& fixed, In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms,
-              In<std::int32_t, 1> counts, std::size_t sweeps, std::size_t burn_in, std::uint64_t seed, std::uint64_t first,
-              Out<double, 2> theta, std::size_t threads) {
+              In<std::int32_t, 1> counts, std::size_t sweeps, std::size_t burn_in, std::uint64_t seed,
+              std::uint64_t first, Out<double, 2> theta, std::size_t threads) {
   const Bags bags = checked_bags(offsets, terms, counts, fixed.vocabulary());
   require(sweeps > burn_in, "sweeps must be more than burn_in");
-  require(theta.shape(0) + 1 == offsets.size() && theta.shape(1) == fixed.topics(), "theta must be ", offsets.size() - 1, " x ",
-          fixed.topics());
+  require(theta.shape(0) + 1 == offsets.size() && theta.shape(1) == fixed.topics(), "theta must be ",
+          offsets.size() - 1, " x ", fixed.topics());
   nb::gil_scoped_release nogil;
   fixed.mixtures(bags, sweeps, burn_in, seed, first, view(theta), threads);
 }
@@ -127,7 +132,8 @@ void bind_gibbs(nb::module_& m) {
   nb::class_<Sampler>(m, "Sampler", "The topics of all tokens of a corpus, and their counts.")
       .def_prop_ro("stages", &Sampler::stages)
       .def_prop_ro("tokens", &Sampler::tokens)
-      .def("advance", &Sampler::advance, "threads"_a, nb::call_guard<nb::gil_scoped_release>(), "One stage of the running sweep.")
+      .def("advance", &Sampler::advance, "threads"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "One stage of the running sweep.")
       .def("joint", &Sampler::joint, "threads"_a, nb::call_guard<nb::gil_scoped_release>(), "log P(w, z)")
       .def("learn_alpha", &Sampler::learn_alpha, "iterations"_a, "threads"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("alpha", [](const Sampler& s) { return to_numpy(std::vector<double>(s.alpha().begin(), s.alpha().end())); })
@@ -137,19 +143,20 @@ void bind_gibbs(nb::module_& m) {
              s.assignments(out);
              return to_numpy(std::move(out));
            })
-      .def("totals",
-           [](const Sampler& s) {
-             std::vector<double> words(s.alpha().size()), documents(s.alpha().size());
-             s.totals(words, documents);
-             return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(documents)));
-           },
-           "Tokens by topic: counted by word, and counted by document.")
+      .def(
+          "totals",
+          [](const Sampler& s) {
+            std::vector<double> words(s.alpha().size()), documents(s.alpha().size());
+            s.totals(words, documents);
+            return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(documents)));
+          },
+          "Tokens by topic: counted by word, and counted by document.")
       .def("average", &average<float>, "counts"_a.noconvert(), "theta"_a.noconvert(), "share"_a, "threads"_a)
       .def("average", &average<double>, "counts"_a.noconvert(), "theta"_a.noconvert(), "share"_a, "threads"_a);
-  m.def("make_sampler", &make_sampler, "offsets"_a, "terms"_a, "counts"_a, "weights"_a, "alpha"_a, "eta"_a, "vocabulary"_a,
-        "collapsed"_a, "seed"_a, "start"_a);
-  m.def("make_collapsed_variational", &make_collapsed_variational, "offsets"_a, "terms"_a, "counts"_a, "alpha"_a, "eta"_a,
-        "vocabulary"_a, "seed"_a);
+  m.def("make_sampler", &make_sampler, "offsets"_a, "terms"_a, "counts"_a, "weights"_a, "alpha"_a, "eta"_a,
+        "vocabulary"_a, "collapsed"_a, "seed"_a, "start"_a);
+  m.def("make_collapsed_variational", &make_collapsed_variational, "offsets"_a, "terms"_a, "counts"_a, "alpha"_a,
+        "eta"_a, "vocabulary"_a, "seed"_a);
   nb::class_<topics::FixedTopics>(m, "FixedTopics", "Topics that stay while new documents are sampled.")
       .def_prop_ro("topics", &topics::FixedTopics::topics)
       .def("mixtures", &mixtures, "offsets"_a, "terms"_a, "counts"_a, "sweeps"_a, "burn_in"_a, "seed"_a, "first"_a,

@@ -26,12 +26,14 @@ Tree checked_tree(const Levels& level, const Ids& word, const Ids& first) {
 }
 
 // Sentences: offsets from 0 to the number of tokens, tokens from `least` to words - 1.
-void check_sentences(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::int32_t least, std::size_t words) {
+void check_sentences(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::int32_t least,
+                     std::size_t words) {
   require(!offsets.empty() && offsets[0] == 0, "offsets must begin with 0");
   for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets must not decrease");
   require(static_cast<std::size_t>(offsets.back()) == tokens.size(), "the last offset must be the number of tokens");
   bool inside = true;
-  for (const std::int32_t token : tokens) inside &= token >= least && (token < 0 || static_cast<std::size_t>(token) < words);
+  for (const std::int32_t token : tokens)
+    inside &= token >= least && (token < 0 || static_cast<std::size_t>(token) < words);
   require(inside, "tokens must lie below ", words);
 }
 
@@ -40,11 +42,12 @@ void check_word(const char* what, std::int32_t word, std::size_t words) {
 }
 
 nb::tuple to_python(lm::Counted&& made) {
-  return nb::make_tuple(to_numpy(std::move(made.level)), to_numpy(std::move(made.word)), to_numpy(std::move(made.first)),
-                        to_numpy(std::move(made.count)));
+  return nb::make_tuple(to_numpy(std::move(made.level)), to_numpy(std::move(made.word)),
+                        to_numpy(std::move(made.first)), to_numpy(std::move(made.count)));
 }
 
-nb::tuple count(Levels offsets, Ids tokens, std::size_t order, std::size_t words, std::int32_t begin, std::int32_t end, std::size_t threads) {
+nb::tuple count(Levels offsets, Ids tokens, std::size_t order, std::size_t words, std::int32_t begin, std::int32_t end,
+                std::size_t threads) {
   require(order >= 1 && order <= 99 && threads >= 1, "order must lie from 1 to 99, threads must be at least 1");
   check_sentences(view(offsets), view(tokens), 0, words);
   check_word("begin", begin, words);
@@ -58,7 +61,8 @@ nb::tuple count(Levels offsets, Ids tokens, std::size_t order, std::size_t words
 }
 
 nb::tuple combine(nb::list trees, nb::list rename, std::size_t words, std::size_t threads) {
-  require(trees.size() >= 1 && trees.size() == rename.size() && threads >= 1, "pass at least one tree, and a renaming for each");
+  require(trees.size() >= 1 && trees.size() == rename.size() && threads >= 1,
+          "pass at least one tree, and a renaming for each");
   std::vector<lm::Counted> held;
   std::vector<Ids> names;
   for (std::size_t t = 0; t < trees.size(); ++t) {
@@ -109,7 +113,8 @@ void check_suffixes(const Tree& tree, std::span<const std::int32_t> suffix) {
   require(shorter, "a suffix must be a shorter n-gram");
 }
 
-nb::tuple kneser_ney(Levels level, Ids word, Ids first, Ids suffix, In<std::int64_t, 1> counts, std::int32_t begin, std::size_t threads) {
+nb::tuple kneser_ney(Levels level, Ids word, Ids first, Ids suffix, In<std::int64_t, 1> counts, std::int32_t begin,
+                     std::size_t threads) {
   const Tree tree = checked_tree(level, word, first);
   check_suffixes(tree, view(suffix));
   require(counts.size() == tree.nodes() && threads >= 1, "there must be a count for each node");
@@ -123,7 +128,8 @@ nb::tuple kneser_ney(Levels level, Ids word, Ids first, Ids suffix, In<std::int6
   }
   std::vector<double> discounts;
   for (const auto& row : made.discounts) discounts.insert(discounts.end(), row.begin(), row.end());
-  return nb::make_tuple(to_numpy(std::move(discounts)), to_numpy(std::move(made.log_probability)), to_numpy(std::move(made.log_back_off)));
+  return nb::make_tuple(to_numpy(std::move(discounts)), to_numpy(std::move(made.log_probability)),
+                        to_numpy(std::move(made.log_back_off)));
 }
 
 // The nodes of n-grams, -1 for those that are not there.
@@ -144,13 +150,26 @@ Numpy<std::int32_t, 1> find(Levels level, Ids word, Ids first, In<std::int32_t, 
 // A smoothed model whose arrays were checked once; it shares and keeps them.
 class Table {
  public:
-  Table(Levels level, Ids word, Ids first, Ids suffix, In<double, 1> probability, In<double, 1> back_off, std::int32_t unknown,
-        std::int32_t begin, std::int32_t end)
-      : level_(level), word_(word), first_(first), suffix_(suffix), probability_(probability), back_off_(back_off),
-        model_{checked_tree(level_, word_, first_), view(suffix_), view(probability_), view(back_off_), &lookup_, unknown, begin, end} {
+  Table(Levels level, Ids word, Ids first, Ids suffix, In<double, 1> probability, In<double, 1> back_off,
+        std::int32_t unknown, std::int32_t begin, std::int32_t end)
+      : level_(level),
+        word_(word),
+        first_(first),
+        suffix_(suffix),
+        probability_(probability),
+        back_off_(back_off),
+        model_{checked_tree(level_, word_, first_),
+               view(suffix_),
+               view(probability_),
+               view(back_off_),
+               &lookup_,
+               unknown,
+               begin,
+               end} {
     check_suffixes(model_.tree, model_.suffix);
     const std::size_t words = model_.tree.words();
-    require(probability_.size() == model_.tree.nodes() && back_off_.size() == model_.tree.nodes(), "a node needs two numbers");
+    require(probability_.size() == model_.tree.nodes() && back_off_.size() == model_.tree.nodes(),
+            "a node needs two numbers");
     bool fine = true;
     for (const double p : model_.log_probability) fine &= std::isfinite(p);
     for (const double b : model_.log_back_off) fine &= std::isfinite(b);
@@ -184,8 +203,8 @@ class Table {
     return to_numpy(std::move(out));
   }
 
-  nb::tuple sample(Ids context, bool from_start, std::size_t sentences, std::size_t longest, bool unknown, std::uint64_t seed,
-                   std::uint64_t first_sentence, std::size_t threads) {
+  nb::tuple sample(Ids context, bool from_start, std::size_t sentences, std::size_t longest, bool unknown,
+                   std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads) {
     require(threads >= 1, "threads must be at least 1");
     const std::int32_t state = state_after(view(context), from_start);
     lm::Drawn drawn;
@@ -223,19 +242,23 @@ class Table {
 void bind_lm(nb::module_& m) {
   m.def("count", &count, "offsets"_a, "tokens"_a, nb::kw_only(), "order"_a, "words"_a, "begin"_a, "end"_a, "threads"_a,
         "Count n-grams: the levels, words, first children and counts of a tree.");
-  m.def("combine", &combine, "trees"_a, "rename"_a, nb::kw_only(), "words"_a, "threads"_a, "Add trees, their words renamed.");
+  m.def("combine", &combine, "trees"_a, "rename"_a, nb::kw_only(), "words"_a, "threads"_a,
+        "Add trees, their words renamed.");
   m.def("suffixes", &suffixes, "level"_a, "word"_a, "first"_a, nb::kw_only(), "threads"_a, "The suffix of each node.");
-  m.def("kneser_ney", &kneser_ney, "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, nb::kw_only(), "begin"_a, "threads"_a,
-        "Discounts by order, log10 probabilities and back-off weights.");
-  m.def("find", &find, "level"_a, "word"_a, "first"_a, "rows"_a, "The nodes of n-grams, -1 for those that are not there.");
+  m.def("kneser_ney", &kneser_ney, "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, nb::kw_only(), "begin"_a,
+        "threads"_a, "Discounts by order, log10 probabilities and back-off weights.");
+  m.def("find", &find, "level"_a, "word"_a, "first"_a, "rows"_a,
+        "The nodes of n-grams, -1 for those that are not there.");
   nb::class_<Table>(m, "Table", "A back-off model.")
-      .def(nb::init<Levels, Ids, Ids, Ids, In<double, 1>, In<double, 1>, std::int32_t, std::int32_t, std::int32_t>(), "level"_a, "word"_a,
-           "first"_a, "suffix"_a, "probability"_a, "back_off"_a, nb::kw_only(), "unknown"_a, "begin"_a, "end"_a)
+      .def(nb::init<Levels, Ids, Ids, Ids, In<double, 1>, In<double, 1>, std::int32_t, std::int32_t, std::int32_t>(),
+           "level"_a, "word"_a, "first"_a, "suffix"_a, "probability"_a, "back_off"_a, nb::kw_only(), "unknown"_a,
+           "begin"_a, "end"_a)
       .def("score", &Table::score, "offsets"_a, "tokens"_a, nb::kw_only(), "with_end"_a, "orders"_a, "threads"_a,
            "log10 p of each token, and the lengths of the n-grams found.")
-      .def("distribution", &Table::distribution, "context"_a, nb::kw_only(), "from_start"_a, "p of each word in a context.")
-      .def("sample", &Table::sample, "context"_a, nb::kw_only(), "from_start"_a, "sentences"_a, "longest"_a, "unknown"_a, "seed"_a,
-           "first_sentence"_a, "threads"_a, "Sentences from the model: offsets and words.");
+      .def("distribution", &Table::distribution, "context"_a, nb::kw_only(), "from_start"_a,
+           "p of each word in a context.")
+      .def("sample", &Table::sample, "context"_a, nb::kw_only(), "from_start"_a, "sentences"_a, "longest"_a,
+           "unknown"_a, "seed"_a, "first_sentence"_a, "threads"_a, "Sentences from the model: offsets and words.");
 }
 
 }  // namespace textmill::bind

@@ -15,9 +15,11 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_fst(fst);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
-  nanobind::module_ sequence = m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
+  nanobind::module_ sequence =
+      m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
-  nanobind::module_ strings = m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
+  nanobind::module_ strings =
+      m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");

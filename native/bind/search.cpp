@@ -72,11 +72,12 @@ class DenseView {
     require(columns >= 1, "rows need at least one column");
     require(heads.shape(0) == rows && head >= 1 && head <= columns, "heads must be ", rows, " x 1 to ", columns);
     require(tails.size() == (head == columns ? 0 : rows), "there must be one tail a row when the heads are shorter");
-    require(halves.size() == (kind_of(kind) == Kind::distance ? rows : 0), "there must be one half a row for distances");
+    require(halves.size() == (kind_of(kind) == Kind::distance ? rows : 0),
+            "there must be one half a row for distances");
     require(allowed.size() == 0 || allowed.size() == rows, "allowed must have one entry a row, or none");
     require(longest >= 0.0 && longest <= 1e18, "longest must lie from 0 to 1e18");
-    dense_ = {kind_of(kind), rows, columns, head, view(values_), view(heads_), view(tails_), view(halves_), view(allowed_),
-              longest};
+    dense_ = {kind_of(kind), rows,         columns,       head,           view(values_),
+              view(heads_),  view(tails_), view(halves_), view(allowed_), longest};
   }
 
   const vectors::Dense& operator*() const { return dense_; }
@@ -183,7 +184,8 @@ void approximate(Floats2 values, Floats2 edges, std::size_t bits, Out<std::uint8
 Found search_cells(const DenseView& x, Floats2 edges, std::size_t bits, In<std::uint8_t, 2> cells, Floats2 queries,
                    std::int64_t k, double least, std::size_t threads) {
   vectors::Approximations a = edges_of(bits, edges, (*x).columns);
-  require(cells.shape(0) == (*x).rows && cells.shape(1) == vectors::bytes_of(bits, (*x).columns), "cells must be rows x bytes");
+  require(cells.shape(0) == (*x).rows && cells.shape(1) == vectors::bytes_of(bits, (*x).columns),
+          "cells must be rows x bytes");
   a.cells = view(cells);
   x.check_queries(queries, threads);
   const Wanted wanted = wanted_of(k, least);
@@ -193,17 +195,19 @@ Found search_cells(const DenseView& x, Floats2 edges, std::size_t bits, In<std::
   });
 }
 
-void coarsen(Floats2 values, Out<std::int8_t, 2> cells, Out<float, 1> steps, Out<float, 1> errors, std::size_t threads) {
+void coarsen(Floats2 values, Out<std::int8_t, 2> cells, Out<float, 1> steps, Out<float, 1> errors,
+             std::size_t threads) {
   const std::size_t rows = values.shape(0);
   require(values.shape(1) >= 1 && threads > 0, "there must be columns and threads");
-  require(cells.shape(0) == rows && cells.shape(1) == vectors::stride_of(values.shape(1)), "cells must be rows x bytes");
+  require(cells.shape(0) == rows && cells.shape(1) == vectors::stride_of(values.shape(1)),
+          "cells must be rows x bytes");
   require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
   nb::gil_scoped_release nogil;
   vectors::coarsen(view(values), values.shape(1), view(cells), view(steps), view(errors), threads);
 }
 
-Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats2 queries, std::int64_t k,
-                    double least, std::size_t threads) {
+Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats2 queries,
+                    std::int64_t k, double least, std::size_t threads) {
   const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
   require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
   require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
@@ -231,13 +235,15 @@ void check_csr(const char* name, const Csr& m, std::size_t extent) {
     require(column >= 0 && column < static_cast<std::int64_t>(extent), "columns of ", name, " must lie below ", extent);
   for (std::size_t i = 1; i < o.size(); ++i)
     for (auto e = o[i - 1] + 1; e < o[i]; ++e)
-      require(c[static_cast<std::size_t>(e)] > c[static_cast<std::size_t>(e - 1)], "columns of ", name, " must rise in row ", i - 1);
+      require(c[static_cast<std::size_t>(e)] > c[static_cast<std::size_t>(e - 1)], "columns of ", name,
+              " must rise in row ", i - 1);
 }
 
 // Sparse rows and their postings, checked once; the arrays live as long as this does.
 class PostingsView {
  public:
-  PostingsView(const std::string& kind, Csr rows, Csr terms, Floats1 largest, Floats1 smallest, Floats1 halves, double longest)
+  PostingsView(const std::string& kind, Csr rows, Csr terms, Floats1 largest, Floats1 smallest, Floats1 halves,
+               double longest)
       : rows_(rows), terms_(terms), largest_(largest), smallest_(smallest), halves_(halves) {
     const std::size_t n = std::get<0>(rows_).size() - 1, m = std::get<0>(terms_).size() - 1;
     require(std::get<0>(rows_).size() > 0 && std::get<0>(terms_).size() > 0, "offsets must not be empty");
@@ -250,13 +256,24 @@ class PostingsView {
     require(largest.size() == m && smallest.size() == m, "there must be a largest and a smallest weight a term");
     require(halves.size() == (kind_of(kind) == Kind::distance ? n : 0), "there must be one half a row for distances");
     require(longest >= 0.0 && longest <= 1e18, "longest must lie from 0 to 1e18");
-    x_ = {kind_of(kind), n, m,
-          view(std::get<0>(rows_)), view(std::get<1>(rows_)), view(std::get<2>(rows_)),
-          view(std::get<0>(terms_)), view(std::get<1>(terms_)), view(std::get<2>(terms_)),
-          view(largest_), view(smallest_), view(halves_), {}, longest};
+    x_ = {kind_of(kind),
+          n,
+          m,
+          view(std::get<0>(rows_)),
+          view(std::get<1>(rows_)),
+          view(std::get<2>(rows_)),
+          view(std::get<0>(terms_)),
+          view(std::get<1>(terms_)),
+          view(std::get<2>(terms_)),
+          view(largest_),
+          view(smallest_),
+          view(halves_),
+          {},
+          longest};
   }
 
-  Found search(Csr queries, Bytes1 allowed, std::int64_t k, double least, In<std::int64_t, 1> first, std::size_t threads) const {
+  Found search(Csr queries, Bytes1 allowed, std::int64_t k, double least, In<std::int64_t, 1> first,
+               std::size_t threads) const {
     require(threads > 0, "threads must be at least 1");
     require(allowed.size() == 0 || allowed.size() == x_.rows, "allowed must have one entry a row, or none");
     check_csr("queries", queries, x_.terms);
@@ -271,7 +288,8 @@ class PostingsView {
     return each_query(o.size() - 1, wanted, threads, [&](std::size_t i, Best& best) {
       const auto begin = static_cast<std::size_t>(o[i]), size = static_cast<std::size_t>(o[i + 1]) - begin;
       const std::size_t from = first.size() ? static_cast<std::size_t>(first.data()[i]) : 0;
-      return vectors::search(x, {view(columns).subspan(begin, size), view(values).subspan(begin, size)}, wanted, from, best, threads);
+      return vectors::search(x, {view(columns).subspan(begin, size), view(values).subspan(begin, size)}, wanted, from,
+                             best, threads);
     });
   }
 
@@ -291,11 +309,13 @@ double read_all(Floats2 values, std::size_t threads) {
 
 void bind_search(nb::module_& m) {
   nb::class_<DenseView>(m, "DenseView", "Dense rows with what bounds them.")
-      .def(nb::init<const std::string&, Floats2, Floats2, Floats1, Floats1, Bytes1, double>(), "kind"_a, "values"_a.noconvert(),
-           "heads"_a.noconvert(), "tails"_a.noconvert(), "halves"_a.noconvert(), "allowed"_a.noconvert(), "longest"_a);
+      .def(nb::init<const std::string&, Floats2, Floats2, Floats1, Floats1, Bytes1, double>(), "kind"_a,
+           "values"_a.noconvert(), "heads"_a.noconvert(), "tails"_a.noconvert(), "halves"_a.noconvert(),
+           "allowed"_a.noconvert(), "longest"_a);
   nb::class_<Selection>(m, "Selection", "The best rows of many queries, filled tile by tile.")
       .def(nb::init<const DenseView&, Floats2, std::int64_t, double>(), "x"_a, "queries"_a, "k"_a, "least"_a)
-      .def("add", &Selection::add, "x"_a, "products"_a.noconvert(), "first"_a, "count"_a, "Offer rows by their products.")
+      .def("add", &Selection::add, "x"_a, "products"_a.noconvert(), "first"_a, "count"_a,
+           "Offer rows by their products.")
       .def("merge", &Selection::merge, "other"_a, "Take what another selection of the same queries found.")
       .def("found", &Selection::found, "Offsets, rows and keys, best first, and how many rows were read.");
   nb::class_<PostingsView>(m, "PostingsView", "Sparse rows and their postings.")
@@ -303,16 +323,17 @@ void bind_search(nb::module_& m) {
            "largest"_a, "smallest"_a, "halves"_a, "longest"_a)
       .def("search", &PostingsView::search, "queries"_a, "allowed"_a, "k"_a, "least"_a, "first"_a, "threads"_a,
            "The best rows for sparse queries.");
-  m.def("scan", &scan, "x"_a, "queries"_a, "k"_a, "least"_a, "threads"_a, "The best rows for each query, one after the other.");
+  m.def("scan", &scan, "x"_a, "queries"_a, "k"_a, "least"_a, "threads"_a,
+        "The best rows for each query, one after the other.");
   m.def("exact_keys", &exact_keys, "x"_a, "query"_a, "rows"_a, "out"_a.noconvert(), "Exact keys of some rows.");
   m.def("approximate", &approximate, "values"_a, "edges"_a, "bits"_a, "cells"_a.noconvert(), "threads"_a,
         "Cell numbers of rows, bit-packed.");
   m.def("search_cells", &search_cells, "x"_a, "edges"_a, "bits"_a, "cells"_a.noconvert(), "queries"_a, "k"_a, "least"_a,
         "threads"_a, "The best rows for each query, by approximations first.");
-  m.def("coarsen", &coarsen, "values"_a, "cells"_a.noconvert(), "steps"_a.noconvert(), "errors"_a.noconvert(), "threads"_a,
-        "Rows rounded to bytes.");
-  m.def("search_coarse", &search_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "queries"_a, "k"_a, "least"_a,
-        "threads"_a, "The best rows for each query, by rounded rows first.");
+  m.def("coarsen", &coarsen, "values"_a, "cells"_a.noconvert(), "steps"_a.noconvert(), "errors"_a.noconvert(),
+        "threads"_a, "Rows rounded to bytes.");
+  m.def("search_coarse", &search_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "queries"_a, "k"_a,
+        "least"_a, "threads"_a, "The best rows for each query, by rounded rows first.");
   m.def("read_all", &read_all, "values"_a.noconvert(), "threads"_a, "Sum of all values, at the speed of memory.");
 }
 

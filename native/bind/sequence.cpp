@@ -171,7 +171,8 @@ void marginals(Held& held, In<double, 1> theta, std::shared_ptr<Support> support
                Out<double, 1> log_z, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   require(probabilities.shape(0) == held.problem->tokens() && probabilities.shape(1) == held.problem->layout().labels &&
-              log_z.size() == held.problem->sequences(), "outputs must be tokens x labels and one a sequence");
+              log_z.size() == held.problem->sequences(),
+          "outputs must be tokens x labels and one a sequence");
   nb::gil_scoped_release nogil;
   const std::lock_guard guard(held.lock);
   held.problem->marginals(checked_weights(held.problem->layout(), theta, support.get()), view(probabilities),

@@ -25,8 +25,8 @@ Sequences checked(const char* name, const Symbols& sequences) {
   require(offsets.size() > 0 && offsets.data()[0] == 0, "offsets of ", name, " must begin with 0");
   for (std::size_t i = 1; i < offsets.size(); ++i)
     require(offsets.data()[i] >= offsets.data()[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) == symbols.size(), "offsets of ", name, " must end with ",
-          symbols.size());
+  require(static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) == symbols.size(), "offsets of ", name,
+          " must end with ", symbols.size());
   require(offsets.size() <= (std::size_t{1} << 31), name, " must be fewer than 2,147,483,648");
   std::uint32_t most = 0;
   for (const std::uint32_t symbol : view(symbols)) most = std::max(most, symbol);
@@ -34,7 +34,8 @@ Sequences checked(const char* name, const Symbols& sequences) {
   return {view(offsets), view(symbols)};
 }
 
-CharacterMeasure measure_of(const std::string& kind, const std::string& window, bool floor, double prefix, double boost) {
+CharacterMeasure measure_of(const std::string& kind, const std::string& window, bool floor, double prefix,
+                            double boost) {
   static const std::unordered_map<std::string, Kind> kinds = {
       {"levenshtein", Kind::levenshtein}, {"osa", Kind::osa}, {"damerau", Kind::damerau}, {"jaro", Kind::jaro}};
   static const std::unordered_map<std::string, Window> windows = {
@@ -48,27 +49,29 @@ CharacterMeasure measure_of(const std::string& kind, const std::string& window, 
 }
 
 template <class Real>
-void character_matrix(const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window, bool floor,
-                      double prefix, double boost, bool symmetric, Out<Real, 2> out, std::size_t threads) {
+void character_matrix(const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window,
+                      bool floor, double prefix, double boost, bool symmetric, Out<Real, 2> out, std::size_t threads) {
   const CharacterMeasure measure = measure_of(kind, window, floor, prefix, boost);
   require(threads > 0, "threads must be at least 1");
   nb::gil_scoped_release nogil;
   const Sequences a = checked("left", left), b = checked("right", right);
   require(out.shape(0) == a.size() && out.shape(1) == b.size(), "out must be ", a.size(), " x ", b.size());
-  require(!symmetric || std::ranges::equal(a.offsets, b.offsets), "a symmetric matrix has the same strings on both sides");
+  require(!symmetric || std::ranges::equal(a.offsets, b.offsets),
+          "a symmetric matrix has the same strings on both sides");
   strings::character_matrix<Real>(a, b, measure, symmetric, view(out), threads);
 }
 
 std::tuple<Numpy<std::int64_t, 1>, Numpy<std::int32_t, 1>, Numpy<float, 1>> character_table(
-    const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window, bool floor, double prefix,
-    double boost, double epsilon, std::size_t threads) {
+    const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window, bool floor,
+    double prefix, double boost, double epsilon, std::size_t threads) {
   const CharacterMeasure measure = measure_of(kind, window, floor, prefix, boost);
   require(threads > 0, "threads must be at least 1");
   require(epsilon >= 0.0 && epsilon <= 1.0, "epsilon must lie from 0 to 1, got ", epsilon);
   strings::SparseScores found;
   {
     nb::gil_scoped_release nogil;
-    found = strings::character_table(checked("left", left), checked("right", right), measure, static_cast<float>(epsilon), threads);
+    found = strings::character_table(checked("left", left), checked("right", right), measure,
+                                     static_cast<float>(epsilon), threads);
   }
   return {to_numpy(std::move(found.offsets)), to_numpy(std::move(found.columns)), to_numpy(std::move(found.values))};
 }
@@ -83,16 +86,17 @@ void character_pairs(const Symbols& left, const Symbols& right, In<std::int32_t,
   const Sequences a = checked("left", left), b = checked("right", right);
   for (std::size_t p = 0; p < out.size(); ++p) {
     const std::int32_t i = lefts.data()[p], j = rights.data()[p];
-    require(i >= 0 && static_cast<std::size_t>(i) < a.size() && j >= 0 && static_cast<std::size_t>(j) < b.size(), "pair ", p, " is (",
-            i, ", ", j, "), outside ", a.size(), " x ", b.size());
+    require(i >= 0 && static_cast<std::size_t>(i) < a.size() && j >= 0 && static_cast<std::size_t>(j) < b.size(),
+            "pair ", p, " is (", i, ", ", j, "), outside ", a.size(), " x ", b.size());
   }
   strings::character_pairs(a, b, view(lefts), view(rights), measure, view(out), threads);
 }
 
 template <class Real>
 void def_matrix(nb::module_& m) {
-  m.def("character_matrix", &character_matrix<Real>, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a, "prefix"_a,
-        "boost"_a, "symmetric"_a, "out"_a.noconvert(), "threads"_a, "Similarities of all pairs of sequences of symbols.");
+  m.def("character_matrix", &character_matrix<Real>, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a,
+        "floor"_a, "prefix"_a, "boost"_a, "symmetric"_a, "out"_a.noconvert(), "threads"_a,
+        "Similarities of all pairs of sequences of symbols.");
 }
 
 }  // namespace
@@ -100,10 +104,12 @@ void def_matrix(nb::module_& m) {
 void bind_strings(nb::module_& m) {
   def_matrix<double>(m);
   def_matrix<float>(m);
-  m.def("character_table", &character_table, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a, "prefix"_a,
-        "boost"_a, "epsilon"_a, "threads"_a, "Similarities of at least epsilon: offsets, columns, values of sparse rows.");
-  m.def("character_pairs", &character_pairs, "left"_a, "right"_a, "lefts"_a, "rights"_a, nb::kw_only(), "kind"_a, "window"_a,
-        "floor"_a, "prefix"_a, "boost"_a, "out"_a.noconvert(), "threads"_a, "Similarities of pairs of sequences of symbols.");
+  m.def("character_table", &character_table, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a,
+        "prefix"_a, "boost"_a, "epsilon"_a, "threads"_a,
+        "Similarities of at least epsilon: offsets, columns, values of sparse rows.");
+  m.def("character_pairs", &character_pairs, "left"_a, "right"_a, "lefts"_a, "rights"_a, nb::kw_only(), "kind"_a,
+        "window"_a, "floor"_a, "prefix"_a, "boost"_a, "out"_a.noconvert(), "threads"_a,
+        "Similarities of pairs of sequences of symbols.");
 }
 
 }  // namespace textmill::bind

@@ -25,12 +25,13 @@ using strings::Rule;
 using strings::Sides;
 using strings::Table;
 
-using Words = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>>;                     // offsets, words of names
-using Similar = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, In<float, 1>>;     // rows, columns, similarities
+using Words = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>>;                  // offsets, words of names
+using Similar = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, In<float, 1>>;  // rows, columns, similarities
 
 void check_offsets(const char* name, std::span<const std::int64_t> offsets, std::size_t size) {
   require(!offsets.empty() && offsets[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
+  for (std::size_t i = 1; i < offsets.size(); ++i)
+    require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
   require(static_cast<std::size_t>(offsets.back()) == size, "offsets of ", name, " must end with ", size);
   require(std::in_range<std::int32_t>(offsets.size()), name, " must be fewer than 2,147,483,647");
 }
@@ -48,25 +49,29 @@ Table checked_table(const Similar& similar, std::optional<std::size_t> words = s
   require(columns.size() == values.size(), "the table must have as many columns as similarities");
   check_ids("columns of the table", view(columns), words.value_or(offsets.size() - 1));
   for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
-    for (auto e = static_cast<std::size_t>(offsets.data()[row]) + 1; e < static_cast<std::size_t>(offsets.data()[row + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(offsets.data()[row]) + 1;
+         e < static_cast<std::size_t>(offsets.data()[row + 1]); ++e) {
       require(columns.data()[e] > columns.data()[e - 1], "columns of the table must rise within row ", row);
     }
   }
-  for (const float value : view(values)) require(value >= 0.0f && value <= 1.0f, "similarities must lie from 0 to 1, got ", value);
+  for (const float value : view(values))
+    require(value >= 0.0f && value <= 1.0f, "similarities must lie from 0 to 1, got ", value);
   return {view(offsets), view(columns), view(values)};
 }
 
 void check_idf(std::span<const double> idf, std::size_t words, bool needed) {
-  require(idf.size() == words || (idf.empty() && !needed), "there must be one weight a word, ", words, ", got ", idf.size());
-  for (const double weight : idf) require(weight >= 0.0 && weight <= 1e100, "weights of words must not be negative, got ", weight);
+  require(idf.size() == words || (idf.empty() && !needed), "there must be one weight a word, ", words, ", got ",
+          idf.size());
+  for (const double weight : idf)
+    require(weight >= 0.0 && weight <= 1e100, "weights of words must not be negative, got ", weight);
 }
 
 Rule rule_of(const std::string& alignment, const std::string& sides, int gap, double theta) {
   static const std::unordered_map<std::string, Alignment> alignments = {{"chain", Alignment::chain},
-                                                                       {"assignment", Alignment::assignment},
-                                                                       {"greedy", Alignment::greedy},
-                                                                       {"closest", Alignment::closest},
-                                                                       {"average", Alignment::average}};
+                                                                        {"assignment", Alignment::assignment},
+                                                                        {"greedy", Alignment::greedy},
+                                                                        {"closest", Alignment::closest},
+                                                                        {"average", Alignment::average}};
   static const std::unordered_map<std::string, Sides> directions = {
       {"forward", Sides::forward}, {"mean", Sides::mean}, {"max", Sides::max}, {"min", Sides::min}};
   const auto found = alignments.find(alignment);
@@ -85,9 +90,9 @@ OwnNames own(const char* name, const Words& names, std::span<const double> idf, 
   return strings::weigh_names(view(offsets), view(ids), idf, types);
 }
 
-void score_pairs(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar, In<std::int32_t, 1> lefts,
-                 In<std::int32_t, 1> rights, const std::string& alignment, const std::string& sides, int gap, double theta,
-                 bool types, Out<double, 1> out, std::size_t threads) {
+void score_pairs(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar,
+                 In<std::int32_t, 1> lefts, In<std::int32_t, 1> rights, const std::string& alignment,
+                 const std::string& sides, int gap, double theta, bool types, Out<double, 1> out, std::size_t threads) {
   const Rule rule = rule_of(alignment, sides, gap, theta);
   require(threads > 0, "threads must be at least 1");
   require(lefts.size() == rights.size() && lefts.size() == out.size(), "pairs and scores must have the same length");
@@ -102,8 +107,9 @@ void score_pairs(const Words& left, const Words& right, In<double, 1> idf, const
   strings::score_pairs(a.view(), b.view(), table, rule, view(lefts), view(rights), view(out), threads);
 }
 
-void score_matrix(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar, const std::string& alignment,
-                  const std::string& sides, int gap, double theta, bool types, Out<double, 2> out, std::size_t threads) {
+void score_matrix(const Words& left, const Words& right, In<double, 1> idf, const Similar& similar,
+                  const std::string& alignment, const std::string& sides, int gap, double theta, bool types,
+                  Out<double, 2> out, std::size_t threads) {
   const Rule rule = rule_of(alignment, sides, gap, theta);
   require(threads > 0, "threads must be at least 1");
   nb::gil_scoped_release nogil;
@@ -120,8 +126,8 @@ void score_matrix(const Words& left, const Words& right, In<double, 1> idf, cons
 // An index that owns its arrays, checked once.
 class NameIndex {
  public:
-  NameIndex(const Words& names, In<double, 1> idf, const Similar& similar, const std::string& alignment, const std::string& sides,
-            int gap, double theta, bool types)
+  NameIndex(const Words& names, In<double, 1> idf, const Similar& similar, const std::string& alignment,
+            const std::string& sides, int gap, double theta, bool types)
       : rule_(rule_of(alignment, sides, gap, theta)), types_(types) {
     nb::gil_scoped_release nogil;
     const Table table = checked_table(similar);
@@ -148,7 +154,8 @@ class NameIndex {
       check_idf(view(idf), words, false);
       require(known.size() == words, "there must be one number a word, ", words, ", got ", known.size());
       for (const std::int32_t word : view(known)) {
-        require(word >= -1 && word < static_cast<std::int64_t>(here), "numbers must lie from -1 to ", here, " - 1, got ", word);
+        require(word >= -1 && word < static_cast<std::int64_t>(here), "numbers must lie from -1 to ", here,
+                " - 1, got ", word);
       }
       names = own("left", left, rule_.weighted() ? view(idf) : std::span<const double>(), words, types_);
       for (std::int32_t& word : names.words) word = known.data()[word];
@@ -156,7 +163,8 @@ class NameIndex {
     return run(names.view(), table, 0, names.squares.size(), threshold, top, false, cut, threads);
   }
 
-  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, double cut, std::size_t threads) const {
+  auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, double cut,
+                   std::size_t threads) const {
     require(begin <= end && end <= names_.squares.size(), "names must lie from 0 to ", names_.squares.size());
     return run(names_.view(), {rows_, columns_, values_}, begin, end, threshold, top, true, cut, threads);
   }
@@ -165,8 +173,8 @@ class NameIndex {
 
  private:
   std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>, std::size_t, std::size_t> run(
-      const strings::Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
-      bool same, double cut, std::size_t threads) const {
+      const strings::Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
+      std::size_t top, bool same, double cut, std::size_t threads) const {
     require(cut >= 0.0 && cut <= 1.0, "cut must lie from 0 to 1, got ", cut);
     require(threshold >= 0.0, "the threshold must not be negative, got ", threshold);
     require(threads > 0, "threads must be at least 1");
@@ -207,7 +215,8 @@ class CosineIndex {
       names = own("left", left, view(idf), idf.size(), true);
       for (std::int32_t& word : names.words) word = static_cast<std::size_t>(word) < index_->words() ? word : -1;
     }
-    return run(threshold, threads, [&] { return index_->search(names.view(), 0, names.squares.size(), threshold, top, threads); });
+    return run(threshold, threads,
+               [&] { return index_->search(names.view(), 0, names.squares.size(), threshold, top, threads); });
   }
 
   auto search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
@@ -238,24 +247,27 @@ class CosineIndex {
 }  // namespace
 
 void bind_strings_joins(nb::module_& m) {
-  m.def("score_pairs", &score_pairs, "left"_a, "right"_a, "idf"_a, "table"_a, "lefts"_a, "rights"_a, nb::kw_only(), "alignment"_a,
-        "sides"_a, "gap"_a, "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score pairs of names by alignments of words.");
-  m.def("score_matrix", &score_matrix, "left"_a, "right"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a,
-        "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a, "Score all pairs of names by alignments of words.");
+  m.def("score_pairs", &score_pairs, "left"_a, "right"_a, "idf"_a, "table"_a, "lefts"_a, "rights"_a, nb::kw_only(),
+        "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a,
+        "Score pairs of names by alignments of words.");
+  m.def("score_matrix", &score_matrix, "left"_a, "right"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a,
+        "gap"_a, "theta"_a, "types"_a, "out"_a.noconvert(), "threads"_a,
+        "Score all pairs of names by alignments of words.");
   nb::class_<CosineIndex>(m, "CosineIndex", "Names that can be searched for all whose cosine is above a threshold.")
       .def(nb::init<const Words&, In<double, 1>, std::size_t>(), "names"_a, "idf"_a, nb::kw_only(), "threads"_a)
       .def("search", &CosineIndex::search, "left"_a, "idf"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
            "Left, right, score, candidates, scored: matches of other names.")
-      .def("search_self", &CosineIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "threads"_a,
-           "Matches of names begin to end - 1 with the others of the collection.")
+      .def("search_self", &CosineIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a,
+           "threads"_a, "Matches of names begin to end - 1 with the others of the collection.")
       .def("squares", &CosineIndex::squares, "Squared length of each name.");
   nb::class_<NameIndex>(m, "NameIndex", "Names that can be searched for all above a threshold.")
-      .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double, bool>(),
+      .def(nb::init<const Words&, In<double, 1>, const Similar&, const std::string&, const std::string&, int, double,
+                    bool>(),
            "names"_a, "idf"_a, "table"_a, nb::kw_only(), "alignment"_a, "sides"_a, "gap"_a, "theta"_a, "types"_a)
-      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a, "cut"_a = 0.0, "threads"_a,
-           "Left, right, score, candidates, aligned: matches of other names.")
-      .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a, "cut"_a = 0.0, "threads"_a,
-           "Matches of names begin to end - 1 with the others of the collection.")
+      .def("search", &NameIndex::search, "left"_a, "idf"_a, "known"_a, "table"_a, nb::kw_only(), "threshold"_a, "top"_a,
+           "cut"_a = 0.0, "threads"_a, "Left, right, score, candidates, aligned: matches of other names.")
+      .def("search_self", &NameIndex::search_self, "begin"_a, "end"_a, nb::kw_only(), "threshold"_a, "top"_a,
+           "cut"_a = 0.0, "threads"_a, "Matches of names begin to end - 1 with the others of the collection.")
       .def("squares", &NameIndex::squares, "Squared length of each name.");
 }
 

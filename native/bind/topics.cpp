@@ -14,8 +14,8 @@ namespace {
 using topics::Documents;
 
 // Checks the three arrays of n documents over V terms.
-Documents checked_documents(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms, const In<double, 1>& counts,
-                            std::size_t extent) {
+Documents checked_documents(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
+                            const In<double, 1>& counts, std::size_t extent) {
   const auto o = view(offsets);
   require(!o.empty() && o[0] == 0, "offsets must begin with 0");
   for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets must not decrease, at row ", i - 1);
@@ -36,22 +36,22 @@ bool finite_and_positive(std::span<const double> values) {
 }
 
 // Checks the outputs of an ascent on n mixtures of K topics; the trace has a column an iteration or none.
-topics::Outcome checked_outcome(const Out<double, 2>& theta, const Out<double, 1>& likelihood, const Out<double, 1>& gap,
-                                const Out<std::int32_t, 1>& steps, const Out<double, 2>& trace, std::size_t n, std::size_t K,
-                                std::size_t iterations) {
+topics::Outcome checked_outcome(const Out<double, 2>& theta, const Out<double, 1>& likelihood,
+                                const Out<double, 1>& gap, const Out<std::int32_t, 1>& steps,
+                                const Out<double, 2>& trace, std::size_t n, std::size_t K, std::size_t iterations) {
   require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
   require(finite_and_positive(view(theta)), "theta must be finite and not negative");
   require(likelihood.size() == n && gap.size() == n && steps.size() == n, "outputs must have ", n, " entries");
-  require(trace.shape(0) == n && (trace.shape(1) == 0 || trace.shape(1) == iterations), "trace must be ", n, " x 0 or ", n,
-          " x ", iterations);
+  require(trace.shape(0) == n && (trace.shape(1) == 0 || trace.shape(1) == iterations), "trace must be ", n, " x 0 or ",
+          n, " x ", iterations);
   return {view(likelihood), view(gap), view(steps), view(trace)};
 }
 
 template <class Real>
-void fold_in(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, In<double, 1> prior,
-             double temper, double tolerance, std::size_t iterations, bool accelerate, Out<double, 2> theta,
-             Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps, Out<double, 2> trace,
-             std::size_t threads) {
+void fold_in(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi,
+             In<double, 1> prior, double temper, double tolerance, std::size_t iterations, bool accelerate,
+             Out<double, 2> theta, Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps,
+             Out<double, 2> trace, std::size_t threads) {
   const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
   const std::size_t n = offsets.size() - 1, K = phi.shape(1);
   require(K >= 1 && prior.size() == K, "prior must have ", K, " entries, got ", prior.size());
@@ -67,14 +67,15 @@ void fold_in(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 
 }
 
 template <class Real>
-void exponentiate(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, double rate,
-                  double tolerance, std::size_t iterations, Out<double, 2> theta, Out<double, 1> likelihood, Out<double, 1> gap,
-                  Out<std::int32_t, 1> steps, Out<double, 2> trace, std::size_t threads) {
+void exponentiate(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi,
+                  double rate, double tolerance, std::size_t iterations, Out<double, 2> theta,
+                  Out<double, 1> likelihood, Out<double, 1> gap, Out<std::int32_t, 1> steps, Out<double, 2> trace,
+                  std::size_t threads) {
   const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
   const std::size_t n = offsets.size() - 1, K = phi.shape(1);
   require(K >= 1, "phi must have at least one topic");
-  require(rate > 0.0 && std::isfinite(rate) && tolerance > 0.0 && iterations >= 1 && iterations < (std::size_t{1} << 31) &&
-              threads >= 1,
+  require(rate > 0.0 && std::isfinite(rate) && tolerance > 0.0 && iterations >= 1 &&
+              iterations < (std::size_t{1} << 31) && threads >= 1,
           "rate, tolerance, iterations and threads must be positive");
   const topics::Outcome outcome = checked_outcome(theta, likelihood, gap, steps, trace, n, K, iterations);
   const topics::Ascent ascent{rate, tolerance, iterations};
@@ -84,13 +85,15 @@ void exponentiate(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<dou
 }
 
 template <class Real>
-void expect(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi, In<double, 2> theta,
-            Out<double, 1> ratio, Out<double, 2> gradient, Out<double, 1> likelihood, std::size_t threads) {
+void expect(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> phi,
+            In<double, 2> theta, Out<double, 1> ratio, Out<double, 2> gradient, Out<double, 1> likelihood,
+            std::size_t threads) {
   const Documents documents = checked_documents(offsets, terms, counts, phi.shape(0));
   const std::size_t n = offsets.size() - 1, K = phi.shape(1);
   require(theta.shape(0) == n && theta.shape(1) == K, "theta must be ", n, " x ", K);
   require(gradient.shape(0) == n && gradient.shape(1) == K, "gradient must be ", n, " x ", K);
-  require(ratio.size() == terms.size() && likelihood.size() == n && threads >= 1, "ratio, likelihood or threads do not fit");
+  require(ratio.size() == terms.size() && likelihood.size() == n && threads >= 1,
+          "ratio, likelihood or threads do not fit");
   nb::gil_scoped_release nogil;
   topics::expect<Real>(documents, view(phi), K, view(theta), view(ratio), view(gradient), view(likelihood), threads);
 }
@@ -99,8 +102,8 @@ void descend(In<double, 2> gram, In<double, 2> cross, std::size_t sweeps, double
              std::size_t threads) {
   const std::size_t K = gram.shape(0);
   require(gram.shape(1) == K, "gram must be square, got ", K, " x ", gram.shape(1));
-  require(cross.shape(1) == K && h.shape(1) == K && cross.shape(0) == h.shape(0), "cross and h must have one shape, with ", K,
-          " columns");
+  require(cross.shape(1) == K && h.shape(1) == K && cross.shape(0) == h.shape(0),
+          "cross and h must have one shape, with ", K, " columns");
   require(threads >= 1, "threads must be at least 1");
   nb::gil_scoped_release nogil;
   topics::descend(view(gram), view(cross), K, sweeps, tolerance, view(h), threads);
@@ -121,7 +124,8 @@ std::int64_t count_windows(In<std::int64_t, 1> offsets, In<std::int32_t, 1> toke
   require(pair_offsets.size() == words.size() + 1 && pairs.size() == partners.size(),
           "words and pairs must have as many entries as there are words and partners");
   bool inside = true;
-  for (const std::int32_t partner : view(partners)) inside &= partner >= 0 && static_cast<std::size_t>(partner) < words.size();
+  for (const std::int32_t partner : view(partners))
+    inside &= partner >= 0 && static_cast<std::size_t>(partner) < words.size();
   require(inside && threads >= 1 && size < (std::size_t{1} << 62), "partners must be words, and threads at least 1");
   nb::gil_scoped_release nogil;
   return topics::count_windows(view(offsets), view(tokens), size, {view(pair_offsets), view(partners)}, view(words),
@@ -129,10 +133,10 @@ std::int64_t count_windows(In<std::int64_t, 1> offsets, In<std::int32_t, 1> toke
 }
 
 template <class Real>
-nb::tuple expect_topics(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts, In<Real, 2> statistics,
-                        In<double, 2> eta, In<double, 1> psi_totals, In<double, 1> alpha, std::size_t iterations,
-                        double tolerance, bool collect, Out<Real, 2> gamma, Out<std::int32_t, 1> steps,
-                        Out<double, 1> likelihood, std::size_t threads) {
+nb::tuple expect_topics(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<double, 1> counts,
+                        In<Real, 2> statistics, In<double, 2> eta, In<double, 1> psi_totals, In<double, 1> alpha,
+                        std::size_t iterations, double tolerance, bool collect, Out<Real, 2> gamma,
+                        Out<std::int32_t, 1> steps, Out<double, 1> likelihood, std::size_t threads) {
   const Documents documents = checked_documents(offsets, terms, counts, statistics.shape(0));
   const std::size_t n = offsets.size() - 1, V = statistics.shape(0), K = statistics.shape(1);
   require(K >= 1 && alpha.size() == K && psi_totals.size() == K, "alpha and psi_totals must have ", K, " entries");
@@ -183,12 +187,14 @@ void random_start(std::uint64_t seed, std::size_t first, Out<Real, 2> rows, std:
 
 void bind_topics(nb::module_& m) {
   const auto def_mixture = [&m](auto fold, auto climb, auto step) {
-    m.def("fold_in", fold, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "prior"_a, "temper"_a, "tolerance"_a,
-          "iterations"_a, "accelerate"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(), "gap"_a.noconvert(),
-          "steps"_a.noconvert(), "trace"_a.noconvert(), "threads"_a, "Mixtures theta of documents by EM, topics phi (terms x topics) fixed.");
+    m.def("fold_in", fold, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "prior"_a, "temper"_a,
+          "tolerance"_a, "iterations"_a, "accelerate"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(),
+          "gap"_a.noconvert(), "steps"_a.noconvert(), "trace"_a.noconvert(), "threads"_a,
+          "Mixtures theta of documents by EM, topics phi (terms x topics) fixed.");
     m.def("exponentiate", climb, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "rate"_a, "tolerance"_a,
           "iterations"_a, "theta"_a.noconvert(), "likelihood"_a.noconvert(), "gap"_a.noconvert(), "steps"_a.noconvert(),
-          "trace"_a.noconvert(), "threads"_a, "Mixtures theta of documents by exponentiated gradient, topics phi fixed.");
+          "trace"_a.noconvert(), "threads"_a,
+          "Mixtures theta of documents by exponentiated gradient, topics phi fixed.");
     m.def("expect", step, "offsets"_a, "terms"_a, "counts"_a, "phi"_a.noconvert(), "theta"_a, "ratio"_a.noconvert(),
           "gradient"_a.noconvert(), "likelihood"_a.noconvert(), "threads"_a,
           "ratio = count / (theta phi), gradient = ratio phi, log-likelihood of each document.");
@@ -196,12 +202,13 @@ void bind_topics(nb::module_& m) {
   def_mixture(&fold_in<double>, &exponentiate<double>, &expect<double>);
   def_mixture(&fold_in<float>, &exponentiate<float>, &expect<float>);
   const auto def_variational = [&m](auto expect, auto blend_rows, auto start) {
-    m.def("expect_topics", expect, "offsets"_a, "terms"_a, "counts"_a, "statistics"_a.noconvert(), "eta"_a, "psi_totals"_a,
-          "alpha"_a, "iterations"_a, "tolerance"_a, "collect"_a, "gamma"_a.noconvert(), "steps"_a.noconvert(),
-          "likelihood"_a.noconvert(), "threads"_a,
+    m.def("expect_topics", expect, "offsets"_a, "terms"_a, "counts"_a, "statistics"_a.noconvert(), "eta"_a,
+          "psi_totals"_a, "alpha"_a, "iterations"_a, "tolerance"_a, "collect"_a, "gamma"_a.noconvert(),
+          "steps"_a.noconvert(), "likelihood"_a.noconvert(), "threads"_a,
           "E step of Dirichlet allocation: improves gamma; returns the words of the chunk and their statistics, flat.");
     m.def("blend", blend_rows, "statistics"_a.noconvert(), "keep"_a, "words"_a, "rows"_a.noconvert(), "add"_a,
-          "noise"_a, "seed"_a, "sums"_a.noconvert(), "threads"_a, "statistics = keep * statistics + add * rows at words; sums of the columns.");
+          "noise"_a, "seed"_a, "sums"_a.noconvert(), "threads"_a,
+          "statistics = keep * statistics + add * rows at words; sums of the columns.");
     m.def("random_start", start, "seed"_a, "first"_a, "rows"_a.noconvert(), "threads"_a,
           "Rows of numbers of mean 1 and deviation 0.1, of the streams (seed, first), (seed, first + 1), ...");
   };

@@ -23,16 +23,17 @@ using vectors::SparseRows;
 void check_rows(const char* name, std::span<const std::int64_t> offsets, std::span<const std::int32_t> columns,
                 std::size_t values, std::size_t extent, bool sorted) {
   require(!offsets.empty() && offsets[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(offsets.back()) == columns.size() && columns.size() == values,
-          name, " must have as many columns and values as its last offset says");
+  for (std::size_t i = 1; i < offsets.size(); ++i)
+    require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
+  require(static_cast<std::size_t>(offsets.back()) == columns.size() && columns.size() == values, name,
+          " must have as many columns and values as its last offset says");
   std::int32_t least = 0, most = -1;
   for (const std::int32_t column : columns) {
     least = std::min(least, column);
     most = std::max(most, column);
   }
-  require(least >= 0 && most < static_cast<std::int64_t>(extent), "columns of ", name, " must lie from 0 to ", extent, " - 1, got ",
-          least < 0 ? least : most);
+  require(least >= 0 && most < static_cast<std::int64_t>(extent), "columns of ", name, " must lie from 0 to ", extent,
+          " - 1, got ", least < 0 ? least : most);
   if (!sorted) return;
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     bool rising = true;
@@ -43,28 +44,35 @@ void check_rows(const char* name, std::span<const std::int64_t> offsets, std::sp
 }
 
 template <class Count, class Real>
-std::size_t weigh(In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns, In<Count, 1> values, const std::string& local,
-                  In<double, 1> global, std::size_t extent, double per_log, bool unit, Out<std::int64_t, 1> out_offsets,
-                  Out<std::int32_t, 1> out_columns, Out<Real, 1> out_values, std::size_t threads) {
+std::size_t weigh(In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns, In<Count, 1> values,
+                  const std::string& local, In<double, 1> global, std::size_t extent, double per_log, bool unit,
+                  Out<std::int64_t, 1> out_offsets, Out<std::int32_t, 1> out_columns, Out<Real, 1> out_values,
+                  std::size_t threads) {
   static const std::unordered_map<std::string, Local> locals = {
       {"n", Local::raw}, {"b", Local::binary}, {"a", Local::augmented}, {"l", Local::logarithm}};
   const auto found = locals.find(local);
   require(found != locals.end(), "the local weight must be n, b, a or l");
   require(threads > 0, "threads must be at least 1");
   require(global.size() == 0 || global.size() == extent, "there must be one global weight a column, or none");
-  require(out_offsets.size() == offsets.size() && out_columns.size() == columns.size() && out_values.size() == values.size(),
+  require(out_offsets.size() == offsets.size() && out_columns.size() == columns.size() &&
+              out_values.size() == values.size(),
           "outputs must have the sizes of the inputs");
   nb::gil_scoped_release nogil;
   check_rows("X", view(offsets), view(columns), values.size(), extent, false);
-  return vectors::weigh<Count, Real>({view(offsets), view(columns), view(values)}, {found->second, view(global), per_log, unit},
+  return vectors::weigh<Count, Real>({view(offsets), view(columns), view(values)},
+                                     {found->second, view(global), per_log, unit},
                                      {view(out_offsets), view(out_columns), view(out_values)}, threads);
 }
 
 Measure measure_of(const std::string& name) {
-  static const std::unordered_map<std::string, Measure> measures = {
-      {"manhattan", Measure::manhattan}, {"euclidean", Measure::euclidean}, {"chebyshev", Measure::chebyshev},
-      {"minkowski", Measure::minkowski}, {"cosine", Measure::cosine},       {"kl", Measure::kl},
-      {"js", Measure::js},               {"jaccard", Measure::jaccard}};
+  static const std::unordered_map<std::string, Measure> measures = {{"manhattan", Measure::manhattan},
+                                                                    {"euclidean", Measure::euclidean},
+                                                                    {"chebyshev", Measure::chebyshev},
+                                                                    {"minkowski", Measure::minkowski},
+                                                                    {"cosine", Measure::cosine},
+                                                                    {"kl", Measure::kl},
+                                                                    {"js", Measure::js},
+                                                                    {"jaccard", Measure::jaccard}};
   const auto found = measures.find(name);
   require(found != measures.end(), "no measure is called ", name);
   return found->second;
@@ -89,7 +97,9 @@ void check_result(const Matrix& x, const Matrix& y, const Out<double, 2>& out, s
   require(out.shape(0) == x.rows && out.shape(1) == y.rows, "out must be ", x.rows, " x ", y.rows);
 }
 
-void check_power(Measure measure, double p) { require(measure != Measure::minkowski || p >= 1.0, "p must be at least 1"); }
+void check_power(Measure measure, double p) {
+  require(measure != Measure::minkowski || p >= 1.0, "p must be at least 1");
+}
 
 void merge_rows(const Csr& x, const Csr& y, const std::string& name, double p, std::size_t extent, Out<double, 2> out,
                 std::size_t threads) {
@@ -101,11 +111,12 @@ void merge_rows(const Csr& x, const Csr& y, const std::string& name, double p, s
   vectors::merge_rows(a, b, measure, p, view(out), threads);
 }
 
-void match_rows(const Csr& x, const Csr& y, const Csr& terms, const std::string& name, std::size_t extent, Out<double, 2> out,
-                std::size_t threads) {
+void match_rows(const Csr& x, const Csr& y, const Csr& terms, const std::string& name, std::size_t extent,
+                Out<double, 2> out, std::size_t threads) {
   const Measure measure = measure_of(name);
   require(measure == Measure::cosine || measure == Measure::jaccard || measure == Measure::manhattan ||
-              measure == Measure::euclidean || measure == Measure::js, name, " is not made of common terms");
+              measure == Measure::euclidean || measure == Measure::js,
+          name, " is not made of common terms");
   nb::gil_scoped_release nogil;
   const SparseRows a = checked("X", x, extent), b = checked("Y", y, extent), t = checked("terms", terms, b.rows);
   require(t.rows == extent, "terms must have ", extent, " rows");
@@ -119,7 +130,8 @@ void check_columns(const DenseRows& x, const DenseRows& y) {
   require(x.columns == y.columns, "X has ", x.columns, " columns, Y has ", y.columns);
 }
 
-void compare_rows(In<double, 2> x, In<double, 2> y, const std::string& name, double p, Out<double, 2> out, std::size_t threads) {
+void compare_rows(In<double, 2> x, In<double, 2> y, const std::string& name, double p, Out<double, 2> out,
+                  std::size_t threads) {
   const Measure measure = measure_of(name);
   check_power(measure, p);
   const DenseRows a = rows_of(x), b = rows_of(y);
@@ -139,9 +151,9 @@ void euclidean_of_products(In<double, 2> x, In<double, 2> y, Out<double, 2> out,
 
 template <class Count, class Real>
 void def_weigh(nb::module_& m) {
-  m.def("weigh", &weigh<Count, Real>, "offsets"_a, "columns"_a, "values"_a.noconvert(), nb::kw_only(), "local"_a, "weights"_a,
-        "extent"_a, "per_log"_a, "unit"_a, "out_offsets"_a.noconvert(), "out_columns"_a.noconvert(), "out_values"_a.noconvert(),
-        "threads"_a, "Weigh the entries of sparse rows; returns how many were kept.");
+  m.def("weigh", &weigh<Count, Real>, "offsets"_a, "columns"_a, "values"_a.noconvert(), nb::kw_only(), "local"_a,
+        "weights"_a, "extent"_a, "per_log"_a, "unit"_a, "out_offsets"_a.noconvert(), "out_columns"_a.noconvert(),
+        "out_values"_a.noconvert(), "threads"_a, "Weigh the entries of sparse rows; returns how many were kept.");
 }
 
 }  // namespace
@@ -153,12 +165,12 @@ void bind_vectors(nb::module_& m) {
   def_weigh<float, float>(m);
   def_weigh<double, double>(m);
   def_weigh<double, float>(m);
-  m.def("merge_rows", &merge_rows, "x"_a, "y"_a, "measure"_a, nb::kw_only(), "p"_a, "extent"_a, "out"_a.noconvert(), "threads"_a,
-        "Measure all pairs of sparse rows by merging their supports.");
+  m.def("merge_rows", &merge_rows, "x"_a, "y"_a, "measure"_a, nb::kw_only(), "p"_a, "extent"_a, "out"_a.noconvert(),
+        "threads"_a, "Measure all pairs of sparse rows by merging their supports.");
   m.def("match_rows", &match_rows, "x"_a, "y"_a, "terms"_a, "measure"_a, nb::kw_only(), "extent"_a, "out"_a.noconvert(),
         "threads"_a, "Measure all pairs of sparse rows by their common terms; terms is y transposed.");
-  m.def("compare_rows", &compare_rows, "x"_a, "y"_a, "measure"_a, nb::kw_only(), "p"_a, "out"_a.noconvert(), "threads"_a,
-        "Measure all pairs of dense rows.");
+  m.def("compare_rows", &compare_rows, "x"_a, "y"_a, "measure"_a, nb::kw_only(), "p"_a, "out"_a.noconvert(),
+        "threads"_a, "Measure all pairs of dense rows.");
   m.def("euclidean_of_products", &euclidean_of_products, "x"_a, "y"_a, nb::kw_only(), "out"_a.noconvert(), "threads"_a,
         "Turn the products x y^T in out into Euclidean distances.");
 }

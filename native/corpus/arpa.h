@@ -15,9 +15,9 @@
 namespace textmill::corpus {
 
 struct NgramLines {
-  std::vector<std::int32_t> words;     // [lines][order]
-  std::vector<double> log_probability; // base 10
-  std::vector<double> back_off;        // base 10; 0 where the line has none
+  std::vector<std::int32_t> words;      // [lines][order]
+  std::vector<double> log_probability;  // base 10
+  std::vector<double> back_off;         // base 10; 0 where the line has none
   LineFault fault;
 };
 

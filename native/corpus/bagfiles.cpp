@@ -16,7 +16,10 @@ bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 // A position in a block of lines, with what is needed to read numbers and to say where one was wrong.
 class Scanner {
  public:
-  explicit Scanner(std::string_view block) : at_(block.data()), begin_(block.data()), end_(block.data() + block.size()) { start_ = at_; }
+  explicit Scanner(std::string_view block)
+      : at_(block.data()), begin_(block.data()), end_(block.data() + block.size()) {
+    start_ = at_;
+  }
 
   bool done() const { return at_ == end_; }
   bool at_line_end() const { return at_ == end_ || *at_ == '\n'; }
@@ -64,9 +67,7 @@ class Scanner {
     return true;
   }
 
-  LineFault fault(const std::string& message) const {
-    return {line_, static_cast<std::size_t>(at_ - start_), message};
-  }
+  LineFault fault(const std::string& message) const { return {line_, static_cast<std::size_t>(at_ - start_), message}; }
 
  private:
   const char* at_;
@@ -101,7 +102,8 @@ void sort_last_row(Pairs& pairs, std::vector<std::pair<std::int32_t, double>>& s
   scratch.clear();
   for (std::size_t i = begin; i < pairs.column.size(); ++i) scratch.emplace_back(pairs.column[i], pairs.value[i]);
   std::sort(scratch.begin(), scratch.end());
-  for (std::size_t i = begin; i < pairs.column.size(); ++i) std::tie(pairs.column[i], pairs.value[i]) = scratch[i - begin];
+  for (std::size_t i = begin; i < pairs.column.size(); ++i)
+    std::tie(pairs.column[i], pairs.value[i]) = scratch[i - begin];
 }
 
 // Reads "column:value" pairs to the end of the line or a comment; returns the message of a fault.
@@ -175,10 +177,11 @@ Triples parse_triples(std::string_view block, const ParseLimits& limits, std::in
     if (!scan.read(row)) return stop("a document number is missing or no whole number");
     row -= limits.base;
     if (row < 0 || row >= limits.rows)
-      return stop("document " + std::to_string(row + limits.base) + " is outside the " + std::to_string(limits.rows) + " of the header");
+      return stop("document " + std::to_string(row + limits.base) + " is outside the " + std::to_string(limits.rows) +
+                  " of the header");
     if (row < previous)
-      return stop("document " + std::to_string(row + limits.base) + " comes after document " + std::to_string(previous + limits.base) +
-                  "; sort the lines by document");
+      return stop("document " + std::to_string(row + limits.base) + " comes after document " +
+                  std::to_string(previous + limits.base) + "; sort the lines by document");
     scan.skip_blanks();
     if (std::string wrong = read_column(scan, limits, column); !wrong.empty()) return stop(wrong);
     scan.skip_blanks();
@@ -209,7 +212,8 @@ Pairs parse_svmlight(std::string_view block, const ParseLimits& limits) {
     double label;
     std::string wrong = scan.read(label) ? "" : "a line must begin with a label, a number";
     if (wrong.empty() && !std::isfinite(label)) wrong = "a label is not finite";
-    if (wrong.empty() && !scan.at_line_end() && !blank(scan.peek())) wrong = "a label is followed by something else than a blank";
+    if (wrong.empty() && !scan.at_line_end() && !blank(scan.peek()))
+      wrong = "a label is followed by something else than a blank";
     scan.skip_blanks();
     if (wrong.empty() && scan.peek() == 'q') {  // qid:n says which query a line belongs to, for ranking: left out
       while (!scan.at_line_end() && !blank(scan.peek())) scan.skip();

@@ -21,10 +21,10 @@ struct LineFault {
 };
 
 struct ParseLimits {
-  std::int64_t base;      // the number of the first column (and row) in the file: 0 or 1
-  std::int64_t columns;   // columns must be below this (after the base is taken off)
-  std::int64_t rows;      // the same for rows of triples
-  bool negative;          // are negative values allowed?
+  std::int64_t base;     // the number of the first column (and row) in the file: 0 or 1
+  std::int64_t columns;  // columns must be below this (after the base is taken off)
+  std::int64_t rows;     // the same for rows of triples
+  bool negative;         // are negative values allowed?
 };
 
 struct Triples {
@@ -42,8 +42,8 @@ struct Pairs {
   std::vector<std::int64_t> offsets{0};  // rows + 1
   std::vector<std::int32_t> column;      // sorted within a row
   std::vector<double> value;
-  std::vector<double> label;             // rows, SVMlight only
-  std::vector<std::int64_t> begin;       // byte position of each row's line in the block
+  std::vector<double> label;        // rows, SVMlight only
+  std::vector<std::int64_t> begin;  // byte position of each row's line in the block
   LineFault fault;
 };
 

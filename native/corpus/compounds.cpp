@@ -166,10 +166,12 @@ class Matcher {
   std::size_t emoticon() const {
     const char32_t c = at(begin_);
     const Properties kind = properties(c);
-    if (c >= 0x80 && (kind.pictographic() || kind.word() == WordClass::RegionalIndicator)) return word_end(text_, begin_);
+    if (c >= 0x80 && (kind.pictographic() || kind.word() == WordClass::RegionalIndicator))
+      return word_end(text_, begin_);
     if (c >= 0x80 || is_space(c)) return begin_;
-    static constexpr std::array<std::string_view, 17> fixed = {
-        "</3", "<3", "^_^", "^^", "-_-", "o_O", "O_o", "o_o", "O_O", "T_T", ">_<", "\\o/", "8-)", "B-)", "xD", "XD", "x-D"};
+    static constexpr std::array<std::string_view, 17> fixed = {"</3", "<3",  "^_^", "^^",  "-_-", "o_O",
+                                                               "O_o", "o_o", "O_O", "T_T", ">_<", "\\o/",
+                                                               "8-)", "B-)", "xD",  "XD",  "x-D"};
     std::size_t end = begin_;
     for (const std::string_view face : fixed) {
       std::size_t k = 0;
@@ -204,8 +206,10 @@ class Matcher {
     std::size_t i = begin_;
     if (!one_of(at(i), ")(D") || word_before()) return begin_;
     ++i;
-    if (at(i) == '-' || at(i) == 'o') ++i;
-    else if (at(begin_) == 'D') return begin_;
+    if (at(i) == '-' || at(i) == 'o')
+      ++i;
+    else if (at(begin_) == 'D')
+      return begin_;
     if (!one_of(at(i), ":;=")) return begin_;
     ++i;
     // "(=" and "):" without a nose are punctuation more often than faces unless a blank or the end follows

@@ -54,7 +54,8 @@ std::uint32_t murmur3(std::string_view bytes) {
   std::size_t i = 0;
   for (; i + 4 <= bytes.size(); i += 4) {
     std::uint32_t k = 0;
-    for (std::size_t b = 0; b < 4; ++b) k |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + b])) << (8 * b);
+    for (std::size_t b = 0; b < 4; ++b)
+      k |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + b])) << (8 * b);
     h = rotate(h ^ scramble(k), 13) * 5 + 0xE6546B64u;
   }
   std::uint32_t tail = 0;
@@ -72,11 +73,11 @@ std::uint32_t murmur3(std::string_view bytes) {
 struct TermTable::Chunk {
   base::InternTable table;
   base::CsrBuilder rows;
-  std::vector<std::uint32_t> order;                      // local numbers by partition
-  std::array<std::size_t, kPartitions + 1> bound{};      // partition p is order[bound[p]] .. order[bound[p + 1]]
+  std::vector<std::uint32_t> order;                  // local numbers by partition
+  std::array<std::size_t, kPartitions + 1> bound{};  // partition p is order[bound[p]] .. order[bound[p + 1]]
   std::vector<std::int64_t> document_frequency, collection_frequency;  // by local number
-  std::vector<std::int32_t> id;                          // by local number; -1: not in the table
-  std::vector<char> fresh;                               // by local number: first seen in this chunk
+  std::vector<std::int32_t> id;                                        // by local number; -1: not in the table
+  std::vector<char> fresh;                                             // by local number: first seen in this chunk
   std::int64_t unknown = 0;
 
   void count(const Documents& documents, std::size_t first, std::size_t last, const TokenRules& rules) {
@@ -94,7 +95,8 @@ struct TermTable::Chunk {
             seen[local] = {row, rows.entries.size()};
             rows.push(static_cast<std::int32_t>(local), 1);
           } else if (++rows.entries[seen[local].entry].value == std::numeric_limits<std::int32_t>::max()) {
-            throw DataFault("one term occurs more than 2,147,483,646 times; split the document", documents.first + row - 1, 0);
+            throw DataFault("one term occurs more than 2,147,483,646 times; split the document",
+                            documents.first + row - 1, 0);
           }
         },
         [&](std::size_t) {
@@ -128,8 +130,10 @@ struct TermTable::Chunk {
       const std::size_t start = kept;
       for (; begin < end; ++begin) {
         const base::Entry entry = rows.entries[begin];
-        if (id[entry.column] >= 0) rows.entries[kept++] = {id[entry.column], entry.value};
-        else unknown += entry.value;
+        if (id[entry.column] >= 0)
+          rows.entries[kept++] = {id[entry.column], entry.value};
+        else
+          unknown += entry.value;
       }
       kept = start + base::sort_and_add({rows.entries.data() + start, kept - start});
       rows.offsets[r + 1] = static_cast<std::int64_t>(kept);
@@ -268,7 +272,8 @@ void TermTable::count(const Documents& documents, const TokenRules& rules, std::
   base::parallel_for(chunks.size(), threads, [&](std::size_t c) {
     Chunk& chunk = chunks[c];
     for (std::size_t local = 0; local < chunk.id.size(); ++local)
-      chunk.id[local] = partitions_[partition_of(chunk.table.hash(local))].ids[static_cast<std::size_t>(chunk.id[local])];
+      chunk.id[local] =
+          partitions_[partition_of(chunk.table.hash(local))].ids[static_cast<std::size_t>(chunk.id[local])];
     chunk.rename();
   });
   gather(chunks, threads, *rows);
@@ -342,8 +347,9 @@ std::pair<std::int64_t, std::int64_t> TermTable::frequencies(std::size_t id) con
 std::size_t TermTable::memory() const {
   std::size_t total = place_.capacity() * sizeof(Place);
   for (const Partition& partition : partitions_)
-    total += partition.table.memory() + partition.ids.capacity() * sizeof(std::int32_t) +
-             (partition.document_frequency.capacity() + partition.collection_frequency.capacity()) * sizeof(std::int64_t);
+    total +=
+        partition.table.memory() + partition.ids.capacity() * sizeof(std::int32_t) +
+        (partition.document_frequency.capacity() + partition.collection_frequency.capacity()) * sizeof(std::int64_t);
   return total;
 }
 

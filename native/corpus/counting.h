@@ -54,7 +54,8 @@ class TermTable {
   // Counts documents; terms not seen before are added. Fills rows if it is given.
   void count(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts* rows);
   // Counts documents by the terms that are there; returns how many tokens were not. Changes nothing.
-  std::int64_t count_known(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts& rows) const;
+  std::int64_t count_known(const Documents& documents, const TokenRules& rules, std::size_t threads,
+                           Counts& rows) const;
   // Counts documents by the hash of their terms modulo `columns`, without any table; `with_sign` lets half of the terms
   // count negatively, so that collisions cancel out on average.
   static Counts count_hashed(const Documents& documents, const TokenRules& rules, std::size_t columns, bool with_sign,
@@ -82,7 +83,7 @@ class TermTable {
  private:
   struct Partition {
     base::InternTable table;
-    std::vector<std::int32_t> ids;              // per entry of table
+    std::vector<std::int32_t> ids;  // per entry of table
     std::vector<std::int64_t> document_frequency;
     std::vector<std::int64_t> collection_frequency;
     std::uint32_t add(std::string_view term, std::uint64_t hash);

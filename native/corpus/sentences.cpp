@@ -33,32 +33,32 @@ class Splitter {
       const std::size_t stop = i;
       std::size_t j = skip(i + 1, [](SentenceClass c) { return c == SentenceClass::Extend || c == Format; });
       if (k == ATerm && j < n) {
-        if (kind(j) == Numeric) {                                                      // SB6
+        if (kind(j) == Numeric) {  // SB6
           before = k;
           i = j;
           continue;
         }
-        if ((before == Upper || before == Lower) && kind(j) == Upper) {                // SB7
+        if ((before == Upper || before == Lower) && kind(j) == Upper) {  // SB7
           before = k;
           i = j;
           continue;
         }
       }
       before = k;
-      j = skip(j, [](SentenceClass c) { return c == Close || ignorable(c); });         // SB9
-      j = skip(j, [](SentenceClass c) { return c == Sp || ignorable(c); });            // SB10
+      j = skip(j, [](SentenceClass c) { return c == Close || ignorable(c); });  // SB9
+      j = skip(j, [](SentenceClass c) { return c == Sp || ignorable(c); });     // SB10
       if (j >= n) return n;
       const SentenceClass next = kind(j);
-      if (paragraph(next)) return after_paragraph(j);                                  // SB9-11
-      if (next == SContinue || terminator(next)) {                                     // SB8a
+      if (paragraph(next)) return after_paragraph(j);  // SB9-11
+      if (next == SContinue || terminator(next)) {     // SB8a
         i = j;
         continue;
       }
-      if (k == ATerm && (lower_follows(j) || is_abbreviation(begin, stop))) {          // SB8, and the list
+      if (k == ATerm && (lower_follows(j) || is_abbreviation(begin, stop))) {  // SB8, and the list
         i = j;
         continue;
       }
-      return j;                                                                        // SB11
+      return j;  // SB11
     }
     return n;
   }

@@ -29,7 +29,8 @@ class File {
     if (size > 0 && std::fwrite(data, 1, size, file_.get()) != size) throw FileFault(path_, errno);
   }
   void read(void* data, std::size_t size) {
-    if (size > 0 && std::fread(data, 1, size, file_.get()) != size) throw FileFault(path_, std::ferror(file_.get()) ? errno : EIO);
+    if (size > 0 && std::fread(data, 1, size, file_.get()) != size)
+      throw FileFault(path_, std::ferror(file_.get()) ? errno : EIO);
   }
   void seek(std::int64_t position) {
     if (fseeko(file_.get(), position, SEEK_SET) != 0) throw FileFault(path_, errno);
@@ -78,7 +79,8 @@ class Reader {
   std::vector<char> term_;
 };
 
-void merge_section(const std::vector<std::string>& paths, std::size_t section, const TermRules& rules, MergedTerms& out) {
+void merge_section(const std::vector<std::string>& paths, std::size_t section, const TermRules& rules,
+                   MergedTerms& out) {
   std::vector<std::unique_ptr<Reader>> readers;
   for (const std::string& path : paths) {
     auto reader = std::make_unique<Reader>(path, section);
@@ -100,8 +102,10 @@ void merge_section(const std::vector<std::string>& paths, std::size_t section, c
       sum.collection_frequency += reader.header().collection_frequency;
       sum.first = std::min(sum.first, reader.header().first);
       reader.next();
-      if (reader.done()) heap.pop_back();
-      else std::push_heap(heap.begin(), heap.end(), later);
+      if (reader.done())
+        heap.pop_back();
+      else
+        std::push_heap(heap.begin(), heap.end(), later);
     }
     out.tokens += sum.collection_frequency;
     out.nonzeros += sum.document_frequency;
@@ -163,7 +167,8 @@ MergedTerms merge_runs(const std::vector<std::string>& paths, const TermRules& r
       to.insert(to.end(), from.begin(), from.end());
       std::remove_reference_t<decltype(from)>().swap(from);  // give its memory back at once
     };
-    for (std::size_t i = 1; i < part.terms.offsets.size(); ++i) all.terms.offsets.push_back(shift + part.terms.offsets[i]);
+    for (std::size_t i = 1; i < part.terms.offsets.size(); ++i)
+      all.terms.offsets.push_back(shift + part.terms.offsets[i]);
     append(all.terms.bytes, part.terms.bytes);
     append(all.terms.document_frequency, part.terms.document_frequency);
     append(all.terms.collection_frequency, part.terms.collection_frequency);

@@ -44,7 +44,7 @@ struct MergedTerms {
   struct Removed {
     std::int64_t types = 0, tokens = 0;
   };
-  std::array<Removed, 4> removed;  // by rule: stop words, most documents, least documents, least occurrences
+  std::array<Removed, 4> removed;         // by rule: stop words, most documents, least documents, least occurrences
   std::int64_t tokens = 0, nonzeros = 0;  // of all terms, removed ones included
 };
 

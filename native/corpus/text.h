@@ -44,7 +44,8 @@ inline void require_no_surrogate(const Text& text, std::size_t document) {
     if (!found) return;
     std::size_t at = 0;
     while ((units[at] & 0xFFFFF800u) != 0xD800u) ++at;
-    throw DataFault("the text holds a lone surrogate; decode the input with errors='strict' or replace it", document, at);
+    throw DataFault("the text holds a lone surrogate; decode the input with errors='strict' or replace it", document,
+                    at);
   });
 }
 

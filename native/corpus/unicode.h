@@ -14,12 +14,43 @@ namespace tables {
 
 // The orders below are those of tools/unicode_tables.py.
 enum class WordClass : std::uint8_t {
-  Other, CR, LF, Newline, Extend, ZWJ, Format, RegionalIndicator, Katakana, HebrewLetter, ALetter, SingleQuote,
-  DoubleQuote, MidNumLet, MidLetter, MidNum, Numeric, ExtendNumLet, WSegSpace,
+  Other,
+  CR,
+  LF,
+  Newline,
+  Extend,
+  ZWJ,
+  Format,
+  RegionalIndicator,
+  Katakana,
+  HebrewLetter,
+  ALetter,
+  SingleQuote,
+  DoubleQuote,
+  MidNumLet,
+  MidLetter,
+  MidNum,
+  Numeric,
+  ExtendNumLet,
+  WSegSpace,
 };
 
 enum class SentenceClass : std::uint8_t {
-  Other, CR, LF, Sep, Extend, Format, Sp, Lower, Upper, OLetter, Numeric, ATerm, SContinue, STerm, Close,
+  Other,
+  CR,
+  LF,
+  Sep,
+  Extend,
+  Format,
+  Sp,
+  Lower,
+  Upper,
+  OLetter,
+  Numeric,
+  ATerm,
+  SContinue,
+  STerm,
+  Close,
 };
 
 class Properties {
@@ -28,8 +59,8 @@ class Properties {
   constexpr WordClass word() const { return static_cast<WordClass>(bits_ & 31); }
   constexpr SentenceClass sentence() const { return static_cast<SentenceClass>(bits_ >> 5 & 15); }
   constexpr bool pictographic() const { return bits_ & 1 << 9; }
-  constexpr bool letter() const { return bits_ & 1 << 10; }   // Alphabetic
-  constexpr bool number() const { return bits_ & 1 << 11; }   // general category Nd, Nl or No
+  constexpr bool letter() const { return bits_ & 1 << 10; }  // Alphabetic
+  constexpr bool number() const { return bits_ & 1 << 11; }  // general category Nd, Nl or No
   constexpr bool letter_or_number() const { return bits_ & 3 << 10; }
 
  private:

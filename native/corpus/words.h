@@ -57,8 +57,8 @@ namespace detail {
 
 // For code points below 128: can the segment be continued (or begun) without looking at anything else?
 struct AsciiTraits {
-  bool joins[128];   // ALetter, Numeric, ExtendNumLet: any two of them stay together
-  bool mid[128];     // MidLetter, MidNumLet, SingleQuote, MidNum: look ahead
+  bool joins[128];  // ALetter, Numeric, ExtendNumLet: any two of them stay together
+  bool mid[128];    // MidLetter, MidNumLet, SingleQuote, MidNum: look ahead
   bool letter[128];
   bool digit[128];
   char folded[128];
@@ -70,8 +70,8 @@ constexpr AsciiTraits make_ascii_traits() {
     traits.letter[c] = k == WordClass::ALetter;
     traits.digit[c] = k == WordClass::Numeric;
     traits.joins[c] = k == WordClass::ALetter || k == WordClass::Numeric || k == WordClass::ExtendNumLet;
-    traits.mid[c] = k == WordClass::MidLetter || k == WordClass::MidNumLet || k == WordClass::SingleQuote ||
-                    k == WordClass::MidNum;
+    traits.mid[c] =
+        k == WordClass::MidLetter || k == WordClass::MidNumLet || k == WordClass::SingleQuote || k == WordClass::MidNum;
     traits.folded[c] = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   }
   return traits;
@@ -120,7 +120,8 @@ bool has_letter(std::span<const Unit> text, std::size_t begin, std::size_t end) 
 template <class Unit, class Emit>
 void scan_words(std::span<const Unit> text, const WordRules& rules, Emit&& emit) {
   const unsigned compounds = rules.keep | rules.split;
-  const bool plain = rules.digits != Digits::drop && rules.shortest <= 1 && rules.longest == static_cast<std::size_t>(-1);
+  const bool plain =
+      rules.digits != Digits::drop && rules.shortest <= 1 && rules.longest == static_cast<std::size_t>(-1);
   const auto send = [&](std::size_t begin, std::size_t end) {
     if (!plain) {
       if (end - begin < rules.shortest || end - begin > rules.longest) return;

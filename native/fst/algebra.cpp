@@ -59,7 +59,8 @@ AlgebraPointer partner(std::weak_ptr<Algebra>& known, Make make) {
 
 }  // namespace
 
-void SequenceAlgebra::begin(std::span<const std::int32_t> zero, std::span<const std::int32_t> one, std::span<const std::int32_t> none) {
+void SequenceAlgebra::begin(std::span<const std::int32_t> zero, std::span<const std::int32_t> one,
+                            std::span<const std::int32_t> none) {
   of(zero);
   of(one);
   of(none);
@@ -141,7 +142,8 @@ Id StringAlgebra::plus(Id a, Id b) {
   const auto x = value(a), y = value(b);
   const std::size_t most = std::min(x.size(), y.size());
   if (kind_ == StringKind::restrict)
-    fail("the strings ", text(a), " and ", text(b), " cannot be added: the machine is not functional (two outputs for one input)");
+    fail("the strings ", text(a), " and ", text(b),
+         " cannot be added: the machine is not functional (two outputs for one input)");
   std::size_t same = 0;
   if (kind_ == StringKind::left) {
     while (same < most && x[same] == y[same]) ++same;
@@ -220,7 +222,9 @@ TupleAlgebra::TupleAlgebra(TupleKind kind, std::vector<AlgebraPointer> parts) : 
   if (parts_.empty()) fail("a semiring of tuples needs at least one part");
   if (kind == TupleKind::lexicographic)
     for (const auto& part : parts_)
-      if (!part->path()) fail("lexicographic semirings are made of semirings with the path property; '", part->name(), "' has it not, take 'tropical'");
+      if (!part->path())
+        fail("lexicographic semirings are made of semirings with the path property; '", part->name(),
+             "' has it not, take 'tropical'");
   if (kind == TupleKind::expectation && (parts_.size() < 2 || !parts_[0]->commutative()))
     fail("an expectation semiring is made of a commutative semiring; take 'log64', 'real' or 'signed_log'");
   Numbers zero(parts_.size(), kZero), one(parts_.size(), kOne), none(parts_.size(), kNone);
@@ -231,7 +235,8 @@ TupleAlgebra::TupleAlgebra(TupleKind kind, std::vector<AlgebraPointer> parts) : 
 Id TupleAlgebra::of_parts(std::span<const std::int32_t> value) {
   for (const std::int32_t part : value)
     if (id(part) == kNone) return kNone;
-  if (kind_ == TupleKind::lexicographic && std::ranges::count(value, static_cast<std::int32_t>(kZero)) != 0) return kZero;
+  if (kind_ == TupleKind::lexicographic && std::ranges::count(value, static_cast<std::int32_t>(kZero)) != 0)
+    return kZero;
   return of(value);
 }
 
@@ -266,7 +271,8 @@ Id TupleAlgebra::times(Id a, Id b) {
   Numbers made(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (kind_ == TupleKind::expectation && i > 0) {
-      made[i] = number(fst::plus(parts_[0], fst::times(parts_[0], id(x[0]), id(y[i])), fst::times(parts_[0], id(x[i]), id(y[0]))));
+      made[i] = number(
+          fst::plus(parts_[0], fst::times(parts_[0], id(x[0]), id(y[i])), fst::times(parts_[0], id(x[i]), id(y[0]))));
     } else {
       made[i] = number(fst::times(parts_[i], id(x[i]), id(y[i])));
     }
@@ -344,7 +350,8 @@ bool TupleAlgebra::commutative() const {
   return std::ranges::all_of(parts_, [](const auto& part) { return part->commutative(); });
 }
 bool TupleAlgebra::idempotent() const {
-  return kind_ != TupleKind::expectation && std::ranges::all_of(parts_, [](const auto& part) { return part->idempotent(); });
+  return kind_ != TupleKind::expectation &&
+         std::ranges::all_of(parts_, [](const auto& part) { return part->idempotent(); });
 }
 
 // ---- gallic
@@ -369,7 +376,8 @@ Id GallicAlgebra::of_pairs(std::span<const std::int32_t> value) {
 }
 
 std::string GallicAlgebra::name() const {
-  static constexpr const char* names[] = {"gallic_left(", "gallic_right(", "gallic_restricted(", "gallic_min(", "gallic("};
+  static constexpr const char* names[] = {"gallic_left(", "gallic_right(", "gallic_restricted(", "gallic_min(",
+                                          "gallic("};
   return base::message(names[static_cast<int>(kind_)], weights_->name(), ")");
 }
 
@@ -379,7 +387,8 @@ Id GallicAlgebra::plus(Id a, Id b) {
   const Numbers x(value(a).begin(), value(a).end()), y(value(b).begin(), value(b).end());
   if (kind_ == GallicKind::min) return dynamic(weights_).less({id(y[1])}, {id(x[1])}) ? b : a;
   if (kind_ != GallicKind::general) {
-    const std::int32_t sum[] = {number(fst::plus(strings_, id(x[0]), id(y[0]))), number(fst::plus(weights_, id(x[1]), id(y[1])))};
+    const std::int32_t sum[] = {number(fst::plus(strings_, id(x[0]), id(y[0]))),
+                                number(fst::plus(weights_, id(x[1]), id(y[1])))};
     return of_pairs(sum);
   }
   Numbers sum;
@@ -453,7 +462,8 @@ Id GallicAlgebra::reverse(Id a) {
   Id sum = kZero;
   for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
     const auto string = strings_->value(id(x[i]));
-    const std::int32_t pair[] = {number(other.strings_->of(Numbers(string.rbegin(), string.rend()))), number(weights_->reverse(id(x[i + 1])))};
+    const std::int32_t pair[] = {number(other.strings_->of(Numbers(string.rbegin(), string.rend()))),
+                                 number(weights_->reverse(id(x[i + 1])))};
     sum = other.plus(sum, other.of_pairs(pair));
   }
   return sum;
@@ -461,7 +471,9 @@ Id GallicAlgebra::reverse(Id a) {
 
 AlgebraPointer GallicAlgebra::reversed() {
   return partner(partner_, [&] {
-    const GallicKind kind = kind_ == GallicKind::left ? GallicKind::right : kind_ == GallicKind::right ? GallicKind::left : kind_;
+    const GallicKind kind = kind_ == GallicKind::left    ? GallicKind::right
+                            : kind_ == GallicKind::right ? GallicKind::left
+                                                         : kind_;
     auto made = std::make_shared<GallicAlgebra>(kind, weights_->reversed());
     made->partner_ = weak_from_this();
     return made;
@@ -504,7 +516,8 @@ bool GallicAlgebra::parse(std::string_view text, Id& a) {
     made = of_pairs(pair);
     return true;
   };
-  if (text.front() != '(' || kind_ != GallicKind::general) return pieces.size() == 2 && pair_of(pieces[0], pieces[1], a);
+  if (text.front() != '(' || kind_ != GallicKind::general)
+    return pieces.size() == 2 && pair_of(pieces[0], pieces[1], a);
   a = kZero;
   for (const std::string_view piece : pieces) {
     std::vector<std::string_view> two;

@@ -30,7 +30,8 @@ class Reader {
   }
   std::string text(std::size_t most) {
     const auto size = get<std::int32_t>();
-    if (size < 0 || static_cast<std::size_t>(size) > most) fail("byte ", at_ - 4, ": a string of ", size, " bytes; the file is damaged or not of OpenFst");
+    if (size < 0 || static_cast<std::size_t>(size) > most)
+      fail("byte ", at_ - 4, ": a string of ", size, " bytes; the file is damaged or not of OpenFst");
     need(size);
     std::string value(bytes_.data() + at_, size);
     at_ += size;
@@ -46,7 +47,8 @@ class Reader {
 
  private:
   void need(std::size_t size) const {
-    if (size > left()) fail("byte ", at_, ": the file ends ", size - left(), " bytes too early; it is truncated or damaged");
+    if (size > left())
+      fail("byte ", at_, ": the file ends ", size - left(), " bytes too early; it is truncated or damaged");
   }
   std::span<const char> bytes_;
   std::size_t at_;
@@ -135,7 +137,8 @@ Machine<S> read_vector(Reader& in, const BinaryHeader& header) {
       const auto& arc = arcs[a];
       if (arc.nextstate < 0 || static_cast<std::size_t>(arc.nextstate) >= states.size())
         fail("state ", s, " has an arc to state ", arc.nextstate, " of ", states.size(), "; the file is damaged");
-      if (arc.ilabel < 0 || arc.olabel < 0) fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
+      if (arc.ilabel < 0 || arc.olabel < 0)
+        fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
     }
   }
   if (header.start < -1 || header.start >= static_cast<std::int64_t>(states.size()))
@@ -144,23 +147,27 @@ Machine<S> read_vector(Reader& in, const BinaryHeader& header) {
 }
 
 template <class S>
-void check_records(std::span<const typename Machine<S>::State> states, std::span<const typename Machine<S>::Arc> arcs, std::size_t begin, std::size_t end) {
+void check_records(std::span<const typename Machine<S>::State> states, std::span<const typename Machine<S>::Arc> arcs,
+                   std::size_t begin, std::size_t end) {
   for (std::size_t s = begin; s < end; ++s) {
     const auto& state = states[s];
     const std::size_t next = s + 1 < states.size() ? states[s + 1].pos : arcs.size();
     if (std::size_t{state.pos} + state.narcs != next || next > arcs.size() || (s == 0 && state.pos != 0))
-      fail("state ", s, " has arcs ", state.pos, " to ", std::size_t{state.pos} + state.narcs, ", the next state begins at ", next, "; the file is damaged");
+      fail("state ", s, " has arcs ", state.pos, " to ", std::size_t{state.pos} + state.narcs,
+           ", the next state begins at ", next, "; the file is damaged");
     check_weight<S>(state.final, s);
     std::uint32_t ieps = 0, oeps = 0;
     for (const auto& arc : arcs.subspan(state.pos, state.narcs)) {
       if (arc.nextstate < 0 || static_cast<std::size_t>(arc.nextstate) >= states.size())
         fail("state ", s, " has an arc to state ", arc.nextstate, " of ", states.size(), "; the file is damaged");
-      if (arc.ilabel < 0 || arc.olabel < 0) fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
+      if (arc.ilabel < 0 || arc.olabel < 0)
+        fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
       check_weight<S>(arc.weight, s);
       ieps += arc.ilabel == 0;
       oeps += arc.olabel == 0;
     }
-    if (ieps != state.niepsilons || oeps != state.noepsilons) fail("state ", s, " counts its epsilons wrongly; the file is damaged");
+    if (ieps != state.niepsilons || oeps != state.noepsilons)
+      fail("state ", s, " counts its epsilons wrongly; the file is damaged");
   }
 }
 
@@ -169,7 +176,8 @@ Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<vo
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
   const bool aligned = header.flags & kAligned || header.version == 1;
-  if (header.states < 0 || header.arcs < 0) fail("the header promises ", header.states, " states and ", header.arcs, " arcs; the file is damaged");
+  if (header.states < 0 || header.arcs < 0)
+    fail("the header promises ", header.states, " states and ", header.arcs, " arcs; the file is damaged");
   if (aligned) in.align();
   if (static_cast<std::uint64_t>(header.states) > in.left() / sizeof(State))
     fail("the header promises ", header.states, " states, the file has room for ", in.left() / sizeof(State));
@@ -178,14 +186,18 @@ Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<vo
   if (static_cast<std::uint64_t>(header.arcs) > in.left() / sizeof(Arc))
     fail("the header promises ", header.arcs, " arcs, the file has room for ", in.left() / sizeof(Arc));
   const char* const arcs = in.take(header.arcs * sizeof(Arc));
-  if (header.start < -1 || header.start >= header.states) fail("the start state is ", header.start, " of ", header.states, "; the file is damaged");
-  if (header.states == 0 && header.arcs > 0) fail("the header promises ", header.arcs, " arcs of no state; the file is damaged");
-  if (static_cast<std::size_t>(header.states) > kMostStates || static_cast<std::size_t>(header.arcs) > kMostArcs) fail("the machine is too large");
+  if (header.start < -1 || header.start >= header.states)
+    fail("the start state is ", header.start, " of ", header.states, "; the file is damaged");
+  if (header.states == 0 && header.arcs > 0)
+    fail("the header promises ", header.arcs, " arcs of no state; the file is damaged");
+  if (static_cast<std::size_t>(header.states) > kMostStates || static_cast<std::size_t>(header.arcs) > kMostArcs)
+    fail("the machine is too large");
   const auto start = static_cast<std::int32_t>(header.start);
   const auto is_aligned = [](const char* p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(State) == 0; };
   if (owner && is_aligned(states) && is_aligned(arcs)) {
-    return Machine<S>::mapped(S{}, start, {reinterpret_cast<const State*>(states), static_cast<std::size_t>(header.states)},
-                              {reinterpret_cast<const Arc*>(arcs), static_cast<std::size_t>(header.arcs)}, std::move(owner));
+    return Machine<S>::mapped(
+        S{}, start, {reinterpret_cast<const State*>(states), static_cast<std::size_t>(header.states)},
+        {reinterpret_cast<const Arc*>(arcs), static_cast<std::size_t>(header.arcs)}, std::move(owner));
   }
   std::vector<State> copied_states(header.states);
   std::vector<Arc> copied_arcs(header.arcs);
@@ -198,10 +210,12 @@ Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<vo
 }  // namespace
 
 BinaryHeader read_header(std::span<const char> bytes) {
-  if (bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b') fail("the file is compressed with gzip; decompress it first");
+  if (bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b')
+    fail("the file is compressed with gzip; decompress it first");
   Reader in(bytes, 0);
   if (bytes.size() < 4 || in.get<std::int32_t>() != kMachineMagic) {
-    if (!bytes.empty() && bytes[0] >= '0' && bytes[0] <= '9') fail("not a binary machine but text; read it with read_text");
+    if (!bytes.empty() && bytes[0] >= '0' && bytes[0] <= '9')
+      fail("not a binary machine but text; read it with read_text");
     fail("not a binary machine of OpenFst: its first four bytes are others");
   }
   BinaryHeader header;
@@ -221,18 +235,22 @@ BinaryHeader read_header(std::span<const char> bytes) {
 }
 
 template <class S>
-Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, S, std::shared_ptr<void> owner, std::size_t& end) {
-  if (header.arc_type != arc_type<S>()) fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
+Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, S, std::shared_ptr<void> owner,
+                       std::size_t& end) {
+  if (header.arc_type != arc_type<S>())
+    fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
   Reader in(bytes, header.body);
   if (header.type == "vector") {
-    if (header.version != 2) fail("vector machines of version ", header.version, " are not known; write it again with OpenFst 1.4 or later");
+    if (header.version != 2)
+      fail("vector machines of version ", header.version, " are not known; write it again with OpenFst 1.4 or later");
     Machine<S> made = read_vector<S>(in, header);
     made.set_header(header.properties);
     end = in.at();
     return made;
   }
   if (header.type == "const") {
-    if (header.version != 1 && header.version != 2) fail("const machines of version ", header.version, " are not known");
+    if (header.version != 1 && header.version != 2)
+      fail("const machines of version ", header.version, " are not known");
     Machine<S> made = read_const<S>(in, header, std::move(owner));
     made.set_header(header.properties);
     end = in.at();
@@ -246,11 +264,13 @@ void check_mapped(const Machine<S>& machine, std::size_t threads) {
   if (machine.states() == 0) return;
   const std::span states(&machine.state(0), machine.states());
   const std::span arcs(machine.arc_array(), machine.arcs());
-  base::parallel_blocks(states.size(), 1 << 16, threads, [&](std::size_t begin, std::size_t end) { check_records<S>(states, arcs, begin, end); });
+  base::parallel_blocks(states.size(), 1 << 16, threads,
+                        [&](std::size_t begin, std::size_t end) { check_records<S>(states, arcs, begin, end); });
 }
 
 template <class S>
-std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input, const SymbolTable* output) {
+std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
+                         const SymbolTable* output) {
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
   const bool is_const = type == "const";
@@ -262,11 +282,13 @@ std::string write_binary(const Machine<S>& machine, const std::string& type, boo
   put_text(out, arc_type<S>());
   put(out, std::int32_t{is_const && align ? 1 : 2});
   put(out, std::int32_t{(input ? kHasInput : 0) | (output ? kHasOutput : 0) | (align ? kAligned : 0)});
-  const std::uint64_t bits = ((machine.known() & property::trinary) | machine.header()) & (property::trinary | property::error);
+  const std::uint64_t bits =
+      ((machine.known() & property::trinary) | machine.header()) & (property::trinary | property::error);
   put(out, bits | property::expanded | (is_const ? 0 : property::mutable_));
   put(out, static_cast<std::int64_t>(machine.start()));
   put(out, static_cast<std::int64_t>(machine.states()));
-  put(out, is_const ? static_cast<std::int64_t>(machine.arcs()) : std::int64_t{0});  // OpenFst does not count those of a vector
+  put(out, is_const ? static_cast<std::int64_t>(machine.arcs())
+                    : std::int64_t{0});  // OpenFst does not count those of a vector
   if (input) write_symbols_binary(out, *input);
   if (output) write_symbols_binary(out, *output);
   if (is_const) {
@@ -313,7 +335,8 @@ SymbolTable read_symbols_binary(std::span<const char> bytes, std::size_t& positi
   symbols.name = in.text(1 << 16);
   const auto available = in.get<std::int64_t>();
   const auto size = in.get<std::int64_t>();
-  if (size < 0 || static_cast<std::uint64_t>(size) > in.left() / 12) fail("a table of symbols promises ", size, " symbols, the file has room for ", in.left() / 12);
+  if (size < 0 || static_cast<std::uint64_t>(size) > in.left() / 12)
+    fail("a table of symbols promises ", size, " symbols, the file has room for ", in.left() / 12);
   for (std::int64_t i = 0; i < size; ++i) {
     const std::string symbol = in.text(1 << 24);
     symbols.add(symbol, in.get<std::int64_t>());
@@ -334,10 +357,11 @@ void write_symbols_binary(std::string& out, const SymbolTable& symbols) {
   });
 }
 
-#define X(S)                                                                                                                     \
-  template Machine<S> read_binary(std::span<const char>, const BinaryHeader&, S, std::shared_ptr<void>, std::size_t&);           \
-  template void check_mapped(const Machine<S>&, std::size_t);                                                                    \
-  template std::string write_binary(const Machine<S>&, const std::string&, bool, const SymbolTable*, const SymbolTable*);
+#define X(S)                                                                                                           \
+  template Machine<S> read_binary(std::span<const char>, const BinaryHeader&, S, std::shared_ptr<void>, std::size_t&); \
+  template void check_mapped(const Machine<S>&, std::size_t);                                                          \
+  template std::string write_binary(const Machine<S>&, const std::string&, bool, const SymbolTable*,                   \
+                                    const SymbolTable*);
 TEXTMILL_FST_NUMBERS(X)
 #undef X
 

@@ -35,7 +35,8 @@ BinaryHeader read_header(std::span<const char> bytes);
 // The machine behind the header, which must be of the semiring; `end` becomes the position after it. With an owner an
 // aligned const machine stays where it is, and check_mapped must be called before its arcs are followed.
 template <class S>
-Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, S semiring, std::shared_ptr<void> owner, std::size_t& end);
+Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, S semiring, std::shared_ptr<void> owner,
+                       std::size_t& end);
 
 // A fault if a record of a mapped machine points outside. O(N + M).
 template <class S>
@@ -43,7 +44,8 @@ void check_mapped(const Machine<S>& machine, std::size_t threads);
 
 // type: "vector" or "const"; const machines are aligned on demand.
 template <class S>
-std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input, const SymbolTable* output);
+std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
+                         const SymbolTable* output);
 
 SymbolTable read_symbols_binary(std::span<const char> bytes, std::size_t& position);
 void write_symbols_binary(std::string& out, const SymbolTable& symbols);

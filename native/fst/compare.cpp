@@ -15,13 +15,15 @@ namespace {
 template <class S>
 std::vector<std::uint64_t> colours(const Machine<S>& machine) {
   std::vector<std::uint64_t> colour(machine.states()), finer(machine.states()), incoming(machine.states());
-  for (std::int32_t s = 0; s < machine.states(); ++s) colour[s] = join(machine.arcs(s).size(), machine.is_final(s) + 2 * (s == machine.start()));
+  for (std::int32_t s = 0; s < machine.states(); ++s)
+    colour[s] = join(machine.arcs(s).size(), machine.is_final(s) + 2 * (s == machine.start()));
   for (int round = 0; round < 8; ++round) {
     std::ranges::fill(incoming, 0);
     for (std::int32_t s = 0; s < machine.states(); ++s) {
       std::uint64_t sum = 0;  // sums do not depend on the order
       for (const auto& arc : machine.arcs(s)) {
-        const std::uint64_t labels = std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
+        const std::uint64_t labels =
+            std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
         sum += join(labels, colour[arc.nextstate]);
         incoming[arc.nextstate] += join(labels + 1, colour[s]);
       }
@@ -42,7 +44,9 @@ bool equal(const Machine<S>& a, const Machine<S>& b, double delta) {
     const auto x = a.arcs(s), y = b.arcs(s);
     if (x.size() != y.size() || !k.approx(a.final(s), b.final(s), delta)) return false;
     for (std::size_t i = 0; i < x.size(); ++i)
-      if (x[i].ilabel != y[i].ilabel || x[i].olabel != y[i].olabel || x[i].nextstate != y[i].nextstate || !k.approx(x[i].weight, y[i].weight, delta)) return false;
+      if (x[i].ilabel != y[i].ilabel || x[i].olabel != y[i].olabel || x[i].nextstate != y[i].nextstate ||
+          !k.approx(x[i].weight, y[i].weight, delta))
+        return false;
   }
   return true;
 }
@@ -51,7 +55,8 @@ template <class S>
 bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
   using Arc = typename Machine<S>::Arc;
   const S& k = a.semiring();
-  if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState)) return false;
+  if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState))
+    return false;
   if (a.start() == kNoState) return true;
   const auto colour_a = colours(a), colour_b = colours(b);
   std::vector<std::int32_t> pair(a.states(), kNoState), back(b.states(), kNoState), queue;
@@ -64,9 +69,12 @@ bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
     return true;
   };
   unite(a.start(), b.start());
-  const auto sorted = [&](const Machine<S>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour, const std::vector<std::int32_t>& paired, bool forward) {
+  const auto sorted = [&](const Machine<S>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour,
+                          const std::vector<std::int32_t>& paired, bool forward) {
     std::vector<Arc> arcs(machine.arcs(s).begin(), machine.arcs(s).end());
-    const auto number = [&](std::int32_t next) { return paired[next] == kNoState ? kNoState : forward ? next : paired[next]; };
+    const auto number = [&](std::int32_t next) {
+      return paired[next] == kNoState ? kNoState : forward ? next : paired[next];
+    };
     std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc& x, const Arc& y) {
       if (x.ilabel != y.ilabel) return x.ilabel < y.ilabel;
       if (x.olabel != y.olabel) return x.olabel < y.olabel;
@@ -82,7 +90,9 @@ bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
     if (!k.approx(a.final(s), b.final(t), delta) || a.arcs(s).size() != b.arcs(t).size()) return false;
     const auto x = sorted(a, s, colour_a, pair, true), y = sorted(b, t, colour_b, back, false);
     for (std::size_t j = 0; j < x.size(); ++j)
-      if (x[j].ilabel != y[j].ilabel || x[j].olabel != y[j].olabel || !k.approx(x[j].weight, y[j].weight, delta) || !unite(x[j].nextstate, y[j].nextstate)) return false;
+      if (x[j].ilabel != y[j].ilabel || x[j].olabel != y[j].olabel || !k.approx(x[j].weight, y[j].weight, delta) ||
+          !unite(x[j].nextstate, y[j].nextstate))
+        return false;
   }
   return true;  // what cannot be reached from the start has no say
 }
@@ -92,9 +102,11 @@ bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
   using namespace property;
   const S& k = a.semiring();
   for (const Machine<S>* machine : {&a, &b}) {
-    if (!is(*machine, acceptor)) fail("equivalence is decided for acceptors; encode the labels of transducers first, or compare random paths");
+    if (!is(*machine, acceptor))
+      fail("equivalence is decided for acceptors; encode the labels of transducers first, or compare random paths");
     if (!is(*machine, no_epsilons)) fail("equivalence is decided for machines without epsilons; remove them first");
-    if (!is(*machine, ideterministic)) fail("equivalence is decided for deterministic machines; determinise them first, or compare random paths");
+    if (!is(*machine, ideterministic))
+      fail("equivalence is decided for deterministic machines; determinise them first, or compare random paths");
   }
   Machine<S> pushed[2] = {connect(a), connect(b)};
   if (pushed[0].start() == kNoState || pushed[1].start() == kNoState) return pushed[0].start() == pushed[1].start();
@@ -142,9 +154,9 @@ bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
   return true;
 }
 
-#define X(S)                                                                       \
-  template bool equal(const Machine<S>&, const Machine<S>&, double);               \
-  template bool isomorphic(const Machine<S>&, const Machine<S>&, double);          \
+#define X(S)                                                              \
+  template bool equal(const Machine<S>&, const Machine<S>&, double);      \
+  template bool isomorphic(const Machine<S>&, const Machine<S>&, double); \
   template bool equivalent(const Machine<S>&, const Machine<S>&, double);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

@@ -13,7 +13,8 @@ class PairTable {
  public:
   PairTable() : slots_(1024, 0), mask_(1023) {}
   std::int32_t of(std::int32_t s1, std::int32_t s2, std::uint32_t f) {
-    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(s1)} << 33 | std::uint64_t{static_cast<std::uint32_t>(s2)} << 2 | f;
+    const std::uint64_t key =
+        std::uint64_t{static_cast<std::uint32_t>(s1)} << 33 | std::uint64_t{static_cast<std::uint32_t>(s2)} << 2 | f;
     std::size_t at = place(key) & mask_;
     for (; slots_[at] != 0; at = (at + 1) & mask_)
       if (keys_[slots_[at] - 1] == key) return static_cast<std::int32_t>(slots_[at] - 1);
@@ -136,10 +137,13 @@ class Composer {
     }
   }
 
-  void emit(std::int32_t ilabel, std::int32_t olabel, const Weight& w, std::int32_t n1, std::int32_t n2, std::uint32_t f) {
+  void emit(std::int32_t ilabel, std::int32_t olabel, const Weight& w, std::int32_t n1, std::int32_t n2,
+            std::uint32_t f) {
     out_.push({ilabel, olabel, w, pairs_.of(n1, n2, f)});
   }
-  void real(const Arc& x, const Arc& y) { emit(x.ilabel, y.olabel, k_.times(x.weight, y.weight), x.nextstate, y.nextstate, 0); }
+  void real(const Arc& x, const Arc& y) {
+    emit(x.ilabel, y.olabel, k_.times(x.weight, y.weight), x.nextstate, y.nextstate, 0);
+  }
 
   void epsilons(std::span<const Arc> arcs1, std::span<const Arc> arcs2) {
     const auto& x = a_.state(s1_);
@@ -164,7 +168,8 @@ class Composer {
         }
       }
     }
-    const bool together = options_.filter == Filter::trivial || options_.filter == Filter::null || (options_.filter == Filter::match && f_ == 0);
+    const bool together = options_.filter == Filter::trivial || options_.filter == Filter::null ||
+                          (options_.filter == Filter::match && f_ == 0);
     if (!together || x.noepsilons == 0 || y.niepsilons == 0) return;
     for (const Arc& first : arcs1) {
       if (first.olabel != 0) continue;
@@ -177,7 +182,8 @@ class Composer {
     switch (options_.filter) {
       case Filter::sequence: return f_ == 0 ? 0 : kForbidden;
       case Filter::alt_sequence: return only_epsilons ? kForbidden : no_epsilons ? 0 : 1;
-      case Filter::match: return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 1) : f_ == 1 ? 1 : kForbidden;
+      case Filter::match:
+        return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 1) : f_ == 1 ? 1 : kForbidden;
       case Filter::null: return kForbidden;
       default: return 0;
     }
@@ -186,7 +192,8 @@ class Composer {
     switch (options_.filter) {
       case Filter::sequence: return only_epsilons ? kForbidden : no_epsilons ? 0 : 1;
       case Filter::alt_sequence: return f_ == 0 ? 0 : kForbidden;
-      case Filter::match: return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 2) : f_ == 2 ? 2 : kForbidden;
+      case Filter::match:
+        return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 2) : f_ == 2 ? 2 : kForbidden;
       case Filter::null: return kForbidden;
       default: return 0;
     }
@@ -225,7 +232,8 @@ class Composer {
 
   // The arcs of a state that match a label, through sigma, rho and phi: calls take(arc, weight before it, was special).
   template <class Label, class Take>
-  void matches(const Machine<S>& machine, std::int32_t s, const Specials& specials, std::int32_t wanted, Label label, Take take) const {
+  void matches(const Machine<S>& machine, std::int32_t s, const Specials& specials, std::int32_t wanted, Label label,
+               Take take) const {
     follow(machine, s, specials.phi, label, [&](std::int32_t t, const Weight& w) {
       const auto arcs = machine.arcs(t);
       bool found = false;
@@ -242,16 +250,20 @@ class Composer {
     });
   }
   void special_right(const Arc& x) {
-    matches(b_, s2_, options_.right, x.olabel, [](const Arc& arc) { return arc.ilabel; }, [&](const Arc& y, const Weight& w, std::int32_t special) {
-      const std::int32_t olabel = special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
-      emit(x.ilabel, olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
-    });
+    matches(
+        b_, s2_, options_.right, x.olabel, [](const Arc& arc) { return arc.ilabel; },
+        [&](const Arc& y, const Weight& w, std::int32_t special) {
+          const std::int32_t olabel = special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
+          emit(x.ilabel, olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
+        });
   }
   void special_left(const Arc& y) {
-    matches(a_, s1_, options_.left, y.ilabel, [](const Arc& arc) { return arc.olabel; }, [&](const Arc& x, const Weight& w, std::int32_t special) {
-      const std::int32_t ilabel = special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
-      emit(ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
-    });
+    matches(
+        a_, s1_, options_.left, y.ilabel, [](const Arc& arc) { return arc.olabel; },
+        [&](const Arc& x, const Weight& w, std::int32_t special) {
+          const std::int32_t ilabel = special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
+          emit(ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
+        });
   }
 
   const Machine<S>& a_;
@@ -271,7 +283,8 @@ template <class S>
 Machine<S> compose(const Machine<S>& a, const Machine<S>& b, const ComposeOptions& options) {
   using namespace property;
   if (!a.semiring().commutative() && is(a, weighted) && is(b, weighted))
-    fail("composition multiplies weights in any order, but those of ", std::string(a.semiring().name()), " do not commute; remove the weights of one machine");
+    fail("composition multiplies weights in any order, but those of ", std::string(a.semiring().name()),
+         " do not commute; remove the weights of one machine");
   if (options.left.any() && options.right.any()) fail("sigma, rho and phi may stand in one of the two machines only");
   bool a_sorted = is(a, olabel_sorted), b_sorted = is(b, ilabel_sorted);
   std::optional<Machine<S>> sorted;  // whoever will be searched has to be sorted
@@ -296,7 +309,8 @@ Machine<S> difference(const Machine<S>& a, const Machine<S>& b, const ComposeOpt
   const std::uint64_t has = properties(b, wanted | not_acceptor | non_ideterministic | epsilons | weighted);
   if ((has & wanted) != wanted) {
     fail("the machine to take away must be an unweighted deterministic acceptor without epsilons, but it is ",
-         has & not_acceptor ? "a transducer; project it first" : has & epsilons ? "not free of epsilons; remove them first"
+         has & not_acceptor ? "a transducer; project it first"
+         : has & epsilons   ? "not free of epsilons; remove them first"
          : has & weighted   ? "weighted; remove its weights first"
                             : "not deterministic; determinise it first");
   }
@@ -316,8 +330,8 @@ Machine<S> difference(const Machine<S>& a, const Machine<S>& b, const ComposeOpt
   return compose(a, complement, with_rest);
 }
 
-#define X(S)                                                                                          \
-  template Machine<S> compose(const Machine<S>&, const Machine<S>&, const ComposeOptions&);           \
+#define X(S)                                                                                \
+  template Machine<S> compose(const Machine<S>&, const Machine<S>&, const ComposeOptions&); \
   template Machine<S> difference(const Machine<S>&, const Machine<S>&, const ComposeOptions&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

@@ -35,8 +35,8 @@ struct Specials {
 struct ComposeOptions {
   Filter filter = Filter::sequence;
   bool connect = true;
-  Specials left, right;       // on the output of A, on the input of B; at most one of them
-  bool phi_finals = true;     // a state that is not final is final through its phi arc
+  Specials left, right;    // on the output of A, on the input of B; at most one of them
+  bool phi_finals = true;  // a state that is not final is final through its phi arc
 };
 
 template <class S>

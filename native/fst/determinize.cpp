@@ -37,7 +37,9 @@ std::string find_unequal_twins(const Machine<S>& machine, double delta, std::siz
   };
   std::vector<std::vector<Edge>> edges;
   const auto of = [&](std::int32_t p, std::int32_t q, std::int32_t before, std::int32_t label) {
-    const auto [at, is_new] = number.try_emplace(std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q), static_cast<std::int32_t>(pairs.size()));
+    const auto [at, is_new] =
+        number.try_emplace(std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q),
+                           static_cast<std::int32_t>(pairs.size()));
     if (is_new) pairs.push_back({p, q, before, label});
     return at->second;
   };
@@ -47,7 +49,9 @@ std::string find_unequal_twins(const Machine<S>& machine, double delta, std::siz
     const Pair pair = pairs[i];
     for (const auto& x : machine.arcs(pair.p))
       for (const auto& y : machine.arcs(pair.q))
-        if (x.ilabel == y.ilabel) edges.back().push_back({of(x.nextstate, y.nextstate, static_cast<std::int32_t>(i), x.ilabel), x.weight, y.weight});
+        if (x.ilabel == y.ilabel)
+          edges.back().push_back(
+              {of(x.nextstate, y.nextstate, static_cast<std::int32_t>(i), x.ilabel), x.weight, y.weight});
   }
   edges.resize(pairs.size());
   // potentials along a depth-first tree: an arc inside a component that contradicts them closes a cycle of unequal weights
@@ -94,7 +98,13 @@ class Determinizer {
   using Weight = typename S::Weight;
 
   Determinizer(const Machine<S>& machine, const DeterminizeOptions& options, bool transducer)
-      : machine_(machine), k_(machine.semiring()), options_(options), transducer_(transducer), out_(k_), slots_(1024, 0), mask_(1023) {}
+      : machine_(machine),
+        k_(machine.semiring()),
+        options_(options),
+        transducer_(transducer),
+        out_(k_),
+        slots_(1024, 0),
+        mask_(1023) {}
 
   Machine<S> run(const std::optional<Weight>& worst) {
     if (worst) {
@@ -109,7 +119,8 @@ class Determinizer {
       expand(q, worst.has_value());
       if (begin_.size() - 1 > suspicious_) look();
       if (begin_.size() - 1 > options_.most_states)
-        fail("determinisation has made more than ", options_.most_states, " states; raise max_states, or prune the machine first");
+        fail("determinisation has made more than ", options_.most_states,
+             " states; raise max_states, or prune the machine first");
     }
     finish_chains();
     return out_.finish(0);
@@ -118,8 +129,8 @@ class Determinizer {
  private:
   struct Element {
     std::int32_t state;
-    std::uint32_t output;   // still to be written
-    Weight weight;          // still to be paid
+    std::uint32_t output;  // still to be written
+    Weight weight;         // still to be paid
   };
   struct Step {
     std::int32_t label;
@@ -128,7 +139,8 @@ class Determinizer {
 
   std::vector<std::int32_t> string_to(std::size_t q) const {
     std::vector<std::int32_t> labels;
-    for (auto at = static_cast<std::int32_t>(q); before_[at].first >= 0; at = before_[at].first) labels.push_back(before_[at].second);
+    for (auto at = static_cast<std::int32_t>(q); before_[at].first >= 0; at = before_[at].first)
+      labels.push_back(before_[at].second);
     std::ranges::reverse(labels);
     return labels;
   }
@@ -138,11 +150,13 @@ class Determinizer {
     suspicious_ = static_cast<std::size_t>(-1);
     for (std::size_t e = begin_[begin_.size() - 2]; e < begin_.back(); ++e)
       if (pool_[elements_[e].output].size() > 1000)
-        fail("the machine cannot be determinised: after the input ", spelled(string_to(begin_.size() - 2)), " more than 1000 output labels are still undecided");
+        fail("the machine cannot be determinised: after the input ", spelled(string_to(begin_.size() - 2)),
+             " more than 1000 output labels are still undecided");
     if (k_.commutative() && is(machine_, property::weighted_cycles)) {
       const std::string example = find_unequal_twins(machine_, options_.delta, 2'000'000);
       if (!example.empty())
-        fail("the machine cannot be determinised: ", example, "; push or round the weights, or pass weight= to keep only the best paths");
+        fail("the machine cannot be determinised: ", example,
+             "; push or round the weights, or pass weight= to keep only the best paths");
     }
     suspicious_ = std::max<std::size_t>(4 * (begin_.size() - 1), 1'000'000);
     if (transducer_ && begin_.size() > 2'000'000) suspicious_ = static_cast<std::size_t>(-1);
@@ -201,7 +215,9 @@ class Determinizer {
       pending_.push_back(element);
     }
     if (pending_.size() > 1) {
-      std::stable_sort(pending_.begin(), pending_.end(), [](const Element& x, const Element& y) { return x.state != y.state ? x.state < y.state : x.output < y.output; });
+      std::stable_sort(pending_.begin(), pending_.end(), [](const Element& x, const Element& y) {
+        return x.state != y.state ? x.state < y.state : x.output < y.output;
+      });
       std::size_t kept = 0;
       for (std::size_t i = 1; i < pending_.size(); ++i) {
         Element& last = pending_[kept];
@@ -221,12 +237,14 @@ class Determinizer {
     }
     for (Element& element : pending_) {
       element.weight = k_.divide(element.weight, common, Side::left);
-      if (!k_.member(element.weight)) fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
+      if (!k_.member(element.weight))
+        fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
     }
     if (pruned) {
       Weight best = k_.zero();
       const Weight here = k_.times(reached_[q], common);
-      for (const Element& element : pending_) best = k_.plus(best, k_.times(k_.times(here, element.weight), to_end_[element.state]));
+      for (const Element& element : pending_)
+        best = k_.plus(best, k_.times(k_.times(here, element.weight), to_end_[element.state]));
       if (k_.equal(best, k_.zero()) || k_.less(limit_, best)) return;
     }
     const std::size_t known = begin_.size() - 1;
@@ -278,7 +296,9 @@ class Determinizer {
     for (std::size_t e = 0; e < pending_.size(); ++e) {
       const Element& x = elements_[begin_[i] + e];
       const Element& y = pending_[e];
-      if (x.state != y.state || x.output != y.output || !k_.equal(k_.quantize(x.weight, options_.delta), k_.quantize(y.weight, options_.delta))) return false;
+      if (x.state != y.state || x.output != y.output ||
+          !k_.equal(k_.quantize(x.weight, options_.delta), k_.quantize(y.weight, options_.delta)))
+        return false;
     }
     return true;
   }
@@ -347,16 +367,16 @@ class Determinizer {
   Builder<S> out_;
   StringPool pool_;
   std::vector<Element> elements_, pending_;
-  std::vector<std::size_t> begin_;                              // [subsets + 1] into elements_
-  std::vector<std::uint64_t> hashes_;                           // [subsets]
-  std::vector<std::pair<std::int32_t, std::int32_t>> before_;   // [subsets] how it was first reached
-  std::vector<std::uint32_t> slots_;                            // number + 1
+  std::vector<std::size_t> begin_;                             // [subsets + 1] into elements_
+  std::vector<std::uint64_t> hashes_;                          // [subsets]
+  std::vector<std::pair<std::int32_t, std::int32_t>> before_;  // [subsets] how it was first reached
+  std::vector<std::uint32_t> slots_;                           // number + 1
   std::size_t mask_;
   std::vector<Step> steps_;
   std::vector<std::pair<std::uint32_t, Weight>> final_outputs_;
   std::unordered_map<std::uint32_t, std::int32_t> chain_of_;
-  std::vector<std::uint32_t> chains_;                           // rests to write behind the end
-  std::vector<Weight> to_end_, reached_;                        // if pruned
+  std::vector<std::uint32_t> chains_;     // rests to write behind the end
+  std::vector<Weight> to_end_, reached_;  // if pruned
   Weight limit_{};
   std::size_t suspicious_ = 0;
 };
@@ -364,25 +384,34 @@ class Determinizer {
 }  // namespace
 
 template <class S>
-Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options, const std::optional<typename S::Weight>& worst) {
+Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options,
+                       const std::optional<typename S::Weight>& worst) {
   const S& k = machine.semiring();
   if (machine.start() == kNoState) return Machine<S>(k);
-  if (!k.left()) fail("determinisation needs weights that distribute from the left; those of ", std::string(k.name()), " do not, reverse the machine first");
-  if (worst && !k.path()) fail("a threshold needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
+  if (!k.left())
+    fail("determinisation needs weights that distribute from the left; those of ", std::string(k.name()),
+         " do not, reverse the machine first");
+  if (worst && !k.path())
+    fail("a threshold needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
   const bool transducer = !is(machine, property::acceptor);
   if (transducer && options.outputs == Outputs::best && !k.path())
-    fail("keeping the lighter output needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
+    fail("keeping the lighter output needs the path property, which ", std::string(k.name()),
+         " has not; convert to 'tropical'");
   std::optional<Machine<S>> trimmed;  // a state that leads nowhere must not count as a second output
   if (transducer || worst) trimmed = connect(machine);
   const Machine<S>& from = trimmed ? *trimmed : machine;
   if (from.start() == kNoState) return Machine<S>(k);
   Machine<S> out = Determinizer<S>(from, options, transducer).run(worst);
   if (worst) trim(out);
-  if (!transducer) out.know(property::acceptor | property::ideterministic | property::odeterministic | property::ilabel_sorted | property::olabel_sorted);
+  if (!transducer)
+    out.know(property::acceptor | property::ideterministic | property::odeterministic | property::ilabel_sorted |
+             property::olabel_sorted);
   return out;
 }
 
-#define X(S) template Machine<S> determinize(const Machine<S>&, const DeterminizeOptions&, const std::optional<typename S::Weight>&);
+#define X(S)                                                                    \
+  template Machine<S> determinize(const Machine<S>&, const DeterminizeOptions&, \
+                                  const std::optional<typename S::Weight>&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

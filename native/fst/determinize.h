@@ -18,21 +18,22 @@
 namespace textmill::fst {
 
 enum class Outputs : std::uint8_t {
-  functional,      // a fault if an input has two outputs
-  nonfunctional,   // all outputs are kept
-  best             // of two outputs that meet the lighter one is kept
+  functional,     // a fault if an input has two outputs
+  nonfunctional,  // all outputs are kept
+  best            // of two outputs that meet the lighter one is kept
 };
 
 struct DeterminizeOptions {
   Outputs outputs = Outputs::functional;
   double delta = kDelta;
   std::size_t most_states = 1u << 27;
-  std::int32_t subsequential_label = 0;    // read before an output that is left at the end
-  bool increment_subsequential = false;    // 1, 2, ... for several of them at one state
+  std::int32_t subsequential_label = 0;  // read before an output that is left at the end
+  bool increment_subsequential = false;  // 1, 2, ... for several of them at one state
 };
 
 // `worst` (path semirings): only what is on paths not worse than that times the best.
 template <class S>
-Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options, const std::optional<typename S::Weight>& worst = {});
+Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options,
+                       const std::optional<typename S::Weight>& worst = {});
 
 }  // namespace textmill::fst

@@ -77,7 +77,9 @@ class CommonFutures {
   }
 
  private:
-  static std::uint64_t key(std::int32_t p, std::int32_t q) { return std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q); }
+  static std::uint64_t key(std::int32_t p, std::int32_t q) {
+    return std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q);
+  }
   std::unordered_map<std::uint64_t, std::int32_t> number_;
   std::vector<bool> shared_;
 };
@@ -89,8 +91,11 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
   using Arc = typename Machine<S>::Arc;
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
-  if (!k.path()) fail("disambiguation keeps the best path of each string, which needs the path property; convert from '", std::string(k.name()), "' to 'tropical'");
-  if (is(machine, property::iepsilons)) fail("disambiguation needs a machine that reads something on every arc; remove epsilons first");
+  if (!k.path())
+    fail("disambiguation keeps the best path of each string, which needs the path property; convert from '",
+         std::string(k.name()), "' to 'tropical'");
+  if (is(machine, property::iepsilons))
+    fail("disambiguation needs a machine that reads something on every arc; remove epsilons first");
   Machine<S> trimmed = connect(machine);
   if (trimmed.start() == kNoState) return trimmed;
   const Machine<S> from = sort_arcs(trimmed, false);
@@ -99,7 +104,7 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
     std::int32_t state;
     Weight weight;  // against that of q
   };
-  SequenceTable states;            // q, then state and rounded weight of each rival
+  SequenceTable states;  // q, then state and rounded weight of each rival
   Encoder<S> rounded(k, true, true);
   std::vector<std::pair<std::int32_t, std::vector<Rival>>> subsets;
   std::vector<std::int32_t> key;
@@ -113,15 +118,20 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
     if (id == subsets.size()) subsets.emplace_back(q, std::move(rivals));
     return static_cast<std::int32_t>(id);
   };
-  const auto ahead = [&](const Weight& theirs, std::int32_t p, const Weight& mine, std::int32_t q) { return k.less(theirs, mine) || (!k.less(mine, theirs) && p < q); };
+  const auto ahead = [&](const Weight& theirs, std::int32_t p, const Weight& mine, std::int32_t q) {
+    return k.less(theirs, mine) || (!k.less(mine, theirs) && p < q);
+  };
   Builder<S> out(k);
   of(from.start(), {});
   for (std::size_t i = 0; i < subsets.size(); ++i) {
-    if (subsets.size() > most_states) fail("disambiguation has made more than ", most_states, " states; raise max_states, or prune the machine first");
+    if (subsets.size() > most_states)
+      fail("disambiguation has made more than ", most_states, " states; raise max_states, or prune the machine first");
     const std::int32_t q = subsets[i].first;
     const std::vector<Rival> rivals = subsets[i].second;
     bool ends = from.is_final(q);
-    for (const Rival& rival : rivals) ends = ends && !(from.is_final(rival.state) && ahead(k.times(rival.weight, from.final(rival.state)), rival.state, from.final(q), q));
+    for (const Rival& rival : rivals)
+      ends = ends && !(from.is_final(rival.state) &&
+                       ahead(k.times(rival.weight, from.final(rival.state)), rival.state, from.final(q), q));
     out.open(ends ? from.final(q) : k.zero());
     const auto arcs = from.arcs(q);
     for (std::size_t a = 0; a < arcs.size(); ++a) {
@@ -152,7 +162,8 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
       std::vector<Rival> next;
       for (const auto& [state, weight] : reached) {
         const Weight against = k.divide(weight, arc.weight, Side::left);
-        if (!k.member(against)) fail("weights of ", std::string(k.name()), " cannot be divided, so the machine cannot be disambiguated");
+        if (!k.member(against))
+          fail("weights of ", std::string(k.name()), " cannot be divided, so the machine cannot be disambiguated");
         next.push_back({state, against});
       }
       Arc kept = arc;

@@ -7,8 +7,8 @@
 namespace textmill::fst {
 namespace {
 
-constexpr std::size_t kEliminated = 64;          // states of a component that are worth a dense matrix
-constexpr std::size_t kMostSteps = 20'000'000;   // relaxations before a cyclic sum counts as endless
+constexpr std::size_t kEliminated = 64;         // states of a component that are worth a dense matrix
+constexpr std::size_t kMostSteps = 20'000'000;  // relaxations before a cyclic sum counts as endless
 
 constexpr std::int32_t kStop = -1, kNowhere = -2;
 
@@ -17,24 +17,27 @@ template <class S>
 struct Flow {
   using Weight = typename S::Weight;
   struct Edge {
-    std::int32_t from, to;   // local numbers
+    std::int32_t from, to;  // local numbers
     Weight weight;
-    std::int32_t arc;        // its place among the arcs of its source state
+    std::int32_t arc;  // its place among the arcs of its source state
   };
   const S& k;
   bool backward;
   const std::vector<std::int32_t>& members;
-  std::vector<Edge> edges;            // by `from`
-  std::vector<std::uint32_t> begin;   // [n+1]
-  std::vector<Weight> value;          // [n] what flows in from outside, then the answer
-  std::vector<std::int32_t> via;      // [n] arc by which the best value came; path semirings
+  std::vector<Edge> edges;           // by `from`
+  std::vector<std::uint32_t> begin;  // [n+1]
+  std::vector<Weight> value;         // [n] what flows in from outside, then the answer
+  std::vector<std::int32_t> via;     // [n] arc by which the best value came; path semirings
 
   Weight step(const Weight& d, const Weight& w) const { return backward ? k.times(w, d) : k.times(d, w); }
   std::size_t size() const { return members.size(); }
 
   [[noreturn]] void endless(std::int32_t local) const {
-    if (k.path()) fail("a cycle through state ", members[local], " makes paths better every time; there is no best path (a negative cycle)");
-    fail("the cycles through state ", members[local], " have a total weight of one or more, so that the sum over paths has no limit; scale the weights down");
+    if (k.path())
+      fail("a cycle through state ", members[local],
+           " makes paths better every time; there is no best path (a negative cycle)");
+    fail("the cycles through state ", members[local],
+         " have a total weight of one or more, so that the sum over paths has no limit; scale the weights down");
   }
 
   void solve(double delta) {
@@ -48,7 +51,9 @@ struct Flow {
 
   void dijkstra() {
     using Entry = std::pair<Weight, std::int32_t>;
-    const auto later = [&](const Entry& x, const Entry& y) { return k.less(y.first, x.first) || (!k.less(x.first, y.first) && y.second < x.second); };
+    const auto later = [&](const Entry& x, const Entry& y) {
+      return k.less(y.first, x.first) || (!k.less(x.first, y.first) && y.second < x.second);
+    };
     std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
     std::vector<bool> done(size());
     for (std::size_t i = 0; i < size(); ++i)
@@ -105,7 +110,9 @@ struct Flow {
       Weight& cell = a[edge.from * n + edge.to];
       cell = k.plus(cell, edge.weight);
     }
-    const auto times = [&](const Weight& early, const Weight& late) { return backward ? k.times(late, early) : k.times(early, late); };
+    const auto times = [&](const Weight& early, const Weight& late) {
+      return backward ? k.times(late, early) : k.times(early, late);
+    };
     for (std::size_t m = 0; m < n; ++m) {
       const Weight loop = k.equal(a[m * n + m], k.zero()) ? k.one() : k.star(a[m * n + m]);
       if (!k.member(loop)) endless(static_cast<std::int32_t>(m));
@@ -183,12 +190,13 @@ bool top_sorted(const Machine<S>& machine) {
 }  // namespace
 
 template <class S>
-std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backward, double delta, std::vector<std::int32_t>* next) {
+std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backward, double delta,
+                                          std::vector<std::int32_t>* next) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
   if (backward ? !k.left() : !k.right())
-    fail("weights of ", std::string(k.name()), " do not distribute over sums from the ", backward ? "left" : "right", ", so there are no distances ",
-         backward ? "to the end" : "from the start");
+    fail("weights of ", std::string(k.name()), " do not distribute over sums from the ", backward ? "left" : "right",
+         ", so there are no distances ", backward ? "to the end" : "from the start");
   const std::int32_t n = machine.states();
   std::vector<Weight> d(n, k.zero());
   if (next) next->assign(n, kNowhere);
@@ -260,7 +268,8 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
         const auto& arc = arcs[a];
         if (found.of[arc.nextstate] == c) {
           const auto t = local[arc.nextstate];
-          flow.edges.push_back({backward ? t : static_cast<std::int32_t>(m), backward ? static_cast<std::int32_t>(m) : t, arc.weight, static_cast<std::int32_t>(a)});
+          flow.edges.push_back({backward ? t : static_cast<std::int32_t>(m),
+                                backward ? static_cast<std::int32_t>(m) : t, arc.weight, static_cast<std::int32_t>(a)});
         } else if (backward) {
           const Weight w = k.times(arc.weight, d[arc.nextstate]);
           if (next && k.less(w, inflow)) flow.via[m] = static_cast<std::int32_t>(a);
@@ -269,7 +278,8 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
       }
       flow.value.push_back(inflow);
     }
-    std::stable_sort(flow.edges.begin(), flow.edges.end(), [](const auto& x, const auto& y) { return x.from < y.from; });
+    std::stable_sort(flow.edges.begin(), flow.edges.end(),
+                     [](const auto& x, const auto& y) { return x.from < y.from; });
     flow.begin.assign(members.size() + 1, 0);
     for (const auto& edge : flow.edges) ++flow.begin[edge.from + 1];
     for (std::size_t m = 0; m < members.size(); ++m) flow.begin[m + 1] += flow.begin[m];
@@ -288,7 +298,8 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
   return d;
 }
 
-#define X(S) template std::vector<typename S::Weight> distances(const Machine<S>&, bool, double, std::vector<std::int32_t>*);
+#define X(S) \
+  template std::vector<typename S::Weight> distances(const Machine<S>&, bool, double, std::vector<std::int32_t>*);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

@@ -19,6 +19,7 @@ namespace textmill::fst {
 // delta: when a cyclic sum has converged. `next` (path semirings, backward): per state the arc to follow on a best path,
 // -1 to end there, -2 where no path leads to the end.
 template <class S>
-std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backward, double delta = 1e-12, std::vector<std::int32_t>* next = nullptr);
+std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backward, double delta = 1e-12,
+                                          std::vector<std::int32_t>* next = nullptr);
 
 }  // namespace textmill::fst

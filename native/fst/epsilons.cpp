@@ -45,7 +45,8 @@ class ArcSum {
     std::uint32_t arc = 0;
   };
   static std::uint64_t place(const Arc& arc) {
-    std::uint64_t h = std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
+    std::uint64_t h =
+        std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
     h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u + static_cast<std::uint32_t>(arc.nextstate);
     h *= 0xC4CEB9FE1A85EC53u;
     return h ^ h >> 32;
@@ -71,7 +72,8 @@ class Remover {
  public:
   using Arc = typename Machine<S>::Arc;
   using Weight = typename S::Weight;
-  explicit Remover(const Machine<S>& machine) : machine_(machine), k_(machine.semiring()), sum_(k_), found_(components(machine, EpsilonArcs{})) {}
+  explicit Remover(const Machine<S>& machine)
+      : machine_(machine), k_(machine.semiring()), sum_(k_), found_(components(machine, EpsilonArcs{})) {}
 
   Machine<S> run() {
     const std::int32_t n = machine_.states();
@@ -154,7 +156,9 @@ class Remover {
     for (std::size_t i = 0; i < n; ++i) {
       sum_.clear();
       Weight final = k_.zero();
-      const std::vector<Weight> row = n <= kDense ? std::vector<Weight>(closure.begin() + i * n, closure.begin() + (i + 1) * n) : from_one(states, i, c);
+      const std::vector<Weight> row = n <= kDense
+                                          ? std::vector<Weight>(closure.begin() + i * n, closure.begin() + (i + 1) * n)
+                                          : from_one(states, i, c);
       for (std::size_t j = 0; j < n; ++j) {
         if (k_.equal(row[j], k_.zero())) continue;
         if (machine_.is_final(states[j])) final = k_.plus(final, k_.times(row[j], machine_.final(states[j])));
@@ -203,7 +207,9 @@ class Remover {
   std::vector<Weight> all_pairs(std::span<const std::int32_t> states, std::int32_t c) {
     const std::size_t n = states.size();
     std::vector<Weight> a(n * n, k_.zero());
-    const auto local = [&](std::int32_t s) { return static_cast<std::size_t>(std::ranges::lower_bound(states, s) - states.begin()); };
+    const auto local = [&](std::int32_t s) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(states, s) - states.begin());
+    };
     for (std::size_t i = 0; i < n; ++i)
       for (const Arc& arc : machine_.arcs(states[i]))
         if (is_epsilon(arc) && found_.of[arc.nextstate] == c) {
@@ -213,12 +219,14 @@ class Remover {
     for (std::size_t m = 0; m < n; ++m) {
       const Weight loop = k_.star(a[m * n + m]);
       if (!k_.member(loop))
-        fail("the epsilon cycles through state ", states[m], " have a total weight of one or more, so that their sum has no limit; scale the weights down");
+        fail("the epsilon cycles through state ", states[m],
+             " have a total weight of one or more, so that their sum has no limit; scale the weights down");
       for (std::size_t i = 0; i < n; ++i) {
         if (i == m || k_.equal(a[i * n + m], k_.zero())) continue;
         const Weight in = k_.times(a[i * n + m], loop);
         for (std::size_t j = 0; j < n; ++j)
-          if (j != m && !k_.equal(a[m * n + j], k_.zero())) a[i * n + j] = k_.plus(a[i * n + j], k_.times(in, a[m * n + j]));
+          if (j != m && !k_.equal(a[m * n + j], k_.zero()))
+            a[i * n + j] = k_.plus(a[i * n + j], k_.times(in, a[m * n + j]));
         a[i * n + m] = in;
       }
       for (std::size_t j = 0; j < n; ++j)
@@ -231,7 +239,9 @@ class Remover {
 
   std::vector<Weight> from_one(std::span<const std::int32_t> states, std::size_t source, std::int32_t c) {
     Builder<S> inner(k_);
-    const auto local = [&](std::int32_t s) { return static_cast<std::int32_t>(std::ranges::lower_bound(states, s) - states.begin()); };
+    const auto local = [&](std::int32_t s) {
+      return static_cast<std::int32_t>(std::ranges::lower_bound(states, s) - states.begin());
+    };
     for (const std::int32_t s : states) {
       inner.open(k_.zero());
       for (const Arc& arc : machine_.arcs(s))
@@ -244,10 +254,10 @@ class Remover {
   const S& k_;
   ArcSum<S> sum_;
   Components found_;
-  std::vector<Arc> store_;             // arcs of states that had epsilons
-  std::vector<std::size_t> begin_;     // [N] into store_, or kInPlace
-  std::vector<std::uint32_t> count_;   // [N]
-  std::vector<Weight> final_;          // [N]
+  std::vector<Arc> store_;            // arcs of states that had epsilons
+  std::vector<std::size_t> begin_;    // [N] into store_, or kInPlace
+  std::vector<std::uint32_t> count_;  // [N]
+  std::vector<Weight> final_;         // [N]
 };
 
 }  // namespace

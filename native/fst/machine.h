@@ -43,7 +43,7 @@ struct Arc {
 template <class W>
 struct State {
   W final;
-  std::uint32_t pos;     // of its first arc
+  std::uint32_t pos;  // of its first arc
   std::uint32_t narcs;
   std::uint32_t niepsilons;
   std::uint32_t noepsilons;
@@ -61,7 +61,11 @@ class Machine {
 
   // An exact copy without gaps.
   Machine(const Machine& other)
-      : semiring_(other.semiring_), start_(other.start_), used_(other.used_), known_(other.known()), header_(other.header_) {
+      : semiring_(other.semiring_),
+        start_(other.start_),
+        used_(other.used_),
+        known_(other.known()),
+        header_(other.header_) {
     states_.assign(other.state_data_, other.state_data_ + other.count_);
     arcs_.reserve(other.used_);
     for (State& state : states_) {
@@ -73,9 +77,19 @@ class Machine {
     find_tail();
   }
   Machine(Machine&& other) noexcept
-      : semiring_(std::move(other.semiring_)), start_(other.start_), used_(other.used_), known_(other.known()), header_(other.header_),
-        tail_(other.tail_), states_(std::move(other.states_)), room_(std::move(other.room_)), arcs_(std::move(other.arcs_)), owner_(std::move(other.owner_)),
-        state_data_(other.state_data_), arc_data_(other.arc_data_), count_(other.count_) {
+      : semiring_(std::move(other.semiring_)),
+        start_(other.start_),
+        used_(other.used_),
+        known_(other.known()),
+        header_(other.header_),
+        tail_(other.tail_),
+        states_(std::move(other.states_)),
+        room_(std::move(other.room_)),
+        arcs_(std::move(other.arcs_)),
+        owner_(std::move(other.owner_)),
+        state_data_(other.state_data_),
+        arc_data_(other.arc_data_),
+        count_(other.count_) {
     if (!owner_) point();
     other.clear();
   }
@@ -89,7 +103,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   // A machine in memory that somebody else owns. The arrays must have been checked.
-  static Machine mapped(S semiring, std::int32_t start, std::span<const State> states, std::span<const Arc> arcs, std::shared_ptr<void> owner) {
+  static Machine mapped(S semiring, std::int32_t start, std::span<const State> states, std::span<const Arc> arcs,
+                        std::shared_ptr<void> owner) {
     Machine made(std::move(semiring));
     made.start_ = start;
     made.state_data_ = states.data();
@@ -109,7 +124,8 @@ class Machine {
 
   // The same with the counts in place.
   static Machine counted(S semiring, std::int32_t start, std::vector<State> states, std::vector<Arc> arcs) {
-    if (states.size() > kMostStates || arcs.size() > kMostArcs) fail("a machine has at most 2,147,483,647 states and 4,294,967,295 arcs");
+    if (states.size() > kMostStates || arcs.size() > kMostArcs)
+      fail("a machine has at most 2,147,483,647 states and 4,294,967,295 arcs");
     Machine made(std::move(semiring));
     made.start_ = start;
     made.states_ = std::move(states);
@@ -131,7 +147,9 @@ class Machine {
   const Arc* arc_array() const { return arc_data_; }
   const Weight& final(std::int32_t s) const { return state_data_[s].final; }
   bool is_final(std::int32_t s) const { return !semiring_.equal(state_data_[s].final, semiring_.zero()); }
-  std::size_t memory() const { return states_.capacity() * sizeof(State) + room_.capacity() * 4 + arcs_.capacity() * sizeof(Arc); }
+  std::size_t memory() const {
+    return states_.capacity() * sizeof(State) + room_.capacity() * 4 + arcs_.capacity() * sizeof(Arc);
+  }
 
   // Property bits that are known (properties.h), and those of the file it came from, which are not believed but written again.
   // Several threads may ask one machine at the same time.
@@ -307,7 +325,8 @@ class Machine {
     while (tail_ >= 0 && states_[tail_].narcs == 0) --tail_;
   }
   void change() {
-    if (owner_) [[unlikely]] own();
+    if (owner_) [[unlikely]]
+      own();
     known_ = header_ = 0;
   }
   void own() {
@@ -357,12 +376,12 @@ class Machine {
 
   [[no_unique_address]] S semiring_;
   std::int32_t start_ = kNoState;
-  std::size_t used_ = 0;               // arcs that states have
+  std::size_t used_ = 0;  // arcs that states have
   mutable std::uint64_t known_ = 0;
   std::uint64_t header_ = 0;
-  std::int32_t tail_ = kNoState;       // the last state with arcs, while stretches are in order
+  std::int32_t tail_ = kNoState;  // the last state with arcs, while stretches are in order
   std::vector<State> states_;
-  std::vector<std::uint32_t> room_;    // [N] sizes of stretches; empty while all are full and in order
+  std::vector<std::uint32_t> room_;  // [N] sizes of stretches; empty while all are full and in order
   std::vector<Arc> arcs_;
   std::shared_ptr<void> owner_;        // of the mapped memory
   const State* state_data_ = nullptr;  // states_, or mapped
@@ -400,7 +419,9 @@ class Builder {
   void redirect(F f) {
     for (Arc& arc : arcs_) arc.nextstate = f(arc.nextstate);
   }
-  Machine<S> finish(std::int32_t start) { return Machine<S>::counted(semiring_, start, std::move(states_), std::move(arcs_)); }
+  Machine<S> finish(std::int32_t start) {
+    return Machine<S>::counted(semiring_, start, std::move(states_), std::move(arcs_));
+  }
 
  private:
   S semiring_;

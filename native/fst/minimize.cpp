@@ -13,7 +13,8 @@ std::int32_t Encoder<S>::of(std::int32_t ilabel, std::int32_t olabel, const type
   std::size_t mask = slots_.size() - 1, at = hash(code) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask) {
     const Code& there = codes_[slots_[at] - 1];
-    if (there.ilabel == ilabel && there.olabel == olabel && semiring_.equal(there.weight, weight)) return static_cast<std::int32_t>(slots_[at]);
+    if (there.ilabel == ilabel && there.olabel == olabel && semiring_.equal(there.weight, weight))
+      return static_cast<std::int32_t>(slots_[at]);
   }
   codes_.push_back(code);
   slots_[at] = static_cast<std::uint32_t>(codes_.size());
@@ -40,7 +41,8 @@ Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
     const bool moved = encoder.weights() && machine.is_final(s);
     out.open(moved ? k.zero() : machine.final(s));
     for (const auto& arc : machine.arcs(s)) {
-      const std::int32_t label = encoder.of(arc.ilabel, encoder.labels() ? arc.olabel : 0, encoder.weights() ? arc.weight : k.one());
+      const std::int32_t label =
+          encoder.of(arc.ilabel, encoder.labels() ? arc.olabel : 0, encoder.weights() ? arc.weight : k.one());
       out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? k.one() : arc.weight, arc.nextstate});
     }
     if (moved) {
@@ -60,8 +62,10 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
   for (std::int32_t s = 0; s < out.states(); ++s) {
     for (auto& arc : out.edit(s)) {
       if (arc.ilabel == 0) continue;
-      if (static_cast<std::size_t>(arc.ilabel) > encoder.size()) fail("label ", arc.ilabel, " at state ", s, " is not one of the ", encoder.size(), " of the encoder");
-      if (encoder.labels() && arc.ilabel != arc.olabel) fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
+      if (static_cast<std::size_t>(arc.ilabel) > encoder.size())
+        fail("label ", arc.ilabel, " at state ", s, " is not one of the ", encoder.size(), " of the encoder");
+      if (encoder.labels() && arc.ilabel != arc.olabel)
+        fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
       const auto code = encoder[arc.ilabel];
       arc.ilabel = code.ilabel;
       if (encoder.labels()) arc.olabel = code.olabel;
@@ -96,7 +100,8 @@ namespace {
 
 // Merges equivalent states. With outputs the labels that are written are these strings.
 template <class S>
-Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, const PushedOutputs* outputs, StringPool& pool) {
+Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, const PushedOutputs* outputs,
+                 StringPool& pool) {
   const S& k = machine.semiring();
   const std::int32_t n = machine.states();
   const bool plain = !outputs && is(machine, property::unweighted);
@@ -153,7 +158,8 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
   const bool transducer = !is(machine, acceptor);
   const bool deterministic = is(machine, ideterministic);
   if (!deterministic && !allow_nondeterministic)
-    fail("the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
+    fail(
+        "the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
   Machine<S> trimmed = connect(machine);
   if (trimmed.start() == kNoState) return trimmed;
   if (is(trimmed, weighted)) trimmed = push(trimmed, {.weights = true});
@@ -163,10 +169,10 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
   return merge(trimmed, delta, deterministic, &outputs, pool);
 }
 
-#define X(S)                                                                    \
-  template class Encoder<S>;                                                    \
-  template Machine<S> encode(const Machine<S>&, Encoder<S>&);                   \
-  template Machine<S> decode(const Machine<S>&, const Encoder<S>&);             \
+#define X(S)                                                        \
+  template class Encoder<S>;                                        \
+  template Machine<S> encode(const Machine<S>&, Encoder<S>&);       \
+  template Machine<S> decode(const Machine<S>&, const Encoder<S>&); \
   template Machine<S> minimize(const Machine<S>&, double, bool);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

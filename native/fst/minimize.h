@@ -24,7 +24,8 @@ class Encoder {
     std::int32_t ilabel, olabel;
     typename S::Weight weight;
   };
-  Encoder(const S& semiring, bool labels, bool weights) : semiring_(semiring), labels_(labels), weights_(weights), slots_(64, 0) {}
+  Encoder(const S& semiring, bool labels, bool weights)
+      : semiring_(semiring), labels_(labels), weights_(weights), slots_(64, 0) {}
   bool labels() const { return labels_; }
   bool weights() const { return weights_; }
   const S& semiring() const { return semiring_; }
@@ -34,7 +35,8 @@ class Encoder {
 
  private:
   std::uint64_t hash(const Code& code) const {
-    return join(std::uint64_t{static_cast<std::uint32_t>(code.ilabel)} << 32 | static_cast<std::uint32_t>(code.olabel), semiring_.hash(code.weight));
+    return join(std::uint64_t{static_cast<std::uint32_t>(code.ilabel)} << 32 | static_cast<std::uint32_t>(code.olabel),
+                semiring_.hash(code.weight));
   }
   S semiring_;
   bool labels_, weights_;

@@ -20,10 +20,11 @@ std::vector<std::int32_t> by_first(const std::vector<std::int32_t>& classes, std
 }
 
 // What tells states apart: end, then (label, class of next) sorted.
-void signature(const LabelledGraph& graph, const std::vector<std::int32_t>& classes, std::size_t s, std::vector<std::pair<std::int32_t, std::int32_t>>& arcs,
-               std::vector<std::int32_t>& out) {
+void signature(const LabelledGraph& graph, const std::vector<std::int32_t>& classes, std::size_t s,
+               std::vector<std::pair<std::int32_t, std::int32_t>>& arcs, std::vector<std::int32_t>& out) {
   arcs.clear();
-  for (std::uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a) arcs.emplace_back(graph.label[a], classes[graph.next[a]]);
+  for (std::uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a)
+    arcs.emplace_back(graph.label[a], classes[graph.next[a]]);
   if (!std::is_sorted(arcs.begin(), arcs.end())) std::sort(arcs.begin(), arcs.end());
   out.clear();
   out.push_back(graph.end[s]);
@@ -88,7 +89,8 @@ class Blocks {
 std::vector<std::int32_t> refine(const LabelledGraph& graph) {
   const std::size_t n = graph.end.size(), m = graph.label.size();
   std::vector<std::int32_t> tail(m);
-  for (std::size_t s = 0; s < n; ++s) std::fill(tail.begin() + graph.begin[s], tail.begin() + graph.begin[s + 1], static_cast<std::int32_t>(s));
+  for (std::size_t s = 0; s < n; ++s)
+    std::fill(tail.begin() + graph.begin[s], tail.begin() + graph.begin[s + 1], static_cast<std::int32_t>(s));
   std::vector<std::uint32_t> into(n + 1, 0), incoming(m);
   for (const std::int32_t head : graph.next) ++into[head + 1];
   for (std::size_t s = 0; s < n; ++s) into[s + 1] += into[s];
@@ -118,7 +120,8 @@ std::vector<std::int32_t> refine(const LabelledGraph& graph) {
 
 }  // namespace
 
-std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic, const std::vector<std::int32_t>& order) {
+std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic,
+                                            const std::vector<std::int32_t>& order) {
   const std::size_t n = graph.end.size();
   std::vector<std::pair<std::int32_t, std::int32_t>> arcs;
   std::vector<std::int32_t> key, classes(n, 0);

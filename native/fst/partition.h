@@ -12,13 +12,14 @@
 namespace textmill::fst {
 
 struct LabelledGraph {
-  std::vector<std::uint32_t> begin;      // [N+1]
-  std::vector<std::int32_t> label;       // [M]
-  std::vector<std::int32_t> next;        // [M]
-  std::vector<std::int32_t> end;         // [N] class of the final weight
+  std::vector<std::uint32_t> begin;  // [N+1]
+  std::vector<std::int32_t> label;   // [M]
+  std::vector<std::int32_t> next;    // [M]
+  std::vector<std::int32_t> end;     // [N] class of the final weight
 };
 
 // The class of each state, numbered by their smallest states. `order`: states in topological order if acyclic, else empty.
-std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic, const std::vector<std::int32_t>& order);
+std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic,
+                                            const std::vector<std::int32_t>& order);
 
 }  // namespace textmill::fst

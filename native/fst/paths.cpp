@@ -15,15 +15,16 @@ namespace {
 template <class S>
 void need_path(const S& k, const char* what) {
   if (!k.path())
-    fail(what, " needs weights of which one is always the better (path property); those of ", std::string(k.name()), " add up, convert to 'tropical'");
+    fail(what, " needs weights of which one is always the better (path property); those of ", std::string(k.name()),
+         " add up, convert to 'tropical'");
 }
 
 // A partial path: the arc that led here and the partial path before it.
 template <class S>
 struct Partial {
   std::int32_t state;
-  std::int32_t before;   // -1: the start
-  std::int32_t arc;      // of the state before; kEnd: the path has ended
+  std::int32_t before;  // -1: the start
+  std::int32_t arc;     // of the state before; kEnd: the path has ended
   typename S::Weight weight;
 };
 constexpr std::int32_t kEnd = -1;
@@ -39,12 +40,15 @@ Machine<S> many_paths(const Machine<S>& machine, std::size_t n, const std::optio
     Weight total;
     std::int32_t partial;
   };
-  const auto later = [&](const Entry& x, const Entry& y) { return k.less(y.total, x.total) || (!k.less(x.total, y.total) && y.partial < x.partial); };
+  const auto later = [&](const Entry& x, const Entry& y) {
+    return k.less(y.total, x.total) || (!k.less(x.total, y.total) && y.partial < x.partial);
+  };
   std::vector<Entry> heap;
   std::vector<std::uint32_t> left(machine.states(), 0);
   if (k.equal(d[machine.start()], k.zero())) return out.finish();
   const Weight limit = worst ? k.times(d[machine.start()], *worst) : k.zero();
-  const auto add = [&](std::int32_t state, std::int32_t before, std::int32_t arc, const Weight& weight, const Weight& total) {
+  const auto add = [&](std::int32_t state, std::int32_t before, std::int32_t arc, const Weight& weight,
+                       const Weight& total) {
     if (k.equal(total, k.zero()) || (worst && k.less(limit, total))) return;
     partials.push_back({state, before, arc, weight});
     heap.push_back({total, static_cast<std::int32_t>(partials.size() - 1)});
@@ -60,7 +64,8 @@ Machine<S> many_paths(const Machine<S>& machine, std::size_t n, const std::optio
       std::vector<typename Machine<S>::Arc> arcs;
       std::int32_t p = popped.before;
       const std::int32_t end = partials[p].state;
-      for (; partials[p].before >= 0; p = partials[p].before) arcs.push_back(machine.arcs(partials[partials[p].before].state)[partials[p].arc]);
+      for (; partials[p].before >= 0; p = partials[p].before)
+        arcs.push_back(machine.arcs(partials[partials[p].before].state)[partials[p].arc]);
       std::ranges::reverse(arcs);
       out.add(std::move(arcs), machine.final(end));
       continue;
@@ -84,7 +89,8 @@ template <class S>
 Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::optional<typename S::Weight>& worst) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
-  if (!is(machine, property::acceptor)) fail("unique paths are strings of an acceptor; project the transducer to its input or output first");
+  if (!is(machine, property::acceptor))
+    fail("unique paths are strings of an acceptor; project the transducer to its input or output first");
   const auto d = distances(machine, true);
   PathWriter<S> out(k);
   if (k.equal(d[machine.start()], k.zero())) return out.finish();
@@ -102,7 +108,9 @@ Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::opt
     std::int32_t hypothesis;
     bool ended;
   };
-  const auto later = [&](const Entry& x, const Entry& y) { return k.less(y.total, x.total) || (!k.less(x.total, y.total) && y.hypothesis < x.hypothesis); };
+  const auto later = [&](const Entry& x, const Entry& y) {
+    return k.less(y.total, x.total) || (!k.less(x.total, y.total) && y.hypothesis < x.hypothesis);
+  };
   std::vector<Entry> heap;
   std::vector<Hypothesis> hypotheses;
   std::vector<Weight> best(machine.states(), k.zero());  // inside one closure
@@ -150,7 +158,8 @@ Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::opt
     heap.pop_back();
     if (entry.ended) {
       std::vector<typename Machine<S>::Arc> arcs;
-      for (std::int32_t h = entry.hypothesis; hypotheses[h].before >= 0; h = hypotheses[h].before) arcs.push_back({hypotheses[h].label, hypotheses[h].label, k.one(), 0});
+      for (std::int32_t h = entry.hypothesis; hypotheses[h].before >= 0; h = hypotheses[h].before)
+        arcs.push_back({hypotheses[h].label, hypotheses[h].label, k.one(), 0});
       std::ranges::reverse(arcs);
       out.add(std::move(arcs), entry.total);
       continue;
@@ -198,7 +207,8 @@ bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>&
 }
 
 template <class S>
-Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options, const std::optional<typename S::Weight>& worst) {
+Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options,
+                      const std::optional<typename S::Weight>& worst) {
   need_path(machine.semiring(), "a best path");
   if (machine.start() == kNoState || options.n == 0) return Machine<S>(machine.semiring());
   if (options.unique) return unique_paths(machine, options.n, worst);
@@ -223,7 +233,9 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
   if (k.equal(best, k.zero())) return Machine<S>(k);
   const Weight limit = worst ? k.times(best, *worst) : k.zero();
   constexpr double rounding = sizeof(Weight) == 4 ? 1e-5 : 1e-9;  // sums along a path, taken in two orders
-  const auto bad = [&](const Weight& w) { return k.equal(w, k.zero()) || (worst && k.less(limit, w) && !k.approx(limit, w, rounding)); };
+  const auto bad = [&](const Weight& w) {
+    return k.equal(w, k.zero()) || (worst && k.less(limit, w) && !k.approx(limit, w, rounding));
+  };
   std::vector<bool> kept(machine.states());
   std::size_t count = 0;
   for (std::int32_t s = 0; s < machine.states(); ++s) count += kept[s] = !bad(k.times(from[s], to[s]));
@@ -231,7 +243,9 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
     std::vector<std::int32_t> order;
     for (std::int32_t s = 0; s < machine.states(); ++s)
       if (kept[s]) order.push_back(s);
-    std::ranges::stable_sort(order, [&](std::int32_t s, std::int32_t t) { return k.less(k.times(from[s], to[s]), k.times(from[t], to[t])); });
+    std::ranges::stable_sort(order, [&](std::int32_t s, std::int32_t t) {
+      return k.less(k.times(from[s], to[s]), k.times(from[t], to[t]));
+    });
     for (std::size_t i = most_states; i < order.size(); ++i) kept[order[i]] = false;
   }
   for (std::int32_t s = 0; s < machine.states(); ++s) {
@@ -250,24 +264,32 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
 }
 
 template <class S>
-Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final, bool put_back) {
+Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final,
+                    bool put_back) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
   if (to_final ? !k.right() : !k.left())
-    fail("weights of ", std::string(k.name()), " do not distribute from the ", to_final ? "right" : "left", "; push them to the ", to_final ? "initial" : "final", " state");
-  if (potentials.size() > static_cast<std::size_t>(machine.states())) fail("there are ", potentials.size(), " potentials for ", machine.states(), " states");
+    fail("weights of ", std::string(k.name()), " do not distribute from the ", to_final ? "right" : "left",
+         "; push them to the ", to_final ? "initial" : "final", " state");
+  if (potentials.size() > static_cast<std::size_t>(machine.states()))
+    fail("there are ", potentials.size(), " potentials for ", machine.states(), " states");
   Machine<S> out(machine);
-  const auto v = [&](std::int32_t s) { return static_cast<std::size_t>(s) < potentials.size() ? potentials[s] : k.zero(); };
+  const auto v = [&](std::int32_t s) {
+    return static_cast<std::size_t>(s) < potentials.size() ? potentials[s] : k.zero();
+  };
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     const Weight mine = v(s);
     if (k.equal(mine, k.zero())) continue;  // leads nowhere, or is not reached
     for (auto& arc : out.edit(s)) {
       const Weight theirs = v(arc.nextstate);
       if (k.equal(theirs, k.zero())) continue;
-      arc.weight = to_final ? k.divide(k.times(mine, arc.weight), theirs, Side::right) : k.divide(k.times(arc.weight, theirs), mine, Side::left);
-      if (!k.member(arc.weight)) fail("weights of ", std::string(k.name()), " cannot be divided at state ", s, ", so they cannot be pushed");
+      arc.weight = to_final ? k.divide(k.times(mine, arc.weight), theirs, Side::right)
+                            : k.divide(k.times(arc.weight, theirs), mine, Side::left);
+      if (!k.member(arc.weight))
+        fail("weights of ", std::string(k.name()), " cannot be divided at state ", s, ", so they cannot be pushed");
     }
-    if (out.is_final(s)) out.set_final(s, to_final ? k.times(mine, out.final(s)) : k.divide(out.final(s), mine, Side::left));
+    if (out.is_final(s))
+      out.set_final(s, to_final ? k.times(mine, out.final(s)) : k.divide(out.final(s), mine, Side::left));
   }
   // what was taken out of all paths goes back: to the front or the end
   const Weight total = machine.start() == kNoState ? k.zero() : v(machine.start());
@@ -326,16 +348,19 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
     const std::size_t cut = mine == StringPool::kInfinite ? 0 : pool[mine].size();
     for (const auto& arc : machine.arcs(s)) {
       const std::uint32_t theirs = prefix[arc.nextstate];
-      out.arcs.push_back(theirs == StringPool::kInfinite ? pool.of(arc.olabel) : pool.suffix(pool.concat(pool.of(arc.olabel), theirs), cut));
+      out.arcs.push_back(theirs == StringPool::kInfinite ? pool.of(arc.olabel)
+                                                         : pool.suffix(pool.concat(pool.of(arc.olabel), theirs), cut));
     }
   }
-  if (machine.start() != kNoState && prefix[machine.start()] != StringPool::kInfinite) out.prefix = prefix[machine.start()];
+  if (machine.start() != kNoState && prefix[machine.start()] != StringPool::kInfinite)
+    out.prefix = prefix[machine.start()];
   return out;
 }
 
 template <class S>
 Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
-                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals, std::uint32_t prefix, StringPool& pool) {
+                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals,
+                  std::uint32_t prefix, StringPool& pool) {
   constexpr std::size_t kMostCarried = 10'000;
   const S& k = machine.semiring();
   if (machine.start() == kNoState) return Machine<S>(k);
@@ -343,12 +368,16 @@ Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs
   for (std::int32_t s = 0; s < machine.states(); ++s) first[s + 1] = first[s] + machine.arcs(s).size();
   Builder<S> out(k);
   out.reserve(machine.states(), machine.arcs());
-  std::vector<std::pair<std::int32_t, std::uint32_t>> todo;  // (state, still to be written); state kNoState: nothing but that
+  std::vector<std::pair<std::int32_t, std::uint32_t>>
+      todo;  // (state, still to be written); state kNoState: nothing but that
   std::unordered_map<std::uint64_t, std::int32_t> known;
   const auto of = [&](std::int32_t s, std::uint32_t rest) {
-    const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s), static_cast<std::int32_t>(todo.size()));
+    const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s),
+                                                static_cast<std::int32_t>(todo.size()));
     if (is_new) {
-      if (pool[rest].size() > kMostCarried) fail("the outputs cannot be spelt out: more than ", kMostCarried, " labels would have to be carried to state ", s);
+      if (pool[rest].size() > kMostCarried)
+        fail("the outputs cannot be spelt out: more than ", kMostCarried, " labels would have to be carried to state ",
+             s);
       todo.emplace_back(s, rest);
     }
     return at->second;
@@ -414,14 +443,15 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
   return out;
 }
 
-#define X(S)                                                                                                                  \
-  template bool best_path(const Machine<S>&, std::vector<typename Machine<S>::Arc>&, typename S::Weight&);                    \
-  template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&);            \
-  template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);                        \
-  template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                             \
-  template PushedOutputs push_outputs(const Machine<S>&, StringPool&);                                                        \
-  template Machine<S> factor(const Machine<S>&, std::span<const std::uint32_t>,                                               \
-                             std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>>, std::uint32_t, StringPool&); \
+#define X(S)                                                                                                       \
+  template bool best_path(const Machine<S>&, std::vector<typename Machine<S>::Arc>&, typename S::Weight&);         \
+  template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&); \
+  template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);             \
+  template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                \
+  template PushedOutputs push_outputs(const Machine<S>&, StringPool&);                                             \
+  template Machine<S> factor(const Machine<S>&, std::span<const std::uint32_t>,                                    \
+                             std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>>,           \
+                             std::uint32_t, StringPool&);                                                          \
   template Machine<S> push(const Machine<S>&, const PushOptions&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

@@ -25,7 +25,8 @@ struct PathOptions {
 
 // A machine whose start has up to n ways out, best first, each a path of its own. `worst`: threshold, times the best.
 template <class S>
-Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options, const std::optional<typename S::Weight>& worst = {});
+Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options,
+                      const std::optional<typename S::Weight>& worst = {});
 
 // The arcs of the best path and the final weight behind them; false if there is none.
 template <class S>
@@ -36,13 +37,14 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
 
 // To the start: what was taken out of all paths is put back at the front unless `total` is false.
 template <class S>
-Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final, bool total = true);
+Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weight> potentials, bool to_final,
+                    bool total = true);
 
 struct PushOptions {
   bool weights = false, labels = false;
   bool to_final = false;
-  bool remove_total = false;   // total weight, if weights are pushed
-  bool remove_affix = false;   // common prefix or suffix, if labels are pushed
+  bool remove_total = false;  // total weight, if weights are pushed
+  bool remove_affix = false;  // common prefix or suffix, if labels are pushed
   double delta = 1e-12;
 };
 
@@ -51,8 +53,8 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options);
 
 // The outputs of a trimmed machine pushed towards the start: per arc a string of the pool.
 struct PushedOutputs {
-  std::vector<std::uint32_t> arcs;   // [M] in order of states
-  std::uint32_t prefix = 0;          // common to all paths
+  std::vector<std::uint32_t> arcs;  // [M] in order of states
+  std::uint32_t prefix = 0;         // common to all paths
 };
 template <class S>
 PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool);
@@ -63,6 +65,7 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool);
 // has to be carried.
 template <class S>
 Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
-                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals, std::uint32_t prefix, StringPool& pool);
+                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals,
+                  std::uint32_t prefix, StringPool& pool);
 
 }  // namespace textmill::fst

@@ -15,7 +15,8 @@ template <class S>
 std::uint64_t local_properties(const Machine<S>& machine) {
   using namespace property;
   const S& k = machine.semiring();
-  bool is_acceptor = true, ideterm = true, odeterm = true, eps = false, ieps = false, oeps = false, isorted = true, osorted = true;
+  bool is_acceptor = true, ideterm = true, odeterm = true, eps = false, ieps = false, oeps = false, isorted = true,
+       osorted = true;
   bool has_weights = false, sorted_by_state = true, is_string = true;
   std::vector<std::int32_t> labels;
   const auto repeats = [&](std::span<const typename Machine<S>::Arc> arcs, bool sorted, auto label) {
@@ -62,15 +63,16 @@ std::uint64_t local_properties(const Machine<S>& machine) {
   }
   is_string &= machine.start() != kNoState ? machine.start() == 0 && finals == 1 : machine.states() == 0;
   if (is_string && machine.states() > 0) {  // one path, numbered along it
-    for (std::int32_t s = 0; s + 1 < machine.states() && is_string; ++s) is_string = machine.arcs(s).size() == 1 && machine.arcs(s)[0].nextstate == s + 1;
+    for (std::int32_t s = 0; s + 1 < machine.states() && is_string; ++s)
+      is_string = machine.arcs(s).size() == 1 && machine.arcs(s)[0].nextstate == s + 1;
   }
   const auto pair = [](bool holds, std::uint64_t yes, std::uint64_t no) { return holds ? yes : no; };
   return pair(is_acceptor, acceptor, not_acceptor) | pair(ideterm, ideterministic, non_ideterministic) |
-         pair(odeterm, odeterministic, non_odeterministic) | pair(eps, epsilons, no_epsilons) | pair(ieps, iepsilons, no_iepsilons) |
-         pair(oeps, oepsilons, no_oepsilons) | pair(isorted, ilabel_sorted, not_ilabel_sorted) |
-         pair(osorted, olabel_sorted, not_olabel_sorted) | pair(has_weights, weighted, unweighted) |
-         pair(sorted_by_state, top_sorted, not_top_sorted) | pair(is_string, string, not_string) |
-         (sorted_by_state ? acyclic | initial_acyclic | unweighted_cycles : 0);
+         pair(odeterm, odeterministic, non_odeterministic) | pair(eps, epsilons, no_epsilons) |
+         pair(ieps, iepsilons, no_iepsilons) | pair(oeps, oepsilons, no_oepsilons) |
+         pair(isorted, ilabel_sorted, not_ilabel_sorted) | pair(osorted, olabel_sorted, not_olabel_sorted) |
+         pair(has_weights, weighted, unweighted) | pair(sorted_by_state, top_sorted, not_top_sorted) |
+         pair(is_string, string, not_string) | (sorted_by_state ? acyclic | initial_acyclic | unweighted_cycles : 0);
 }
 
 template <class S>
@@ -85,12 +87,14 @@ std::uint64_t global_properties(const Machine<S>& machine) {
     if (!found.cyclic) continue;
     for (const auto& arc : machine.arcs(s)) {
       if (found.of[s] != found.of[arc.nextstate]) continue;
-      at_start |= found.of[s] == found.of[machine.start() == kNoState ? s : machine.start()] && machine.start() != kNoState;
+      at_start |=
+          found.of[s] == found.of[machine.start() == kNoState ? s : machine.start()] && machine.start() != kNoState;
       heavy |= !k.equal(arc.weight, k.one()) && !k.equal(arc.weight, k.zero());
     }
   }
-  return (found.cyclic ? cyclic : acyclic) | (at_start ? initial_cyclic : initial_acyclic) | (all_accessible ? accessible : not_accessible) |
-         (all_coaccessible ? coaccessible : not_coaccessible) | (heavy ? weighted_cycles : unweighted_cycles);
+  return (found.cyclic ? cyclic : acyclic) | (at_start ? initial_cyclic : initial_acyclic) |
+         (all_accessible ? accessible : not_accessible) | (all_coaccessible ? coaccessible : not_coaccessible) |
+         (heavy ? weighted_cycles : unweighted_cycles);
 }
 
 }  // namespace
@@ -178,9 +182,9 @@ std::uint64_t properties(const Machine<S>& machine, std::uint64_t mask) {
   return machine.known() & mask;
 }
 
-#define X(S)                                                                          \
-  template Components components(const Machine<S>&, EveryArc);                        \
-  template Components components(const Machine<S>&, EpsilonArcs);                     \
+#define X(S)                                                      \
+  template Components components(const Machine<S>&, EveryArc);    \
+  template Components components(const Machine<S>&, EpsilonArcs); \
   template std::uint64_t properties(const Machine<S>&, std::uint64_t);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

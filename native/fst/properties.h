@@ -30,18 +30,19 @@ inline constexpr std::uint64_t coaccessible = 0x40000000000, not_coaccessible = 
 inline constexpr std::uint64_t string = 0x100000000000, not_string = 0x200000000000;
 inline constexpr std::uint64_t weighted_cycles = 0x400000000000, unweighted_cycles = 0x800000000000;
 inline constexpr std::uint64_t trinary = 0xFFFFFFFF0000;
-inline constexpr std::uint64_t global = cyclic | acyclic | initial_cyclic | initial_acyclic | accessible | not_accessible | coaccessible |
-                                        not_coaccessible | weighted_cycles | unweighted_cycles;
+inline constexpr std::uint64_t global = cyclic | acyclic | initial_cyclic | initial_acyclic | accessible |
+                                        not_accessible | coaccessible | not_coaccessible | weighted_cycles |
+                                        unweighted_cycles;
 inline constexpr std::uint64_t local = trinary & ~global;
 }  // namespace property
 
 // Strongly connected components, numbered in topological order (an arc leads to its own component or a later one).
 // States that cannot be reached from the start are searched too, after those that can.
 struct Components {
-  std::vector<std::int32_t> of;     // [N]
+  std::vector<std::int32_t> of;  // [N]
   std::int32_t count = 0;
-  std::vector<bool> accessible;     // [N] reached from the start
-  std::vector<bool> coaccessible;   // [N] reaches a final state
+  std::vector<bool> accessible;    // [N] reached from the start
+  std::vector<bool> coaccessible;  // [N] reaches a final state
   bool cyclic = false;
 };
 

@@ -10,7 +10,8 @@ namespace textmill::fst {
 namespace {
 
 template <class S>
-constexpr bool kLogarithmic = std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> || std::same_as<S, Log<float>> || std::same_as<S, Log<double>>;
+constexpr bool kLogarithmic = std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> ||
+                              std::same_as<S, Log<float>> || std::same_as<S, Log<double>>;
 
 // The mass of a weight and the weight of a share of one.
 template <class S>
@@ -51,7 +52,8 @@ Machine<S> random_paths(const Machine<S>& machine, const SampleOptions& options)
         double sum = 0.0;
         for (const auto& arc : arcs) sum += masses.emplace_back(mass(k, arc.weight));
         if (machine.is_final(s)) sum += masses.emplace_back(mass(k, machine.final(s)));
-        if (!(sum > 0.0) || !std::isfinite(sum)) fail("the weights of state ", s, " have no finite sum as probabilities");
+        if (!(sum > 0.0) || !std::isfinite(sum))
+          fail("the weights of state ", s, " have no finite sum as probabilities");
         pick = random.categorical(masses);
       } else {
         pick = random.below(choices);
@@ -76,7 +78,9 @@ Machine<S> random_paths(const Machine<S>& machine, const SampleOptions& options)
       s = arcs.back().nextstate;
       arcs.back().weight = k.one();
     }
-    out.add(std::move(arcs), options.weighted ? share(k, static_cast<double>(counts[chosen]) / static_cast<double>(options.paths)) : k.one());
+    out.add(std::move(arcs), options.weighted
+                                 ? share(k, static_cast<double>(counts[chosen]) / static_cast<double>(options.paths))
+                                 : k.one());
   }
   return out.finish();
 }

@@ -13,10 +13,10 @@ namespace textmill::fst {
 
 struct SampleOptions {
   std::size_t paths = 1;
-  std::size_t longest = 0x7FFFFFFF;   // arcs; longer ones are dropped
+  std::size_t longest = 0x7FFFFFFF;  // arcs; longer ones are dropped
   std::uint64_t seed = 0;
   bool by_weight = false;
-  bool weighted = false;              // equal paths once, with the share of the paths that they are as weight
+  bool weighted = false;  // equal paths once, with the share of the paths that they are as weight
 };
 
 template <class S>

@@ -41,8 +41,8 @@
 
 namespace textmill::fst {
 
-inline constexpr double kDelta = 1.0 / 1024;          // weights closer than this are equal in comparisons
-inline constexpr double kShortestDelta = 1.0e-6;      // ... and here a cyclic sum has converged
+inline constexpr double kDelta = 1.0 / 1024;      // weights closer than this are equal in comparisons
+inline constexpr double kShortestDelta = 1.0e-6;  // ... and here a cyclic sum has converged
 
 enum class Side : std::uint8_t { left, right, any };
 
@@ -127,7 +127,9 @@ struct Tropical : Numeric<R> {
   static bool member(R a) { return a == a && a != -std::numeric_limits<R>::infinity(); }
   static R plus(R a, R b) { return b < a ? b : a; }
   static R times(R a, R b) { return a + b; }  // infinity absorbs: no member is -infinity
-  static R divide(R a, R b, Side = Side::any) { return a == zero() ? (b == zero() ? Numeric<R>::none() : a) : b == zero() ? Numeric<R>::none() : a - b; }
+  static R divide(R a, R b, Side = Side::any) {
+    return a == zero() ? (b == zero() ? Numeric<R>::none() : a) : b == zero() ? Numeric<R>::none() : a - b;
+  }
   static bool less(R a, R b) { return a < b; }
   static R star(R a) { return a >= 0 ? R{0} : Numeric<R>::none(); }
   const Tropical& reversed() const { return *this; }
@@ -150,7 +152,9 @@ struct Log : Numeric<R> {
   static R times(R a, R b) { return a + b; }
   static R divide(R a, R b, Side side = Side::any) { return Tropical<R>::divide(a, b, side); }
   static bool less(R, R) { return false; }
-  static R star(R a) { return a > 0 ? static_cast<R>(std::log1p(-std::exp(-static_cast<double>(a)))) : Numeric<R>::none(); }
+  static R star(R a) {
+    return a > 0 ? static_cast<R>(std::log1p(-std::exp(-static_cast<double>(a)))) : Numeric<R>::none();
+  }
   const Log& reversed() const { return *this; }
 };
 
@@ -258,7 +262,9 @@ struct SignedLog {
     if (!(a.x > 0.0)) return none();
     return {1.0, std::log1p(-a.sign * std::exp(-a.x))};
   }
-  static bool equal(Weight a, Weight b) { return a.x == b.x && (a.sign == b.sign || a.x == std::numeric_limits<double>::infinity()); }
+  static bool equal(Weight a, Weight b) {
+    return a.x == b.x && (a.sign == b.sign || a.x == std::numeric_limits<double>::infinity());
+  }
   static bool approx(Weight a, Weight b, double delta) {
     return approx_number(a.x, b.x, delta) && (a.sign == b.sign || a.x == std::numeric_limits<double>::infinity());
   }
@@ -272,8 +278,8 @@ struct SignedLog {
   }
   static bool read(std::string_view text, Weight& a) {
     const std::size_t comma = text.find(',');
-    return comma != text.npos && read_number(text.substr(0, comma), a.sign) && read_number(text.substr(comma + 1), a.x) &&
-           (a.sign == 1.0 || a.sign == -1.0);
+    return comma != text.npos && read_number(text.substr(0, comma), a.sign) &&
+           read_number(text.substr(comma + 1), a.x) && (a.sign == 1.0 || a.sign == -1.0);
   }
   const SignedLog& reversed() const { return *this; }
 };
@@ -337,8 +343,8 @@ class Algebra : public std::enable_shared_from_this<Algebra> {
   virtual Id divide(Id a, Id b, Side side) = 0;
   virtual bool approx(Id a, Id b, double delta) = 0;
   virtual Id quantize(Id a, double delta) = 0;
-  virtual Id reverse(Id a) = 0;                               // a number of reversed()
-  virtual std::shared_ptr<Algebra> reversed() = 0;            // itself if commutative
+  virtual Id reverse(Id a) = 0;                     // a number of reversed()
+  virtual std::shared_ptr<Algebra> reversed() = 0;  // itself if commutative
   virtual std::string text(Id a) = 0;
   virtual bool parse(std::string_view text, Id& a) = 0;
   virtual bool left() const = 0;

@@ -9,13 +9,15 @@
 namespace textmill::fst {
 
 template <class S>
-Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const typename S::Weight& weight) {
+Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
+                  const typename S::Weight& weight) {
   Builder<S> out(semiring);
   const std::size_t n = std::max(ilabels.size(), olabels.size());
   out.reserve(n + 1, n);
   for (std::size_t i = 0; i < n; ++i) {
     out.open(semiring.zero());
-    out.push({i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0, semiring.one(), static_cast<std::int32_t>(i + 1)});
+    out.push({i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0, semiring.one(),
+              static_cast<std::int32_t>(i + 1)});
   }
   out.open(weight);
   return out.finish(0);
@@ -32,7 +34,8 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
     for (std::int32_t s = 0; found.cyclic && s < machine.states(); ++s)
       for (const auto& arc : machine.arcs(s))
         if (found.of[s] == found.of[arc.nextstate] && found.accessible[s] && found.coaccessible[s])
-          fail("the machine has a cycle through state ", s, ", so it has infinitely many paths; pass max_length=, or take the best with shortest_path");
+          fail("the machine has a cycle through state ", s,
+               ", so it has infinitely many paths; pass max_length=, or take the best with shortest_path");
     longest = static_cast<std::size_t>(machine.states());
   }
   struct Frame {
@@ -54,7 +57,8 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
       string.weight = k.times(frame.weight, machine.final(frame.state));
       out.push_back(std::move(string));
     }
-    while (frame.arc < arcs.size() && (path.size() >= longest || !found.coaccessible[arcs[frame.arc].nextstate])) ++frame.arc;
+    while (frame.arc < arcs.size() && (path.size() >= longest || !found.coaccessible[arcs[frame.arc].nextstate]))
+      ++frame.arc;
     if (frame.arc >= arcs.size()) {
       stack.pop_back();
       if (!path.empty()) path.pop_back();
@@ -68,8 +72,10 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
 }
 
 template <class S>
-std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine, std::span<const std::int64_t> offsets,
-                                                               std::span<const std::int32_t> labels, std::size_t n, std::size_t threads) {
+std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine,
+                                                               std::span<const std::int64_t> offsets,
+                                                               std::span<const std::int32_t> labels, std::size_t n,
+                                                               std::size_t threads) {
   const S& k = machine.semiring();
   std::vector<std::vector<PathString<typename S::Weight>>> out(offsets.size() - 1);
   (void)is(machine, property::ilabel_sorted);  // known before threads ask
@@ -106,11 +112,12 @@ std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>&
   return out;
 }
 
-#define X(S)                                                                                                                              \
-  template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>, const typename S::Weight&);         \
-  template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t);                               \
-  template std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>&, std::span<const std::int64_t>,             \
-                                                                          std::span<const std::int32_t>, std::size_t, std::size_t);
+#define X(S)                                                                                               \
+  template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>,       \
+                             const typename S::Weight&);                                                   \
+  template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t); \
+  template std::vector<std::vector<PathString<typename S::Weight>>> apply(                                 \
+      const Machine<S>&, std::span<const std::int64_t>, std::span<const std::int32_t>, std::size_t, std::size_t);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

@@ -10,11 +10,12 @@ namespace textmill::fst {
 
 // One path. Where one of the strings is shorter, it goes on with epsilons.
 template <class S>
-Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const typename S::Weight& weight);
+Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
+                  const typename S::Weight& weight);
 
 template <class W>
 struct PathString {
-  std::vector<std::int32_t> ilabels, olabels;   // without epsilons
+  std::vector<std::int32_t> ilabels, olabels;  // without epsilons
   W weight;
 };
 
@@ -28,7 +29,9 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
 // Composition and search are done anew for each string, several at a time; the machine's arcs must be sorted by input.
 // `threads` is 1 for semirings that are not of numbers.
 template <class S>
-std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine, std::span<const std::int64_t> offsets,
-                                                               std::span<const std::int32_t> labels, std::size_t n, std::size_t threads);
+std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine,
+                                                               std::span<const std::int64_t> offsets,
+                                                               std::span<const std::int32_t> labels, std::size_t n,
+                                                               std::size_t threads);
 
 }  // namespace textmill::fst

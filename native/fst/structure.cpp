@@ -109,7 +109,8 @@ Machine<S> reverse(const Machine<S>& a) {
   std::vector<typename Machine<S>::Arc> arcs(a.arcs() + finals);
   for (std::int32_t s = 0; s < a.states(); ++s) {
     if (a.is_final(s)) arcs[next[0]++] = {0, 0, k.reverse(a.final(s)), s + 1};
-    for (const auto& arc : a.arcs(s)) arcs[next[arc.nextstate + 1]++] = {arc.ilabel, arc.olabel, k.reverse(arc.weight), s + 1};
+    for (const auto& arc : a.arcs(s))
+      arcs[next[arc.nextstate + 1]++] = {arc.ilabel, arc.olabel, k.reverse(arc.weight), s + 1};
   }
   states[a.start() + 1].final = turned.one();
   return Machine<S>::assembled(turned, 0, std::move(states), std::move(arcs));
@@ -138,7 +139,8 @@ Machine<S> project(const Machine<S>& a, bool output) {
 template <class S>
 Machine<S> relabel(const Machine<S>& a, std::span<const std::pair<std::int32_t, std::int32_t>> input,
                    std::span<const std::pair<std::int32_t, std::int32_t>> output) {
-  const std::unordered_map<std::int32_t, std::int32_t> inputs(input.begin(), input.end()), outputs(output.begin(), output.end());
+  const std::unordered_map<std::int32_t, std::int32_t> inputs(input.begin(), input.end()),
+      outputs(output.begin(), output.end());
   const auto change = [](const auto& map, std::int32_t& label) {
     if (const auto found = map.find(label); found != map.end()) label = found->second;
   };
@@ -159,7 +161,8 @@ Machine<S> sort_arcs(const Machine<S>& a, bool output) {
   const std::uint64_t known = a.known();
   Machine<S> out(a);
   const auto key = [&](const Arc& arc) {
-    const auto first = static_cast<std::uint32_t>(output ? arc.olabel : arc.ilabel), second = static_cast<std::uint32_t>(output ? arc.ilabel : arc.olabel);
+    const auto first = static_cast<std::uint32_t>(output ? arc.olabel : arc.ilabel),
+               second = static_cast<std::uint32_t>(output ? arc.ilabel : arc.olabel);
     return std::uint64_t{first} << 32 | second;
   };
   for (std::int32_t s = 0; s < out.states(); ++s) {
@@ -168,7 +171,8 @@ Machine<S> sort_arcs(const Machine<S>& a, bool output) {
     if (!std::is_sorted(arcs.begin(), arcs.end(), before)) std::stable_sort(arcs.begin(), arcs.end(), before);
   }
   using namespace property;
-  out.know((known & ~(ilabel_sorted | not_ilabel_sorted | olabel_sorted | not_olabel_sorted)) | (output ? olabel_sorted : ilabel_sorted));
+  out.know((known & ~(ilabel_sorted | not_ilabel_sorted | olabel_sorted | not_olabel_sorted)) |
+           (output ? olabel_sorted : ilabel_sorted));
   if (known & acceptor) out.know(ilabel_sorted | olabel_sorted);
   return out;
 }
@@ -197,7 +201,8 @@ Machine<S> sort_states(const Machine<S>& a) {
     for (std::int32_t s = 0; s < a.states(); ++s)
       for (const auto& arc : a.arcs(s))
         if (found.of[s] == found.of[arc.nextstate])
-          fail("the machine has a cycle through the states ", s, " and ", arc.nextstate, ", so it cannot be sorted topologically");
+          fail("the machine has a cycle through the states ", s, " and ", arc.nextstate,
+               ", so it cannot be sorted topologically");
   }
   Machine<S> out = renumber(a, found.of);
   out.know(property::top_sorted | property::acyclic | property::initial_acyclic | property::unweighted_cycles);
@@ -220,8 +225,9 @@ void trim(Machine<S>& a) {
     all &= kept[s];
   }
   // what states and arcs have one by one stays true of those that are left
-  const std::uint64_t stays = a.known() & (acceptor | ideterministic | odeterministic | no_epsilons | no_iepsilons | no_oepsilons | ilabel_sorted |
-                                           olabel_sorted | unweighted | acyclic | initial_acyclic | top_sorted | unweighted_cycles);
+  const std::uint64_t stays = a.known() & (acceptor | ideterministic | odeterministic | no_epsilons | no_iepsilons |
+                                           no_oepsilons | ilabel_sorted | olabel_sorted | unweighted | acyclic |
+                                           initial_acyclic | top_sorted | unweighted_cycles);
   if (!kept[a.start()]) {
     a.clear();
   } else if (!all) {
@@ -238,19 +244,19 @@ Machine<S> connect(const Machine<S>& a) {
   return out;
 }
 
-#define X(S)                                                                                                       \
-  template Machine<S> unite(const Machine<S>&, const Machine<S>&);                                                 \
-  template Machine<S> concatenate(const Machine<S>&, const Machine<S>&);                                           \
-  template Machine<S> close(const Machine<S>&, bool);                                                              \
-  template Machine<S> reverse(const Machine<S>&);                                                                  \
-  template Machine<S> invert(const Machine<S>&);                                                                   \
-  template Machine<S> project(const Machine<S>&, bool);                                                            \
-  template Machine<S> relabel(const Machine<S>&, std::span<const std::pair<std::int32_t, std::int32_t>>,           \
-                              std::span<const std::pair<std::int32_t, std::int32_t>>);                             \
-  template Machine<S> sort_arcs(const Machine<S>&, bool);                                                          \
-  template Machine<S> renumber(const Machine<S>&, std::span<const std::int32_t>);                                  \
-  template Machine<S> sort_states(const Machine<S>&);                                                              \
-  template void trim(Machine<S>&);                                                                                 \
+#define X(S)                                                                                             \
+  template Machine<S> unite(const Machine<S>&, const Machine<S>&);                                       \
+  template Machine<S> concatenate(const Machine<S>&, const Machine<S>&);                                 \
+  template Machine<S> close(const Machine<S>&, bool);                                                    \
+  template Machine<S> reverse(const Machine<S>&);                                                        \
+  template Machine<S> invert(const Machine<S>&);                                                         \
+  template Machine<S> project(const Machine<S>&, bool);                                                  \
+  template Machine<S> relabel(const Machine<S>&, std::span<const std::pair<std::int32_t, std::int32_t>>, \
+                              std::span<const std::pair<std::int32_t, std::int32_t>>);                   \
+  template Machine<S> sort_arcs(const Machine<S>&, bool);                                                \
+  template Machine<S> renumber(const Machine<S>&, std::span<const std::int32_t>);                        \
+  template Machine<S> sort_states(const Machine<S>&);                                                    \
+  template void trim(Machine<S>&);                                                                       \
   template Machine<S> connect(const Machine<S>&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

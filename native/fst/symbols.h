@@ -40,7 +40,8 @@ class SymbolTable {
     const std::int64_t had = find(symbol);
     if (had == key) return key;
     if (had >= 0) fail("symbol '", symbol, "' has key ", had, " already; it cannot have ", key, " too");
-    if (const auto other = find(key)) fail("key ", key, " belongs to symbol '", *other, "' already; '", symbol, "' needs another");
+    if (const auto other = find(key))
+      fail("key ", key, " belongs to symbol '", *other, "' already; '", symbol, "' needs another");
     const std::uint32_t at = table_.insert(symbol, base::hash_bytes(symbol));
     if (at == keys_.size()) {
       keys_.push_back(key);
@@ -83,7 +84,8 @@ class SymbolTable {
  private:
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
   std::size_t place(std::int64_t key) const {
-    if (dense_) return key >= 0 && static_cast<std::size_t>(key) < keys_.size() ? static_cast<std::size_t>(key) : kNowhere;
+    if (dense_)
+      return key >= 0 && static_cast<std::size_t>(key) < keys_.size() ? static_cast<std::size_t>(key) : kNowhere;
     const auto found = places_.find(key);
     return found == places_.end() ? kNowhere : found->second;
   }
@@ -91,7 +93,7 @@ class SymbolTable {
   base::InternTable table_;
   std::vector<std::int64_t> keys_;  // [places] -1: removed
   std::unordered_map<std::int64_t, std::size_t> places_;
-  bool dense_ = true;               // keys_[i] == i for all i, none removed
+  bool dense_ = true;  // keys_[i] == i for all i, none removed
   std::int64_t available_ = 0;
   std::size_t live_ = 0;
 };

@@ -13,7 +13,8 @@ class StateNumbers {
  public:
   std::int32_t of(std::int64_t name) {
     if (name < kDense) {
-      if (static_cast<std::size_t>(name) >= dense_.size()) dense_.resize(std::max<std::size_t>(name + 1, dense_.size() * 2), kNoState);
+      if (static_cast<std::size_t>(name) >= dense_.size())
+        dense_.resize(std::max<std::size_t>(name + 1, dense_.size() * 2), kNoState);
       if (dense_[name] == kNoState) dense_[name] = count_++;
       return dense_[name];
     }
@@ -38,7 +39,8 @@ struct Line {
 template <class S>
 class Parser {
  public:
-  Parser(std::string_view text, S semiring, const TextOptions& options) : text_(text), k_(std::move(semiring)), options_(options) {}
+  Parser(std::string_view text, S semiring, const TextOptions& options)
+      : text_(text), k_(std::move(semiring)), options_(options) {}
 
   Machine<S> run() {
     using Weight = typename S::Weight;
@@ -62,8 +64,9 @@ class Parser {
         continue;
       }
       if (line.count < 2 + labels || line.count > 3 + labels) {
-        fail(line_, ":", std::min(line.count, 3 + labels), ": ", line.count, " fields; an arc has ", 2 + labels, " or ", 3 + labels, " (source destination ",
-             options_.acceptor ? "label" : "input output", " [weight]), a final state 1 or 2",
+        fail(line_, ":", std::min(line.count, 3 + labels), ": ", line.count, " fields; an arc has ", 2 + labels, " or ",
+             3 + labels, " (source destination ", options_.acceptor ? "label" : "input output",
+             " [weight]), a final state 1 or 2",
              !options_.acceptor && line.count == 3 ? "; pass acceptor=True if the file is an acceptor" : "");
       }
       fst::Arc<Weight> arc;
@@ -74,7 +77,8 @@ class Parser {
       in_order &= placed.empty() || placed.back().from <= from;
       placed.push_back({from, arc});
     }
-    const std::size_t n = options_.keep_numbers ? static_cast<std::size_t>(most_) + 1 : static_cast<std::size_t>(numbers_.count());
+    const std::size_t n =
+        options_.keep_numbers ? static_cast<std::size_t>(most_) + 1 : static_cast<std::size_t>(numbers_.count());
     std::vector<typename Machine<S>::State> states(n, {k_.zero(), 0, 0, 0, 0});
     for (const auto& [s, w] : finals) states[s].final = w;
     for (const Placed& p : placed) ++states[p.from].narcs;
@@ -131,11 +135,13 @@ class Parser {
       name = options_.names.states->find(line.field[field]);
       if (name < 0) fail(line_, ":", field + 1, ": state '", line.field[field], "' is not in the table of states");
     } else {
-      name = whole(line, field, "state", options_.keep_numbers ? kMostStates - 1 : std::numeric_limits<std::int64_t>::max());
+      name = whole(line, field, "state",
+                   options_.keep_numbers ? kMostStates - 1 : std::numeric_limits<std::int64_t>::max());
     }
     if (!options_.keep_numbers) return numbers_.of(name);
     if (name > 64 * static_cast<std::int64_t>(text_.size()) + 1024)
-      fail(line_, ":", field + 1, ": state ", name, " is far beyond the number of lines; compile without keeping the numbers of states");
+      fail(line_, ":", field + 1, ": state ", name,
+           " is far beyond the number of lines; compile without keeping the numbers of states");
     most_ = std::max(most_, name);
     return static_cast<std::int32_t>(name);
   }
@@ -143,8 +149,11 @@ class Parser {
   std::int32_t label(const Line& line, std::size_t field, const SymbolTable* symbols) {
     if (!symbols) return static_cast<std::int32_t>(whole(line, field, "label", 0x7FFFFFFF));
     const std::int64_t key = symbols->find(line.field[field]);
-    if (key < 0) fail(line_, ":", field + 1, ": symbol '", line.field[field], "' is not in the table of ", field == 2 ? "input" : "output", " symbols; add it to the table");
-    if (key > 0x7FFFFFFF) fail(line_, ":", field + 1, ": symbol '", line.field[field], "' has key ", key, ", too large for a label");
+    if (key < 0)
+      fail(line_, ":", field + 1, ": symbol '", line.field[field], "' is not in the table of ",
+           field == 2 ? "input" : "output", " symbols; add it to the table");
+    if (key > 0x7FFFFFFF)
+      fail(line_, ":", field + 1, ": symbol '", line.field[field], "' has key ", key, ", too large for a label");
     return static_cast<std::int32_t>(key);
   }
 
@@ -194,7 +203,9 @@ std::string write_text(const Machine<S>& machine, const TextOptions& options) {
       out += '\t';
       name(arc.ilabel, options.names.input, "input label");
       if (options.acceptor) {
-        if (arc.ilabel != arc.olabel) fail("an arc of state ", s, " has two labels, ", arc.ilabel, " and ", arc.olabel, "; print it as a transducer");
+        if (arc.ilabel != arc.olabel)
+          fail("an arc of state ", s, " has two labels, ", arc.ilabel, " and ", arc.olabel,
+               "; print it as a transducer");
       } else {
         out += '\t';
         name(arc.olabel, options.names.output, "output label");
@@ -233,7 +244,8 @@ SymbolTable read_symbols_text(std::string_view text) {
     if (fault != std::errc() || stop != row.data() + row.size() || key < 0)
       fail(line, ": '", row.substr(gap + 1), "' is not a key; a line is a symbol, a tab and a number >= 0");
     while (gap > 0 && is_blank(row[gap - 1])) --gap;
-    if (row.substr(0, gap).find_first_of(" \t") != row.npos) fail(line, ": the symbol '", row.substr(0, gap), "' has a blank in it");
+    if (row.substr(0, gap).find_first_of(" \t") != row.npos)
+      fail(line, ": the symbol '", row.substr(0, gap), "' has a blank in it");
     try {
       symbols.add(row.substr(0, gap), key);
     } catch (const Fault& fault) {
@@ -254,8 +266,8 @@ std::string write_symbols_text(const SymbolTable& symbols) {
   return out;
 }
 
-#define X(S)                                                                        \
-  template Machine<S> read_text(std::string_view, S, const TextOptions&);           \
+#define X(S)                                                              \
+  template Machine<S> read_text(std::string_view, S, const TextOptions&); \
   template std::string write_text(const Machine<S>&, const TextOptions&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

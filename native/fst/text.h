@@ -16,7 +16,7 @@
 namespace textmill::fst {
 
 struct TextNames {
-  const SymbolTable* input = nullptr;   // labels are numbers without
+  const SymbolTable* input = nullptr;  // labels are numbers without
   const SymbolTable* output = nullptr;
   const SymbolTable* states = nullptr;
 };

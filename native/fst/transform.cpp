@@ -32,7 +32,8 @@ class Triples {
 
 // A fault if a machine calls itself, through others or at once: it would never be written out.
 template <class S>
-void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines, const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
+void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
+                 const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
   std::vector<int> colour(machines.size(), 0);  // 1: being looked at, 2: done
   struct Frame {
     std::int32_t machine, state;
@@ -60,7 +61,8 @@ void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& 
       continue;
     }
     if (colour[called] == 1)
-      fail("the machine of label ", machines[called].first, " calls itself, so it cannot be written out; make the grammar finite first");
+      fail("the machine of label ", machines[called].first,
+           " calls itself, so it cannot be written out; make the grammar finite first");
     colour[called] = 1;
     stack.push_back({called, 0, 0});
   }
@@ -93,22 +95,25 @@ typename S::Weight from_cost(const S&, double x) {
 }  // namespace
 
 template <class S>
-Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines, const ReplaceOptions& options) {
+Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
+                   const ReplaceOptions& options) {
   if (machines.empty()) fail("there is no machine to begin with");
   const S& k = machines[0].second->semiring();
   std::unordered_map<std::int32_t, std::int32_t> number;
   for (std::size_t i = 0; i < machines.size(); ++i)
-    if (!number.emplace(machines[i].first, static_cast<std::int32_t>(i)).second) fail("label ", machines[i].first, " has two machines");
+    if (!number.emplace(machines[i].first, static_cast<std::int32_t>(i)).second)
+      fail("label ", machines[i].first, " has two machines");
   const auto root = number.find(options.root);
   if (root == number.end()) fail("the root label ", options.root, " has no machine");
   check_calls(machines, number, root->second);
   if (machines[root->second].second->start() == kNoState) return Machine<S>(k);
-  Triples states, returns;               // (return, machine, state); (return before, machine, state to go on from)
-  returns.of(-1, -1, -1);                // 0: the end of all
+  Triples states, returns;  // (return, machine, state); (return before, machine, state to go on from)
+  returns.of(-1, -1, -1);   // 0: the end of all
   Builder<S> out(k);
   states.of(0, root->second, machines[root->second].second->start());
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states.size() > options.most_states) fail("the replaced machine has more than ", options.most_states, " states; raise max_states");
+    if (states.size() > options.most_states)
+      fail("the replaced machine has more than ", options.most_states, " states; raise max_states");
     const auto [back, m, s] = states[i];
     const Machine<S>& machine = *machines[m].second;
     out.open(back == 0 ? machine.final(s) : k.zero());
@@ -116,7 +121,8 @@ Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>
       const auto [before, caller, next] = returns[back];
       const bool reads = options.back == CallLabels::input || options.back == CallLabels::both;
       const bool writes = options.back == CallLabels::output || options.back == CallLabels::both;
-      out.push({reads ? options.return_label : 0, writes ? options.return_label : 0, machine.final(s), states.of(before, caller, next)});
+      out.push({reads ? options.return_label : 0, writes ? options.return_label : 0, machine.final(s),
+                states.of(before, caller, next)});
     }
     for (auto arc : machine.arcs(s)) {
       const auto called = number.find(arc.olabel);
@@ -160,7 +166,8 @@ Machine<S> synchronize(const Machine<S>& machine) {
         if (!example.empty()) example += ' ';
         base::append(example, label);
       }
-      fail("input and output drift apart without limit (a cycle reads more than it writes, or less): ", example, " ... is still to be ", x != 0 ? "answered" : "read");
+      fail("input and output drift apart without limit (a cycle reads more than it writes, or less): ", example,
+           " ... is still to be ", x != 0 ? "answered" : "read");
     }
     out.push({ilabel, olabel, w, states.of(s, static_cast<std::int32_t>(x), static_cast<std::int32_t>(y))});
   };
@@ -175,7 +182,8 @@ Machine<S> synchronize(const Machine<S>& machine) {
     }
     out.open(empty ? trimmed.final(s) : k.zero());
     if (!empty && trimmed.is_final(s)) go(kNoState, x, y, trimmed.final(s));
-    for (const auto& arc : trimmed.arcs(s)) go(arc.nextstate, pool.append(x, arc.ilabel), pool.append(y, arc.olabel), arc.weight);
+    for (const auto& arc : trimmed.arcs(s))
+      go(arc.nextstate, pool.append(x, arc.ilabel), pool.append(y, arc.olabel), arc.weight);
   }
   return out.finish(0);
 }
@@ -208,13 +216,15 @@ Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
   const auto gallic = std::make_shared<GallicAlgebra>(GallicKind::general, numbers);
   const auto pair = [&](std::int32_t label, const typename S::Weight& w) {
     const std::vector<std::int32_t> labels(label != 0, label);
-    const std::int32_t value[] = {static_cast<std::int32_t>(gallic->strings().of(labels)), static_cast<std::int32_t>(id_of(w))};
+    const std::int32_t value[] = {static_cast<std::int32_t>(gallic->strings().of(labels)),
+                                  static_cast<std::int32_t>(id_of(w))};
     return Dynamic::Weight{gallic->of_pairs(value)};
   };
   Builder<Dynamic> view(Dynamic{gallic});
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     view.open(machine.is_final(s) ? pair(0, machine.final(s)) : Dynamic::zero());
-    for (const auto& arc : machine.arcs(s)) view.push({arc.ilabel, arc.ilabel, pair(arc.olabel, arc.weight), arc.nextstate});
+    for (const auto& arc : machine.arcs(s))
+      view.push({arc.ilabel, arc.ilabel, pair(arc.olabel, arc.weight), arc.nextstate});
   }
   const Machine<Dynamic> removed = remove_epsilons(view.finish(machine.start()), true);
   // an arc for each string of a set
@@ -231,7 +241,9 @@ Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
         body(pool.of(labels), weight_of(static_cast<Algebra::Id>(value[i + 1])));
       }
     };
-    if (removed.is_final(s)) each(removed.final(s), [&](std::uint32_t string, const typename S::Weight& w) { finals[s].emplace_back(string, w); });
+    if (removed.is_final(s))
+      each(removed.final(s),
+           [&](std::uint32_t string, const typename S::Weight& w) { finals[s].emplace_back(string, w); });
     for (const auto& arc : removed.arcs(s))
       each(arc.weight, [&](std::uint32_t string, const typename S::Weight& w) {
         plain.push({arc.ilabel, 0, w, arc.nextstate});
@@ -283,7 +295,8 @@ Machine<S> map_arcs(const Machine<S>& machine, ArcMap kind) {
   out.reserve(machine.states() + 1, machine.arcs());
   std::vector<typename Machine<S>::Arc> arcs;
   bool any = false;
-  if (kind == ArcMap::arc_sum && !k.right()) fail("weights of ", std::string(k.name()), " do not distribute from the right, so arcs cannot be added up");
+  if (kind == ArcMap::arc_sum && !k.right())
+    fail("weights of ", std::string(k.name()), " do not distribute from the right, so arcs cannot be added up");
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     const bool moved = kind == ArcMap::superfinal && machine.is_final(s);
     out.open(moved ? k.zero() : machine.final(s));
@@ -297,7 +310,8 @@ Machine<S> map_arcs(const Machine<S>& machine, ArcMap kind) {
         bool merged = false;
         for (std::size_t j = kept; j-- > 0;) {
           auto& there = arcs[j];
-          if (there.ilabel != arcs[i].ilabel || there.olabel != arcs[i].olabel || there.nextstate != arcs[i].nextstate) break;
+          if (there.ilabel != arcs[i].ilabel || there.olabel != arcs[i].olabel || there.nextstate != arcs[i].nextstate)
+            break;
           if (kind == ArcMap::arc_sum) {
             there.weight = k.plus(there.weight, arcs[i].weight);
             merged = true;
@@ -333,7 +347,8 @@ Machine<To> convert(const Machine<From>& machine, const To& semiring) {
     if (k.equal(w, k.zero())) return semiring.zero();
     if (k.equal(w, k.one())) return semiring.one();
     const auto made = from_cost(semiring, to_cost(k, w));
-    if (!semiring.member(made)) fail("a weight of ", std::string(k.name()), " has no image in ", std::string(semiring.name()));
+    if (!semiring.member(made))
+      fail("a weight of ", std::string(k.name()), " has no image in ", std::string(semiring.name()));
     return made;
   };
   Builder<To> out(semiring);
@@ -345,16 +360,16 @@ Machine<To> convert(const Machine<From>& machine, const To& semiring) {
   return out.finish(machine.start());
 }
 
-#define X(S)                                                                                                                 \
-  template Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>&, const ReplaceOptions&);        \
-  template Machine<S> synchronize(const Machine<S>&);                                                                        \
-  template Machine<S> normalize_epsilons(const Machine<S>&, bool);                                                           \
-  template Machine<S> map_weights(const Machine<S>&, WeightMap, const typename S::Weight&, double);                          \
+#define X(S)                                                                                                          \
+  template Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>&, const ReplaceOptions&); \
+  template Machine<S> synchronize(const Machine<S>&);                                                                 \
+  template Machine<S> normalize_epsilons(const Machine<S>&, bool);                                                    \
+  template Machine<S> map_weights(const Machine<S>&, WeightMap, const typename S::Weight&, double);                   \
   template Machine<S> map_arcs(const Machine<S>&, ArcMap);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 
-#define Y(S)                                                                    \
+#define Y(S)                                                                              \
   template Machine<Tropical<float>> convert(const Machine<S>&, const Tropical<float>&);   \
   template Machine<Tropical<double>> convert(const Machine<S>&, const Tropical<double>&); \
   template Machine<Log<float>> convert(const Machine<S>&, const Log<float>&);             \

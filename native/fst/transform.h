@@ -18,15 +18,16 @@ namespace textmill::fst {
 enum class CallLabels : std::uint8_t { neither, input, output, both };
 
 struct ReplaceOptions {
-  std::int32_t root;                             // label of the machine to begin with
-  CallLabels call = CallLabels::input;           // what an arc that calls keeps of its labels
-  CallLabels back = CallLabels::neither;         // where an arc that returns has return_label
+  std::int32_t root;                      // label of the machine to begin with
+  CallLabels call = CallLabels::input;    // what an arc that calls keeps of its labels
+  CallLabels back = CallLabels::neither;  // where an arc that returns has return_label
   std::int32_t return_label = 0;
   std::size_t most_states = 1u << 27;
 };
 
 template <class S>
-Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines, const ReplaceOptions& options);
+Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
+                   const ReplaceOptions& options);
 
 template <class S>
 Machine<S> synchronize(const Machine<S>& machine);

@@ -15,11 +15,11 @@ namespace {
 
 using Key = std::uint64_t;  // number of the parent, then the word: keys of one level sort as its nodes do
 
-constexpr std::size_t kBuckets = 64;           // stretches of keys that are sorted apart
-constexpr std::size_t kSampled = 32;           // keys looked at for each border between buckets
-constexpr std::size_t kBlock = 4096;           // nodes, or
-constexpr std::size_t kSentences = 64;         // sentences handed to a thread at once
-constexpr std::size_t kTries = 1000;           // words drawn before all are weighed one by one
+constexpr std::size_t kBuckets = 64;    // stretches of keys that are sorted apart
+constexpr std::size_t kSampled = 32;    // keys looked at for each border between buckets
+constexpr std::size_t kBlock = 4096;    // nodes, or
+constexpr std::size_t kSentences = 64;  // sentences handed to a thread at once
+constexpr std::size_t kTries = 1000;    // words drawn before all are weighed one by one
 constexpr std::size_t kMostNodes = std::numeric_limits<std::int32_t>::max();
 
 Key key_of(std::int32_t parent, std::int32_t word) {
@@ -27,9 +27,9 @@ Key key_of(std::int32_t parent, std::int32_t word) {
 }
 
 struct Group {
-  std::vector<Key> keys;               // distinct, rising
-  std::vector<std::int64_t> count;     // per key
-  std::vector<std::uint32_t> of;       // per item the number of its key
+  std::vector<Key> keys;            // distinct, rising
+  std::vector<std::int64_t> count;  // per key
+  std::vector<std::uint32_t> of;    // per item the number of its key
 };
 
 // Gathers items of equal key; weight (empty: all 1) is added up. Work is cut by the keys: bytes never depend on threads.
@@ -49,7 +49,8 @@ Group gather(std::span<const Key> keys, std::span<const std::int64_t> weight, st
   std::vector<std::uint8_t> bucket(n);
   base::parallel_blocks(n, kBlock, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
-      bucket[i] = static_cast<std::uint8_t>(std::upper_bound(borders.begin(), borders.end(), keys[i]) - borders.begin());
+      bucket[i] =
+          static_cast<std::uint8_t>(std::upper_bound(borders.begin(), borders.end(), keys[i]) - borders.begin());
   });
   std::vector<std::size_t> start(kBuckets + 1, 0);
   for (const std::uint8_t b : bucket) ++start[b + 1];
@@ -65,7 +66,8 @@ Group gather(std::span<const Key> keys, std::span<const std::int64_t> weight, st
     for (std::size_t i = 0; i < mine.size(); ++i) distinct[b + 1] += i == 0 || mine[i].key != mine[i - 1].key;
   });
   for (std::size_t b = 0; b < kBuckets; ++b) distinct[b + 1] += distinct[b];
-  Group group{std::vector<Key>(distinct.back()), std::vector<std::int64_t>(distinct.back(), 0), std::vector<std::uint32_t>(n)};
+  Group group{std::vector<Key>(distinct.back()), std::vector<std::int64_t>(distinct.back(), 0),
+              std::vector<std::uint32_t>(n)};
   base::parallel_for(kBuckets, threads, [&](std::size_t b) {
     std::size_t at = distinct[b];
     for (std::size_t i = start[b]; i < start[b + 1]; ++i) {
@@ -114,7 +116,8 @@ void close(Counted& made) {
 }  // namespace
 
 const char* fault_of(const Tree& tree) {
-  if (tree.level.size() < 3 || tree.level[0] != 0 || tree.level[1] != 1) return "levels must begin with 0, 1 and hold an order";
+  if (tree.level.size() < 3 || tree.level[0] != 0 || tree.level[1] != 1)
+    return "levels must begin with 0, 1 and hold an order";
   for (std::size_t n = 1; n < tree.level.size(); ++n)
     if (tree.level[n] < tree.level[n - 1]) return "levels must not decrease";
   if (static_cast<std::size_t>(tree.level.back()) != tree.word.size() || tree.word.size() > kMostNodes)
@@ -124,7 +127,8 @@ const char* fault_of(const Tree& tree) {
     return "there must be a first child for each node but those of the highest order, and one more";
   const auto words = static_cast<std::int64_t>(tree.level[2] - 1);
   for (std::size_t n = 0; n < tree.order(); ++n) {
-    if (tree.first[static_cast<std::size_t>(tree.level[n])] != tree.level[n + 1]) return "children must follow level by level";
+    if (tree.first[static_cast<std::size_t>(tree.level[n])] != tree.level[n + 1])
+      return "children must follow level by level";
   }
   for (std::size_t v = 0; v < inner; ++v)
     if (tree.first[v + 1] < tree.first[v]) return "children must not overlap";
@@ -153,13 +157,14 @@ Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_
   Counted made = seedling(words);
   const std::size_t sentences = offsets.size() - 1, size = tokens.size() + 2 * sentences;
   if (size > kMostNodes) throw std::length_error("more than 2,147,483,647 tokens at once");
-  std::vector<std::int32_t> text(size);  // with start and end symbols
+  std::vector<std::int32_t> text(size);   // with start and end symbols
   std::vector<std::uint32_t> left(size);  // tokens from here to the end of the sentence
   for (std::size_t s = 0, at = 0; s < sentences; ++s) {
     const std::size_t stop = at + static_cast<std::size_t>(offsets[s + 1] - offsets[s]) + 2;
     for (std::size_t i = at; i < stop; ++i) left[i] = static_cast<std::uint32_t>(stop - i);
     text[at] = begin;
-    std::copy(tokens.begin() + offsets[s], tokens.begin() + offsets[s + 1], text.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    std::copy(tokens.begin() + offsets[s], tokens.begin() + offsets[s + 1],
+              text.begin() + static_cast<std::ptrdiff_t>(at) + 1);
     text[stop - 1] = end;
     at = stop;
   }
@@ -222,7 +227,8 @@ Counted combine(std::span<const Counted* const> trees, std::span<const std::span
     grow(made, group);
     std::size_t at = 0;
     for (std::size_t t = 0; t < trees.size(); ++t)
-      for (auto v = static_cast<std::size_t>(trees[t]->level[n]); v < static_cast<std::size_t>(trees[t]->level[n + 1]); ++v)
+      for (auto v = static_cast<std::size_t>(trees[t]->level[n]); v < static_cast<std::size_t>(trees[t]->level[n + 1]);
+           ++v)
         number[t][v] = static_cast<std::int32_t>(base + group.of[at++]);
   }
   close(made);
@@ -255,7 +261,8 @@ std::array<double, 3> discounts_of(const std::array<std::int64_t, 5>& t) {
   std::array<double, 3> d{};
   bool fine = t[1] > 0 && t[2] > 0 && t[3] > 0 && t[4] > 0;
   for (std::size_t k = 1; k <= 3 && fine; ++k) {
-    d[k - 1] = static_cast<double>(k) - static_cast<double>(k + 1) * y * static_cast<double>(t[k + 1]) / static_cast<double>(t[k]);
+    d[k - 1] = static_cast<double>(k) -
+               static_cast<double>(k + 1) * y * static_cast<double>(t[k + 1]) / static_cast<double>(t[k]);
     fine = d[k - 1] > 0.0 && d[k - 1] < static_cast<double>(k);
   }
   if (fine) return d;
@@ -293,7 +300,9 @@ Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std:
   const double uniform = 1.0 / static_cast<double>(tree.words() - 1);
   for (std::size_t n = 0; n < order; ++n) {  // a context gives its children their probabilities, shorter ones first
     const std::array<double, 3>& d = made.discounts[n];
-    const auto discount = [&d](std::int64_t x) { return x == 0 ? 0.0 : d[static_cast<std::size_t>(std::min<std::int64_t>(x, 3) - 1)]; };
+    const auto discount = [&d](std::int64_t x) {
+      return x == 0 ? 0.0 : d[static_cast<std::size_t>(std::min<std::int64_t>(x, 3) - 1)];
+    };
     base::parallel_blocks(level(n + 1) - level(n), kBlock, threads, [&](std::size_t from, std::size_t to) {
       for (std::size_t h = level(n) + from; h < level(n) + to; ++h) {
         const std::int32_t first = tree.first[h], last = tree.first[h + 1];
@@ -307,7 +316,9 @@ Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std:
         if (total == 0 && n > 0) continue;
         const auto sum = static_cast<double>(total);
         if (total > 0)
-          b[h] = (d[0] * static_cast<double>(times[0]) + d[1] * static_cast<double>(times[1]) + d[2] * static_cast<double>(times[2])) / sum;
+          b[h] = (d[0] * static_cast<double>(times[0]) + d[1] * static_cast<double>(times[1]) +
+                  d[2] * static_cast<double>(times[2])) /
+                 sum;
         for (std::int32_t c = first; c < last; ++c) {
           const double lower = n == 0 ? (tree.word[c] == begin ? 0.0 : uniform) : p[suffix[c]];
           p[c] = (total > 0 ? (static_cast<double>(a[c]) - discount(a[c])) / sum : 0.0) + b[h] * lower;
@@ -326,7 +337,8 @@ Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std:
 }
 
 Lookup::Lookup(const Tree& tree) {
-  const std::size_t size = std::bit_ceil(std::max<std::size_t>(2, 2 * (tree.nodes() - static_cast<std::size_t>(tree.level[2]))));
+  const std::size_t size =
+      std::bit_ceil(std::max<std::size_t>(2, 2 * (tree.nodes() - static_cast<std::size_t>(tree.level[2]))));
   slots_.resize(size);
   mask_ = size - 1;
   shift_ = 64 - std::countr_zero(size);
@@ -357,8 +369,8 @@ std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> wo
   return state;
 }
 
-void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, bool with_end,
-           std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
+void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+           bool with_end, std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
   const auto length = [&model](std::int32_t state, std::int32_t word) {  // of the n-gram that `step` will find
     while (model.lookup->find(state, word) < 0) state = model.suffix[state];
     std::int8_t n = 0;
@@ -389,20 +401,22 @@ void distribution(const BackOff& model, std::int32_t state, std::span<double> ou
   distribution(model, model.suffix[state], out);
   const double back_off = std::pow(10.0, model.log_back_off[state]);
   for (double& p : out) p *= back_off;
-  for (std::int32_t c = tree.first[state]; c < tree.first[state + 1]; ++c) out[tree.word[c]] = std::pow(10.0, model.log_probability[c]);
+  for (std::int32_t c = tree.first[state]; c < tree.first[state + 1]; ++c)
+    out[tree.word[c]] = std::pow(10.0, model.log_probability[c]);
   out[static_cast<std::size_t>(model.begin)] = 0.0;
 }
 
 std::vector<double> running_sums(const BackOff& model, std::size_t threads) {
   const Tree& tree = model.tree;
   std::vector<double> sums(tree.nodes(), 0.0);
-  base::parallel_blocks(static_cast<std::size_t>(tree.level[tree.order()]), kBlock, threads, [&](std::size_t from, std::size_t to) {
-    for (std::size_t h = from; h < to; ++h) {
-      double sum = 0.0;
-      for (std::int32_t c = tree.first[h]; c < tree.first[h + 1]; ++c)
-        sums[c] = sum += tree.word[c] == model.begin ? 0.0 : std::pow(10.0, model.log_probability[c]);
-    }
-  });
+  base::parallel_blocks(
+      static_cast<std::size_t>(tree.level[tree.order()]), kBlock, threads, [&](std::size_t from, std::size_t to) {
+        for (std::size_t h = from; h < to; ++h) {
+          double sum = 0.0;
+          for (std::int32_t c = tree.first[h]; c < tree.first[h + 1]; ++c)
+            sums[c] = sum += tree.word[c] == model.begin ? 0.0 : std::pow(10.0, model.log_probability[c]);
+        }
+      });
   return sums;
 }
 
@@ -456,8 +470,8 @@ struct Drawer {
 
 }  // namespace
 
-Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences, std::size_t longest,
-             bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads) {
+Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences,
+             std::size_t longest, bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads) {
   std::vector<std::vector<std::int32_t>> drawn(sentences);
   base::parallel_for(sentences, threads, [&](std::size_t s) {
     base::Random random(seed, first_sentence + s);

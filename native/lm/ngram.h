@@ -26,7 +26,7 @@
 
 namespace textmill::lm {
 
-struct Tree {                          // a view; sound as `sound` says
+struct Tree {                           // a view; sound as `sound` says
   std::span<const std::int64_t> level;  // [order + 2] the first node of each order from 0 on, and the number of nodes
   std::span<const std::int32_t> word;   // [nodes] last word; -1 at node 0
   std::span<const std::int32_t> first;  // [level[order] + 1] first child
@@ -96,8 +96,9 @@ class Lookup {
     std::int32_t parent = 0, word = 0, node = 0;  // node 0: free
   };
   std::size_t place(std::int32_t parent, std::int32_t word) const {
-    std::uint64_t mixed = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
-                          0x9E3779B97F4A7C15u;
+    std::uint64_t mixed =
+        (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
+        0x9E3779B97F4A7C15u;
     return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> shift_;
   }
 
@@ -108,11 +109,11 @@ class Lookup {
 
 struct BackOff {  // a smoothed model: a view
   Tree tree;
-  std::span<const std::int32_t> suffix;            // [nodes]
-  std::span<const double> log_probability;         // [nodes]
-  std::span<const double> log_back_off;            // [nodes]
-  const Lookup* lookup;                            // of the tree
-  std::int32_t unknown, begin, end;                // words
+  std::span<const std::int32_t> suffix;     // [nodes]
+  std::span<const double> log_probability;  // [nodes]
+  std::span<const double> log_back_off;     // [nodes]
+  const Lookup* lookup;                     // of the tree
+  std::int32_t unknown, begin, end;         // words
 
   // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
   double step(std::int32_t& state, std::int32_t word) const;
@@ -123,8 +124,8 @@ struct BackOff {  // a smoothed model: a view
 
 // log10 p of each word of each sentence and, with `with_end`, of its end; out has an entry for each. Words below 0 count as
 // the unknown one. order (empty or as out) receives the length of the n-gram that was found.
-void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, bool with_end,
-           std::span<double> out, std::span<std::int8_t> order, std::size_t threads);
+void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+           bool with_end, std::span<double> out, std::span<std::int8_t> order, std::size_t threads);
 
 // p(w | state) of all words; out [words]. The start symbol has 0.
 void distribution(const BackOff& model, std::int32_t state, std::span<double> out);
@@ -136,8 +137,8 @@ struct Drawn {
   std::vector<std::int64_t> offsets;  // [sentences + 1]
   std::vector<std::int32_t> words;
 };
-Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences, std::size_t longest,
-             bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads);
+Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t state, std::size_t sentences,
+             std::size_t longest, bool unknown, std::uint64_t seed, std::uint64_t first_sentence, std::size_t threads);
 
 // Per node the sum of the probabilities of its siblings up to itself.
 std::vector<double> running_sums(const BackOff& model, std::size_t threads);

@@ -278,8 +278,8 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
   if (kept) {
     if (first > 0) std::copy_n(&lane.alpha[(first - 1) * stride], stride, &kept_alpha[number * stride]);
     std::copy_n(&lane.beta[last * stride], stride, &kept_beta[number * stride]);
-    double inside = std::log(std::inner_product(&lane.alpha[last * stride], &lane.alpha[last * stride] + Y,
-                                                &lane.beta[last * stride], 0.0));
+    double inside = std::log(
+        std::inner_product(&lane.alpha[last * stride], &lane.alpha[last * stride] + Y, &lane.beta[last * stride], 0.0));
     for (std::size_t t = first; t <= last; ++t) inside += lane.shift[t] + std::log(lane.scale[t]);
     kept_log[number] = log_z - inside;
   }
@@ -322,8 +322,7 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
 }
 
 // Adds log Z of a sequence to the lane, from what was kept of the steps outside its span.
-void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w,
-                                  Lane& lane) const {
+void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w, Lane& lane) const {
   const bool head = span.first == static_cast<std::size_t>(data.offsets[span.sequence]);
   lane.alpha.resize(2 * stride);
   lane.mu.resize(stride);
@@ -345,30 +344,30 @@ void Descent::State::visit_inside(const Span& span, std::size_t number, std::spa
     const std::size_t labels = Y, width = stride;
     const bool end = t == span.last;
     log_z += shift + more + with_packs([=]<class P>() TEXTMILL_INLINED -> double {
-      if (!start) {
-        const double* a[1] = {before};
-        double* out[1] = {after};
-        times_matrix<P, 1>(a, pair.matrix, labels, width, out);
-        for (std::size_t e = pair.begin; e < pair.end; ++e) {
-          const std::size_t from = cell_of[e] / width;
-          after[cell_of[e] - from * width] += before[from] * correction[e];
-        }
-      }
-      P total = P(0.0);
-      for (std::size_t y = 0; y < width; y += P::width) {
-        const P value = start ? P::load(mu + y) : P::load(after + y) * P::load(mu + y);
-        total = total + value;
-        value.store(after + y);
-      }
-      const double mass = sum(total);
-      P both = P(0.0);
-      for (std::size_t y = 0; y < width; y += P::width) {
-        const P value = P::load(after + y) * P(1.0 / mass);
-        value.store(after + y);
-        if (end) both = multiply_add(value, P::load(beta + y), both);
-      }
-      return std::log(mass) + (end ? std::log(sum(both)) : 0.0);
-    });
+               if (!start) {
+                 const double* a[1] = {before};
+                 double* out[1] = {after};
+                 times_matrix<P, 1>(a, pair.matrix, labels, width, out);
+                 for (std::size_t e = pair.begin; e < pair.end; ++e) {
+                   const std::size_t from = cell_of[e] / width;
+                   after[cell_of[e] - from * width] += before[from] * correction[e];
+                 }
+               }
+               P total = P(0.0);
+               for (std::size_t y = 0; y < width; y += P::width) {
+                 const P value = start ? P::load(mu + y) : P::load(after + y) * P::load(mu + y);
+                 total = total + value;
+                 value.store(after + y);
+               }
+               const double mass = sum(total);
+               P both = P(0.0);
+               for (std::size_t y = 0; y < width; y += P::width) {
+                 const P value = P::load(after + y) * P(1.0 / mass);
+                 value.store(after + y);
+                 if (end) both = multiply_add(value, P::load(beta + y), both);
+               }
+               return std::log(mass) + (end ? std::log(sum(both)) : 0.0);
+             });
     std::swap(before, after);
   }
   lane.log_z += (data.weights.empty() ? 1.0 : data.weights[span.sequence]) * log_z;

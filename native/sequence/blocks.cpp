@@ -143,8 +143,10 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
           lane.h.assign(size, 0.0);
         }
         for (std::size_t i = spans.size() * l / used; i < spans.size() * (l + 1) / used; ++i) {
-          if (inside) m.visit_inside(spans[i], i, w, lane);
-          else m.visit(spans[i], i, tokens, unigram_values, bigram_values, w, derivatives, lane);
+          if (inside)
+            m.visit_inside(spans[i], i, w, lane);
+          else
+            m.visit(spans[i], i, tokens, unigram_values, bigram_values, w, derivatives, lane);
         }
       });
       double log_z = 0.0;

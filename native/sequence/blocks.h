@@ -34,10 +34,10 @@ class Descent {
   ~Descent();
 
   struct Sweep {
-    double change = 0.0;         // of the objective, <= 0
-    std::size_t changed = 0;     // blocks
+    double change = 0.0;          // of the objective, <= 0
+    std::size_t changed = 0;      // blocks
     std::size_t evaluations = 0;  // of block objectives, beside the first of each block
-    std::size_t positions = 0;   // steps of recursions
+    std::size_t positions = 0;    // steps of recursions
   };
   // Visits the blocks in the order given; same bytes for any number of threads.
   Sweep sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads);

@@ -105,20 +105,23 @@ std::vector<Path> best_paths(const Chain& chain, std::size_t n) {
   std::vector<std::int32_t> from(T * Y);
   best_prefixes(chain, best.data(), from.data());
 
-  struct Branch {          // a path: that of `parent` behind t, `label` at t, and the best prefix before
-    double total;          // its score
-    std::size_t number;    // earlier ones win ties
-    std::size_t parent;    // in `found`; none for the first
+  struct Branch {        // a path: that of `parent` behind t, `label` at t, and the best prefix before
+    double total;        // its score
+    std::size_t number;  // earlier ones win ties
+    std::size_t parent;  // in `found`; none for the first
     std::size_t t;
     std::int32_t label;
-    bool operator<(const Branch& other) const { return total != other.total ? total < other.total : number > other.number; }
+    bool operator<(const Branch& other) const {
+      return total != other.total ? total < other.total : number > other.number;
+    }
   };
   std::vector<Branch> open;  // no more than twice what is still wanted, and kSpare
   std::size_t made = 0;
-  double least = kNever;     // what a branch must reach to be wanted
+  double least = kNever;  // what a branch must reach to be wanted
   const auto prune = [&](std::size_t wanted) {
     if (open.size() <= wanted) return;
-    std::nth_element(open.begin(), open.begin() + wanted, open.end(), [](const Branch& a, const Branch& b) { return b < a; });
+    std::nth_element(open.begin(), open.begin() + wanted, open.end(),
+                     [](const Branch& a, const Branch& b) { return b < a; });
     open.resize(wanted);
     if (wanted > 0) least = std::min_element(open.begin(), open.end())->total;
   };
@@ -142,7 +145,8 @@ std::vector<Path> best_paths(const Chain& chain, std::size_t n) {
       const double* pair = chain.pairs[t];
       behind += chain.unary[t * Y + labels[t]];
       for (std::size_t y = 0; t <= branch.t && y < Y; ++y) {
-        const double total = std::min(branch.total, best[(t - 1) * Y + y] + (pair[y * chain.stride + labels[t]] + behind));
+        const double total =
+            std::min(branch.total, best[(t - 1) * Y + y] + (pair[y * chain.stride + labels[t]] + behind));
         if (total == kNever || total < least || static_cast<std::int32_t>(y) == labels[t - 1]) continue;
         open.push_back({total, made++, found.size(), t - 1, static_cast<std::int32_t>(y)});
       }

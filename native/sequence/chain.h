@@ -21,12 +21,12 @@
 
 namespace textmill::sequence {
 
-struct Chain {                            // a view: the caller owns the memory
-  std::size_t length;                     // T >= 1
-  std::size_t labels;                     // Y >= 1
-  const double* unary;                    // u [T][Y]; -infinity forbids
-  std::span<const double* const> pairs;   // [T] v_t, row-major [Y][stride]; the first is not looked at
-  std::size_t stride;                     // >= Y
+struct Chain {                           // a view: the caller owns the memory
+  std::size_t length;                    // T >= 1
+  std::size_t labels;                    // Y >= 1
+  const double* unary;                   // u [T][Y]; -infinity forbids
+  std::span<const double* const> pairs;  // [T] v_t, row-major [Y][stride]; the first is not looked at
+  std::size_t stride;                    // >= Y
 };
 
 struct Path {

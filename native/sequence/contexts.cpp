@@ -210,8 +210,10 @@ Trie build_trie(std::span<const std::int64_t> offsets, std::span<const std::int3
       path.push_back(static_cast<std::int32_t>(nodes.size() - 1));
     }
     for (std::size_t d = 0; d < length(s); ++d) {
-      if (!reversed) raw[token(s, d)] = path[d];
-      else if (d > 0) raw[token(s, d)] = path[d - 1];
+      if (!reversed)
+        raw[token(s, d)] = path[d];
+      else if (d > 0)
+        raw[token(s, d)] = path[d - 1];
     }
     before = s;
     fresh = false;

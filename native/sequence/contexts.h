@@ -17,7 +17,7 @@
 
 namespace textmill::sequence {
 
-struct Rows {                            // per token the tests that are true
+struct Rows {                             // per token the tests that are true
   std::span<const std::int64_t> offsets;  // [T + 1]
   std::span<const std::int32_t> ids;      // [offsets[T]]
   std::span<const float> values;          // as ids, or empty: all are one
@@ -67,7 +67,7 @@ struct Trie {
   std::vector<std::int32_t> bigram;   // [nodes]
   std::vector<std::int32_t> of;       // [T] node of a token: its beginning, or the end behind it (-1: nothing behind)
   std::vector<Batch> batches;
-  std::vector<std::size_t> lanes;     // [lanes + 1] batches of a lane
+  std::vector<std::size_t> lanes;  // [lanes + 1] batches of a lane
 
   std::size_t size() const { return parent.size(); }
 };

@@ -24,8 +24,8 @@ struct Sparse {
 
 struct Round {
   Contexts contexts;
-  std::vector<double> matrices;   // [contexts][Y][stride]
-  std::vector<Sparse> sparse;     // [contexts], without offsets where the matrix is dense
+  std::vector<double> matrices;  // [contexts][Y][stride]
+  std::vector<Sparse> sparse;    // [contexts], without offsets where the matrix is dense
 };
 
 bool sparse_matrix(const double* matrix, std::size_t Y, std::size_t stride, Sparse& out) {
@@ -65,8 +65,10 @@ void sparse_step(const double* before, const Sparse& pair, const double* unary, 
       rest = kNever;
       const std::int32_t* r = row;
       for (std::int32_t f = 0; f < static_cast<std::int32_t>(Y); ++f) {
-        if (r != last && *r == f) ++r;
-        else if (rest < before[f]) rest = before[f], other = f;
+        if (r != last && *r == f)
+          ++r;
+        else if (rest < before[f])
+          rest = before[f], other = f;
       }
     }
     if (most < rest || (most == rest && other < chosen)) most = rest, chosen = other;
@@ -179,7 +181,8 @@ void label(const Layout& layout, const Weights& weights, const Input& input, std
                        if (pair.offsets.empty())
                          best_step(&best[(t - 1) * Y], chain.pairs[t], chain.stride, chain.unary + t * Y, Y,
                                    &best[t * Y], &from[t * Y]);
-                       else sparse_step(&best[(t - 1) * Y], pair, chain.unary + t * Y, Y, &best[t * Y], &from[t * Y]);
+                       else
+                         sparse_step(&best[(t - 1) * Y], pair, chain.unary + t * Y, Y, &best[t * Y], &from[t * Y]);
                      }
                      scores[s] = trace_back(chain, path, best, from);
                    }

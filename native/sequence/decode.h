@@ -21,7 +21,7 @@
 
 namespace textmill::sequence {
 
-struct Restrictions {                     // what a path may be; spans may be empty: no restriction
+struct Restrictions {                         // what a path may be; spans may be empty: no restriction
   std::span<const std::uint8_t> labels;       // [T][Y]
   std::span<const std::uint8_t> transitions;  // [Y][Y] row y', column y
 };

@@ -25,7 +25,7 @@ struct Descent::State {
   bool truncated;
   std::size_t Y, stride, cells;
   Contexts unigram, bigram;
-  Lists unigram_tokens, bigram_tokens;  // tokens of a test, with values
+  Lists unigram_tokens, bigram_tokens;    // tokens of a test, with values
   std::vector<std::int64_t> sequence_of;  // [T]
 
   // the cache: slot of a context is context % slots
@@ -54,10 +54,10 @@ struct Descent::State {
   std::vector<char> simple;      // [bigram contexts]
 
   struct Lane {
-    std::vector<double> g, h;                 // [Y + Y stride]
+    std::vector<double> g, h;  // [Y + Y stride]
     std::vector<double> mu, alpha, beta, v, scale, shift, own;
     std::vector<Pair> pair;
-    std::vector<std::int32_t> cell, mark;     // corrected cells; of a cell its entry, or -1
+    std::vector<std::int32_t> cell, mark;  // corrected cells; of a cell its entry, or -1
     std::vector<double> correction, dense;
     double log_z = 0.0;
     std::size_t steps = 0;

@@ -68,7 +68,8 @@ class Assembler {
       }
       const std::size_t begin = text_.size();
       for (const Item& item : items) {
-        if (item.source < 0) text_.append(item.literal);
+        if (item.source < 0)
+          text_.append(item.literal);
         else
           text_.append(program_.sources[static_cast<std::size_t>(item.source)].pieces[piece(item, first, length, at)]);
       }
@@ -97,9 +98,12 @@ class Assembler {
   std::size_t piece(const Item& item, std::int64_t first, std::int64_t length, std::int64_t at) const {
     const auto s = static_cast<std::size_t>(item.source);
     std::int64_t position = item.offset;
-    if (!item.absolute) position += at;
-    else if (item.offset < 0) position += length;
-    else position -= 1;
+    if (!item.absolute)
+      position += at;
+    else if (item.offset < 0)
+      position += length;
+    else
+      position -= 1;
     if (position < 0) return values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1;
     if (position >= length)
       return values_[s] + program_.left + std::min(static_cast<std::size_t>(position - length), program_.right - 1);
@@ -107,22 +111,22 @@ class Assembler {
   }
 
   const Program& program_;
-  std::vector<const std::int32_t*> ids_;               // [source] ids of the cells of its column
-  std::vector<std::size_t> values_;                    // [source] distinct values of its column
+  std::vector<const std::int32_t*> ids_;                // [source] ids of the cells of its column
+  std::vector<std::size_t> values_;                     // [source] distinct values of its column
   std::vector<std::vector<std::uint32_t>> remembered_;  // [pattern][combination of values], empty: too many
-  std::vector<std::uint32_t> found_;                   // [pattern]
+  std::vector<std::uint32_t> found_;                    // [pattern]
   std::vector<Missing> missing_;
   std::string text_;
 };
 
-struct Block {                    // what one task found
+struct Block {  // what one task found
   std::vector<std::int32_t> unigram, bigram;
   std::vector<std::int32_t> unigram_counts, bigram_counts;  // [token]
 };
 
 // Lays the rows of the blocks one after the other.
 TestRows join(std::vector<Block>& blocks, std::size_t tokens, std::vector<std::int32_t> Block::* ids,
-          std::vector<std::int32_t> Block::* counts, std::size_t threads) {
+              std::vector<std::int32_t> Block::* counts, std::size_t threads) {
   TestRows rows;
   rows.indptr.reserve(tokens + 1);
   rows.indptr.push_back(0);
@@ -184,8 +188,10 @@ std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::s
 
 std::uint8_t kind_of(std::string_view test) {
   switch (test.empty() ? '\0' : test[0]) {
-    case 'u': case 'U': return kUnigram;
-    case 'b': case 'B': return kBigram;
+    case 'u':
+    case 'U': return kUnigram;
+    case 'b':
+    case 'B': return kBigram;
     case '*': return kBoth;
     default: return 0;
   }

@@ -54,14 +54,14 @@ class Cells {
 };
 
 struct Source {
-  std::size_t slot;                        // among the columns of the cells
-  std::vector<std::string_view> pieces;    // [distinct values of the column + boundaries]
+  std::size_t slot;                      // among the columns of the cells
+  std::vector<std::string_view> pieces;  // [distinct values of the column + boundaries]
 };
 
 struct Item {
   std::int32_t source = -1;  // -1: the literal
   std::int32_t offset = 0;
-  bool absolute = false;     // from the first token (1, 2, ...) or the last (-1, -2, ...) of the sequence
+  bool absolute = false;  // from the first token (1, 2, ...) or the last (-1, -2, ...) of the sequence
   std::string literal;
 };
 
@@ -92,8 +92,8 @@ struct Tests {
   std::uint32_t insert(std::string_view test, std::uint64_t hash);
 };
 
-struct TestRows {                          // of one kind of test
-  std::vector<std::int64_t> indptr;    // [tokens + 1]
+struct TestRows {                    // of one kind of test
+  std::vector<std::int64_t> indptr;  // [tokens + 1]
   std::vector<std::int32_t> ids;
 };
 

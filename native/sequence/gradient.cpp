@@ -13,7 +13,7 @@ using base::parallel_blocks;
 using base::parallel_for;
 using base::with_packs;
 
-constexpr std::size_t kBlock = 32;                    // positions whose vectors are multiplied together
+constexpr std::size_t kBlock = 32;  // positions whose vectors are multiplied together
 
 }  // namespace
 

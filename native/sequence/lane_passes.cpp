@@ -124,36 +124,39 @@ void Lanes::score(const Chunk& chunk, const Lane& lane, Space& space) const {
   Space* to = &space;
   double range = space.range;
   range = std::max(range, with_packs([=]<class P>() TEXTMILL_INLINED {
-    const std::size_t stride = m->stride_, whole = m->labels_ / P::width * P::width, rest = m->labels_ - whole;
-    const float* wide_values = from->wide_value.empty() ? nullptr : from->wide_value.data();
-    double widest = 0.0;
-    for (std::size_t i = 0; i < nodes; ++i) {
-      double* row = to->mu.data() + i * stride;
-      const auto begin = from->wide_offsets[at + i], end = from->wide_offsets[at + i + 1];
-      by_stretches<P>(stride, [=]<std::size_t W>(std::size_t j) TEXTMILL_INLINED {
-        add_wide<P, W>(from->wide_row.data(), wide_values, begin, end, m->wide_weights_.data() + j, stride, row + j);
-      });
-      P most = P(row[0]), least = P(-row[0]);
-      for (std::size_t y = 0; y < whole; y += P::width) {
-        most = max(most, P::load(row + y));
-        least = max(least, P(0.0) - P::load(row + y));
-      }
-      if (rest > 0) {
-        const P last = P::load(row + whole, rest, row[0]);
-        most = max(most, last);
-        least = max(least, P(0.0) - last);
-      }
-      const double shift = largest(most), extent = shift + largest(least);
-      widest = extent <= widest ? widest : extent;  // NaN stays
-      to->shift[i] = shift;
-      for (std::size_t y = 0; y < whole; y += P::width) base::exp(P::load(row + y) - P(shift)).store(row + y);
-      if (rest > 0) {
-        base::exp(P::load(row + whole, rest, shift) - P(shift)).store(row + whole, rest);
-        for (std::size_t y = m->labels_; y < stride; ++y) row[y] = 0.0;
-      }
-    }
-    return widest;
-  }));
+                     const std::size_t stride = m->stride_, whole = m->labels_ / P::width * P::width,
+                                       rest = m->labels_ - whole;
+                     const float* wide_values = from->wide_value.empty() ? nullptr : from->wide_value.data();
+                     double widest = 0.0;
+                     for (std::size_t i = 0; i < nodes; ++i) {
+                       double* row = to->mu.data() + i * stride;
+                       const auto begin = from->wide_offsets[at + i], end = from->wide_offsets[at + i + 1];
+                       by_stretches<P>(stride, [=]<std::size_t W>(std::size_t j) TEXTMILL_INLINED {
+                         add_wide<P, W>(from->wide_row.data(), wide_values, begin, end, m->wide_weights_.data() + j,
+                                        stride, row + j);
+                       });
+                       P most = P(row[0]), least = P(-row[0]);
+                       for (std::size_t y = 0; y < whole; y += P::width) {
+                         most = max(most, P::load(row + y));
+                         least = max(least, P(0.0) - P::load(row + y));
+                       }
+                       if (rest > 0) {
+                         const P last = P::load(row + whole, rest, row[0]);
+                         most = max(most, last);
+                         least = max(least, P(0.0) - last);
+                       }
+                       const double shift = largest(most), extent = shift + largest(least);
+                       widest = extent <= widest ? widest : extent;  // NaN stays
+                       to->shift[i] = shift;
+                       for (std::size_t y = 0; y < whole; y += P::width)
+                         base::exp(P::load(row + y) - P(shift)).store(row + y);
+                       if (rest > 0) {
+                         base::exp(P::load(row + whole, rest, shift) - P(shift)).store(row + whole, rest);
+                         for (std::size_t y = m->labels_; y < stride; ++y) row[y] = 0.0;
+                       }
+                     }
+                     return widest;
+                   }));
   space.range = range;
   if (contexts_->tag.empty()) return;
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -222,8 +225,9 @@ void Lanes::backward(const Chunk& chunk, const double* transposed, Lane& lane, S
     for (std::size_t d = last + 1; d-- > 0;) {
       const auto begin = static_cast<std::size_t>(depth[d] - chunk.begin);
       const auto end = static_cast<std::size_t>(depth[d + 1] - chunk.begin);
-      const std::size_t count = end - begin, behind = d == last ? 0 : static_cast<std::size_t>(depth[d + 2]) -
-                                                                          static_cast<std::size_t>(depth[d + 1]);
+      const std::size_t count = end - begin, behind = d == last ? 0
+                                                                : static_cast<std::size_t>(depth[d + 2]) -
+                                                                      static_cast<std::size_t>(depth[d + 1]);
       times_neighbours<P>(s->mu.data() + end * stride, transposed, behind, Y, stride, s->beta.data() + begin * stride);
       for (std::size_t i = 0; i < count; ++i) {
         double* beta = s->beta.data() + (begin + i) * stride;

@@ -80,9 +80,9 @@ class Lanes {
   std::vector<std::int32_t> depths_;  // of every chunk the first node of each depth, and the end
   std::vector<Chunk> chunks_;
   std::vector<Lane> lanes_;
-  std::uint64_t prepared_ = 0;             // number of the support
-  std::vector<std::int32_t> wide_tests_;   // tests that are wide
-  std::vector<double> wide_weights_;       // [wide tests][stride]
+  std::uint64_t prepared_ = 0;            // number of the support
+  std::vector<std::int32_t> wide_tests_;  // tests that are wide
+  std::vector<double> wide_weights_;      // [wide tests][stride]
 };
 
 }  // namespace textmill::sequence

@@ -70,8 +70,10 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   if (out == nullptr) return value;
   m.add_unigram_gradient(w, out, threads);
   if (m.local()) return value;
-  if (w.support == nullptr) m.add_dense_gradient(out, threads);
-  else m.add_supported_gradient(w, out, threads);
+  if (w.support == nullptr)
+    m.add_dense_gradient(out, threads);
+  else
+    m.add_supported_gradient(w, out, threads);
   return value;
 }
 
@@ -98,8 +100,10 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
       const auto inner = static_cast<std::size_t>(k - first);
       double g = expected[inner / Y * step + inner % Y];
       if (static_cast<std::size_t>(seen) < m.observed.size() && m.observed[seen] == k) g -= m.observed_count[seen++];
-      if (slot != chosen.end() && *slot == k) gradient[slot++ - chosen.begin()] += g;
-      else if (std::abs(g) > threshold) out.push_back({k, g});
+      if (slot != chosen.end() && *slot == k)
+        gradient[slot++ - chosen.begin()] += g;
+      else if (std::abs(g) > threshold)
+        out.push_back({k, g});
     }
   };
   parallel_blocks(layout.unigrams, 64, threads, [&](std::size_t begin, std::size_t end) {

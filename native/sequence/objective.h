@@ -35,10 +35,10 @@ namespace textmill::sequence {
 struct Sequences {
   std::span<const std::int64_t> offsets;  // [S + 1]
   Rows unigram;
-  Rows bigram;                            // those of the first token of a sequence are not looked at
-  std::span<const std::int32_t> labels;   // [T], or empty: nothing is observed
-  std::span<const std::int32_t> forced;   // [T] the only label allowed, -1 for any; or empty
-  std::span<const double> weights;        // [S], or empty: all one
+  Rows bigram;                           // those of the first token of a sequence are not looked at
+  std::span<const std::int32_t> labels;  // [T], or empty: nothing is observed
+  std::span<const std::int32_t> forced;  // [T] the only label allowed, -1 for any; or empty
+  std::span<const double> weights;       // [S], or empty: all one
 };
 
 struct Violation {

@@ -70,11 +70,15 @@ TEXTMILL_INLINED inline void take_packs(double* w, double* q, std::size_t at, st
     Clipped<P> now{z, z};
     if (received != nullptr) {
       now = clipped(z, rest == 0 ? P::load(received) : P::load(received, rest, 0.0), P(penalty));
-      if (rest == 0) now.received.store(received);
-      else now.received.store(received, rest);
+      if (rest == 0)
+        now.received.store(received);
+      else
+        now.received.store(received, rest);
     }
-    if (rest == 0) now.weight.store(weight);
-    else now.weight.store(weight, rest);
+    if (rest == 0)
+      now.weight.store(weight);
+    else
+      now.weight.store(weight, rest);
   }
 }
 

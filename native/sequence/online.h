@@ -39,11 +39,11 @@ struct Labelled {
 struct Rates {
   double eta0, alpha;  // alpha 0: the rate for L2
   double l1, l2;
-  double sequences;    // N
+  double sequences;  // N
 };
 
-struct Steps {          // what goes on from call to call
-  double step = 0.0;    // j
+struct Steps {           // what goes on from call to call
+  double step = 0.0;     // j
   double penalty = 0.0;  // u
   double decay = 1.0;    // product of all decays
 };

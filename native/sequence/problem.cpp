@@ -6,9 +6,9 @@
 namespace textmill::sequence {
 namespace {
 
-constexpr std::size_t kTask = 8192;                   // positions of a task; part of the result
-constexpr std::size_t kGroupBytes = 1 << 20;          // of the matrices of all groups: they should stay in the cache
-constexpr std::size_t kFewCells = 1 << 20;            // of contexts whose expectations are kept, to be added by test
+constexpr std::size_t kTask = 8192;           // positions of a task; part of the result
+constexpr std::size_t kGroupBytes = 1 << 20;  // of the matrices of all groups: they should stay in the cache
+constexpr std::size_t kFewCells = 1 << 20;    // of contexts whose expectations are kept, to be added by test
 
 // Cuts the positions of every key into tasks; `positions` lists those of a context.
 std::vector<Task> make_tasks(const Lists& contexts_of, const Lists& positions) {

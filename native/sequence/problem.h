@@ -11,7 +11,7 @@ namespace textmill::sequence {
 
 inline constexpr double kRange = 300.0;  // scores within a token may differ by this much
 
-struct Task {          // some positions of the contexts of a key
+struct Task {  // some positions of the contexts of a key
   std::int32_t key;
   std::int64_t entry;  // of the list of contexts of the key
   std::int64_t skip;   // positions of its first context that belong to the task before
@@ -27,8 +27,8 @@ struct Problem::State {
   Contexts unigram, bigram;
   std::vector<std::int64_t> observed;  // features, rising
   std::vector<double> observed_count;
-  std::optional<Lanes> lanes;  // pairs of labels score alike everywhere, and tokens are seldom alike
-  bool shared = false;         // what follows has been made
+  std::optional<Lanes> lanes;   // pairs of labels score alike everywhere, and tokens are seldom alike
+  bool shared = false;          // what follows has been made
   Lists unigram_of, bigram_of;  // contexts of a test
   Lists tokens_of, positions;   // tokens of a unigram context, of a bigram context
   Grouping grouping;
@@ -38,22 +38,22 @@ struct Problem::State {
   Lists one_context;  // context c of key c
 
   // of an evaluation
-  std::vector<double> exp_mu, mu_shift;            // [unigram contexts][stride], [unigram contexts]
-  std::vector<double> alpha, scale, log_mass;      // [beginnings][stride], c, log of the mass so far
-  std::vector<double> beta;                        // [ends][stride]
-  std::vector<double> inverse;                     // [T] w / n_t
-  std::vector<double> expected;                    // [unigram contexts][stride]
-  std::vector<double> matrices;                    // of contexts or groups, then of dense contexts
-  std::vector<const double*> matrix;               // [bigram contexts]
-  std::vector<double> shift;                       // [bigram contexts]
-  std::vector<std::int64_t> correction_offsets;    // [bigram contexts + 1]
+  std::vector<double> exp_mu, mu_shift;          // [unigram contexts][stride], [unigram contexts]
+  std::vector<double> alpha, scale, log_mass;    // [beginnings][stride], c, log of the mass so far
+  std::vector<double> beta;                      // [ends][stride]
+  std::vector<double> inverse;                   // [T] w / n_t
+  std::vector<double> expected;                  // [unigram contexts][stride]
+  std::vector<double> matrices;                  // of contexts or groups, then of dense contexts
+  std::vector<const double*> matrix;             // [bigram contexts]
+  std::vector<double> shift;                     // [bigram contexts]
+  std::vector<std::int64_t> correction_offsets;  // [bigram contexts + 1]
   std::vector<std::int32_t> correction_cell;
   std::vector<double> correction_log, correction;  // log factor; B (factor - 1)
   std::vector<char> corrected;                     // [bigram contexts] has corrections, not a matrix of its own
-  std::uint64_t prepared = 0;  // number of the support
+  std::uint64_t prepared = 0;                      // number of the support
   std::vector<std::int64_t> entry_offsets;         // [entries of bigram_of] into entry_of
   std::vector<std::int32_t> entry_of;              // correction of a slot in a context, relative to the context
-  std::uint64_t matched = 0;  // number of the support
+  std::uint64_t matched = 0;                       // number of the support
   std::vector<std::int64_t> observed_slot;
   std::vector<double> observed_slot_count;
   double widest = 0.0;  // largest difference of scores within a token

@@ -139,8 +139,10 @@ void Problem::State::recurse(std::size_t threads) {
   beta.resize(ends.size() * stride);  // what is behind the last label stays zero
   const std::size_t forward = beginnings.lanes.size() - 1, backward = ends.lanes.size() - 1;
   parallel_for(forward + backward, threads, [&](std::size_t l) {
-    if (l < forward) forward_lane(l);
-    else backward_lane(l - forward);
+    if (l < forward)
+      forward_lane(l);
+    else
+      backward_lane(l - forward);
   });
 }
 

@@ -92,11 +92,13 @@ double heaviest_matching(std::span<const double> weights, std::size_t rows, std:
 
 double heaviest_matching(std::vector<WeightedEdge>& edges, std::size_t rows, std::size_t columns) {
   const std::vector<std::uint32_t> part = connected_parts(edges, rows, columns);
-  std::sort(edges.begin(), edges.end(), [&](const WeightedEdge& a, const WeightedEdge& b) { return part[a.row] < part[b.row]; });
+  std::sort(edges.begin(), edges.end(),
+            [&](const WeightedEdge& a, const WeightedEdge& b) { return part[a.row] < part[b.row]; });
   std::vector<std::uint32_t> row_at(rows), column_at(columns);
   std::vector<double> weights, parts;
   for (auto begin = edges.begin(); begin != edges.end();) {
-    const auto end = std::find_if(begin, edges.end(), [&](const WeightedEdge& edge) { return part[edge.row] != part[begin->row]; });
+    const auto end =
+        std::find_if(begin, edges.end(), [&](const WeightedEdge& edge) { return part[edge.row] != part[begin->row]; });
     std::vector<std::uint32_t> used_rows, used_columns;
     for (auto edge = begin; edge != end; ++edge) {
       used_rows.push_back(edge->row);

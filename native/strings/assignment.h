@@ -23,7 +23,8 @@ struct WeightedEdge {
   std::uint32_t row, column;
 };
 
-double heaviest_matching(std::span<const double> weights, std::size_t rows, std::size_t columns);  // weights [rows][columns]
+double heaviest_matching(std::span<const double> weights, std::size_t rows,
+                         std::size_t columns);  // weights [rows][columns]
 double greedy_matching(std::span<const double> weights, std::size_t rows, std::size_t columns);
 // Both put the edges, each of which may be there once, in another order.
 double heaviest_matching(std::vector<WeightedEdge>& edges, std::size_t rows, std::size_t columns);

@@ -13,11 +13,11 @@
 namespace textmill::strings {
 namespace {
 
-constexpr std::size_t kVector = 64;      // bytes of all lanes together: two registers of AVX2, for the sake of latency
-constexpr std::size_t kLongest = 64;     // symbols of a name that fits in a lane
+constexpr std::size_t kVector = 64;   // bytes of all lanes together: two registers of AVX2, for the sake of latency
+constexpr std::size_t kLongest = 64;  // symbols of a name that fits in a lane
 constexpr std::size_t kLongestText = 120;  // of x for jaro in lanes: places are compared in 8 bits, signed
-constexpr std::size_t kRows = 64;        // rows of x that meet a batch before the next
-constexpr std::size_t kColumns = 8192;   // names whose masks are held together
+constexpr std::size_t kRows = 64;          // rows of x that meet a batch before the next
+constexpr std::size_t kColumns = 8192;     // names whose masks are held together
 
 struct alignas(kVector) Masks {
   std::uint8_t bytes[kVector];
@@ -25,11 +25,11 @@ struct alignas(kVector) Masks {
 
 // Names of similar length, one a lane.
 struct Batch {
-  const Masks* masks;          // [1 + symbols of the batch]: where a symbol stands in each name; row 0 is empty
-  const std::uint16_t* local;  // [alphabet]: the row of a symbol
-  Masks inside;                // the bits of each lane that belong to its name
-  std::size_t first, count;    // its names, in order of length
-  unsigned bits;               // of a lane
+  const Masks* masks;             // [1 + symbols of the batch]: where a symbol stands in each name; row 0 is empty
+  const std::uint16_t* local;     // [alphabet]: the row of a symbol
+  Masks inside;                   // the bits of each lane that belong to its name
+  std::size_t first, count;       // its names, in order of length
+  unsigned bits;                  // of a lane
   std::int32_t lengths[kVector];  // 1 for an empty name, whose distance and common symbols say enough
 };
 
@@ -37,25 +37,26 @@ struct Scratch {
   Masks counts, others;  // what a kernel counted in each lane
   std::int32_t first[kVector], second[kVector];
   double score[kVector];
-  Masks reach, bound;    // H of each lane, and its places for the first symbol
+  Masks reach, bound;  // H of each lane, and its places for the first symbol
   std::vector<Masks> matched;
 };
 
 namespace baseline {
 constexpr std::size_t kRegister = 16;
 #include "strings/lanes.inc"
-}
+}  // namespace baseline
 #if defined(TEXTMILL_HAS_AVX2)
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 namespace avx2 {
 constexpr std::size_t kRegister = 32;
 #include "strings/lanes.inc"
-}
+}  // namespace avx2
 #pragma GCC pop_options
 #endif
 
-void score_lanes(const Batch& batch, std::span<const std::uint32_t> x, const CharacterMeasure& measure, Scratch& scratch) {
+void score_lanes(const Batch& batch, std::span<const std::uint32_t> x, const CharacterMeasure& measure,
+                 Scratch& scratch) {
 #if defined(TEXTMILL_HAS_AVX2)
   if (base::simd() == base::Simd::avx2) return avx2::score_batch(batch, x, measure, scratch);
 #endif
@@ -189,7 +190,8 @@ class PairScorer {
         std::uint32_t best = std::min(std::min(above[j], row[j - 1]) + 1, above[j - 1] + !equal);
         const std::size_t last = place_[y[j - 1]];
         if (last != 0 && seen != 0)
-          best = std::min(best, table_[(last - 1) * width + seen - 1] + static_cast<std::uint32_t>(i - last + j - seen - 1));
+          best = std::min(best,
+                          table_[(last - 1) * width + seen - 1] + static_cast<std::uint32_t>(i - last + j - seen - 1));
         row[j] = best;
         if (equal) seen = j;
       }
@@ -315,7 +317,8 @@ class Batches {
 std::vector<std::uint32_t> by_length(const Sequences& names, std::size_t begin, std::size_t end) {
   std::vector<std::uint32_t> order(end - begin);
   std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(begin));
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return names[a].size() < names[b].size(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return names[a].size() < names[b].size(); });
   return order;
 }
 
@@ -355,7 +358,8 @@ void score_rows(const Sequences& left, const Sequences& right, const CharacterMe
     } else {
       orders.push_back(by_length(columns, begin, std::min(columns.size(), begin + step)));
     }
-    prepared.emplace_back(columns, lanes ? std::span<const std::uint32_t>(orders.back()) : std::span<const std::uint32_t>(),
+    prepared.emplace_back(columns,
+                          lanes ? std::span<const std::uint32_t>(orders.back()) : std::span<const std::uint32_t>(),
                           alphabet.size);
   }
   base::parallel_blocks(rows.size(), kRows, threads, [&](std::size_t from, std::size_t to) {
@@ -386,7 +390,8 @@ void score_rows(const Sequences& left, const Sequences& right, const CharacterMe
           score_lanes(batch, x, measure, scratch);
           for (std::size_t l = skip; l < batch.count; ++l) {
             const std::size_t j = order[batch.first + l];
-            row[j] = static_cast<Real>(measure.prefix == 0.0 ? scratch.score[l] : boosted(scratch.score[l], x, columns[j], measure));
+            row[j] = static_cast<Real>(measure.prefix == 0.0 ? scratch.score[l]
+                                                             : boosted(scratch.score[l], x, columns[j], measure));
           }
         }
       }
@@ -410,16 +415,17 @@ void character_matrix(const Sequences& left, const Sequences& right, const Chara
                       std::span<Real> out, std::size_t threads) {
   const std::vector<std::uint32_t> order = by_length(left, 0, left.size());
   const std::size_t width = right.size();
-  score_rows<Real>(left, right, measure, symmetric, order, threads,
-                   [&](std::size_t r, std::size_t) { return out.data() + order[r] * width; }, [](std::size_t, std::size_t) {});
+  score_rows<Real>(
+      left, right, measure, symmetric, order, threads,
+      [&](std::size_t r, std::size_t) { return out.data() + order[r] * width; }, [](std::size_t, std::size_t) {});
   if (!symmetric) return;
   std::vector<std::uint32_t> rank(order.size());
   for (std::size_t r = 0; r < rank.size(); ++r) rank[order[r]] = static_cast<std::uint32_t>(r);
   mirror(out, std::span<const std::uint32_t>(rank), threads);
 }
 
-SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, float epsilon,
-                             std::size_t threads) {
+SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure,
+                             float epsilon, std::size_t threads) {
   struct Row {
     std::vector<std::int32_t> columns;
     std::vector<float> values;
@@ -460,10 +466,10 @@ SparseScores character_table(const Sequences& left, const Sequences& right, cons
   return scores;
 }
 
-template void character_matrix<double>(const Sequences&, const Sequences&, const CharacterMeasure&, bool, std::span<double>,
-                                       std::size_t);
-template void character_matrix<float>(const Sequences&, const Sequences&, const CharacterMeasure&, bool, std::span<float>,
-                                      std::size_t);
+template void character_matrix<double>(const Sequences&, const Sequences&, const CharacterMeasure&, bool,
+                                       std::span<double>, std::size_t);
+template void character_matrix<float>(const Sequences&, const Sequences&, const CharacterMeasure&, bool,
+                                      std::span<float>, std::size_t);
 
 void character_pairs(const Sequences& left, const Sequences& right, std::span<const std::int32_t> i,
                      std::span<const std::int32_t> j, const CharacterMeasure& measure, std::span<double> out,

@@ -30,9 +30,9 @@ enum class Window { paper, winkler, secondstring };  // H = min / 2, max / 2 - 1
 
 struct CharacterMeasure {
   Kind kind;
-  Window window;   // of jaro
-  bool floor;      // half transpositions become whole ones
-  double prefix;   // what each of the first four common symbols adds where the score exceeds boost; 0: Jaro itself
+  Window window;  // of jaro
+  bool floor;     // half transpositions become whole ones
+  double prefix;  // what each of the first four common symbols adds where the score exceeds boost; 0: Jaro itself
   double boost;
 };
 
@@ -56,8 +56,8 @@ struct SparseScores {
   std::vector<std::int32_t> columns;
   std::vector<float> values;
 };
-SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure, float epsilon,
-                             std::size_t threads);
+SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure,
+                             float epsilon, std::size_t threads);
 
 // out[p] = similarity of left[i[p]] and right[j[p]].
 void character_pairs(const Sequences& left, const Sequences& right, std::span<const std::int32_t> i,

@@ -9,7 +9,7 @@
 namespace textmill::strings {
 namespace {
 
-constexpr double kSlack = 1e-5;   // of the bounds, whose weights are rounded
+constexpr double kSlack = 1e-5;    // of the bounds, whose weights are rounded
 constexpr float kLevels = 127.0f;  // of the numbers of a sketch
 
 using Sketch = CosineIndex::Sketch;
@@ -50,7 +50,8 @@ CosineIndex::Sketch CosineIndex::sketch_of(std::span<const Weight> vector, doubl
   for (const auto& [rank, weight] : vector) squares[static_cast<std::size_t>(rank) % kBuckets] += weight * weight;
   Sketch sketch{};
   for (std::size_t i = 0; i < kBuckets; ++i) {
-    sketch[i] = static_cast<std::uint8_t>(std::min(std::ceil(std::sqrt(squares[i]) / length * kLevels + kSlack), double{kLevels}));
+    sketch[i] = static_cast<std::uint8_t>(
+        std::min(std::ceil(std::sqrt(squares[i]) / length * kLevels + kSlack), double{kLevels}));
     if (squares[i] == 0.0) sketch[i] = 0;
   }
   return sketch;
@@ -64,7 +65,7 @@ struct CosineIndex::Scratch {
   Sketch sketch;                   // of the query
   std::vector<double> rest;        // |u_k, u_k+1, ...|
   std::vector<Found> found;
-  std::vector<double> best;        // the `top` largest scores, the worst in front
+  std::vector<double> best;  // the `top` largest scores, the worst in front
 };
 
 CosineIndex::CosineIndex(const Names& names, std::size_t words, std::size_t threads) : ranks_(words) {
@@ -92,7 +93,8 @@ CosineIndex::CosineIndex(const Names& names, std::size_t words, std::size_t thre
         weights_[e] = {ranks_[static_cast<std::size_t>(names.words[e])], names.weights[e]};
       }
       const auto row = weights_.begin() + static_cast<std::ptrdiff_t>(begin);
-      std::sort(row, row + static_cast<std::ptrdiff_t>(size), [](const Weight& a, const Weight& b) { return a.rank < b.rank; });
+      std::sort(row, row + static_cast<std::ptrdiff_t>(size),
+                [](const Weight& a, const Weight& b) { return a.rank < b.rank; });
       for (std::size_t e = begin; e < begin + size; ++e) squares_[name] += weights_[e].weight * weights_[e].weight;
       if (squares_[name] > 0.0) sketches_[name] = sketch_of({weights_.data() + begin, size}, std::sqrt(squares_[name]));
     }
@@ -113,9 +115,10 @@ CosineIndex::CosineIndex(const Names& names, std::size_t words, std::size_t thre
   const auto reach = [](const Posting& p) { return p.weight * p.weight + p.rest * p.rest; };
   base::parallel_blocks(words, 64, threads, [&](std::size_t first, std::size_t end) {
     for (std::size_t rank = first; rank < end; ++rank) {
-      std::sort(postings_.begin() + starts_[rank], postings_.begin() + starts_[rank + 1], [&](const Posting& a, const Posting& b) {
-        return reach(a) != reach(b) ? reach(a) > reach(b) : a.name < b.name;
-      });
+      std::sort(postings_.begin() + starts_[rank], postings_.begin() + starts_[rank + 1],
+                [&](const Posting& a, const Posting& b) {
+                  return reach(a) != reach(b) ? reach(a) > reach(b) : a.name < b.name;
+                });
     }
   });
 }
@@ -132,14 +135,16 @@ Matches CosineIndex::search(const Names& left, std::size_t begin, std::size_t en
         scratch.query.push_back({ranks_[static_cast<std::size_t>(left.words[e])], left.weights[e]});
       }
     }
-    std::sort(scratch.query.begin(), scratch.query.end(), [](const Weight& a, const Weight& b) { return a.rank < b.rank; });
+    std::sort(scratch.query.begin(), scratch.query.end(),
+              [](const Weight& a, const Weight& b) { return a.rank < b.rank; });
     for (const Weight& one : scratch.query) square += one.weight * one.weight;
     search_one(name, square + unknown, threshold, top, false, scratch, out);
   };
   return search_all(begin, end, threads, [&] { return std::make_unique<Scratch>(words(), size()); }, search);
 }
 
-Matches CosineIndex::search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top, std::size_t threads) const {
+Matches CosineIndex::search_self(std::size_t begin, std::size_t end, double threshold, std::size_t top,
+                                 std::size_t threads) const {
   const auto search = [&](std::size_t name, Scratch& scratch, Matches& out) {
     scratch.query.assign(weights_.begin() + offsets_[name], weights_.begin() + offsets_[name + 1]);
     search_one(name, squares_[name], threshold, top, true, scratch, out);
@@ -147,8 +152,8 @@ Matches CosineIndex::search_self(std::size_t begin, std::size_t end, double thre
   return search_all(begin, end, threads, [&] { return std::make_unique<Scratch>(words(), size()); }, search);
 }
 
-void CosineIndex::search_one(std::size_t name, double square, double threshold, std::size_t top, bool same, Scratch& scratch,
-                             Matches& out) const {
+void CosineIndex::search_one(std::size_t name, double square, double threshold, std::size_t top, bool same,
+                             Scratch& scratch, Matches& out) const {
   if (square == 0.0) return;
   const auto& query = scratch.query;
   const double length = std::sqrt(square);
@@ -203,7 +208,8 @@ void CosineIndex::search_one(std::size_t name, double square, double threshold, 
     for (std::size_t p = first; p < last; ++p) {
       const Posting posting = postings_[p];
       const auto needed = static_cast<float>(least - kSlack);
-      if (needed > 0.0f && (posting.weight * posting.weight + posting.rest * posting.rest) * reach < needed * needed) break;
+      if (needed > 0.0f && (posting.weight * posting.weight + posting.rest * posting.rest) * reach < needed * needed)
+        break;
       if (u * posting.weight + behind * posting.rest < needed) continue;
       if (halved ? posting.name <= self : same && posting.name == self) continue;
       auto& seen = scratch.seen[static_cast<std::size_t>(posting.name)];

@@ -12,11 +12,11 @@
 
 namespace textmill::strings {
 
-struct Matches {                       // by left name, then falling score, then right name
+struct Matches {  // by left name, then falling score, then right name
   std::vector<std::int32_t> left, right;
   std::vector<double> scores;
-  std::size_t candidates = 0;          // pairs that were bounded
-  std::size_t aligned = 0;             // pairs that were scored
+  std::size_t candidates = 0;  // pairs that were bounded
+  std::size_t aligned = 0;     // pairs that were scored
 };
 
 struct Found {

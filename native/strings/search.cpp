@@ -8,13 +8,13 @@
 namespace textmill::strings {
 namespace {
 
-constexpr double kSlack = 1e-5;        // of the filters, which work with rounded weights
-constexpr std::size_t kLong = 64;      // words from which rounded sums are not trusted
+constexpr double kSlack = 1e-5;    // of the filters, which work with rounded weights
+constexpr std::size_t kLong = 64;  // words from which rounded sums are not trusted
 
 struct Ranked {
   std::size_t position;
-  double weight;   // u_i
-  double reach;    // r_i u_i
+  double weight;  // u_i
+  double reach;   // r_i u_i
 };
 
 }  // namespace
@@ -26,9 +26,9 @@ struct Index::Scratch {
   std::vector<std::int32_t> seen;  // the left name for which a name was last a candidate
   std::vector<std::int32_t> candidates;
   std::vector<Ranked> ranked;
-  std::vector<double> rest;        // T_k
+  std::vector<double> rest;  // T_k
   std::vector<Found> found;
-  std::vector<double> best;        // the `top` largest scores by the table, the worst in front
+  std::vector<double> best;  // the `top` largest scores by the table, the worst in front
 };
 
 Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(names), rule_(rule) {
@@ -51,7 +51,8 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
       const double v = names.weights[e] / length;
       sum += v;
       double same = 0.0;
-      for (std::size_t f = names.begin(name); f <= e; ++f) same += names.words[f] == names.words[e] ? names.weights[f] / length : 0.0;
+      for (std::size_t f = names.begin(name); f <= e; ++f)
+        same += names.words[f] == names.words[e] ? names.weights[f] / length : 0.0;
       heaviest_ = std::max(heaviest_, same);
       places_[e] = {names.words[e], static_cast<float>(v)};
       postings_[static_cast<std::size_t>(next[static_cast<std::size_t>(names.words[e])]++)] = {
@@ -60,28 +61,30 @@ Index::Index(const Names& names, std::size_t words, const Rule& rule) : names_(n
     longest_ = std::max(longest_, sum);
   }
   for (std::size_t word = 0; word < words; ++word) {
-    std::sort(postings_.begin() + offsets_[word], postings_.begin() + offsets_[word + 1], [](const Posting& a, const Posting& b) {
-      return a.weight != b.weight ? a.weight > b.weight : a.name < b.name;
-    });
+    std::sort(postings_.begin() + offsets_[word], postings_.begin() + offsets_[word + 1],
+              [](const Posting& a, const Posting& b) {
+                return a.weight != b.weight ? a.weight > b.weight : a.name < b.name;
+              });
   }
 }
 
 Matches Index::search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
                       std::size_t top, bool same, double cut, std::size_t threads) const {
   return search_all(
-      begin, end, threads,
-      [&] { return std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size()); },
+      begin, end, threads, [&] { return std::make_unique<Scratch>(table, rule_, offsets_.size() - 1, names_.size()); },
       [&](std::size_t name, Scratch& scratch, Matches& out) {
         search_one(left, table, name, threshold, top, same, cut, scratch, out);
       });
 }
 
 // How many postings the words of the prefix lead to.
-std::size_t Index::prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch, double least) const {
+std::size_t Index::prefix_postings(const Table& table, const std::int32_t* rows, const Scratch& scratch,
+                                   double least) const {
   std::size_t postings = 0;
   for (std::size_t k = 0; k < scratch.ranked.size() && scratch.rest[k] + kSlack >= least; ++k) {
     const auto row = static_cast<std::size_t>(rows[scratch.ranked[k].position]);
-    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]);
+         ++e) {
       const auto word = static_cast<std::size_t>(table.columns[e]);
       postings += static_cast<std::size_t>(offsets_[word + 1] - offsets_[word]);
     }
@@ -89,8 +92,8 @@ std::size_t Index::prefix_postings(const Table& table, const std::int32_t* rows,
   return postings;
 }
 
-void Index::search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top, bool same,
-                       double cut, Scratch& scratch, Matches& out) const {
+void Index::search_one(const Names& left, const Table& table, std::size_t name, double threshold, std::size_t top,
+                       bool same, double cut, Scratch& scratch, Matches& out) const {
   const double square = left.squares[name];
   if (square == 0.0) return;
   const std::size_t n = left.length(name);
@@ -103,11 +106,13 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
   for (std::size_t i = 0; i < n; ++i) {
     const auto row = static_cast<std::size_t>(rows[i]);
     float most = 0.0f;
-    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]);
+         ++e) {
       const auto word = static_cast<std::size_t>(table.columns[e]);
       // a name does not meet itself: its own word counts only where it is written elsewhere too
       const std::int64_t own = same && word == row ? 1 : 0;
-      if (table.values[e] > rule_.theta && offsets_[word + 1] - offsets_[word] > own) most = std::max(most, table.values[e]);
+      if (table.values[e] > rule_.theta && offsets_[word + 1] - offsets_[word] > own)
+        most = std::max(most, table.values[e]);
     }
     ranked.push_back({i, x[i] / length, x[i] / length * most});
   }
@@ -122,7 +127,8 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
       squares += reach(k) * reach(k);
       sum += reach(k);
       double places = 0.0;
-      for (std::size_t h = 0; h < n; ++h) places += rows[ranked[h].position] == rows[ranked[k].position] ? reach(h) : 0.0;
+      for (std::size_t h = 0; h < n; ++h)
+        places += rows[ranked[h].position] == rows[ranked[k].position] ? reach(h) : 0.0;
       most = std::max(most, rule_.weighted() ? places : reach(k));
       if (rule_.one_to_one()) {
         rest[k] = std::sqrt(squares);
@@ -151,7 +157,8 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
     return least - cut * lost;
   };
   double lower = needed();
-  const float floor = static_cast<float>(cut), base = static_cast<float>(cut * (ranked.empty() ? 0.0 : ranked[0].weight));
+  const float floor = static_cast<float>(cut),
+              base = static_cast<float>(cut * (ranked.empty() ? 0.0 : ranked[0].weight));
 
   auto& found = scratch.found;
   auto& best = scratch.best;
@@ -207,7 +214,8 @@ void Index::search_one(const Names& left, const Table& table, std::size_t name, 
     for (std::size_t k = 0; k < n && rest[k] + kSlack >= lower; ++k) {
       const auto row = static_cast<std::size_t>(rows[ranked[k].position]);
       scratch.candidates.clear();
-      for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]); ++e) {
+      for (auto e = static_cast<std::size_t>(table.offsets[row]); e < static_cast<std::size_t>(table.offsets[row + 1]);
+           ++e) {
         const double s = table.values[e];
         if (!(s > rule_.theta)) continue;
         const auto word = static_cast<std::size_t>(table.columns[e]);

@@ -60,8 +60,8 @@ class Index {
   // best of each left name. In a self-join (`same`) left is the collection itself: no name meets itself, and unless `top`
   // is given only pairs left < right are reported. Similarities below `cut` may be missing from the table: 0 for none;
   // otherwise scores are upper bounds, and of each left name there may be more than `top`.
-  Matches search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold, std::size_t top,
-                 bool same, double cut, std::size_t threads) const;
+  Matches search(const Names& left, const Table& table, std::size_t begin, std::size_t end, double threshold,
+                 std::size_t top, bool same, double cut, std::size_t threads) const;
 
  private:
   struct Scratch;
@@ -73,9 +73,9 @@ class Index {
   Rule rule_;
   std::vector<std::int64_t> offsets_;  // [V+1] of postings
   std::vector<Posting> postings_;
-  std::vector<Place> places_;          // [offsets[N]]: the words of all names
-  double longest_ = 0.0;               // the largest |v|_1
-  double heaviest_ = 0.0;              // h
+  std::vector<Place> places_;  // [offsets[N]]: the words of all names
+  double longest_ = 0.0;       // the largest |v|_1
+  double heaviest_ = 0.0;      // h
 };
 
 }  // namespace textmill::strings

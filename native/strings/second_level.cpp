@@ -9,8 +9,8 @@
 namespace textmill::strings {
 namespace {
 
-constexpr std::size_t kRun = 8;        // partners of one name from which take() pays
-constexpr std::size_t kBlock = 4096;   // pairs that one item of work holds
+constexpr std::size_t kRun = 8;          // partners of one name from which take() pays
+constexpr std::size_t kBlock = 4096;     // pairs that one item of work holds
 constexpr std::size_t kCells = 1 << 20;  // n m of pairs whose similarities are not all kept
 
 double combine(Sides sides, double forward, double backward) {
@@ -36,8 +36,8 @@ double heaviest(const std::int32_t* words, const double* weights, std::size_t si
 
 }  // namespace
 
-OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words, std::span<const double> idf,
-                     bool types) {
+OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words,
+                     std::span<const double> idf, bool types) {
   OwnNames out;
   const std::size_t names = offsets.size() - 1;
   out.offsets.reserve(names + 1);
@@ -86,7 +86,8 @@ void Scorer::take(const Names& left, std::size_t name) {
   for (std::size_t i = 0; i < n_; ++i) {
     const double u = x_[i] / length;
     const auto row = static_cast<std::size_t>(rows_[i]);
-    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]);
+         ++e) {
       if (!(table_.values[e] > theta)) continue;
       std::int32_t& slot = slot_[static_cast<std::size_t>(table_.columns[e])];
       if (slot < 0) {
@@ -134,7 +135,8 @@ double Scorer::scale(double forward, double backward) const {
 double Scorer::bound(const Names& right, std::size_t name, float rest, double least) {
   if (is_long(right.length(name))) {
     set_right(right, name);
-    if (rule_.alignment == Alignment::chain || (rule_.alignment == Alignment::assignment && rest == 0.0f)) return looked_up(rest);
+    if (rule_.alignment == Alignment::chain || (rule_.alignment == Alignment::assignment && rest == 0.0f))
+      return looked_up(rest);
     if (x_square_ == 0.0 || y_square_ == 0.0) return 0.0;
     if (sim_.size() < n_) sim_.resize(n_);
     bool any = false;
@@ -216,10 +218,12 @@ bool Scorer::look_up(std::size_t j, float rest, float* out) const {
   bool any = false;
   for (std::size_t i = 0; i < n_; ++i) {
     const auto row = static_cast<std::size_t>(rows_[i]);
-    const auto begin = table_.columns.begin() + table_.offsets[row], end = table_.columns.begin() + table_.offsets[row + 1];
+    const auto begin = table_.columns.begin() + table_.offsets[row],
+               end = table_.columns.begin() + table_.offsets[row + 1];
     const auto found = std::lower_bound(begin, end, right_words_[j]);
     const float s = found != end && *found == right_words_[j]
-                        ? table_.values[static_cast<std::size_t>(found - table_.columns.begin())] : 0.0f;
+                        ? table_.values[static_cast<std::size_t>(found - table_.columns.begin())]
+                        : 0.0f;
     any |= s > rule_.theta;
     out[i] = std::max(s > rule_.theta ? s : 0.0f, rest);
   }
@@ -253,7 +257,8 @@ double Scorer::by_edges() {
   std::vector<WeightedEdge> edges;
   for (std::size_t i = 0; i < n_; ++i) {
     const auto row = static_cast<std::size_t>(rows_[i]);
-    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(table_.offsets[row]); e < static_cast<std::size_t>(table_.offsets[row + 1]);
+         ++e) {
       const float s = table_.values[e];
       if (!(s > rule_.theta)) continue;
       auto place = std::lower_bound(places.begin(), places.end(), std::pair(table_.columns[e], 0u));
@@ -263,7 +268,8 @@ double Scorer::by_edges() {
       }
     }
   }
-  const double sum = rule_.alignment == Alignment::assignment ? heaviest_matching(edges, n_, m_) : greedy_matching(edges, n_, m_);
+  const double sum =
+      rule_.alignment == Alignment::assignment ? heaviest_matching(edges, n_, m_) : greedy_matching(edges, n_, m_);
   return std::min(1.0, sum / std::sqrt(x_square_ * y_square_));
 }
 
@@ -278,7 +284,8 @@ double Scorer::finish() {
       for (std::size_t j = 0; j < m_; ++j) w_[i * m_ + j] = static_cast<double>(sim_[j * n_ + i]) * (x_[i] * y_[j]);
     }
     const std::span<const double> weights(w_.data(), n_ * m_);
-    sum = rule_.alignment == Alignment::assignment ? heaviest_matching(weights, n_, m_) : greedy_matching(weights, n_, m_);
+    sum = rule_.alignment == Alignment::assignment ? heaviest_matching(weights, n_, m_)
+                                                   : greedy_matching(weights, n_, m_);
   }
   return std::min(1.0, sum / std::sqrt(x_square_ * y_square_));  // above 1 only by rounding
 }
@@ -308,7 +315,7 @@ double Scorer::chain(Row similar) {
         const std::size_t most_p = std::min(rule_.gap, j - 2), most_q = std::min(rule_.gap, i - 2);
         for (std::size_t p = 0; p <= most_p; ++p) {
           const double upper = w_[ring(j - 2 - p) * n + i - 1];  // edge of i with an earlier word of the right side
-          if (upper == 0.0) continue;                        // then the other edge alone does as well
+          if (upper == 0.0) continue;                            // then the other edge alone does as well
           const double* const from = d_.data() + ring(j - 2 - p) * wide;
           for (std::size_t q = 0; q <= most_q; ++q) best = std::max(best, from[i - 2 - q] + (upper + w[i - 2 - q]));
         }

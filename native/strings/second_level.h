@@ -30,22 +30,22 @@
 
 namespace textmill::strings {
 
-struct Names {                             // a view: the caller owns the memory
-  std::span<const std::int64_t> offsets;   // [N+1]
-  std::span<const std::int32_t> words;     // [offsets[N]]: equal numbers, equal words, on both sides
-  std::span<const double> weights;         // [offsets[N]], finite, >= 0
-  std::span<const double> squares;         // [N]: sum of the squared weights of a name, in order
-  std::span<const std::int32_t> rows;      // [offsets[N]]: row of the table that holds the neighbours of the word
+struct Names {                            // a view: the caller owns the memory
+  std::span<const std::int64_t> offsets;  // [N+1]
+  std::span<const std::int32_t> words;    // [offsets[N]]: equal numbers, equal words, on both sides
+  std::span<const double> weights;        // [offsets[N]], finite, >= 0
+  std::span<const double> squares;        // [N]: sum of the squared weights of a name, in order
+  std::span<const std::int32_t> rows;     // [offsets[N]]: row of the table that holds the neighbours of the word
 
   std::size_t size() const { return squares.size(); }
   std::size_t begin(std::size_t name) const { return static_cast<std::size_t>(offsets[name]); }
   std::size_t length(std::size_t name) const { return static_cast<std::size_t>(offsets[name + 1] - offsets[name]); }
 };
 
-struct Table {                             // similarities of left words to right words; what is not stored is 0
-  std::span<const std::int64_t> offsets;   // [rows+1]
-  std::span<const std::int32_t> columns;   // rising within a row
-  std::span<const float> values;           // 0 to 1
+struct Table {                            // similarities of left words to right words; what is not stored is 0
+  std::span<const std::int64_t> offsets;  // [rows+1]
+  std::span<const std::int32_t> columns;  // rising within a row
+  std::span<const float> values;          // 0 to 1
 };
 
 enum class Alignment { chain, assignment, greedy, closest, average };
@@ -54,8 +54,8 @@ enum class Sides { forward, mean, max, min };
 struct Rule {
   static constexpr std::size_t kNoSwaps = std::numeric_limits<std::size_t>::max();
   Alignment alignment = Alignment::chain;
-  Sides sides = Sides::forward;      // of closest and average
-  std::size_t gap = kNoSwaps;        // of chain
+  Sides sides = Sides::forward;  // of closest and average
+  std::size_t gap = kNoSwaps;    // of chain
   double theta = 0.0;
 
   bool one_to_one() const { return alignment != Alignment::closest && alignment != Alignment::average; }
@@ -70,15 +70,16 @@ struct OwnNames {
   std::vector<double> weights, squares;
   Names view() const { return {offsets, words, weights, squares, rows}; }
 };
-OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words, std::span<const double> idf,
-                     bool types);
+OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words,
+                     std::span<const double> idf, bool types);
 
 // One name made ready to be compared with many: its words' neighbours are laid out so that the similarities of a word of
 // the other side to all of its own words stand together.
 class Scorer {
  public:
   // `words`: the columns of the table, all words of the right side.
-  Scorer(const Table& table, const Rule& rule, std::size_t words) : table_(table), rule_(rule), slot_(words, -1), best_(words, 0.0f) {}
+  Scorer(const Table& table, const Rule& rule, std::size_t words)
+      : table_(table), rule_(rule), slot_(words, -1), best_(words, 0.0f) {}
 
   // Makes `name` of `left` the one to be compared. The views must live as long as it is.
   void take(const Names& left, std::size_t name);
@@ -111,10 +112,10 @@ class Scorer {
 
   Table table_;
   Rule rule_;
-  std::vector<std::int32_t> slot_;       // word -> row of near_, or -1
+  std::vector<std::int32_t> slot_;  // word -> row of near_, or -1
   std::vector<float> best_;
-  std::vector<std::int32_t> slotted_;    // words with a slot
-  std::vector<float> near_;              // [slots][n]
+  std::vector<std::int32_t> slotted_;  // words with a slot
+  std::vector<float> near_;            // [slots][n]
   std::size_t n_ = 0, m_ = 0;
   const std::int32_t* left_words_ = nullptr;
   const std::int32_t* rows_ = nullptr;
@@ -122,10 +123,10 @@ class Scorer {
   const double* x_ = nullptr;
   const double* y_ = nullptr;
   double x_square_ = 0.0, y_square_ = 0.0;
-  std::vector<float> sim_;               // [m][n]
-  std::vector<double> w_;                // [n][m]; of chains the last rows
-  std::vector<double> d_;                // the last rows of D
-  std::vector<double> row_max_;          // [n]
+  std::vector<float> sim_;       // [m][n]
+  std::vector<double> w_;        // [n][m]; of chains the last rows
+  std::vector<double> d_;        // the last rows of D
+  std::vector<double> row_max_;  // [n]
 };
 
 // scores[k] of left[k] with right[k]; pairs with equal left ones are best put together.

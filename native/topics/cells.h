@@ -18,11 +18,11 @@
 
 namespace textmill::topics {
 
-struct Bags {                              // a view of n rows of whole counts
-  std::span<const std::int64_t> offsets;   // [n + 1], rising from 0 to nnz
-  std::span<const std::int32_t> terms;     // [nnz], each in [0, V)
-  std::span<const std::int32_t> counts;    // [nnz], >= 0
-  std::size_t vocabulary;                  // V
+struct Bags {                             // a view of n rows of whole counts
+  std::span<const std::int64_t> offsets;  // [n + 1], rising from 0 to nnz
+  std::span<const std::int32_t> terms;    // [nnz], each in [0, V)
+  std::span<const std::int32_t> counts;   // [nnz], >= 0
+  std::size_t vocabulary;                 // V
 };
 
 // Items are tokens (an entry as many times as its count says) or entries (those whose count is above 0).
@@ -56,11 +56,11 @@ struct Cells {
 
   static constexpr std::size_t kMostGroups = 32;
   Items kind;
-  std::size_t groups;                  // P
-  std::vector<std::size_t> bounds;     // [P + 1]: documents of group c are bounds[c] to bounds[c + 1]
-  std::vector<std::int64_t> starts;    // [n + 1]: items of a document
-  std::vector<std::uint32_t> ends;     // [n][P]: ends of segments, counted from the start of the document
-  std::vector<std::uint8_t> group;     // [V]
+  std::size_t groups;                // P
+  std::vector<std::size_t> bounds;   // [P + 1]: documents of group c are bounds[c] to bounds[c + 1]
+  std::vector<std::int64_t> starts;  // [n + 1]: items of a document
+  std::vector<std::uint32_t> ends;   // [n][P]: ends of segments, counted from the start of the document
+  std::vector<std::uint8_t> group;   // [V]
 };
 
 }  // namespace textmill::topics

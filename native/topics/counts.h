@@ -115,7 +115,9 @@ class Counts : public Sampler {
     set_eta(priors);
   }
 
-  double eta(std::size_t w, std::size_t t) const { return by_cell_ ? eta_[w * row_ + t] : eta_[eta_.size() == 1 ? 0 : w]; }
+  double eta(std::size_t w, std::size_t t) const {
+    return by_cell_ ? eta_[w * row_ + t] : eta_[eta_.size() == 1 ? 0 : w];
+  }
 
   void set_alpha() {
     alpha_row_.assign(row_, 0.0F);
@@ -153,12 +155,12 @@ class Counts : public Sampler {
   std::size_t n_, V_, K_, row_;
   std::vector<Count> by_word_, by_document_;
   std::vector<double> by_topic_;
-  std::vector<double> alpha_;          // [K]
-  std::vector<float> alpha_row_;       // [row]
-  bool by_cell_ = false;               // eta_ is [V][row], else [1] or [V]
+  std::vector<double> alpha_;     // [K]
+  std::vector<float> alpha_row_;  // [row]
+  bool by_cell_ = false;          // eta_ is [V][row], else [1] or [V]
   std::vector<float> eta_;
-  std::vector<double> eta_total_;      // [row]: sum_w eta_wt
-  bool expected_ = false;              // counts are expectations of whole numbers
+  std::vector<double> eta_total_;  // [row]: sum_w eta_wt
+  bool expected_ = false;          // counts are expectations of whole numbers
 
  private:
   // Values above 0 that documents have, each once, with how many have it.

@@ -14,7 +14,7 @@ namespace textmill::topics {
 namespace {
 
 constexpr std::size_t kSweepsBetweenSums = 16;
-constexpr float kLeast = 1e-20F;  // of a count without its token: differences of roundings are not below it
+constexpr float kLeast = 1e-20F;     // of a count without its token: differences of roundings are not below it
 constexpr float kStartShare = 0.9F;  // of the random topic of an entry
 
 template <class Pack>
@@ -153,7 +153,8 @@ class Expected final : public Counts<float> {
     });
     base::parallel_blocks(n_, kRows, threads, [&](std::size_t first, std::size_t last) {
       for (std::size_t d = first; d < last; ++d) {
-        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]); ++i)
+        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]);
+             ++i)
           add(i, by_document_.data() + d * row_);
       }
     });
@@ -167,9 +168,9 @@ class Expected final : public Counts<float> {
 
   Cells cells_;
   std::size_t sweep_ = 0, stage_ = 0, tokens_ = 0;
-  std::vector<std::int32_t> words_;   // [entries]
-  std::vector<float> many_;           // [entries]
-  std::vector<float> gamma_;          // [entries][row]
+  std::vector<std::int32_t> words_;  // [entries]
+  std::vector<float> many_;          // [entries]
+  std::vector<float> gamma_;         // [entries][row]
 };
 
 }  // namespace

@@ -78,12 +78,16 @@ TEXTMILL_INLINED inline void store(float* p, Lanes value) { std::memcpy(p, &valu
 struct Same {
   float value;
   template <class Pack>
-  TEXTMILL_INLINED Lanes at(std::size_t) const { return Lanes{} + value; }
+  TEXTMILL_INLINED Lanes at(std::size_t) const {
+    return Lanes{} + value;
+  }
 };
 struct Each {
   const float* values;
   template <class Pack>
-  TEXTMILL_INLINED Lanes at(std::size_t t) const { return load<Pack>(values + t); }
+  TEXTMILL_INLINED Lanes at(std::size_t t) const {
+    return load<Pack>(values + t);
+  }
 };
 
 struct Present {
@@ -161,8 +165,8 @@ TEXTMILL_INLINED inline Sections add_up(const float* a, const Count* row, Eta et
 // The topic at point x of the sections, the weight of one topic taken out; `out.topic` itself where rounding has put x
 // behind the end.
 template <class Pack>
-TEXTMILL_INLINED inline std::size_t find(Sections sections, const float* sums, std::size_t topics, std::size_t vectors, float x,
-                                         Present out) {
+TEXTMILL_INLINED inline std::size_t find(Sections sections, const float* sums, std::size_t topics, std::size_t vectors,
+                                         float x, Present out) {
   using detail::Ints;
   const std::size_t second = (vectors + 1) / 2, vector = out.topic / kWide;
   const std::size_t own = (vector >= second ? kWide : 0) + out.topic % kWide;  // the section of the topic taken out
@@ -193,8 +197,9 @@ TEXTMILL_INLINED inline std::size_t find(Sections sections, const float* sums, s
 // A topic in [0, topics) with probability weight_t / sum; `uniform` is any 32 random bits. A token that is nowhere gets
 // topic 0 if all weights vanish. The sum is left in *total.
 template <class Pack, class Count, class Eta>
-TEXTMILL_INLINED inline std::size_t draw(const float* a, const Count* row, Eta eta, std::size_t topics, std::size_t vectors,
-                                         float* sums, std::uint32_t uniform, Present present, float* total = nullptr) {
+TEXTMILL_INLINED inline std::size_t draw(const float* a, const Count* row, Eta eta, std::size_t topics,
+                                         std::size_t vectors, float* sums, std::uint32_t uniform, Present present,
+                                         float* total = nullptr) {
   const Sections sections = add_up<Pack>(a, row, eta, vectors, sums);
   const float others = detail::sum(sections.one + sections.two) - present.with;
   const float all = others + present.without;

@@ -12,11 +12,11 @@
 namespace textmill::topics {
 namespace {
 
-constexpr std::size_t kBlock = 16;   // documents handed to a thread at once
-constexpr double kHalf = 0.5;        // of the rate, after a step that failed
+constexpr std::size_t kBlock = 16;                                        // documents handed to a thread at once
+constexpr double kHalf = 0.5;                                             // of the rate, after a step that failed
 constexpr double kLeastGrowth = 0.25, kGrowth = 1.5, kMostGrowth = 20.0;  // of the rate, after one that did not
-constexpr double kLowest = 1e-12;    // a rate that can no longer move anything
-constexpr double kNoise = 1e-14;     // relative error of L: no fall
+constexpr double kLowest = 1e-12;                                         // a rate that can no longer move anything
+constexpr double kNoise = 1e-14;                                          // relative error of L: no fall
 
 struct Place {
   std::vector<double> logs, theta, gradient;
@@ -30,7 +30,8 @@ template <class Real>
 class Climb {
  public:
   Climb(std::size_t topics, const Ascent& ascent) : ascent_(ascent) {
-    for (Place* place : {&a_, &b_}) place->logs.resize(topics), place->theta.resize(topics), place->gradient.resize(topics);
+    for (Place* place : {&a_, &b_})
+      place->logs.resize(topics), place->theta.resize(topics), place->gradient.resize(topics);
   }
 
   void run(const Words<Real>& words, std::span<double> theta, double& likelihood, double& gap, std::int32_t& iterations,
@@ -56,7 +57,8 @@ class Climb {
       step(*here, rate, *there);
       evaluate(words, *there);
       ++done;
-      if (there->found < here->found || !(there->likelihood >= here->likelihood - kNoise * std::abs(here->likelihood))) {
+      if (there->found < here->found ||
+          !(there->likelihood >= here->likelihood - kNoise * std::abs(here->likelihood))) {
         rate *= kHalf;
         continue;
       }

@@ -23,8 +23,8 @@ TEXTMILL_INLINED inline void add_row(double scale, const double* row, double* sl
 }
 
 template <Pack P>
-TEXTMILL_INLINED inline void descend_row(const double* gram, const double* cross, std::size_t topics, std::size_t sweeps,
-                                         double tolerance, double* h, double* slope) {
+TEXTMILL_INLINED inline void descend_row(const double* gram, const double* cross, std::size_t topics,
+                                         std::size_t sweeps, double tolerance, double* h, double* slope) {
   for (std::size_t t = 0; t < topics; ++t) slope[t] = -cross[t];
   for (std::size_t t = 0; t < topics; ++t) {
     if (h[t] != 0.0) add_row<P>(h[t], gram + t * topics, slope, topics);

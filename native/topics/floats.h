@@ -142,7 +142,9 @@ using PackOf = typename PackOfImplementation<P, Real>::type;
 inline base::PlainPack sums(const base::PlainPack (&a)[2]) {
   return base::PlainPack::Doubles{a[0].v[0] + a[0].v[1], a[1].v[0] + a[1].v[1]};
 }
-inline PlainFloats sums(const PlainFloats (&a)[4]) { return PlainFloats::Floats{sum(a[0]), sum(a[1]), sum(a[2]), sum(a[3])}; }
+inline PlainFloats sums(const PlainFloats (&a)[4]) {
+  return PlainFloats::Floats{sum(a[0]), sum(a[1]), sum(a[2]), sum(a[3])};
+}
 #if defined(TEXTMILL_HAS_AVX2)
 TEXTMILL_AVX2 inline base::Avx2Pack sums(const base::Avx2Pack (&a)[4]) {
   const __m256d x = _mm256_hadd_pd(a[0].v, a[1].v), y = _mm256_hadd_pd(a[2].v, a[3].v);

@@ -16,7 +16,11 @@ constexpr std::size_t kRows = 256;  // of a parallel task
 
 struct FixedTopics::Scratch {
   explicit Scratch(const FixedTopics& topics)
-      : a(topics.row_, 0.0F), alpha(topics.row_, 0.0F), sums(topics.row_), row(topics.row_), vectors(topics.row_ / kWide) {
+      : a(topics.row_, 0.0F),
+        alpha(topics.row_, 0.0F),
+        sums(topics.row_),
+        row(topics.row_),
+        vectors(topics.row_ / kWide) {
     std::copy(topics.alpha_.begin(), topics.alpha_.end(), alpha.begin());
   }
   void clear() { a = alpha; }
@@ -29,8 +33,8 @@ namespace {
 
 // A topic for a token, or a new one for a token that has `old`; leaves the token in the counts.
 template <class Pack, class S>
-TEXTMILL_INLINED inline std::size_t place(S& s, std::size_t topics, const float* phi, std::uint32_t uniform, std::size_t old,
-                                          bool placed, float* total = nullptr) {
+TEXTMILL_INLINED inline std::size_t place(S& s, std::size_t topics, const float* phi, std::uint32_t uniform,
+                                          std::size_t old, bool placed, float* total = nullptr) {
   float* a = s.a.data();
   const Present present = placed ? Present{old, a[old] * phi[old], (a[old] - 1.0F) * phi[old]} : kNowhere;
   const std::size_t topic = draw<Pack>(a, phi, Same{0.0F}, topics, s.vectors, s.sums.data(), uniform, present, total);
@@ -73,8 +77,8 @@ void FixedTopics::known_tokens(const Bags& bags, std::size_t d, std::vector<std:
   }
 }
 
-void FixedTopics::mixtures(const Bags& bags, std::size_t sweeps, std::size_t burn_in, std::uint64_t seed, std::uint64_t first,
-                           std::span<double> theta, std::size_t threads) const {
+void FixedTopics::mixtures(const Bags& bags, std::size_t sweeps, std::size_t burn_in, std::uint64_t seed,
+                           std::uint64_t first, std::span<double> theta, std::size_t threads) const {
   const std::size_t K = alpha_.size();
   base::parallel_blocks(bags.offsets.size() - 1, 16, threads, [&](std::size_t begin, std::size_t end) {
     Scratch scratch(*this);
@@ -134,8 +138,8 @@ void FixedTopics::left_to_right(const Bags& bags, std::size_t particles, std::ui
     }
     double log_evidence = 0.0;
     for (std::size_t i = 0; i < L; ++i) {
-      log_evidence += std::log(sums[i] / static_cast<double>(particles)) + log_scale_[static_cast<std::size_t>(tokens[i])] -
-                      std::log(static_cast<double>(i) + total_alpha_);
+      log_evidence += std::log(sums[i] / static_cast<double>(particles)) +
+                      log_scale_[static_cast<std::size_t>(tokens[i])] - std::log(static_cast<double>(i) + total_alpha_);
     }
     evidence[d] = log_evidence;
   });

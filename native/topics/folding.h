@@ -44,11 +44,11 @@ class FixedTopics {
   struct Scratch;
   void known_tokens(const Bags& bags, std::size_t d, std::vector<std::int32_t>& out) const;
 
-  std::size_t row_;                  // topics rounded up to whole vectors
-  std::vector<double> alpha_;        // [K]
+  std::size_t row_;            // topics rounded up to whole vectors
+  std::vector<double> alpha_;  // [K]
   double total_alpha_;
-  std::vector<float> phi_;           // [V][row], largest number of a row 1
-  std::vector<double> log_scale_;    // [V], -infinity where no topic has the word
+  std::vector<float> phi_;         // [V][row], largest number of a row 1
+  std::vector<double> log_scale_;  // [V], -infinity where no topic has the word
 };
 
 }  // namespace textmill::topics

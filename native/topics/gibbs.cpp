@@ -17,7 +17,7 @@
 namespace textmill::topics {
 namespace {
 
-constexpr std::uint16_t kNone = 65535;         // the topic of a token that has none yet
+constexpr std::uint16_t kNone = 65535;  // the topic of a token that has none yet
 
 template <class Count>
 class State final : public Counts<Count> {
@@ -44,7 +44,8 @@ class State final : public Counts<Count> {
       });
     }
     if (!start.empty()) {
-      in_order([&](std::size_t item, std::size_t position) { topics_[item] = static_cast<std::uint16_t>(start[position]); });
+      in_order(
+          [&](std::size_t item, std::size_t position) { topics_[item] = static_cast<std::uint16_t>(start[position]); });
       sweep_ = 1;
     }
     recount(1);
@@ -66,13 +67,11 @@ class State final : public Counts<Count> {
   }
 
   void assignments(std::span<std::int32_t> out) const override {
-    in_order([&](std::size_t item, std::size_t position) {
-      out[position] = topics_[item] == kNone ? -1 : topics_[item];
-    });
+    in_order(
+        [&](std::size_t item, std::size_t position) { out[position] = topics_[item] == kNone ? -1 : topics_[item]; });
   }
 
   std::size_t tokens() const override { return cells_.items(); }
-
 
  private:
   // All counts anew from the topics of the tokens.
@@ -89,7 +88,8 @@ class State final : public Counts<Count> {
     });
     base::parallel_blocks(n_, kRows, threads, [&](std::size_t first, std::size_t last) {
       for (std::size_t d = first; d < last; ++d) {
-        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]); ++i) {
+        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]);
+             ++i) {
           if (topics_[i] != kNone) by_document_[d * row_ + topics_[i]] += weight(i);
         }
       }
@@ -159,7 +159,8 @@ class State final : public Counts<Count> {
       const auto [begin, end] = cells_.segment(d, g);
       if (begin == end) continue;
       Count* document = by_document + d * length;
-      for (std::size_t t = 0; t < length; t += kWide) store(a + t, (load<Pack>(document + t) + load<Pack>(alpha + t)) * load<Pack>(inverse + t));
+      for (std::size_t t = 0; t < length; t += kWide)
+        store(a + t, (load<Pack>(document + t) + load<Pack>(alpha + t)) * load<Pack>(inverse + t));
       for (std::size_t i = begin; i < end; ++i) {
         const auto w = static_cast<std::size_t>(words[i]);
         Count* row = by_word + w * length;
@@ -224,9 +225,11 @@ class State final : public Counts<Count> {
           for (std::size_t t = 0; t < K_; ++t) {
             a[t] = static_cast<float>(gamma.gamma(by_document_[d * row_ + t] + alpha_[t]) * phi_scale_[t]);
           }
-          for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]); ++i) {
+          for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]);
+               ++i) {
             const float* row = phi_.data() + static_cast<std::size_t>(words_[i]) * row_;
-            const std::size_t topic = draw<Pack>(a, row, Same{0.0F}, K_, vectors, sums, random.at(i), {topics_[i], 0.0F, 0.0F});
+            const std::size_t topic =
+                draw<Pack>(a, row, Same{0.0F}, K_, vectors, sums, random.at(i), {topics_[i], 0.0F, 0.0F});
             topics_[i] = static_cast<std::uint16_t>(topic);
           }
         }
@@ -259,7 +262,8 @@ class State final : public Counts<Count> {
         const auto [begin, end] = cells_.segment(d, g);
         next[g] = begin, last[g] = end;
       }
-      for (auto at = static_cast<std::size_t>(cells_.starts[d]); at < static_cast<std::size_t>(cells_.starts[d + 1]); ++at) {
+      for (auto at = static_cast<std::size_t>(cells_.starts[d]); at < static_cast<std::size_t>(cells_.starts[d + 1]);
+           ++at) {
         std::size_t best = cells_.groups;
         for (std::size_t g = 0; g < cells_.groups; ++g) {
           if (next[g] < last[g] && (best == cells_.groups || words_[next[g]] < words_[next[best]])) best = g;
@@ -273,11 +277,11 @@ class State final : public Counts<Count> {
   bool collapsed_;
   std::uint64_t seed_;
   std::size_t sweep_ = 0, stage_ = 0;
-  std::vector<std::int32_t> words_;       // [tokens]
-  std::vector<std::uint16_t> topics_;     // [tokens]
-  std::vector<float> weights_;            // [tokens], or empty
-  std::vector<float> phi_;                // [V][row], uncollapsed only
-  std::vector<double> phi_scale_;         // [row]
+  std::vector<std::int32_t> words_;    // [tokens]
+  std::vector<std::uint16_t> topics_;  // [tokens]
+  std::vector<float> weights_;         // [tokens], or empty
+  std::vector<float> phi_;             // [V][row], uncollapsed only
+  std::vector<double> phi_scale_;      // [row]
 };
 
 }  // namespace

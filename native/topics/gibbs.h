@@ -39,9 +39,9 @@ namespace textmill::topics {
 inline constexpr std::size_t kMostTopics = 65535;
 
 struct Priors {
-  std::size_t topics;               // K, 1 to kMostTopics
-  std::span<const double> alpha;    // [K], finite, > 0
-  std::span<const double> eta;      // [1], [V] or [V][K], finite, > 0
+  std::size_t topics;             // K, 1 to kMostTopics
+  std::span<const double> alpha;  // [K], finite, > 0
+  std::span<const double> eta;    // [1], [V] or [V][K], finite, > 0
 };
 
 class Sampler {

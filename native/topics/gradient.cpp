@@ -8,7 +8,7 @@ namespace {
 
 using base::Pack;
 
-constexpr std::size_t kChains = 4;       // sums of a dot product that do not wait for each other
+constexpr std::size_t kChains = 4;  // sums of a dot product that do not wait for each other
 
 // sum_t a_t b_t, in an order that depends on K only.
 template <Pack P, class Real>
@@ -58,7 +58,8 @@ double gradient_at(const Words<Real>& words, const double* theta, double* ratio,
     base::log({logs, size}, {logs, size});
     for (std::size_t e = 0; e < size; ++e) likelihood += words.counts[begin + e] * logs[e];
   }
-  for (std::size_t e = 0; e < words.size; ++e) ratio[e] = ratio[e] > kLeastProbability ? words.counts[e] / ratio[e] : 0.0;
+  for (std::size_t e = 0; e < words.size; ++e)
+    ratio[e] = ratio[e] > kLeastProbability ? words.counts[e] / ratio[e] : 0.0;
   return likelihood;
 }
 

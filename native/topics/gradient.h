@@ -15,19 +15,19 @@ namespace textmill::topics {
 
 inline constexpr double kLeastProbability = 1e-280;  // probabilities below count as 0: their reciprocals would overflow
 
-struct Documents {                         // a view of n rows of counts
-  std::span<const std::int64_t> offsets;   // [n + 1], rising from 0 to nnz
-  std::span<const std::int32_t> terms;     // [nnz], each in [0, V)
-  std::span<const double> counts;          // [nnz], finite, >= 0
+struct Documents {                        // a view of n rows of counts
+  std::span<const std::int64_t> offsets;  // [n + 1], rising from 0 to nnz
+  std::span<const std::int32_t> terms;    // [nnz], each in [0, V)
+  std::span<const double> counts;         // [nnz], finite, >= 0
 };
 
 template <class Real>
-struct Words {                 // one document
-  const std::int32_t* terms;   // [size]
-  const double* counts;        // [size]
+struct Words {                // one document
+  const std::int32_t* terms;  // [size]
+  const double* counts;       // [size]
   std::size_t size;
-  const Real* phi;             // [V][K]
-  std::size_t topics;          // K
+  const Real* phi;     // [V][K]
+  std::size_t topics;  // K
 
   const Real* row(std::size_t e) const { return phi + static_cast<std::size_t>(terms[e]) * topics; }
   bool known(std::size_t e) const {  // whether some topic has word e
@@ -42,7 +42,8 @@ struct Words {                 // one document
 
 template <class Real>
 Words<Real> words_of(const Documents& documents, std::size_t d, const Real* phi, std::size_t topics) {
-  const auto begin = static_cast<std::size_t>(documents.offsets[d]), end = static_cast<std::size_t>(documents.offsets[d + 1]);
+  const auto begin = static_cast<std::size_t>(documents.offsets[d]),
+             end = static_cast<std::size_t>(documents.offsets[d + 1]);
   return {documents.terms.data() + begin, documents.counts.data() + begin, end - begin, phi, topics};
 }
 

@@ -14,14 +14,14 @@ namespace {
 
 using base::Pack;
 
-constexpr std::size_t kBlock = 16;       // documents handed to a thread at once
-constexpr double kTight = 5e-5;          // tolerances below are rarely reached by EM alone
-constexpr std::size_t kPatience = 16;    // gradients before topics are descended on one by one
-constexpr std::size_t kLessPatience = 5;  // the same, for a tight tolerance
-constexpr std::size_t kSweeps = 4;       // over all topics, between two looks at the gap
-constexpr std::size_t kExchanges = 2;    // of weight between two topics, after the sweeps
+constexpr std::size_t kBlock = 16;                         // documents handed to a thread at once
+constexpr double kTight = 5e-5;                            // tolerances below are rarely reached by EM alone
+constexpr std::size_t kPatience = 16;                      // gradients before topics are descended on one by one
+constexpr std::size_t kLessPatience = 5;                   // the same, for a tight tolerance
+constexpr std::size_t kSweeps = 4;                         // over all topics, between two looks at the gap
+constexpr std::size_t kExchanges = 2;                      // of weight between two topics, after the sweeps
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own table of topics x words
-constexpr double kShrink = 0.1;          // of a topic that an extrapolation would make negative
+constexpr double kShrink = 0.1;                            // of a topic that an extrapolation would make negative
 
 // The first two derivatives of -sum_w n_w log p_w along one topic: less by sum n phi / p, and sum n (phi / p)^2.
 template <Pack P>
@@ -44,8 +44,8 @@ TEXTMILL_INLINED inline void slopes(const double* counts, const double* phi, con
 
 struct Point {
   std::vector<double> theta;
-  std::vector<double> next;      // the EM step from here
-  double objective = 0.0;        // likelihood and prior
+  std::vector<double> next;  // the EM step from here
+  double objective = 0.0;    // likelihood and prior
   double likelihood = 0.0;
   double gap = 0.0;
 };
@@ -55,7 +55,10 @@ template <class Real>
 class Folding {
  public:
   Folding(std::size_t topics, const Rule& rule)
-      : rule_(rule), powered_(topics), gradient_(topics), total_prior_(std::accumulate(rule.prior.begin(), rule.prior.end(), 0.0)) {
+      : rule_(rule),
+        powered_(topics),
+        gradient_(topics),
+        total_prior_(std::accumulate(rule.prior.begin(), rule.prior.end(), 0.0)) {
     for (Point* point : {&a_, &b_, &c_}) point->theta.resize(topics), point->next.resize(topics);
   }
 
@@ -122,7 +125,8 @@ class Folding {
     double most = 0.0, sum = 0.0;
     for (std::size_t t = 0; t < topics; ++t) {
       const double prior = rule_.prior[t], mass = theta[t] * gradient_[t] + prior;
-      const double slope = point.theta[t] > 0.0 && (rule_.temper != 1.0 || prior > 0.0) ? mass / point.theta[t] : gradient_[t];
+      const double slope =
+          point.theta[t] > 0.0 && (rule_.temper != 1.0 || prior > 0.0) ? mass / point.theta[t] : gradient_[t];
       most = std::max(most, slope);
       if (prior > 0.0) point.objective += prior * std::log(point.theta[t]);
       sum += point.next[t] = mass;
@@ -156,7 +160,8 @@ class Folding {
   // EM shrinks a topic that should be 0 ever more slowly. Newton steps on one topic after the other reach 0 at once:
   // they minimise N sum_t theta_t - sum_w n_w log p_w over theta >= 0, whose minimum has the sum 1 by itself.
   bool descend(const Words<Real>& words, const Point& from, std::vector<double>& out) {
-    if (!rule_.accelerate || rule_.temper != 1.0 || total_prior_ > 0.0 || words.size * words.topics > kMostCopied) return false;
+    if (!rule_.accelerate || rule_.temper != 1.0 || total_prior_ > 0.0 || words.size * words.topics > kMostCopied)
+      return false;
     const std::size_t topics = words.topics;
     if (copied_ != words.terms) copy(words);
     out = from.theta;
@@ -187,9 +192,8 @@ class Folding {
     const std::size_t size = counts_.size();
     for (int newton = 0; newton < 2; ++newton) {
       double first = 0.0, second = 0.0;
-      base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
-        slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
-      });
+      base::with_packs([this, phi, size, &first, &second]<class P>()
+                           TEXTMILL_INLINED { slopes<P>(counts_.data(), phi, p_.data(), size, first, second); });
       if (!(second > 0.0) || (theta == 0.0 && first <= total_)) return theta;
       double value = theta + (first - total_) / second;
       if (value <= 0.0) value = may_vanish(theta, phi) ? 0.0 : kShrink * theta;
@@ -210,9 +214,8 @@ class Folding {
       if (!(theta[t] > 0.0)) continue;
       const double* phi = by_topic_.data() + t * size;
       double first = 0.0, second = 0.0;
-      base::with_packs([this, phi, size, &first, &second]<class P>() TEXTMILL_INLINED {
-        slopes<P>(counts_.data(), phi, p_.data(), size, first, second);
-      });
+      base::with_packs([this, phi, size, &first, &second]<class P>()
+                           TEXTMILL_INLINED { slopes<P>(counts_.data(), phi, p_.data(), size, first, second); });
       gradient_[t] = first;
       if (most == topics || first > gradient_[most]) most = t;
       if (least == topics || first < gradient_[least]) least = t;
@@ -258,8 +261,8 @@ class Folding {
   }
 
   const Rule& rule_;
-  const std::int32_t* copied_ = nullptr;                // the document that the following belong to
-  std::vector<double> counts_, by_topic_, p_;           // [E], [K][E], [E]: E known words
+  const std::int32_t* copied_ = nullptr;       // the document that the following belong to
+  std::vector<double> counts_, by_topic_, p_;  // [E], [K][E], [E]: E known words
   std::vector<double> powered_, gradient_, ratio_;
   double total_prior_, total_ = 0.0;
   Point a_, b_, c_;
@@ -290,10 +293,10 @@ void expect(const Documents& documents, std::span<const Real> phi, std::size_t t
   });
 }
 
-#define TEXTMILL_MIXTURE(Real)                                                                                       \
-  template void fold_in(const Documents&, std::span<const Real>, std::size_t, const Rule&, std::span<double>,         \
-                        const Outcome&, std::size_t);                                                                \
-  template void expect(const Documents&, std::span<const Real>, std::size_t, std::span<const double>,                \
+#define TEXTMILL_MIXTURE(Real)                                                                                \
+  template void fold_in(const Documents&, std::span<const Real>, std::size_t, const Rule&, std::span<double>, \
+                        const Outcome&, std::size_t);                                                         \
+  template void expect(const Documents&, std::span<const Real>, std::size_t, std::span<const double>,         \
                        std::span<double>, std::span<double>, std::span<double>, std::size_t);
 TEXTMILL_MIXTURE(double)
 TEXTMILL_MIXTURE(float)

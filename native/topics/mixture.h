@@ -41,11 +41,11 @@ struct Rule {
   bool accelerate;
 };
 
-struct Outcome {                         // a view, one entry a document
-  std::span<double> likelihood;          // sum_w n_dw log p_dw at theta (tempered: as above, without the prior)
-  std::span<double> gap;                 // at theta
-  std::span<std::int32_t> iterations;    // gradients computed
-  std::span<double> trace;               // [n][most iterations] or empty: what is maximised, at each point that was kept
+struct Outcome {                       // a view, one entry a document
+  std::span<double> likelihood;        // sum_w n_dw log p_dw at theta (tempered: as above, without the prior)
+  std::span<double> gap;               // at theta
+  std::span<std::int32_t> iterations;  // gradients computed
+  std::span<double> trace;             // [n][most iterations] or empty: what is maximised, at each point that was kept
 
   std::span<double> trace_of(std::size_t d, std::size_t most) const {
     return trace.empty() ? trace : trace.subspan(d * most, most);

@@ -15,7 +15,8 @@ inline double log_gamma(double x) {
     if (product > 1e200 || product < 1e-200) below += std::log(product), product = 1.0;
   }
   const double z = 1.0 / x, s = z * z;
-  const double series = z * (1.0 / 12 + s * (-1.0 / 360 + s * (1.0 / 1260 + s * (-1.0 / 1680 + s * (1.0 / 1188 - s * 691.0 / 360360)))));
+  const double series =
+      z * (1.0 / 12 + s * (-1.0 / 360 + s * (1.0 / 1260 + s * (-1.0 / 1680 + s * (1.0 / 1188 - s * 691.0 / 360360)))));
   return (x - 0.5) * std::log(x) - x + 0.91893853320467274178 + series - below - std::log(product);
 }
 

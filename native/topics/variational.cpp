@@ -12,10 +12,10 @@
 namespace textmill::topics {
 namespace {
 
-constexpr std::size_t kDocuments = 16;    // handed to a thread at once
-constexpr std::size_t kWords = 64;        // likewise
-constexpr std::size_t kRows = 4096;       // of statistics, likewise; part of the result, because their sums are
-constexpr std::size_t kPadding = 8;       // topics are padded to a multiple: whole packs on every instruction set
+constexpr std::size_t kDocuments = 16;          // handed to a thread at once
+constexpr std::size_t kWords = 64;              // likewise
+constexpr std::size_t kRows = 4096;             // of statistics, likewise; part of the result, because their sums are
+constexpr std::size_t kPadding = 8;             // topics are padded to a multiple: whole packs on every instruction set
 constexpr double kNoise = 0.17320508075688773;  // sqrt(3) / 10: uniform numbers of deviation 0.1
 constexpr std::size_t kMostKept = std::size_t{1} << 22;    // numbers of a scratch array that outlives its call
 constexpr std::size_t kMostCopied = std::size_t{1} << 20;  // numbers of a document's own rows
@@ -67,11 +67,11 @@ struct Scratch {
 
 // The entries of a chunk by word.
 struct Index {
-  std::vector<std::int32_t> words;      // [U]
-  std::vector<std::int32_t> local;      // [nnz] the place of an entry's word in `words`
-  std::vector<std::int64_t> starts;     // [U + 1]
-  std::vector<std::int32_t> document;   // [nnz] by word, then by document
-  std::vector<std::int64_t> entry;      // likewise: its place in the chunk
+  std::vector<std::int32_t> words;     // [U]
+  std::vector<std::int32_t> local;     // [nnz] the place of an entry's word in `words`
+  std::vector<std::int64_t> starts;    // [U + 1]
+  std::vector<std::int32_t> document;  // [nnz] by word, then by document
+  std::vector<std::int64_t> entry;     // likewise: its place in the chunk
 };
 
 Index index_of(const Documents& documents, std::size_t vocabulary) {
@@ -102,8 +102,8 @@ Index index_of(const Documents& documents, std::size_t vocabulary) {
 
 // One row of B, divided by its largest number; returns the logarithm of that.
 template <class Real>
-double fill_exact(const Posterior<Real>& posterior, const Real* chi, const double* eta, std::size_t step, std::size_t topics,
-                  double* scratch, Real* row) {
+double fill_exact(const Posterior<Real>& posterior, const Real* chi, const double* eta, std::size_t step,
+                  std::size_t topics, double* scratch, Real* row) {
   for (std::size_t t = 0; t < topics; ++t) scratch[t] = static_cast<double>(chi[t]) + eta[t * step];
   base::digamma({scratch, topics}, {scratch, topics});
   double most = scratch[0] -= posterior.psi_totals[0];
@@ -138,7 +138,8 @@ class Rows {
     if constexpr (std::is_same_v<Real, float>) {
       least_ = *std::min_element(posterior.psi_totals.begin(), posterior.psi_totals.end());
       share_.resize(width, 0.0f);
-      for (std::size_t t = 0; t < topics; ++t) share_[t] = static_cast<float>(std::exp(least_ - posterior.psi_totals[t]));
+      for (std::size_t t = 0; t < topics; ++t)
+        share_[t] = static_cast<float>(std::exp(least_ - posterior.psi_totals[t]));
     }
   }
 
@@ -147,10 +148,10 @@ class Rows {
     const double* eta = posterior_.eta.data() + (posterior_.eta_rows == 1 ? 0 : word * posterior_.eta_columns);
     const std::size_t step = posterior_.eta_columns == 1 ? 0 : 1;
     if constexpr (std::is_same_v<Real, float>) {
-      const float most = base::with_packs([=, share = share_.data(), topics = topics_, width = width_]<class B>()
-                                              TEXTMILL_INLINED {
-        return fill_products<PackOf<B, float>>(chi, eta, step, share, topics, width, row);
-      });
+      const float most =
+          base::with_packs([=, share = share_.data(), topics = topics_, width = width_]<class B>() TEXTMILL_INLINED {
+            return fill_products<PackOf<B, float>>(chi, eta, step, share, topics, width, row);
+          });
       if (most > kSafe && most < 1.0f / kSafe) {
         const float scale = 1.0f / most;
         for (std::size_t t = 0; t < width_; ++t) row[t] *= scale;
@@ -201,8 +202,8 @@ TEXTMILL_INLINED inline void step(const Real* const* rows, const Real* counts, s
 }
 
 template <std::size_t N, class P, class Real>
-TEXTMILL_INLINED inline void ratios(const Real* const* rows, const Real* counts, std::size_t w, std::size_t topics, const Real* e,
-                                    Real* ratio) {
+TEXTMILL_INLINED inline void ratios(const Real* const* rows, const Real* counts, std::size_t w, std::size_t topics,
+                                    const Real* e, Real* ratio) {
   P norms[N];
   for (std::size_t i = 0; i < N; ++i) norms[i] = P(kFloor<Real>);
   for (std::size_t t = 0; t < topics; ++t) {
@@ -214,8 +215,8 @@ TEXTMILL_INLINED inline void ratios(const Real* const* rows, const Real* counts,
 
 // The same as step() with a row a topic, rows_tw, and any number of topics; rows holds whole packs of pointers.
 template <class P, class Real>
-TEXTMILL_INLINED inline void step_by_topic(const Real* const* rows, const Real* counts, std::size_t words, std::size_t topics,
-                                           const Real* e, Real* ratio, Real* sum) {
+TEXTMILL_INLINED inline void step_by_topic(const Real* const* rows, const Real* counts, std::size_t words,
+                                           std::size_t topics, const Real* e, Real* ratio, Real* sum) {
   constexpr std::size_t W = P::width;
   std::size_t w = 0;
   for (; w + 4 * W <= words; w += 4 * W) ratios<4, P>(rows, counts, w, topics, e, ratio);
@@ -235,7 +236,8 @@ TEXTMILL_INLINED inline void step_by_topic(const Real* const* rows, const Real* 
 
 // mass = e slope; gamma <- alpha + mass, e <- exp psi(gamma); returns sum |change|.
 template <class P, class Real>
-TEXTMILL_INLINED inline Real update(const Real* alpha, std::size_t topics, const Real* slope, Real* mass, Real* gamma, Real* e) {
+TEXTMILL_INLINED inline Real update(const Real* alpha, std::size_t topics, const Real* slope, Real* mass, Real* gamma,
+                                    Real* e) {
   P change = Real(0);
   for (std::size_t t = 0; t < topics; t += P::width) {
     const P part = P::load(e + t) * P::load(slope + t), after = P::load(alpha + t) + part;
@@ -254,7 +256,8 @@ double likelihood_of(std::span<const std::int32_t> local, std::span<const double
   for (std::size_t w = 0; w < local.size(); ++w) {
     if (!(counts[w] > 0.0)) continue;
     length += counts[w];
-    total += counts[w] * (std::log(counts[w] / static_cast<double>(ratio[w])) + scale[static_cast<std::size_t>(local[w])]);
+    total +=
+        counts[w] * (std::log(counts[w] / static_cast<double>(ratio[w])) + scale[static_cast<std::size_t>(local[w])]);
   }
   for (const Real value : gamma) mass += static_cast<double>(value);
   if (!(length > 0.0)) return 0.0;
@@ -268,12 +271,15 @@ class Inference {
  public:
   Inference(const Inner& inner, const Real* table, std::size_t width)
       : inner_(inner), table_(table), topics_(inner.alpha.size()), width_(width), alpha_(width, Real(1)) {
-    std::transform(inner.alpha.begin(), inner.alpha.end(), alpha_.begin(), [](double a) { return static_cast<Real>(a); });
-    for (auto* values : {&all_gamma_, &all_e_, &living_alpha_, &gamma_, &e_, &sum_, &mass_}) values->assign(width, Real(1));
+    std::transform(inner.alpha.begin(), inner.alpha.end(), alpha_.begin(),
+                   [](double a) { return static_cast<Real>(a); });
+    for (auto* values : {&all_gamma_, &all_e_, &living_alpha_, &gamma_, &e_, &sum_, &mass_})
+      values->assign(width, Real(1));
   }
 
   // gamma [K] in and out; e [width] and ratio [size] of the final gamma out; returns the iterations.
-  std::int32_t run(std::span<const std::int32_t> local, std::span<const double> counts, Real* gamma, Real* e, Real* ratio) {
+  std::int32_t run(std::span<const std::int32_t> local, std::span<const double> counts, Real* gamma, Real* e,
+                   Real* ratio) {
     prepare(local, counts);
     std::copy(gamma, gamma + topics_, gamma_.begin());
     std::fill(gamma_.begin() + static_cast<std::ptrdiff_t>(topics_), gamma_.end(), Real(1));
@@ -322,9 +328,8 @@ class Inference {
 
   void step_with_all(Real* sum) {
     base::with_packs([rows = rows_.data(), counts = counts_.data(), size = rows_.size(), topics = width_, e = e_.data(),
-                      ratio = ratio_.data(), sum]<class B>() TEXTMILL_INLINED {
-      step<PackOf<B, Real>>(rows, counts, size, topics, e, ratio, sum);
-    });
+                      ratio = ratio_.data(), sum]<class B>()
+                         TEXTMILL_INLINED { step<PackOf<B, Real>>(rows, counts, size, topics, e, ratio, sum); });
   }
 
   void step_with_living() {
@@ -337,11 +342,10 @@ class Inference {
 
   // The mean change times the number of topics.
   Real updated(bool few) {
-    return base::with_packs([alpha = few ? living_alpha_.data() : alpha_.data(), topics = few ? padded(living_.size()) : width_,
-                             sum = sum_.data(), mass = mass_.data(), gamma = gamma_.data(),
-                             e = e_.data()]<class B>() TEXTMILL_INLINED {
-      return update<PackOf<B, Real>>(alpha, topics, sum, mass, gamma, e);
-    });
+    return base::with_packs(
+        [alpha = few ? living_alpha_.data() : alpha_.data(), topics = few ? padded(living_.size()) : width_,
+         sum = sum_.data(), mass = mass_.data(), gamma = gamma_.data(), e = e_.data()]<class B>()
+            TEXTMILL_INLINED { return update<PackOf<B, Real>>(alpha, topics, sum, mass, gamma, e); });
   }
 
   // How far a step with all topics would go.
@@ -399,21 +403,21 @@ class Inference {
   const Inner& inner_;
   const Real* table_;
   std::size_t topics_, width_, words_ = 0;
-  std::vector<Real> alpha_, all_gamma_, all_e_;     // [width] of all topics; those behind the last are harmless
-  std::vector<const Real*> rows_;                   // [words, padded] in the table
-  std::vector<Real> counts_, ratio_;                // likewise
-  std::vector<std::size_t> living_, kept_;          // living topics, none while all are; slots that go on living
-  std::vector<const Real*> by_topic_;               // [living, padded] rows in own_
-  std::vector<Real> own_;                           // [living][words, padded]
+  std::vector<Real> alpha_, all_gamma_, all_e_;  // [width] of all topics; those behind the last are harmless
+  std::vector<const Real*> rows_;                // [words, padded] in the table
+  std::vector<Real> counts_, ratio_;             // likewise
+  std::vector<std::size_t> living_, kept_;       // living topics, none while all are; slots that go on living
+  std::vector<const Real*> by_topic_;            // [living, padded] rows in own_
+  std::vector<Real> own_;                        // [living][words, padded]
   std::vector<Real> living_alpha_, gamma_, e_, sum_, mass_;  // [width] of living topics, or of all
 };
 
 }  // namespace
 
 template <class Real>
-Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& posterior, const Inner& inner, bool collect,
-                          std::span<Real> gamma, std::span<std::int32_t> steps, std::span<double> likelihood,
-                          std::size_t threads) {
+Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& posterior, const Inner& inner,
+                          bool collect, std::span<Real> gamma, std::span<std::int32_t> steps,
+                          std::span<double> likelihood, std::size_t threads) {
   const std::size_t topics = inner.alpha.size(), width = padded(topics);
   const std::size_t size = documents.offsets.size() - 1;
   Index index = index_of(documents, posterior.statistics.size() / topics);
@@ -512,7 +516,8 @@ void blend(std::span<Real> statistics, std::size_t topics, double keep, std::spa
 }
 
 template <class Real>
-void random_start(std::uint64_t seed, std::size_t first, std::size_t topics, std::span<Real> rows, std::size_t threads) {
+void random_start(std::uint64_t seed, std::size_t first, std::size_t topics, std::span<Real> rows,
+                  std::size_t threads) {
   base::parallel_blocks(rows.size() / topics, kWords, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t w = begin; w < end; ++w) {
       base::Random random(seed, first + w);
@@ -525,10 +530,10 @@ template Chunk<double> expect_topics(const Documents&, const Posterior<double>&,
                                      std::span<std::int32_t>, std::span<double>, std::size_t);
 template Chunk<float> expect_topics(const Documents&, const Posterior<float>&, const Inner&, bool, std::span<float>,
                                     std::span<std::int32_t>, std::span<double>, std::size_t);
-template void blend(std::span<double>, std::size_t, double, std::span<const std::int32_t>, std::span<const double>, double,
-                    std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
-template void blend(std::span<float>, std::size_t, double, std::span<const std::int32_t>, std::span<const float>, double,
-                    std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
+template void blend(std::span<double>, std::size_t, double, std::span<const std::int32_t>, std::span<const double>,
+                    double, std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
+template void blend(std::span<float>, std::size_t, double, std::span<const std::int32_t>, std::span<const float>,
+                    double, std::span<const double>, std::uint64_t, std::span<double>, std::size_t);
 template void random_start(std::uint64_t, std::size_t, std::size_t, std::span<double>, std::size_t);
 template void random_start(std::uint64_t, std::size_t, std::size_t, std::span<float>, std::size_t);
 

@@ -32,11 +32,11 @@
 namespace textmill::topics {
 
 template <class Real>
-struct Posterior {                       // a view of q(beta)
-  std::span<const Real> statistics;      // chi [V][K], >= 0
-  std::span<const double> eta;           // [rows][columns], rows 1 or V, columns 1 or K; chi + eta > 0
+struct Posterior {                   // a view of q(beta)
+  std::span<const Real> statistics;  // chi [V][K], >= 0
+  std::span<const double> eta;       // [rows][columns], rows 1 or V, columns 1 or K; chi + eta > 0
   std::size_t eta_rows, eta_columns;
-  std::span<const double> psi_totals;    // [K], psi(sum_w lambda_tw)
+  std::span<const double> psi_totals;  // [K], psi(sum_w lambda_tw)
 };
 
 struct Inner {
@@ -46,18 +46,18 @@ struct Inner {
 };
 
 template <class Real>
-struct Chunk {                       // filled by expect_topics
-  std::vector<std::int32_t> words;   // [U] the terms of the chunk, rising
-  std::vector<Real> statistics;      // [U][K] their chi; empty if not wanted
+struct Chunk {                      // filled by expect_topics
+  std::vector<std::int32_t> words;  // [U] the terms of the chunk, rising
+  std::vector<Real> statistics;     // [U][K] their chi; empty if not wanted
 };
 
 // Improves gamma [n][K], any positive numbers, for each document; steps [n] says how many iterations that took,
 // likelihood [n] (or empty) becomes sum_w n_dw log sum_t exp(E log theta_dt + E log beta_tw). A document without words
 // has gamma = alpha and likelihood 0.
 template <class Real>
-Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& posterior, const Inner& inner, bool collect,
-                          std::span<Real> gamma, std::span<std::int32_t> steps, std::span<double> likelihood,
-                          std::size_t threads);
+Chunk<Real> expect_topics(const Documents& documents, const Posterior<Real>& posterior, const Inner& inner,
+                          bool collect, std::span<Real> gamma, std::span<std::int32_t> steps,
+                          std::span<double> likelihood, std::size_t threads);
 
 // statistics [V][K] <- keep * statistics, and the rows of `words` (rising) += add * new_rows [U][K]; sums [K] are the new
 // totals of the columns. With `noise` [K] (or empty) every number of topic t also gains noise_t times a number of mean 1

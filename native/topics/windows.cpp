@@ -76,9 +76,9 @@ void count_document(std::span<const std::int32_t> tokens, std::size_t size, cons
 
 }  // namespace
 
-std::int64_t count_windows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t size,
-                           const Pairs& wanted, std::span<std::int64_t> words, std::span<std::int64_t> pairs,
-                           std::size_t threads) {
+std::int64_t count_windows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+                           std::size_t size, const Pairs& wanted, std::span<std::int64_t> words,
+                           std::span<std::int64_t> pairs, std::size_t threads) {
   Counts total;
   total.words.assign(words.begin(), words.end());
   total.pairs.assign(pairs.begin(), pairs.end());

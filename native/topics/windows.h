@@ -14,15 +14,15 @@
 
 namespace textmill::topics {
 
-struct Pairs {                              // a view: for each of R words the words it is paired with
-  std::span<const std::int64_t> offsets;    // [R + 1], rising from 0 to P
-  std::span<const std::int32_t> partners;   // [P], each in [0, R)
+struct Pairs {                             // a view: for each of R words the words it is paired with
+  std::span<const std::int64_t> offsets;   // [R + 1], rising from 0 to P
+  std::span<const std::int32_t> partners;  // [P], each in [0, R)
 };
 
 // Adds the windows of each word to words [R] and of each pair to pairs [P]; returns the number of windows. Documents
 // are tokens [offsets[d], offsets[d + 1]); tokens outside [0, R) are other words. size 0: a document is one window.
-std::int64_t count_windows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t size,
-                           const Pairs& wanted, std::span<std::int64_t> words, std::span<std::int64_t> pairs,
-                           std::size_t threads);
+std::int64_t count_windows(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+                           std::size_t size, const Pairs& wanted, std::span<std::int64_t> words,
+                           std::span<std::int64_t> pairs, std::size_t threads);
 
 }  // namespace textmill::topics

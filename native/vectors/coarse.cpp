@@ -79,7 +79,8 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
   });
 }
 
-std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best, std::size_t threads) {
+std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
+                   std::size_t threads) {
   float most = 0.0f;
   for (std::size_t j = 0; j < x.columns; ++j) most = std::max(most, std::abs(query.values[j]));
   const double largest = std::min(32767.0, std::floor(0x1p31 / (128.0 * static_cast<double>(x.columns))) - 1.0);
@@ -112,7 +113,8 @@ std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wan
         float bound = static_cast<float>(sums[i]) * t * coarse.steps[r] + coarse.errors[r] * length;
         if (!x.halves.empty()) bound -= x.halves[r];
         if (bound < least || (!x.allowed.empty() && !x.allowed[r])) continue;
-        mine.offer(exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns), static_cast<std::int64_t>(r));
+        mine.offer(exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns),
+                   static_cast<std::int64_t>(r));
         ++count;
         least = cut(x, query, mine.needed(), allowance);
       }

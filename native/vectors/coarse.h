@@ -29,6 +29,7 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
              std::span<float> errors, std::size_t threads);
 
 // Offers all wanted rows for one query to `best`; returns how many full rows were read.
-std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best, std::size_t threads);
+std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
+                   std::size_t threads);
 
 }  // namespace textmill::vectors

@@ -14,9 +14,9 @@
 namespace textmill::vectors {
 namespace {
 
-constexpr std::size_t kLanes = 4;  // partial sums of a dense row, so that additions need not wait for each other
+constexpr std::size_t kLanes = 4;     // partial sums of a dense row, so that additions need not wait for each other
 constexpr std::size_t kBlock = 1024;  // pairs that a thread takes at a time
-constexpr double kNear = 1e-3;     // a difference below this share of what it was made of is computed anew
+constexpr double kNear = 1e-3;        // a difference below this share of what it was made of is computed anew
 constexpr double kTiny = 1e-280, kHuge = 1e280;  // squares outside lose digits or overflow
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -159,7 +159,8 @@ void fill(const Matrix& x, const Matrix& y, std::span<double> out, std::size_t t
   const std::size_t blocks = (y.rows + kBlock - 1) / kBlock;  // of a row, for one query and many documents
   base::parallel_for(x.rows * blocks, threads, [&](std::size_t item) {
     const std::size_t i = item / blocks, first = item % blocks * kBlock;
-    for (std::size_t j = first; j < std::min(y.rows, first + kBlock); ++j) out[i * y.rows + j] = value(pair_of(x, i, y, j));
+    for (std::size_t j = first; j < std::min(y.rows, first + kBlock); ++j)
+      out[i * y.rows + j] = value(pair_of(x, i, y, j));
   });
 }
 
@@ -229,32 +230,37 @@ void match_rows(const SparseRows& x, const SparseRows& y, const SparseRows& term
                 std::span<double> out, std::size_t threads) {
   const auto product = [](double a, double b) { return a * b; };
   if (measure == Measure::cosine) {
-    match(x, y, terms, out, threads, product, [](double) { return 0.0; },
-          [](double sum, double, double, std::size_t, std::size_t) { return std::clamp(sum, -1.0, 1.0); });
+    match(
+        x, y, terms, out, threads, product, [](double) { return 0.0; },
+        [](double sum, double, double, std::size_t, std::size_t) { return std::clamp(sum, -1.0, 1.0); });
   } else if (measure == Measure::jaccard) {
-    match(x, y, terms, out, threads, [](double, double) { return 1.0; }, [](double) { return 1.0; },
-          [](double common, double of_x, double of_y, std::size_t, std::size_t) {
-            return jaccard_of(common, of_x + of_y - common);
-          });
+    match(
+        x, y, terms, out, threads, [](double, double) { return 1.0; }, [](double) { return 1.0; },
+        [](double common, double of_x, double of_y, std::size_t, std::size_t) {
+          return jaccard_of(common, of_x + of_y - common);
+        });
   } else if (measure == Measure::js) {
-    match(x, y, terms, out, threads, js_of_common, [](double a) { return a * std::numbers::ln2; },
-          [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
-            const double twice = of_x + of_y + sum;
-            return is_exact(twice, of_x + of_y) ? 0.5 * twice : js(pair_of(x, i, y, j));
-          });
+    match(
+        x, y, terms, out, threads, js_of_common, [](double a) { return a * std::numbers::ln2; },
+        [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
+          const double twice = of_x + of_y + sum;
+          return is_exact(twice, of_x + of_y) ? 0.5 * twice : js(pair_of(x, i, y, j));
+        });
   } else if (measure == Measure::manhattan) {
-    match(x, y, terms, out, threads, [](double a, double b) { return std::abs(a - b) - std::abs(a) - std::abs(b); },
-          [](double a) { return std::abs(a); },
-          [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
-            const double distance = of_x + of_y + sum;
-            return is_exact(distance, of_x + of_y) ? distance : manhattan(pair_of(x, i, y, j));
-          });
+    match(
+        x, y, terms, out, threads, [](double a, double b) { return std::abs(a - b) - std::abs(a) - std::abs(b); },
+        [](double a) { return std::abs(a); },
+        [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
+          const double distance = of_x + of_y + sum;
+          return is_exact(distance, of_x + of_y) ? distance : manhattan(pair_of(x, i, y, j));
+        });
   } else if (measure == Measure::euclidean) {
-    match(x, y, terms, out, threads, product, [](double a) { return a * a; },
-          [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
-            const double squares = of_x + of_y - 2.0 * sum;
-            return is_exact(squares, of_x + of_y) ? std::sqrt(squares) : euclidean(pair_of(x, i, y, j));
-          });
+    match(
+        x, y, terms, out, threads, product, [](double a) { return a * a; },
+        [&](double sum, double of_x, double of_y, std::size_t i, std::size_t j) {
+          const double squares = of_x + of_y - 2.0 * sum;
+          return is_exact(squares, of_x + of_y) ? std::sqrt(squares) : euclidean(pair_of(x, i, y, j));
+        });
   }
 }
 

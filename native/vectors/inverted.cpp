@@ -32,7 +32,8 @@ std::vector<Term> order(const Postings& x, const SparseQuery& query) {
     worth[i] = q * q / static_cast<double>(1 + size_of(x.term_offsets, static_cast<std::size_t>(query.columns[i])));
     terms[i].at = i;
   }
-  std::stable_sort(terms.begin(), terms.end() - 1, [&](const Term& a, const Term& b) { return worth[a.at] > worth[b.at]; });
+  std::stable_sort(terms.begin(), terms.end() - 1,
+                   [&](const Term& a, const Term& b) { return worth[a.at] > worth[b.at]; });
   double squares = 0.0, up = 0.0, down = 0.0;
   std::size_t waiting = 0;
   terms.back() = {worth.size(), 0.0, 0.0, 0};
@@ -155,7 +156,8 @@ class Search {
   // sums += weights of one term of the query.
   void add(std::size_t at, std::size_t begin, std::size_t end, std::vector<float>& sums) const {
     const auto t = static_cast<std::size_t>(query_.columns[at]);
-    const auto from = static_cast<std::size_t>(x_.term_offsets[t]), to = static_cast<std::size_t>(x_.term_offsets[t + 1]);
+    const auto from = static_cast<std::size_t>(x_.term_offsets[t]),
+               to = static_cast<std::size_t>(x_.term_offsets[t + 1]);
     const std::int32_t* rows = x_.documents.data();
     const auto place = [&](std::size_t row) {
       return static_cast<std::size_t>(std::lower_bound(rows + from, rows + to, static_cast<std::int64_t>(row)) - rows);

@@ -133,8 +133,8 @@ Query prepare(const Dense& x, const float* values) {
           static_cast<float>(length_of(values + x.head, x.columns - x.head) * (1.0 + kRounding))};
 }
 
-std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products, const Query& query,
-                          Best& best) {
+std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products,
+                          const Query& query, Best& best) {
   constexpr std::size_t step = 16;  // rows that are mostly passed over by one look
   const bool whole = x.head == x.columns;
   std::size_t seen = 0;

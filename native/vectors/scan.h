@@ -30,13 +30,13 @@ struct Dense {
   Kind kind;
   std::size_t rows;
   std::size_t columns;
-  std::size_t head;                     // 1 <= head <= columns: how many are looked at first
-  std::span<const float> values;        // [rows][columns], finite, |x| <= longest
-  std::span<const float> heads;         // [rows][head]: the values themselves when head == columns
-  std::span<const float> tails;         // [rows] lengths of the columns after head, rounded up; empty when head == columns
-  std::span<const float> halves;        // [rows] |x|^2 / 2 for Kind::distance, else empty
+  std::size_t head;               // 1 <= head <= columns: how many are looked at first
+  std::span<const float> values;  // [rows][columns], finite, |x| <= longest
+  std::span<const float> heads;   // [rows][head]: the values themselves when head == columns
+  std::span<const float> tails;   // [rows] lengths of the columns after head, rounded up; empty when head == columns
+  std::span<const float> halves;  // [rows] |x|^2 / 2 for Kind::distance, else empty
   std::span<const std::uint8_t> allowed;  // [rows] 1 for rows that may be found; empty: all
-  double longest;                       // <= 1e18
+  double longest;                         // <= 1e18
 };
 
 // A query with what its bounds are made of; the numbers are the caller's.
@@ -60,8 +60,8 @@ double exact_key(Kind kind, const float* x, const float* q, std::size_t columns)
 std::size_t scan(const Dense& x, const Query& query, Wanted wanted, Best& best, std::size_t threads);
 
 // Offers rows first .. first + count - 1, given the products [count] of their heads, or whole rows, with the query. One thread.
-std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products, const Query& query,
-                          Best& best);
+std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products,
+                          const Query& query, Best& best);
 
 // The sum of all numbers, read as fast as they can be: what a scan is measured against.
 double read_all(std::span<const float> values, std::size_t threads);

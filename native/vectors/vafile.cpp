@@ -101,8 +101,8 @@ void approximate(std::span<const float> values, std::size_t columns, const Appro
       std::fill(out, out + bytes, std::uint8_t{0});
       for (std::size_t j = 0; j < columns; ++j) {
         const float* inner = a.edges.data() + j * (count + 1) + 1;  // cell c begins at inner[c - 1]
-        const auto cell = static_cast<std::uint32_t>(
-            std::upper_bound(inner, inner + (count - 1), values[r * columns + j]) - inner);
+        const auto cell =
+            static_cast<std::uint32_t>(std::upper_bound(inner, inner + (count - 1), values[r * columns + j]) - inner);
         const std::size_t bit = j * a.bits;
         const std::uint32_t placed = cell << (bit % 8);
         out[bit / 8] = static_cast<std::uint8_t>(out[bit / 8] | placed);
@@ -141,7 +141,8 @@ std::size_t search(const Dense& x, const Approximations& a, const Query& query, 
   const auto delta = static_cast<std::int32_t>(needed.get());
   std::vector<Candidate> candidates;
   for (const auto& part : kept)
-    std::copy_if(part.begin(), part.end(), std::back_inserter(candidates), [&](const Candidate& c) { return c.upper >= delta; });
+    std::copy_if(part.begin(), part.end(), std::back_inserter(candidates),
+                 [&](const Candidate& c) { return c.upper >= delta; });
   std::make_heap(candidates.begin(), candidates.end());
   std::size_t read = 0;
   for (auto end = candidates.end(); end != candidates.begin(); --end, ++read) {

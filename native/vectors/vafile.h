@@ -19,9 +19,9 @@
 namespace textmill::vectors {
 
 struct Approximations {
-  std::size_t bits;                      // 1 to 8
-  std::span<const float> edges;          // [columns][2^bits + 1], rising
-  std::span<const std::uint8_t> cells;   // [rows][bytes_of(bits, columns)]: bit j * bits is where cell j begins
+  std::size_t bits;                     // 1 to 8
+  std::span<const float> edges;         // [columns][2^bits + 1], rising
+  std::span<const std::uint8_t> cells;  // [rows][bytes_of(bits, columns)]: bit j * bits is where cell j begins
 };
 
 inline std::size_t bytes_of(std::size_t bits, std::size_t columns) { return (bits * columns + 7) / 8; }

@@ -64,7 +64,8 @@ std::size_t drop_zeros(std::span<std::int32_t> columns, std::span<Real> values) 
 template <class Count, class Real, class Local>
 std::size_t weigh_row(const Rows<Count>& in, std::size_t row, const Scheme& scheme, const Local& local,
                       const Weighted<Real>& out, std::vector<double>& weights) {
-  const auto begin = static_cast<std::size_t>(in.offsets[row]), size = static_cast<std::size_t>(in.offsets[row + 1]) - begin;
+  const auto begin = static_cast<std::size_t>(in.offsets[row]),
+             size = static_cast<std::size_t>(in.offsets[row + 1]) - begin;
   if (weights.size() < size) weights.resize(size);
   const auto given = in.values.subspan(begin, size);
   const auto columns = out.columns.subspan(begin, size);
@@ -144,8 +145,8 @@ std::size_t weigh(const Rows<Count>& in, const Scheme& scheme, const Weighted<Re
   return 0;
 }
 
-#define TEXTMILL_WEIGH(Count)                                                                                          \
-  template std::size_t weigh(const Rows<Count>&, const Scheme&, const Weighted<double>&, std::size_t);                 \
+#define TEXTMILL_WEIGH(Count)                                                                          \
+  template std::size_t weigh(const Rows<Count>&, const Scheme&, const Weighted<double>&, std::size_t); \
   template std::size_t weigh(const Rows<Count>&, const Scheme&, const Weighted<float>&, std::size_t);
 TEXTMILL_WEIGH(std::int32_t)
 TEXTMILL_WEIGH(float)
