@@ -1,4 +1,5 @@
 // Semirings and their weights, between Python and C++.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
