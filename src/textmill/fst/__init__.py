@@ -47,7 +47,7 @@ from textmill.fst.rational import (
     union,
 )
 from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
-from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
+from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
 from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
 
@@ -67,6 +67,7 @@ __all__ = [
     "Weight",
     "accep",
     "apply",
+    "apply_stream",
     "arcmap",
     "arcsort",
     "closure",
