@@ -4,9 +4,9 @@
     stlist    magic 5656924, version, then key and machine of each, an empty key at the end
     fst       a single machine; its key is the file name without folder and suffix
 
-Archives are mapped. One machine of an `sttable` is found by bisection, O(log machines); an `stlist` is stepped through up
-to its key, from state to state of the machines before it, without reading their arcs. Keys of both are sorted. Machines
-are OpenFst binaries.
+Archives are mapped. One machine of an `sttable` is found by bisection, O(log machines); an `stlist` is stepped through
+up to its key, from state to state of the machines before it, without reading their arcs. Keys of both are sorted.
+Machines are OpenFst binaries.
 """
 
 from __future__ import annotations
