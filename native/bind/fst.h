@@ -1,13 +1,16 @@
 // Machines of any semiring under one Python class: std::visit finds the template when an operation is called.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "bind/arrays.h"
 #include "fst/algebra.h"
 #include "fst/machine.h"
+#include "fst/symbols.h"
 
 namespace textmill::bind {
 
@@ -102,6 +105,22 @@ auto change(AnyMachine& any, F f) {
       },
       any.handle);
 }
+
+// Tables that are read while the interpreter's lock may be given away: until this goes, nobody changes them.
+class TablesInUse {
+ public:
+  explicit TablesInUse(std::initializer_list<const fst::SymbolTable*> tables) : tables_(tables) { add(1); }
+  ~TablesInUse() { add(-1); }
+  TablesInUse(const TablesInUse&) = delete;
+  TablesInUse& operator=(const TablesInUse&) = delete;
+
+ private:
+  void add(int change) {
+    for (const fst::SymbolTable* table : tables_)
+      if (table) table->readers.count += change;
+  }
+  std::vector<const fst::SymbolTable*> tables_;
+};
 
 template <class S>
 nb::object to_python(const S& semiring, const typename S::Weight& w);

@@ -22,13 +22,19 @@ nb::object symbol_text(std::string_view symbol) {
   return nb::steal(PyUnicode_DecodeUTF8(symbol.data(), static_cast<Py_ssize_t>(symbol.size()), "surrogateescape"));
 }
 
+// The table to be changed.
+SymbolTable& unread(SymbolTable& table) {
+  if (table.readers.count > 0) fail("the table of symbols is being read by another thread; change a copy of it");
+  return table;
+}
+
 void bind_symbols(nb::module_& m) {
   nb::class_<SymbolTable>(m, "SymbolTable", "Names of labels.")
       .def(nb::init<>())
       .def("__init__", [](SymbolTable* self, const SymbolTable& other) { new (self) SymbolTable(other); })
       .def_prop_rw(
           "name", [](const SymbolTable& t) { return symbol_text(t.name); },
-          [](SymbolTable& t, const std::string& name) { t.name = name; })
+          [](SymbolTable& t, const std::string& name) { unread(t).name = name; })
       .def_prop_ro("available", &SymbolTable::available)
       .def("__len__", &SymbolTable::size)
       .def("key", [](const SymbolTable& t, std::string_view symbol) { return t.find(symbol); })
@@ -40,10 +46,10 @@ void bind_symbols(nb::module_& m) {
       .def(
           "add",
           [](SymbolTable& t, std::string_view symbol, std::optional<std::int64_t> key) {
-            return key ? t.add(symbol, *key) : t.add(symbol);
+            return key ? unread(t).add(symbol, *key) : unread(t).add(symbol);
           },
           "symbol"_a, "key"_a.none() = nb::none())
-      .def("remove", &SymbolTable::remove)
+      .def("remove", [](SymbolTable& t, std::int64_t key) { return unread(t).remove(key); })
       .def("items",
            [](const SymbolTable& t) {
              nb::list items;
@@ -133,6 +139,7 @@ std::size_t write_to(const nb::callable& write, Write native) {
 
 std::size_t write_binary(const AnyMachine& any, const std::string& type, bool align, const SymbolTable* input,
                          const SymbolTable* output, const nb::callable& write) {
+  const TablesInUse in_use{input, output};
   return write_to(write, [&](const fst::Sink& sink) {
     with(any, [&](const auto& machine) {
       using S = typename std::decay_t<decltype(machine)>::Semiring;
@@ -155,6 +162,7 @@ void bind_fst_files(nb::module_& m) {
          const SymbolTable* output, const SymbolTable* states, bool keep_numbers) {
         const std::string_view view(text.c_str(), text.size());
         const fst::TextOptions options{{input, output, states}, acceptor, keep_numbers, false, {}};
+        const TablesInUse in_use{input, output, states};
         return std::visit(
             [&](const auto& k) {
               if constexpr (std::same_as<std::decay_t<decltype(k)>, Dynamic>) {
@@ -173,6 +181,7 @@ void bind_fst_files(nb::module_& m) {
       [](const AnyMachine& any, bool acceptor, const SymbolTable* input, const SymbolTable* output,
          const SymbolTable* states, bool show_one, const std::string& missing, const nb::callable& write) {
         const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing};
+        const TablesInUse in_use{input, output, states};
         return write_to(write, [&](const fst::Sink& sink) {
           with(any, [&](const auto& machine) { fst::write_text(machine, options, sink); });
         });

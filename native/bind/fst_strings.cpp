@@ -65,11 +65,8 @@ class CollectorPaused {
   int was_on_;
 };
 
-// For every text a list of (output, weight). Texts are read where Python keeps them; the lists are made by the calling
-// thread while the others work.
-template <class S>
-nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer& tokenizer,
-               const fst::ApplyOptions& options) {
+// Texts where Python keeps them; whoever holds the tuple holds them.
+std::vector<fst::Text> views_of(const nb::tuple& texts) {
   std::vector<fst::Text> views;
   views.reserve(texts.size());
   for (const nb::handle text : texts) {
@@ -80,6 +77,15 @@ nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer&
     views.push_back({PyUnicode_DATA(text.ptr()), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())),
                      static_cast<int>(PyUnicode_KIND(text.ptr()))});
   }
+  return views;
+}
+
+// For every text a list of (output, weight). Texts are read where Python keeps them; the lists are made by the calling
+// thread while the others work.
+template <class S>
+nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer& tokenizer,
+               const fst::ApplyOptions& options) {
+  const std::vector<fst::Text> views = views_of(texts);
   nb::list found = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(views.size())));
   if (!found.is_valid()) throw nb::python_error();
   const auto put = [&](const fst::Outputs<typename S::Weight>& outputs) {
@@ -133,6 +139,33 @@ void bind_fst_strings(nb::module_& m) {
             semiring.object);
       },
       "semiring"_a, "ilabels"_a, "olabels"_a, "weight"_a.none());
+  m.def(
+      "string_map",
+      [](const AnySemiring& semiring, const nb::tuple& inputs, const nb::tuple& outputs, const nb::tuple& weights,
+         std::string_view tokens, const fst::SymbolTable* input, const fst::SymbolTable* output) {
+        const fst::Tokens kind = token_type(tokens, input, output);
+        const fst::Tokenizer reads(kind, input, nullptr), writes(kind, output, nullptr);
+        const std::vector<fst::Text> x = views_of(inputs), y = views_of(outputs);
+        if (x.size() != y.size() || x.size() != weights.size()) fail("inputs, outputs and weights differ in number");
+        return std::visit(
+            [&](const auto& k) {
+              fst::StringMap made(k);
+              std::vector<std::int32_t> ilabels, olabels;
+              for (std::size_t i = 0; i < x.size(); ++i) {
+                try {
+                  reads.labels(x[i], ilabels);
+                  writes.labels(y[i], olabels);
+                  made.add(ilabels, olabels, weights[i].is_none() ? k.one() : to_weight(k, weights[i]));
+                } catch (const fst::Fault& fault) {
+                  fail(i, ": ", fault.what());
+                }
+              }
+              return any(made.finish());
+            },
+            semiring.object);
+      },
+      "semiring"_a, "inputs"_a, "outputs"_a, "weights"_a, nb::kw_only(), "token_type"_a, "input"_a.none(),
+      "output"_a.none());
   m.def("paths", [](const AnyMachine& machine, std::size_t most, std::size_t longest) {
     check(machine);
     return std::visit(
@@ -149,6 +182,7 @@ void bind_fst_strings(nb::module_& m) {
       [](const AnyMachine& machine, nb::tuple texts, std::string_view tokens, const fst::SymbolTable* input,
          const fst::SymbolTable* output, std::size_t n, std::array<std::int32_t, 3> specials, std::size_t threads) {
         check(machine);
+        const TablesInUse in_use{input, output};
         const fst::Tokenizer tokenizer(token_type(tokens, input, output), input, output);
         return std::visit(
             [&](auto held) {  // by value: a change meanwhile makes a copy

@@ -69,6 +69,57 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
   return out;
 }
 
+template <class S>
+std::uint32_t* StringMap<S>::slot(const Step& step) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = join(join(stir(static_cast<std::uint32_t>(step.from)), static_cast<std::uint32_t>(step.ilabel)),
+                        static_cast<std::uint32_t>(step.olabel)) &
+                   mask;
+  while (slots_[at] != 0 && steps_[slots_[at] - 1] != step) at = (at + 1) & mask;
+  return &slots_[at];
+}
+
+template <class S>
+void StringMap<S>::add(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
+                       const typename S::Weight& weight) {
+  std::int32_t state = 0;
+  for (std::size_t i = 0; i < std::max(ilabels.size(), olabels.size()); ++i) {
+    const Step step{state, i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0};
+    std::uint32_t* found = slot(step);
+    if (*found == 0) {
+      if (finals_.size() >= kMostStates) fail("a machine has at most 2,147,483,647 states");
+      steps_.push_back(step);
+      finals_.push_back(semiring_.zero());
+      *found = static_cast<std::uint32_t>(steps_.size());
+      if (steps_.size() * 2 > slots_.size()) {
+        slots_.assign(slots_.size() * 2, 0);
+        for (std::size_t s = 0; s < steps_.size(); ++s) *slot(steps_[s]) = static_cast<std::uint32_t>(s + 1);
+        found = slot(step);
+      }
+    }
+    state = static_cast<std::int32_t>(*found);
+  }
+  finals_[state] = semiring_.plus(finals_[state], weight);
+}
+
+template <class S>
+Machine<S> StringMap<S>::finish() {
+  std::vector<typename Machine<S>::State> states(finals_.size(), {semiring_.zero(), 0, 0, 0, 0});
+  for (const Step& step : steps_) ++states[step.from].narcs;
+  std::vector<std::uint32_t> next(states.size());
+  std::uint32_t pos = 0;
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    states[s].final = finals_[s];
+    next[s] = states[s].pos = pos;
+    pos += states[s].narcs;
+  }
+  std::vector<typename Machine<S>::Arc> arcs(steps_.size());
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    arcs[next[steps_[i].from]++] = {steps_[i].ilabel, steps_[i].olabel, semiring_.one(),
+                                    static_cast<std::int32_t>(i + 1)};
+  return Machine<S>::assembled(semiring_, 0, std::move(states), std::move(arcs));
+}
+
 namespace {
 
 // Calls body(point) for every code point of a text.
@@ -111,7 +162,7 @@ void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels) cons
     const auto close = [&] {
       if (symbol.empty()) return;
       const std::int64_t key = input_->find(symbol);
-      if (key < 0) fail("symbol '", symbol, "' is not in the table of input symbols; add it first");
+      if (key < 0) fail("symbol '", symbol, "' is not in the table of symbols; add it first");
       if (key > 0x7FFFFFFF) fail("symbol '", symbol, "' has key ", key, ", too large for a label");
       put(static_cast<std::uint32_t>(key));
       symbol.clear();
@@ -150,6 +201,7 @@ void Tokenizer::append(std::string& out, std::span<const std::int32_t> labels) c
 }
 
 #define X(S)                                                                                         \
+  template class StringMap<S>;                                                                       \
   template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>, \
                              const typename S::Weight&);                                             \
   template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t);

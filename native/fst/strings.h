@@ -36,6 +36,28 @@ struct Text {
   int width;
 };
 
+// A transducer that shares the prefixes of its pairs: state after state is made as the pairs come.
+template <class S>
+class StringMap {
+ public:
+  explicit StringMap(const S& semiring) : semiring_(semiring), finals_(1, semiring.zero()), slots_(1024) {}
+  // The shorter of the two strings goes on with epsilons. The weights of equal pairs are summed.
+  void add(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
+           const typename S::Weight& weight);
+  Machine<S> finish();
+
+ private:
+  struct Step {
+    std::int32_t from, ilabel, olabel;
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  std::uint32_t* slot(const Step& step);
+  S semiring_;
+  std::vector<Step> steps_;  // step i leads to state i + 1
+  std::vector<typename S::Weight> finals_;
+  std::vector<std::uint32_t> slots_;  // by step: its number + 1, 0 if there is none; a power of two, at most half full
+};
+
 // Turns texts into labels and labels into texts. Symbols are bytes of any kind; those that are not UTF-8 stand in a text as
 // lone surrogates U+DC80 ... U+DCFF, as Python reads file names.
 class Tokenizer {

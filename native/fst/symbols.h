@@ -16,9 +16,18 @@
 
 namespace textmill::fst {
 
+// How many read a table without the lock that its changes are made under. Belongs to one table: a copy has no readers.
+struct Readers {
+  int count = 0;
+  Readers() = default;
+  Readers(const Readers&) {}
+  Readers& operator=(const Readers&) { return *this; }
+};
+
 class SymbolTable {
  public:
   std::string name;
+  mutable Readers readers;
 
   std::size_t size() const { return live_; }
   std::int64_t available() const { return available_; }

@@ -115,6 +115,10 @@ def test_symbol_tables_travel_with_the_machine(tmp_path: Path) -> None:
         letters.write(tmp_path / "letters.sym", binary=binary)
         assert wfst.SymbolTable.read(tmp_path / "letters.sym").items() == letters.items()
     assert pywrapfst.SymbolTable.read(str(tmp_path / "letters.sym")).find(2) == "b"
+    fst.input_symbols = fst.output_symbols = wfst.SymbolTable()
+    empty = wfst.from_bytes(wfst.to_bytes(fst)).input_symbols
+    assert isinstance(empty, wfst.SymbolTable)
+    assert len(empty) == 0
 
 
 @pytest.mark.parametrize("far_type", ["sttable", "stlist"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+import signal
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -27,6 +29,28 @@ def test_token_types() -> None:
         wfst.accep("a\0b")
     with pytest.raises(DataError, match="not text"):
         wfst.text_of([200], "byte")
+
+
+def test_maps_of_strings_share_prefixes_and_sum_equal_pairs() -> None:
+    pairs = [("ab", "x", 1.0), ("ac", "x"), ("ab", "x", 0.5), ("", "yz", 2.0), ("ab", "", 3.0)]
+    fst = wfst.string_map(pairs)
+    assert (fst.num_states, fst.num_arcs, fst.start) == (8, 7, 0)
+    found = {(x, y): weight for x, y, weight in wfst.strings(fst)}
+    assert found == {("ab", "x"): 0.5, ("ac", "x"): 0.0, ("", "yz"): 2.0, ("ab", ""): 3.0}
+    counts = wfst.string_map([("a", "b", 0.25)] * 3, semiring_name="real")
+    assert [weight for _, _, weight in wfst.strings(counts)] == [0.75]
+    dice = random.Random(2)
+    many = [("".join(dice.choices("abc", k=dice.randint(0, 9))), dice.choice("xyz")) for _ in range(5000)]
+    assert {(x, y) for x, y, _ in wfst.strings(wfst.string_map(many))} == set(many)
+    assert list(wfst.strings(wfst.string_map([]))) == []
+    for bad, message in (
+        (("a",), "pairs:2: ('a',) is not"),
+        (("a", "b", "heavy"), "pairs:2: 'heavy' is not a weight"),
+        (("a\0", "b"), "pairs:2: the text holds label 0"),
+        (("a", 3), "pairs:2: not a text but 3"),
+    ):
+        with pytest.raises(DataError, match=re.escape(message)):
+            wfst.string_map([("x", "y"), bad])  # type: ignore[list-item]
 
 
 def test_applying_is_composing_and_searching() -> None:
@@ -201,7 +225,7 @@ def test_outputs_that_are_no_text_are_named() -> None:
     named.input_symbols = named.output_symbols = letters
     with pytest.raises(DataError, match="label 7 is not in the table of output symbols"):
         wfst.apply(named, ["a"], token_type="symbol")
-    with pytest.raises(DataError, match="texts:2: symbol 'zz' is not in the table of input symbols"):
+    with pytest.raises(DataError, match="texts:2: symbol 'zz' is not in the table of symbols"):
         wfst.apply(named, ["", "zz"], token_type="symbol")
 
 
@@ -221,6 +245,37 @@ def test_a_stream_of_texts_is_answered_as_it_comes() -> None:
     assert sum(1 for _ in found) == 99_998
     with pytest.raises(DataError, match="texts:20001: the text holds label 0"):
         list(wfst.apply_stream(fst, [*["a"] * 20_000, "\0"]))
+
+
+def test_applying_can_be_interrupted() -> None:
+    fst = wfst.arcsort(edits("abcdefghij"))
+
+    def ring(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(TimeoutError):
+            wfst.apply(fst, ["abcdefghij" * 30] * 100_000, n_jobs=2)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_tables_are_not_changed_while_another_thread_reads_them() -> None:
+    table = wfst.SymbolTable(["<eps>", *(f"w{i}" for i in range(1, 1000))])
+    text = "".join(f"0 0 w{i % 999 + 1} w{i % 7 + 1}\n" for i in range(200_000)) + "0\n"
+    refused = 0
+    with ThreadPoolExecutor(2) as pool:
+        read = [pool.submit(wfst.compile_text, text, input_symbols=table, output_symbols=table) for _ in range(4)]
+        while not all(future.done() for future in read):
+            try:
+                table.add(f"new{len(table)}")
+            except DataError:
+                refused += 1
+    assert all(future.result().num_arcs == 200_000 for future in read)
+    assert refused > 0
+    assert table.add("at last") == len(table) - 1
 
 
 @pytest.mark.slow
