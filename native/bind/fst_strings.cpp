@@ -65,19 +65,20 @@ class CollectorPaused {
   int was_on_;
 };
 
-// Texts where Python keeps them; whoever holds the tuple holds them.
-std::vector<fst::Text> views_of(const nb::tuple& texts) {
-  std::vector<fst::Text> views;
-  views.reserve(texts.size());
-  for (const nb::handle text : texts) {
-    if (!PyUnicode_Check(text.ptr())) fail(views.size(), ": not a text but ", nb::cast<std::string>(nb::repr(text)));
+// A text where Python keeps it, as long as somebody holds it.
+fst::Text view_of(nb::handle text) {
 #if PY_VERSION_HEX < 0x030C0000
-    if (PyUnicode_READY(text.ptr()) < 0) throw nb::python_error();
+  if (PyUnicode_READY(text.ptr()) < 0) throw nb::python_error();
 #endif
-    views.push_back({PyUnicode_DATA(text.ptr()), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())),
-                     static_cast<int>(PyUnicode_KIND(text.ptr()))});
-  }
-  return views;
+  return {PyUnicode_DATA(text.ptr()), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())),
+          static_cast<int>(PyUnicode_KIND(text.ptr()))};
+}
+
+// The labels of a text, or those of a list.
+void read_labels(nb::handle from, const fst::Tokenizer& tokenizer, std::vector<std::int32_t>& labels) {
+  if (PyUnicode_Check(from.ptr())) return tokenizer.labels(view_of(from), labels);
+  if (!nb::try_cast(from, labels)) fail("not a text but ", nb::cast<std::string>(nb::repr(from)));
+  check_labels(labels);
 }
 
 // For every text a list of (output, weight). Texts are read where Python keeps them; the lists are made by the calling
@@ -85,7 +86,12 @@ std::vector<fst::Text> views_of(const nb::tuple& texts) {
 template <class S>
 nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer& tokenizer,
                const fst::ApplyOptions& options) {
-  const std::vector<fst::Text> views = views_of(texts);
+  std::vector<fst::Text> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) {
+    if (!PyUnicode_Check(text.ptr())) fail(views.size(), ": not a text but ", nb::cast<std::string>(nb::repr(text)));
+    views.push_back(view_of(text));
+  }
   nb::list found = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(views.size())));
   if (!found.is_valid()) throw nb::python_error();
   const auto put = [&](const fst::Outputs<typename S::Weight>& outputs) {
@@ -145,16 +151,16 @@ void bind_fst_strings(nb::module_& m) {
          std::string_view tokens, const fst::SymbolTable* input, const fst::SymbolTable* output) {
         const fst::Tokens kind = token_type(tokens, input, output);
         const fst::Tokenizer reads(kind, input, nullptr), writes(kind, output, nullptr);
-        const std::vector<fst::Text> x = views_of(inputs), y = views_of(outputs);
-        if (x.size() != y.size() || x.size() != weights.size()) fail("inputs, outputs and weights differ in number");
+        if (inputs.size() != outputs.size() || inputs.size() != weights.size())
+          fail("inputs, outputs and weights differ in number");
         return std::visit(
             [&](const auto& k) {
               fst::StringMap made(k);
               std::vector<std::int32_t> ilabels, olabels;
-              for (std::size_t i = 0; i < x.size(); ++i) {
+              for (std::size_t i = 0; i < inputs.size(); ++i) {
                 try {
-                  reads.labels(x[i], ilabels);
-                  writes.labels(y[i], olabels);
+                  read_labels(inputs[i], reads, ilabels);
+                  read_labels(outputs[i], writes, olabels);
                   made.add(ilabels, olabels, weights[i].is_none() ? k.one() : to_weight(k, weights[i]));
                 } catch (const fst::Fault& fault) {
                   fail(i, ": ", fault.what());
@@ -165,11 +171,11 @@ void bind_fst_strings(nb::module_& m) {
             semiring.object);
       },
       "semiring"_a, "inputs"_a, "outputs"_a, "weights"_a, nb::kw_only(), "token_type"_a, "input"_a.none(),
-      "output"_a.none());
+      "output"_a.none(), "Inputs and outputs are texts, or lists of labels.");
   m.def("paths", [](const AnyMachine& machine, std::size_t most, std::size_t longest) {
     check(machine);
     return std::visit(
-        [&](const auto& held) {
+        [&](auto held) {  // by value: weights may run Python's code, which may change the machine
           nb::list out;
           for (const auto& path : fst::paths(std::as_const(*held), most, longest))
             out.append(to_python(held->semiring(), path));

@@ -163,6 +163,31 @@ def test_one_machine_of_an_archive_is_found_without_the_others(tmp_path: Path) -
         good["k1"]
 
 
+@pytest.mark.parametrize("count", [300, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_damaged_archives_never_crash(count: int, tmp_path: Path) -> None:
+    dice = random.Random(12)
+    machines = {f"k{i}": random_fst(random.Random(i), cyclic=True) for i in range(4)}
+    seeds = []
+    for far_type in ("sttable", "stlist"):
+        wfst.write_archive(tmp_path / "m.far", machines, far_type=far_type)
+        seeds.append((tmp_path / "m.far").read_bytes())
+    refused = 0
+    for _ in range(count):
+        content = bytearray(dice.choice(seeds))
+        if dice.random() < 0.3:
+            del content[dice.randrange(len(content)) :]
+        for _ in range(dice.randint(0, 3)):
+            at = dice.randrange(max(1, len(content) - 8))
+            content[at : at + 8] = struct.pack("<q", dice.choice([-1, 1 << 31, 1 << 62, 0, 7]))
+        (tmp_path / "m.far").write_bytes(content)
+        try:
+            for fst in wfst.Archive(tmp_path / "m.far").values():
+                wfst.connect(fst)
+        except DataError:
+            refused += 1
+    assert refused > count // 4
+
+
 def test_keys_of_archives_out_of_order_are_refused(tmp_path: Path) -> None:
     wfst.write_archive(tmp_path / "m.far", {"a": wfst.accep("a"), "b": wfst.accep("b")})
     content = (tmp_path / "m.far").read_bytes().replace(b"\x01\0\0\0a", b"\x01\0\0\0z")

@@ -48,6 +48,7 @@ def test_maps_of_strings_share_prefixes_and_sum_equal_pairs() -> None:
         (("a", "b", "heavy"), "pairs:2: 'heavy' is not a weight"),
         (("a\0", "b"), "pairs:2: the text holds label 0"),
         (("a", 3), "pairs:2: not a text but 3"),
+        (("a", [1, -1]), "pairs:2: label -1 is below 0"),
     ):
         with pytest.raises(DataError, match=re.escape(message)):
             wfst.string_map([("x", "y"), bad])  # type: ignore[list-item]

@@ -99,6 +99,7 @@ class _Table(_Places):
         if count < 0 or count > end // 8 - 1:
             raise DataError(f"the archive promises {count} machines; it is damaged", source=path)
         self._positions = buffer[end - 8 * (count + 1) : end - 8]
+        self._in_order = False  # True: known to be
 
     def _entry(self, i: int) -> tuple[bytes, int]:
         (position,) = struct.unpack("<q", self._positions[8 * i : 8 * i + 8].tobytes())
@@ -111,6 +112,8 @@ class _Table(_Places):
             found, place = self._entry(at)
             if found == wanted:
                 return place
+        if not self._in_order:  # looked through once, before it is believed that a key is missing
+            self._in_order = sum(1 for _ in self) == len(self)
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
