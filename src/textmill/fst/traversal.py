@@ -256,5 +256,7 @@ class _Sets:
 
 
 def _steps(walk: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]) -> Iterator[Visit]:
-    for event, state, arc, nextstate in zip(*(column.tolist() for column in walk), strict=True):
-        yield Visit(_EVENTS[event], state, arc, nextstate)
+    for begin in range(0, len(walk[0]), 1 << 16):  # Python objects for a stretch at a time
+        columns = (column[begin : begin + (1 << 16)].tolist() for column in walk)
+        for event, state, arc, nextstate in zip(*columns, strict=True):
+            yield Visit(_EVENTS[event], state, arc, nextstate)
