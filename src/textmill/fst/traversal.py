@@ -122,7 +122,7 @@ def partial_copy(fst: Fst, count: int, queue_type: str = "fifo") -> Fst:
     check_range("count", count, at_least=0)
     events, states, _, _ = native.walk_by_queue(fst._native, queue_type, "any")
     kept = states[events == 0][:count]
-    made = fst.copy()
+    made = fst._like(fst._native.copy())
     made.delete_states(np.setdiff1d(np.arange(fst.num_states), kept).tolist())
     return made
 
