@@ -152,12 +152,16 @@ def _text(folder: Path, fst: wfst.Fst) -> list[Job]:
 
         return run
 
+    def some_lines() -> str:
+        lines = b"\n".join(content["numbers.txt"].split(b"\n", 340_000)[:340_000])
+        return f"{size}; 340,000 lines in {timed(lambda: wfst.compile_text(lines))():.2f} s, asked: 0.5"
+
     whole = "import sys, textmill.fst as fst; fst.write_fst(fst.read_text(sys.argv[1]), sys.argv[2])"
     size = f"{fst.num_arcs} arcs, {len(content['numbers.txt']) / 1e6:.0f} MB"
     unit = "s net"
     return [
         Job("compile text", timed(lambda: wfst.compile_text(content["numbers.txt"])),
-            program("fstcompile", "numbers.txt"), "fstcompile", lambda: size, unit, bar=3.0),
+            program("fstcompile", "numbers.txt"), "fstcompile", some_lines, unit, bar=3.0),
         Job("compile text with symbols",
             timed(lambda: wfst.compile_text(content["symbols.txt"], input_symbols=names, output_symbols=names)),
             program("fstcompile", "symbols.txt", *tables), "fstcompile", lambda: size, unit, bar=3.0),

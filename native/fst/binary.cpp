@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "fst/compact.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -302,9 +303,14 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
   if (header.arc_type != arc_type<S>())
     fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
   Reader in(bytes, header.body);
-  Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
+  const auto read = [&] {
+    if (is_compact(header.type)) return read_compact(bytes, header, S{}, end);
+    Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
+    end = in.at();
+    return made;
+  };
+  Machine<S> made = read();
   made.set_header(header.properties);
-  end = in.at();
   return made;
 }
 
@@ -352,8 +358,10 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
                   const SymbolTable* output, const Sink& sink) {
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
-  const bool is_const = type == "const";
-  if (!is_const && type != "vector") fail("machines are written as 'vector' or 'const', not '", type, "'");
+  const bool compact = is_compact(type), is_const = compact || type == "const";
+  if (!is_const && type != "vector")
+    fail("machines are written as 'vector', 'const' or one of the compact types ('compact_acceptor', ...), not '", type,
+         "'");
   Writer out{sink, {}};
   out.bytes.reserve(2 * kChunk);
   put(out.bytes, kMachineMagic);
@@ -397,7 +405,9 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
       out.hand_on(kChunk);
     }
   };
-  if (is_const) {
+  if (compact) {
+    write_compact(out.bytes, machine, type, align);
+  } else if (is_const) {
     if (align) out.pad();
     std::uint32_t pos = 0;
     for (std::int32_t s = 0; s < machine.states(); ++s) {

@@ -145,8 +145,8 @@ class _List(_Places):
         key = name.decode("utf-8", "surrogateescape")
         try:
             self._at = native.end_of_binary(self._buffer, place)
-        except DataError as fault:
-            raise DataError(fault.message, source=f"{self._path}, machine {key!r}") from None
+        except DataError:  # of another type, or damaged: reading it tells
+            self._at = _parse(self._buffer, place, f"{self._path}, machine {key!r}", map_arrays=False)[1]
         self._known[key] = place
         return True
 
