@@ -11,13 +11,14 @@ paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation, encoding
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 compare        equality, equivalence, random paths, what a machine is
-draw           DOT and SVG
+layout         where the parts of a picture stand
+drawing        SVG and DOT
 """
 
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
-from textmill.fst.draw import to_dot, to_svg
+from textmill.fst.drawing import draw, to_dot, to_svg
 from textmill.fst.formats import (
     compile_text,
     from_bytes,
@@ -82,6 +83,7 @@ __all__ = [
     "determinize",
     "difference",
     "disambiguate",
+    "draw",
     "encode",
     "epsnormalize",
     "equal",
