@@ -11,14 +11,14 @@ paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation, encoding
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 compare        equality, equivalence, random paths, what a machine is
-layout         where the parts of a picture stand
-drawing        SVG and DOT
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
 """
 
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
-from textmill.fst.drawing import draw, to_dot, to_svg
+from textmill.fst.draw import draw, to_dot, to_svg
 from textmill.fst.formats import (
     compile_text,
     from_bytes,

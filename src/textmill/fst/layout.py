@@ -1,12 +1,11 @@
 """Where the parts of a layered drawing of a graph stand.
 
-    1. cycles      edges that lead back in a depth-first search from the root are turned round     O(V + E)
-    2. layers      sum over edges of (layer(target) - layer(source)) is least: network simplex     O(V + E) a step
-    3. chains      an edge over several layers becomes a chain of one node a layer; its label is one of them, so
+    1. layers      cycles are opened, edges are shortest in all (layers.py)
+    2. chains      an edge over several layers becomes a chain of one node a layer; its label is one of them, so
                    that room is kept for it: states stand in even layers, labels in odd ones
-    4. order       nodes of a layer by the mean place of their neighbours, swept forth and back, then neighbours
+    3. order       nodes of a layer by the mean place of their neighbours, swept forth and back, then neighbours
                    exchanged while lines cross less often                                          O(E log E) a sweep
-    5. places      chains straight, nodes over the middle of their neighbours, in four ways of which the mean of the
+    4. places      chains straight, nodes over the middle of their neighbours, in four ways of which the mean of the
                    two middle ones is taken                                                        O(V + E)
 
 Boxes have an extent along the layers' axis, and two across it, before and after the line that goes through them. The
@@ -22,8 +21,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from textmill.errors import DataError
+from textmill.fst.layers import layers_of, turned_edges
 
-__all__ = ["Box", "Drawing", "Pass", "crossings", "layered", "layers_of"]
+__all__ = ["Box", "Drawing", "Pass", "crossings", "layered"]
 
 _GAP_ALONG, _GAP_ACROSS, _STEEPNESS, _WIDEST_GAP = 20.0, 10.0, 0.25, 90.0
 _SWEEPS, _ROUNDS, _EFFORT, _MOST = 24, 6, 20_000, 8_000  # fewer sweeps for larger graphs, no drawing beyond _MOST nodes
@@ -65,7 +65,7 @@ def layered(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], labels: Sequ
     """
     if not boxes:
         return Drawing([], [], [], 0.0, 0.0, [])
-    turned = _turned(len(boxes), edges, root)
+    turned = turned_edges(len(boxes), edges, root)
     forward = [(v, u) if back else (u, v) for (u, v), back in zip(edges, turned, strict=True)]
     layer = layers_of(len(boxes), forward, root)
     if sum(2 * (layer[v] - layer[u]) for u, v in forward) > _MOST:
@@ -96,135 +96,6 @@ def layered(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], labels: Sequ
         breadth,
         turned,
     )
-
-
-def _turned(count: int, edges: Sequence[tuple[int, int]], root: int) -> list[bool]:
-    """Which edges are turned round, so that no cycle is left and no edge enters the root."""
-    leaving: list[list[int]] = [[] for _ in range(count)]
-    for e, (u, _) in enumerate(edges):
-        leaving[u].append(e)
-    turned = [v == root for _, v in edges]
-    new, open_, done = 0, 1, 2
-    state = [new] * count
-    for first in (root, *range(count)):
-        if state[first] != new:
-            continue
-        state[first] = open_
-        stack = [(first, iter(leaving[first]))]
-        while stack:
-            u, rest = stack[-1]
-            for e in rest:
-                v = edges[e][1]
-                if state[v] == open_:
-                    turned[e] = True
-                elif state[v] == new:
-                    state[v] = open_
-                    stack.append((v, iter(leaving[v])))
-                    break
-            else:
-                state[u] = done
-                stack.pop()
-    return turned
-
-
-def layers_of(count: int, edges: Sequence[tuple[int, int]], root: int) -> list[int]:
-    """Layers of the nodes of a graph without cycles that make its edges shortest in all; the root is in layer 0.
-
-    >>> layers_of(4, [(0, 1), (1, 2), (0, 3), (3, 2)], 0)
-    [0, 1, 2, 1]
-    """
-    entered = {v for _, v in edges}
-    links = [(u, v, 1) for u, v in edges]
-    links += [(root, v, 0) for v in range(count) if v != root and v not in entered]
-    layer = [0] * count
-    waiting = [0] * count
-    leaving: list[list[int]] = [[] for _ in range(count)]
-    for u, v, _ in links:
-        waiting[v] += 1
-        leaving[u].append(v)
-    queue = [root]
-    for u in queue:  # longest paths
-        for v in leaving[u]:
-            layer[v] = max(layer[v], layer[u] + 1)
-            waiting[v] -= 1
-            if not waiting[v]:
-                queue.append(v)
-    surplus = [0] * count
-    for u, v, weight in links:
-        surplus[u] += weight
-        surplus[v] -= weight
-    tree = _tight_tree(count, links, layer)
-    turn = 0
-    for _ in range(8 * count + 100):
-        parent, order = _rooted(count, links, tree)
-        below = surplus[:]  # edges out of the subtree minus edges into it
-        for v in reversed(order):
-            if parent[v] >= 0:
-                below[_other(links[parent[v]], v)] += below[v]
-        cut = {
-            e: below[v] if links[e][0] == v else -below[v] for v in order if (e := parent[v]) >= 0
-        }  # by how much the sum grows when the edge is made longer
-        candidates = [e for e in tree if cut[e] < 0]
-        if not candidates:
-            break
-        leaves = next((e for e in candidates if e >= turn), candidates[0])
-        turn = leaves + 1
-        child = links[leaves][0] if parent[links[leaves][0]] == leaves else links[leaves][1]
-        inside = _subtree(child, order, parent, links)
-        head = inside if links[leaves][1] in inside else set(range(count)) - inside
-        entering = [e for e, (u, v, _) in enumerate(links) if u in head and v not in head]
-        enters = min(entering, key=lambda e: layer[links[e][1]] - layer[links[e][0]])
-        slack = layer[links[enters][1]] - layer[links[enters][0]] - 1
-        for v in head:
-            layer[v] += slack
-        tree = sorted({*tree, enters} - {leaves})
-    first = layer[root]
-    return [depth - first for depth in layer]
-
-
-def _other(link: tuple[int, int, int], node: int) -> int:
-    return link[1] if link[0] == node else link[0]
-
-
-def _tight_tree(count: int, links: Sequence[tuple[int, int, int]], layer: list[int]) -> list[int]:
-    """Edges that span the graph and lead from a layer to the next; layers are moved until there are such."""
-    inside = {0}
-    tree: list[int] = []
-    while len(inside) < count:
-        crossing = [e for e, (u, v, _) in enumerate(links) if (u in inside) != (v in inside)]
-        best = min(crossing, key=lambda e: layer[links[e][1]] - layer[links[e][0]])
-        u, v, _ = links[best]
-        slack = layer[v] - layer[u] - 1
-        for node in inside:
-            layer[node] += slack if u in inside else -slack
-        tree.append(best)
-        inside.update((u, v))
-    return sorted(tree)
-
-
-def _rooted(count: int, links: Sequence[tuple[int, int, int]], tree: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The tree edge above each node (-1 for the first), and the nodes from the first down."""
-    near: list[list[int]] = [[] for _ in range(count)]
-    for e in tree:
-        near[links[e][0]].append(e)
-        near[links[e][1]].append(e)
-    parent = [-1] * count
-    order = [0]
-    for v in order:
-        for e in near[v]:
-            if e != parent[v]:
-                child = _other(links[e], v)
-                parent[child] = e
-                order.append(child)
-    return parent, order
-
-
-def _subtree(top: int, order: Sequence[int], parent: Sequence[int], links: Sequence[tuple[int, int, int]]) -> set[int]:
-    inside = {top}
-    for v in order:
-        if parent[v] >= 0 and v != top and _other(links[parent[v]], v) in inside:
-            inside.add(v)
-    return inside
 
 
 class _Chains:

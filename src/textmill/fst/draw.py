@@ -16,24 +16,23 @@ import math
 import os
 import shutil
 import subprocess
-import unicodedata
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
 from textmill.errors import DataError
 from textmill.files import replacing
-from textmill.fst.layout import Box, Pass, layered
+from textmill.fst.layout import Box, layered
 from textmill.fst.machine import Arc, Fst
 from textmill.fst.semirings import Weight
+from textmill.fst.shapes import FONT, LINE, LOOP, RADIUS, End, Pen, width_of
 from textmill.fst.symbols import SymbolTable
 
 __all__ = ["draw", "to_dot", "to_svg"]
 
 _MOST_STATES, _MOST_ARCS, _MOST_SHOWN = 400, 20_000, 150
-_RADIUS, _FONT, _LINE, _MARGIN = 17.0, 13, 15.0, 12.0
+_MARGIN = 12.0
 _SEPARATE, _WIDEST = 3, 18  # arcs with lines of their own, characters of a label that is cut
-_LOOP = 30.0  # how far a loop stands out
 _PAGE = "<style>svg:root{color:#1f2328}@media(prefers-color-scheme:dark){svg:root{color:#e6edf3}}</style>"
 _NOTEBOOK = "<style>svg:root{color:#1f2328;background:#fff}</style>"
 
@@ -195,10 +194,10 @@ def _preview(fst: Fst, style: str = "") -> str:
 
 def _note(text: str, style: str = "") -> str:
     shown = html.escape(text)
-    width = _width(text) + 2 * _MARGIN
+    width = width_of(text) + 2 * _MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="30" viewBox="0 0 {width:.0f} 30" '
-        f'font-family="sans-serif" font-size="{_FONT}" fill="currentColor">{style}<title>{shown}</title>'
+        f'font-family="sans-serif" font-size="{FONT}" fill="currentColor">{style}<title>{shown}</title>'
         f'<text x="{_MARGIN:.0f}" y="20">{shown}</text></svg>'
     )
 
@@ -225,7 +224,7 @@ def _svg(fst: Fst, style: _Style, title: str, vertical: bool) -> str:
         return _note(f"{fst!r}")
     lines, loops = _lines(fst, style)
     names = [_state_name(fst, state, style) for state in range(fst.num_states)]
-    halves = [max(_RADIUS, _width(name) / 2 + 9) for name in names]
+    halves = [max(RADIUS, width_of(name) / 2 + 9) for name in names]
     boxes = [_state_box(halves[state], loops.get(state, []), vertical) for state in range(fst.num_states)]
     drawing = layered(
         boxes,
@@ -234,10 +233,10 @@ def _svg(fst: Fst, style: _Style, title: str, vertical: bool) -> str:
         root=max(fst.start, 0),
     )
     top = _MARGIN + (24 if title else 0)
-    pen = _Pen(vertical, *((_MARGIN, top) if not vertical else (top, _MARGIN)))
+    pen = Pen(vertical, *((_MARGIN, top) if not vertical else (top, _MARGIN)))
     parts = []
     ends = [
-        _End(along, across, *((_RADIUS, half) if vertical else (half, _RADIUS)))
+        End(along, across, *((RADIUS, half) if vertical else (half, RADIUS)))
         for (along, across), half in zip(drawing.nodes, halves, strict=True)
     ]
     for line, route, (along, across) in zip(lines, drawing.routes, drawing.labels, strict=True):
@@ -245,17 +244,19 @@ def _svg(fst: Fst, style: _Style, title: str, vertical: bool) -> str:
         parts.append(f"<g><title>{html.escape(line.full)}</title>{stroke}</g>")
     for state, ((along, across), name, half) in enumerate(zip(drawing.nodes, names, halves, strict=True)):
         if state in loops:
-            parts.append(pen.loop(state, along, across, half, loops[state]))
+            full = html.escape("; ".join(line.full for line in loops[state]))
+            drawn = pen.loop(along, across, half, [line.text for line in loops[state]])
+            parts.append(f"<g><title>{full}</title>{drawn}</g>")
         parts.append(pen.state(along, across, name, half, start=state == fst.start, final=fst.is_final(state)))
     width, height = drawing.length, drawing.breadth
     if vertical:
         width, height = height, width
-    width, height = math.ceil(max(width, _width(title)) + 2 * _MARGIN), math.ceil(height + _MARGIN + top)
+    width, height = math.ceil(max(width, width_of(title)) + 2 * _MARGIN), math.ceil(height + _MARGIN + top)
     head = f'<text x="{_MARGIN:.0f}" y="22" font-weight="bold">{html.escape(title)}</text>' if title else ""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-            f'style="max-width:100%;height:auto" font-family="Helvetica,Arial,sans-serif" font-size="{_FONT}" '
+            f'style="max-width:100%;height:auto" font-family="Helvetica,Arial,sans-serif" font-size="{FONT}" '
             f'fill="currentColor" stroke="none"><title>{html.escape(title or repr(fst))}</title>',
             *([head] if head else []),
             *parts,
@@ -298,157 +299,16 @@ def _shortened(names: list[str]) -> str:
 def _state_box(half: float, loops: list[_Line], vertical: bool) -> Box:
     """The room of a state with its loop: above it, or to its right if states follow one another downwards."""
     if not loops:
-        return Box(2 * _RADIUS, half, half) if vertical else Box(2 * half, _RADIUS, _RADIUS)
-    widest = max(_width(loop.text) for loop in loops)
+        return Box(2 * RADIUS, half, half) if vertical else Box(2 * half, RADIUS, RADIUS)
+    widest = max(width_of(loop.text) for loop in loops)
     if vertical:
-        return Box(max(2 * _RADIUS, len(loops) * _LINE), half, half + _LOOP + widest + 6)
-    return Box(max(2 * half, widest), _RADIUS + _LOOP + len(loops) * _LINE, _RADIUS)
+        return Box(max(2 * RADIUS, len(loops) * LINE), half, half + LOOP + widest + 6)
+    return Box(max(2 * half, widest), RADIUS + LOOP + len(loops) * LINE, RADIUS)
 
 
 def _label_box(text: str, vertical: bool) -> Box:
     """The room of a label above its line, or to the right of it."""
-    return Box(_LINE, 3.0, _width(text) + 8) if vertical else Box(_width(text) + 6, _LINE + 2, 3.0)
-
-
-class _End(NamedTuple):
-    """A state where a line begins or ends: its middle and half its extents."""
-
-    along: float
-    across: float
-    half_along: float
-    half_across: float
-
-
-class _Pen:
-    """Writes shapes, from (along, across) to x and y."""
-
-    def __init__(self, vertical: bool, shift_along: float, shift_across: float) -> None:
-        self.vertical = vertical
-        self.shift = (shift_along, shift_across)
-
-    def at(self, along: float, across: float) -> str:
-        """A point."""
-        a, c = along + self.shift[0], across + self.shift[1]
-        return f"{_number(c)} {_number(a)}" if self.vertical else f"{_number(a)} {_number(c)}"
-
-    def text(self, along: float, across: float, text: str, anchor: str) -> str:
-        x, y = self.at(along, across).split()
-        return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{html.escape(text)}</text>'
-
-    def beside(self, along: float, across: float, text: str) -> str:
-        """The label of a line: above it, or to the right of one that goes down."""
-        if self.vertical:
-            return self.text(along + 4.5, across + 6, text, "start")
-        return self.text(along, across - 5, text, "middle")
-
-    def state(self, along: float, across: float, name: str, half: float, *, start: bool, final: bool) -> str:
-        x, y = (float(value) for value in self.at(along, across).split())
-        stroke = "2.6" if start else "1.2"
-
-        def outline(inset: float, width: str) -> str:
-            w, r = half - inset, _RADIUS - inset
-            shape = f'x="{_number(x - w)}" y="{_number(y - r)}" width="{_number(2 * w)}" height="{_number(2 * r)}"'
-            return f'<rect {shape} rx="{_number(r)}" fill="none" stroke="currentColor" stroke-width="{width}"/>'
-
-        rings = outline(0, stroke) + (outline(4, "1.2") if final else "")
-        place = f'x="{_number(x)}" y="{_number(y + 4.5)}" text-anchor="middle"'
-        return f"<g>{rings}<text {place}>{html.escape(name)}</text></g>"
-
-    def edge(self, source: _End, target: _End, route: list[Pass]) -> str:
-        """A line through its passes, and its tip."""
-        ahead = 1.0 if target.along > source.along else -1.0
-        begin, out = _leave(source, route[0].begin, route[0].across, ahead)
-        end, back = _leave(target, route[-1].end, route[-1].across, -ahead)
-        base = (end[0] + 8 * back[0], end[1] + 8 * back[1])
-        path = [f"M{self.at(*begin)}"]
-        here, direction = begin, out
-        for entry, leaving, across in route:
-            path.append(self._curve(here, direction, (entry, across), (-ahead, 0.0)))
-            if leaving != entry:
-                path.append(f"L{self.at(leaving, across)}")
-            here, direction = (leaving, across), (ahead, 0.0)
-        path.append(self._curve(here, direction, base, back))
-        return self._stroke("".join(path)) + self._tip(end, back)
-
-    def loop(self, state: int, along: float, across: float, half: float, loops: list[_Line]) -> str:
-        """A loop with its labels, one below the other."""
-        side = 1.0 if self.vertical else -1.0
-        rim = across + side * (half if self.vertical else _RADIUS)
-        wide = 7.0
-        begin, end = (along - wide, rim - side * 1.5), (along + wide, rim - side * 1.5)
-        back = _unit(0.45, side)
-        base = (end[0] + 8 * back[0], end[1] + 8 * back[1])
-        high = rim + side * (_LOOP + 4)
-        path = f"M{self.at(*begin)}C{self.at(along - 20, high)} {self.at(along + 24, high)} {self.at(*base)}"
-        labels = []
-        for i, line in enumerate(loops):
-            if self.vertical:
-                down = (i - (len(loops) - 1) / 2) * _LINE
-                labels.append(self.text(along + down + 4.5, rim + _LOOP + 1, line.text, "start"))
-            else:
-                up = (len(loops) - 1 - i) * _LINE
-                labels.append(self.text(along, rim - _LOOP + 1 - up, line.text, "middle"))
-        full = html.escape("; ".join(line.full for line in loops))
-        return f"<g><title>{full}</title>{self._stroke(path)}{self._tip(end, back)}{''.join(labels)}</g>"
-
-    def _curve(
-        self, begin: tuple[float, float], out: tuple[float, float], end: tuple[float, float], back: tuple[float, float]
-    ) -> str:
-        """A curve that leaves `begin` in direction `out` and reaches `end` from direction `back`."""
-        if abs(begin[1] - end[1]) < 0.05 and abs(out[1]) < 0.001 and abs(back[1]) < 0.001:
-            return f"L{self.at(*end)}"
-        reach = 0.5 * abs(end[0] - begin[0])
-        one = (begin[0] + reach * out[0], begin[1] + reach * out[1])
-        two = (end[0] + reach * back[0], end[1] + reach * back[1])
-        return f"C{self.at(*one)} {self.at(*two)} {self.at(*end)}"
-
-    @staticmethod
-    def _stroke(path: str) -> str:
-        return f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="1.2"/>'
-
-    def _tip(self, end: tuple[float, float], back: tuple[float, float]) -> str:
-        """The head of an arrow at `end`, seen from direction `back`."""
-        (a, c), (u, v) = end, back
-        left = (a + 9 * u - 3.6 * v, c + 9 * v + 3.6 * u)
-        right = (a + 9 * u + 3.6 * v, c + 9 * v - 3.6 * u)
-        return f'<path d="M{self.at(a, c)}L{self.at(*left)} {self.at(*right)}z"/>'
-
-
-def _leave(state: _End, along: float, across: float, ahead: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where a line leaves a state for a point, and in which direction."""
-    angle = math.atan2(across - state.across, max(abs(along - state.along), 1.0))
-    angle = max(-1.0, min(1.0, 0.75 * angle))
-    u, v = math.cos(angle), math.sin(angle)
-    flat_along, flat_across = state.half_along - _RADIUS, state.half_across - _RADIUS
-    point = (
-        state.along + ahead * (flat_along + _RADIUS * u),
-        state.across + flat_across * max(-1.0, min(1.0, 1.5 * v)) + _RADIUS * v,
-    )
-    return point, (ahead * u, v)
-
-
-def _unit(u: float, v: float) -> tuple[float, float]:
-    size = math.hypot(u, v)
-    return u / size, v / size
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0") if round(value, 1) else "0"
-
-
-def _width(text: str) -> float:
-    """About how wide a text is."""
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> float:
-    if unicodedata.combining(letter):
-        return 0.0
-    if unicodedata.east_asian_width(letter) in "WF":
-        return float(_FONT)
-    if letter in "ijlt.,:;'|!/()[] ":
-        return 0.36 * _FONT
-    return (0.88 if letter in "mwMW@%+<>" else 0.62) * _FONT
+    return Box(LINE, 3.0, width_of(text) + 8) if vertical else Box(width_of(text) + 6, LINE + 2, 3.0)
 
 
 # ---- names

@@ -121,7 +121,7 @@ def test_every_state_and_arc_is_drawn(name: str) -> None:
 def test_layers_make_edges_shortest() -> None:
     from itertools import product
 
-    from textmill.fst.layout import layers_of
+    from textmill.fst.layers import layers_of
 
     random = np.random.default_rng(3)
     for _ in range(40):
