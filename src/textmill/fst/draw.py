@@ -77,8 +77,8 @@ def to_dot(
     of the tables that are given, else of the machine's own, unless `numeric`.
 
     >>> from textmill.fst.formats import compile_text
-    >>> print(to_dot(compile_text("0 1 1 2 .5\\n1"), portrait=True).splitlines()[8])
-        0 -> 1 [label = "1:2/0.5", fontsize = 14];
+    >>> print(to_dot(compile_text("0 1 1 2 .5\\n1"), portrait=True).splitlines()[8].strip())
+    0 -> 1 [label = "1:2/0.5", fontsize = 14];
     """
     style = _Style(
         acceptor,
