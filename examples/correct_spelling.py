@@ -20,7 +20,7 @@ parser.add_argument("--best", type=int, default=3, help="answers for a word")
 parser.add_argument("--save", help="write the corrector as an OpenFst file")
 arguments = parser.parse_args()
 
-vocabulary = Vocabulary().fit(document.text for document in read_documents(arguments.corpus))
+vocabulary = Vocabulary(min_df=2).fit(document.text for document in read_documents(arguments.corpus))
 counts = dict(zip(vocabulary.terms_, vocabulary.collection_frequency_.tolist(), strict=True))
 words = {word: count for word, count in counts.items() if word.isalpha()}
 total = sum(words.values())
