@@ -1,6 +1,6 @@
 """Correct words by a list of words with their frequencies, by transducers.
 
-python examples/correct_spelling.py telescpoe gravty --best 3
+python examples/correct_spelling.py becuase diffrent --best 3
 python examples/correct_spelling.py --corpus my_articles.jsonl --save corrector.fst recieve
 python examples/correct_spelling.py                        # a few words, by the sample articles
 """
@@ -14,7 +14,7 @@ from textmill import fst
 from textmill.corpus import Vocabulary, read_documents, sample_path
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("words", nargs="*", default=["telescpoe", "gravty", "tempreature", "wether"])
+parser.add_argument("words", nargs="*", default=["becuase", "diffrent", "tempreature", "wether"])
 parser.add_argument("--corpus", default=str(sample_path()), help="texts whose words are right")
 parser.add_argument("--best", type=int, default=3, help="answers for a word")
 parser.add_argument("--save", help="write the corrector as an OpenFst file")
