@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from textmill import fst
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ("transducer-operations.md", "tutorials/transducers.md")
+PAGES = ("transducer-operations.md", "tutorials/transducers.md", "how/transducers.md")
 PART = re.compile(r"^```python\n(.*?)^```|\((?:\.\./)?(images/fst/[a-z]+-(\w+)\.svg)\)", re.M | re.S)
 
 
