@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.files import replacing
-from textmill.fst.formats import _parse, to_bytes
+from textmill.fst.formats import _parse, file_types, to_bytes
 from textmill.fst.machine import Fst
 
 __all__ = ["Archive", "write_archive"]
@@ -80,6 +80,15 @@ class Archive(Mapping[str, Fst]):
                 return places
             places[key] = machine
             _, at = _parse(self._buffer, machine, f"{self.path}, machine {key!r}", map_arrays=False)
+
+    def types(self, key: str) -> tuple[str, str]:
+        r"""Type of the machine under a key and of its arcs, without reading it.
+
+        >>> from textmill.fst.formats import compile_text
+        >>> write_archive("m.far", {"one": compile_text("0 1 1 1\n1\n")}); Archive("m.far").types("one")
+        ('vector', 'standard')
+        """
+        return file_types(self._buffer, self._places[key], source=f"{self.path}, machine {key!r}")
 
     def __getitem__(self, key: str) -> Fst:
         return _parse(self._buffer, self._places[key], f"{self.path}, machine {key!r}", map_arrays=False)[0]
