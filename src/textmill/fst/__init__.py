@@ -11,6 +11,9 @@ paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation
 encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
+compare        equality, equivalence, random paths, what a machine is
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
 compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
 draw           DOT and SVG
@@ -19,7 +22,7 @@ draw           DOT and SVG
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
-from textmill.fst.draw import to_dot, to_svg
+from textmill.fst.draw import draw, to_dot, to_svg
 from textmill.fst.encoding import Encoder, decode, encode
 from textmill.fst.facts import ARC_FILTERS, info
 from textmill.fst.formats import (
@@ -88,6 +91,7 @@ __all__ = [
     "determinize",
     "difference",
     "disambiguate",
+    "draw",
     "encode",
     "epsnormalize",
     "equal",
