@@ -11,12 +11,10 @@ paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation
 encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
-compare        equality, equivalence, random paths, what a machine is
-layers, layout, shapes   where the parts of a picture stand, and what they look like
-draw           SVG and DOT
 compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
-draw           DOT and SVG
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
 """
 
 from textmill.fst.archives import Archive, write_archive
@@ -55,7 +53,7 @@ from textmill.fst.rational import (
     union,
 )
 from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
-from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
+from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
 from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
 
@@ -76,6 +74,7 @@ __all__ = [
     "Weight",
     "accep",
     "apply",
+    "apply_stream",
     "arcmap",
     "arcsort",
     "closure",
