@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from itertools import tee
 from typing import Annotated
 
 import typer
@@ -14,14 +13,12 @@ from textmill.cli._options import Jobs, JsonLines
 
 app = typer.Typer()
 
-_BLOCK = 20_000  # strings that are looked up in one call
-
 
 @app.command("apply", cls=Program)
 def apply_machine(
     machine: Annotated[str, typer.Argument(metavar="IN.FST", help="The machine.")],
-    source: Annotated[str, typer.Argument(metavar="[TEXT]", help="A string a line; - or nothing: stdin.")] = "",
-    target: Annotated[str, typer.Argument(metavar="[OUT]", help="Where to write; - or nothing: stdout.")] = "",
+    source: Annotated[str, typer.Argument(metavar="TEXT", help="A string a line; - or nothing: stdin.")] = "",
+    target: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - or nothing: stdout.")] = "",
     nshortest: Annotated[int, typer.Option(help="Outputs of a string at most, the best first.")] = 1,
     unique: Annotated[bool, typer.Option(help="Distinct outputs; this cannot be switched off.")] = True,
     token_type: Annotated[str, typer.Option(help="Labels of a string: utf8, byte or symbol.")] = "utf8",
@@ -39,35 +36,31 @@ def apply_machine(
     """
     from json import dumps
 
-    from textmill.corpus import writer
-    from textmill.fst.rational import arcsort
-    from textmill.fst.strings import apply
-    from textmill.progress import start
+    from textmill.corpus import open_lines, writer
+    from textmill.errors import DataError
+    from textmill.fst.strings import apply_stream
+    from textmill.progress import track
 
     if not unique:
         raise typer.BadParameter("outputs are always distinct; for all paths use compose and shortestpath")
     fst = files.read_machine(machine)
     fst.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
     fst.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
-    fst, form = arcsort(fst), fst.semiring.format
-    with writer(target or "-") as out, start("looking up", unit="strings") as step:
-        for texts in _blocks(source or "-"):
-            found = apply(fst, texts, n=nshortest, token_type=token_type, n_jobs=jobs)
-            for text, outputs in zip(texts, found, strict=True):
+    texts, asked = tee(line for _, line in open_lines(source or "-"))
+    found = apply_stream(fst, asked, n=nshortest, token_type=token_type, n_jobs=jobs)
+    form = fst.semiring.format
+    try:
+        with writer(target or "-") as out:
+            for text, outputs in track(zip(texts, found, strict=True), "looking up", unit="strings"):
                 if json:
                     rows = [{"output": output, "weight": form(weight)} for output, weight in outputs]
                     out.write(dumps({"input": text, "outputs": rows}, ensure_ascii=False) + "\n")
                 elif not outputs:
                     out.write(f"{text}\n")
-                for output, weight in () if json else outputs:
-                    out.write(f"{text}\t{output}\t{form(weight)}\n" if show_weight else f"{text}\t{output}\n")
-            step.advance(len(texts))
-
-
-def _blocks(source: str) -> Iterator[list[str]]:
-    """The lines of a text, many at a time."""
-    from textmill.corpus import open_lines
-
-    lines = (line for _, line in open_lines(source))
-    while block := list(islice(lines, _BLOCK)):
-        yield block
+                else:
+                    for output, weight in outputs:
+                        out.write(f"{text}\t{output}\t{form(weight)}\n" if show_weight else f"{text}\t{output}\n")
+    except DataError as fault:
+        if fault.source != "texts":
+            raise
+        raise DataError(fault.message, source=source or "standard input", line=fault.line) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import tempfile
 from itertools import zip_longest
@@ -35,13 +36,13 @@ GenerateKeys = Annotated[int, typer.Option(help="Keys are numbers of so many dig
 KeyPrefix = Annotated[str, typer.Option(help="In front of keys.")]
 KeySuffix = Annotated[str, typer.Option(help="Behind keys.")]
 TokenType = Annotated[str, typer.Option(help="symbol, byte or utf8.")]
-Archives = Annotated[list[str] | None, typer.Argument(metavar="[IN.FAR...]", help="Archives; nothing: stdin.")]
+Archives = Annotated[list[str] | None, typer.Argument(metavar="IN.FAR...", help="Archives; nothing: stdin.")]
 
 
 @app.command(cls=Program)
 def create(
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[IN.FST [IN.FST ... OUT.FAR]]", help="Machines, then the archive.")
+        list[str] | None, typer.Argument(metavar="IN.FST [IN.FST ... OUT.FAR]", help="Machines, then the archive.")
     ] = None,
     far_type: FarType = "default",
     file_list_input: FileList = False,
@@ -79,11 +80,10 @@ def extract(
     wanted = [_range(part, range_delimiter) for part in keys.split(key_separator)] if keys else [("", "")]
     number = 0
     for first, last in wanted:
-        for archive in _opened(archives):
-            for key in _keys(archive, first, last):
-                number += 1
-                name = f"{number:0{generate_filenames}d}" if generate_filenames > 0 else _file_name(key)
-                files.write_machine(archive[key], f"{filename_prefix}{name}{filename_suffix}")
+        for archive, key in _members(archives, first, last):
+            number += 1
+            name = f"{number:0{generate_filenames}d}" if generate_filenames > 0 else _file_name(key)
+            files.write_machine(archive[key], f"{filename_prefix}{name}{filename_suffix}")
 
 
 @app.command(cls=Program)
@@ -100,12 +100,11 @@ def info(
     """
     rows: list[tuple[str, str, int, int, int]] = []
     kinds: list[tuple[str, str]] = []
-    for archive in _opened(archives):
-        for key in _keys(archive, begin_key, end_key):
-            fst, (fst_type, arc_type) = archive[key], archive.types(key)
-            finals = sum(map(fst.is_final, range(fst.num_states)))
-            rows.append((key, fst_type, fst.num_states, fst.num_arcs, finals))
-            kinds.append((archive.far_type, arc_type))
+    for archive, key in _members(archives, begin_key, end_key):
+        fst, (fst_type, arc_type) = archive[key], archive.types(key)
+        finals = sum(map(fst.is_final, range(fst.num_states)))
+        rows.append((key, fst_type, fst.num_states, fst.num_arcs, finals))
+        kinds.append((archive.far_type, arc_type))
     far_type, arc_type = kinds[0] if kinds else ("unknown", "unknown")
     totals = {
         "far type": far_type,
@@ -130,7 +129,7 @@ def info(
 @app.command(cls=Program)
 def compilestrings(
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[IN.TXT [IN.TXT ... OUT.FAR]]", help="Texts, then the archive.")
+        list[str] | None, typer.Argument(metavar="IN.TXT [IN.TXT ... OUT.FAR]", help="Texts, then the archive.")
     ] = None,
     arc_type: Annotated[str, typer.Option(help="standard, log, log64, or the name of another semiring.")] = "standard",
     entry_type: EntryType = "line",
@@ -197,23 +196,20 @@ def printstrings(
 
     check_choice("entry_type", entry_type, ["line", "file"])
     table, first = files.read_symbols(symbols), None
-    number = 0
-    for archive in _opened(archives):
-        for key in _keys(archive, begin_key, end_key):
-            number += 1
-            fst = archive[key]
-            first = first or fst.output_symbols if initial_symbols else fst.output_symbols
-            try:
-                text, weight = _string(fst, token_type, table or first)
-            except DataError as fault:
-                raise DataError(f"machine {key!r}: {fault.message}", source=archive.path) from None
-            if print_weight and entry_type == "line":
-                text += f"\t{weight}"
-            if entry_type == "line":
-                files.write_text(f"{key}\t{text}\n" if print_key else f"{text}\n", "")
-            else:
-                name = f"{number:0{generate_filenames}d}" if generate_filenames > 0 else _file_name(key)
-                files.write_text(text, f"{filename_prefix}{name}{filename_suffix}")
+    lines = []
+    for number, (archive, key) in enumerate(_members(archives, begin_key, end_key), 1):
+        fst = archive[key]
+        first = first or fst.output_symbols if initial_symbols else fst.output_symbols
+        try:
+            text, weight = _string(fst, token_type, table or first)
+        except DataError as fault:
+            raise DataError(f"machine {key!r}: {fault.message}", source=archive.path) from None
+        if entry_type == "line":
+            lines.append("\t".join([key] * print_key + [text] + [weight] * print_weight) + "\n")
+        else:
+            name = f"{number:0{generate_filenames}d}" if generate_filenames > 0 else _file_name(key)
+            files.write_text(text, f"{filename_prefix}{name}{filename_suffix}")
+    files.write_text("".join(lines), "")
 
 
 @app.command(cls=Comparison)
@@ -300,6 +296,13 @@ def _opened(names: list[str] | None) -> Iterator[Archive]:
     for name in names or [""]:
         with files.local_copy(name) as path:
             yield Archive(path)
+
+
+def _members(names: list[str] | None, begin: str, end: str) -> Iterator[tuple[Archive, str]]:
+    """The keys of archives in their order, with their archives."""
+    opened = list(_opened(names))
+    keys = [[(key, i) for key in _keys(archive, begin, end)] for i, archive in enumerate(opened)]
+    return ((opened[i], key) for key, i in heapq.merge(*keys))
 
 
 def _keys(archive: Archive, begin: str, end: str) -> list[str]:

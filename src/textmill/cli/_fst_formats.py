@@ -24,7 +24,7 @@ ShowOne = Annotated[bool, typer.Option(help="Show weights that are one, too.")]
 
 @app.command("compile", cls=Program)
 def compile_machine(
-    source: Annotated[str, typer.Argument(metavar="[TEXT]", help="Text to read; - or nothing: stdin.")] = "",
+    source: Annotated[str, typer.Argument(metavar="TEXT", help="Text to read; - or nothing: stdin.")] = "",
     target: Target = "",
     acceptor: Acceptor = False,
     arc_type: Annotated[str, typer.Option(help="standard, log, log64, or the name of another semiring.")] = "standard",

@@ -21,8 +21,8 @@ from typer.core import TyperCommand
 
 __all__ = ["Comparison", "Program", "Settings", "Source", "Target", "machines", "settings"]
 
-Source = Annotated[str, typer.Argument(metavar="[IN.FST]", help="Machine to read; - or nothing: stdin.")]
-Target = Annotated[str, typer.Argument(metavar="[OUT.FST]", help="Where to write; - or nothing: stdout.")]
+Source = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; - or nothing: stdin.")]
+Target = Annotated[str, typer.Argument(metavar="OUT.FST", help="Where to write; - or nothing: stdout.")]
 _Needed = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; -: stdin.")]
 
 
@@ -63,7 +63,8 @@ class Program(TyperCommand):
         for parameter in self.params:
             if parameter.param_type_name == "option":
                 parameter.opts = [_underscored(name) for name in parameter.opts]
-                parameter.secondary_opts = [_underscored(name) for name in parameter.secondary_opts]
+                negative = [_underscored(name) for name in parameter.secondary_opts]
+                parameter.secondary_opts = negative if parameter.default else []  # what is off need not be put off
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
@@ -92,14 +93,12 @@ class Program(TyperCommand):
             elif (option := options.get(f"--{name}")) is not None:
                 if not getattr(option, "is_flag", False):
                     yield f"--{name}={value if equals else _next(words, name)}"
-                elif _truth(name, value):
-                    yield f"--{name}"
-                elif option.secondary_opts:
-                    yield option.secondary_opts[0]
+                else:
+                    yield from [f"--{name}"] if _truth(name, value) else option.secondary_opts
+            elif name.startswith("no") and not equals and (option := options.get(f"--{_positive(name)}")) is not None:
+                yield from option.secondary_opts
             elif (changed := _shared(known, name, equals, value, words)) is not None:
                 known = changed
-            elif f"--{name.removeprefix('no_').removeprefix('no')}" in options and not equals:
-                yield options[f"--{name.removeprefix('no_').removeprefix('no')}"].secondary_opts[0]
             else:
                 yield word
         settings.set(known)
@@ -160,6 +159,11 @@ def machines(verb: Callable[..., Any]) -> Callable[..., None]:
 
 def _underscored(name: str) -> str:
     return "--" + name[2:].replace("-", "_") if name.startswith("--") else name
+
+
+def _positive(name: str) -> str:
+    """What the name of a flag that puts another off says of that."""
+    return name.removeprefix("no").removeprefix("_")
 
 
 def _next(words: Iterator[str], name: str) -> str:
