@@ -8,19 +8,24 @@ formats        OpenFst text and binary files; archives: many machines in one fil
 rational       union, concatenation, closure, reversal, projection, sorting, trimming
 composition    composition, intersection, difference, complement
 paths          distances, best paths, pruning, pushing
-optimization   epsilon removal, determinisation, minimisation, encoding
+optimization   epsilon removal, determinisation, minimisation
+encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
-compare        equality, equivalence, random paths, what a machine is
+compare        equality, equivalence, random paths
+facts          what a machine is: sizes, components, properties
 layers, layout, shapes   where the parts of a picture stand, and what they look like
 draw           SVG and DOT
 """
 
 from textmill.fst.archives import Archive, write_archive
-from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
+from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
 from textmill.fst.draw import draw, to_dot, to_svg
+from textmill.fst.encoding import Encoder, decode, encode
+from textmill.fst.facts import ARC_FILTERS, info
 from textmill.fst.formats import (
     compile_text,
+    file_types,
     from_bytes,
     print_text,
     read_fst,
@@ -30,7 +35,7 @@ from textmill.fst.formats import (
     write_text,
 )
 from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
-from textmill.fst.optimization import Encoder, decode, determinize, disambiguate, encode, minimize, optimize, rmepsilon
+from textmill.fst.optimization import determinize, disambiguate, minimize, optimize, rmepsilon
 from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
 from textmill.fst.rational import (
     arcsort,
@@ -48,11 +53,12 @@ from textmill.fst.rational import (
     union,
 )
 from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
-from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
+from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
 from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
 
 __all__ = [
+    "ARC_FILTERS",
     "EPSILON",
     "FILTERS",
     "MAPS",
@@ -68,6 +74,7 @@ __all__ = [
     "Weight",
     "accep",
     "apply",
+    "apply_stream",
     "arcmap",
     "arcsort",
     "closure",
@@ -88,6 +95,7 @@ __all__ = [
     "epsnormalize",
     "equal",
     "equivalent",
+    "file_types",
     "from_bytes",
     "info",
     "intersect",

@@ -92,14 +92,30 @@ def repeat(fst: Fst, lower: int, upper: int | None = None) -> Fst:
     return concat(result, tail)
 
 
-def reverse(fst: Fst) -> Fst:
-    """All strings backwards.
+def reverse(fst: Fst, *, require_superinitial: bool = True) -> Fst:
+    """All strings backwards; they begin in a new state, unless `require_superinitial` is False and one can do without.
 
     >>> from textmill.fst.strings import accep, strings
     >>> [text for text, _, _ in strings(reverse(accep("ab")))]
     ['ba']
+    >>> reverse(accep("ab"), require_superinitial=False).num_states
+    3
     """
-    return fst._like(native.reverse(fst._native))
+    result = fst._like(native.reverse(fst._native))
+    if require_superinitial or result.start < 0 or result.num_arcs_of(result.start) != 1:
+        return result
+    (arc,) = result.arcs(result.start)
+    if arc.weight != fst.semiring.one:  # it goes to the arcs behind it, if these are passed only once
+        if _is_on_cycle(result, arc.nextstate):
+            return result
+        for i, behind in enumerate(result.arcs(arc.nextstate)):
+            weight = result.semiring.times(arc.weight, behind.weight)
+            result.set_arc(arc.nextstate, i, behind._replace(weight=weight))
+        if result.is_final(arc.nextstate):
+            result.set_final(arc.nextstate, result.semiring.times(arc.weight, result.final(arc.nextstate)))
+    result.start, old = arc.nextstate, result.start
+    result.delete_states([old])
+    return result
 
 
 def invert(fst: Fst) -> Fst:
@@ -148,7 +164,9 @@ def relabel_symbols(
     output_symbols: SymbolTable | None = None,
     unknown: str | None = None,
 ) -> Fst:
-    """Give every label the key that its symbol has in another table, and keep that table.
+    """Give every label the key that its symbol has in another table, and keep that table; epsilon stays epsilon.
+
+    A symbol that the table has not becomes `unknown`; without that it is an error.
 
     >>> from textmill.fst.formats import compile_text
     >>> old, new = SymbolTable(["<eps>", "a"]), SymbolTable(["<eps>", "b", "a"])
@@ -161,7 +179,11 @@ def relabel_symbols(
             return {}
         if old is None:
             raise DataError(f"the machine has no table of {side} symbols to relabel from; set fst.{side}_symbols first")
-        return {key: new.key(symbol if symbol in new or unknown is None else unknown) for key, symbol in old.items()}
+        used = set(fst.arrays()[1][f"{side[0]}label"].tolist()) - {0}
+        symbols = {label: old.symbol(label) for label in used}
+        return {
+            label: new.key(symbol if symbol in new or unknown is None else unknown) for label, symbol in symbols.items()
+        }
 
     result = relabel(
         fst,
@@ -213,3 +235,16 @@ def connect(fst: Fst) -> Fst:
     2
     """
     return fst._like(native.connect(fst._native))
+
+
+def _is_on_cycle(fst: Fst, state: int) -> bool:
+    """Does a way lead from the state back to it?"""
+    seen, left = set(), [state]
+    while left:
+        for arc in fst.arcs(left.pop()):
+            if arc.nextstate == state:
+                return True
+            if arc.nextstate not in seen:
+                seen.add(arc.nextstate)
+                left.append(arc.nextstate)
+    return False
