@@ -29,22 +29,33 @@ def test_doctests(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run_shell(line: str) -> None:
-    """One line of a shell block: textmill commands run in this process, with echo and redirection understood."""
+    """One line of a shell block: textmill commands run in this process, with echo, pipes and redirection understood."""
     line, _, target = line.partition(" > ")
-    given, pipe, command = line.rpartition(" | ")
-    words = shlex.split(command if pipe else line)
-    if words[0] != "textmill":
-        return  # make, pip and the like are for the reader's machine
-    standard_input = io.TextIOWrapper(io.BytesIO(" ".join(shlex.split(given)[1:]).encode() + b"\n")) if pipe else None
-    output = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
-        if standard_input is not None:
-            patch.setattr("sys.stdin", standard_input)
-        with pytest.raises(SystemExit) as left:
-            main(["-q", *words[1:]])
-    assert left.value.code == 0, line
+    content = b""
+    for command in line.split(" | "):
+        words = shlex.split(command)
+        if words[0] == "echo":
+            content = " ".join(words[1:]).encode() + b"\n"
+        elif words[0] == "textmill":
+            content = run_textmill(words[1:], content)
+        else:
+            return  # make, pip and the like are for the reader's machine
     if target:
-        Path(target.strip()).write_text(output.getvalue(), encoding="utf-8")
+        Path(target.strip()).write_bytes(content)
+
+
+def run_textmill(words: list[str], content: bytes) -> bytes:
+    """What a command writes when it reads some bytes."""
+    output = io.BytesIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.TextIOWrapper(output, "utf-8", write_through=True)),
+    ):
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), "utf-8"))
+        with pytest.raises(SystemExit) as left:
+            main(["-q", *words])
+        assert left.value.code == 0, words
+        return output.getvalue()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
