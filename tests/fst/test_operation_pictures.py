@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from textmill import fst
-from textmill.fst import compare, composition, optimization, paths, rational, transform
+from textmill.fst import compare, composition, encoding, facts, optimization, paths, rational, transform
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "transducer-operations.md"
@@ -34,7 +34,7 @@ def test_every_operation_has_a_section() -> None:
     headings = " ".join(re.findall(r"^### (.+)$", PAGE.read_text("utf-8"), re.M)).replace(",", " ").split()
     operations = {
         name
-        for module in (compare, composition, optimization, paths, rational, transform)
+        for module in (compare, composition, encoding, facts, optimization, paths, rational, transform)
         for name in module.__all__
         if inspect.isfunction(getattr(fst, name))
     }
