@@ -29,33 +29,31 @@ def test_doctests(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run_shell(line: str) -> None:
-    """One line of a shell block: textmill commands run in this process, with echo, pipes and redirection understood."""
+    """One line of a shell block: textmill commands run in this process; echo, pipes and redirection are understood."""
     line, _, target = line.partition(" > ")
-    content = b""
-    for command in line.split(" | "):
-        words = shlex.split(command)
+    content: bytes | None = None
+    for stage in line.split(" | "):
+        words = shlex.split(stage)
         if words[0] == "echo":
             content = " ".join(words[1:]).encode() + b"\n"
         elif words[0] == "textmill":
             content = run_textmill(words[1:], content)
         else:
             return  # make, pip and the like are for the reader's machine
-    if target:
+    if target and content is not None:
         Path(target.strip()).write_bytes(content)
 
 
-def run_textmill(words: list[str], content: bytes) -> bytes:
-    """What a command writes when it reads some bytes."""
-    output = io.BytesIO()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(io.TextIOWrapper(output, "utf-8", write_through=True)),
-    ):
-        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content), "utf-8"))
+def run_textmill(arguments: list[str], given: bytes | None) -> bytes:
+    """What a command prints, with something on its standard input if it is given."""
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        if given is not None:
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         with pytest.raises(SystemExit) as left:
-            main(["-q", *words])
-        assert left.value.code == 0, words
-        return output.getvalue()
+            main(["-q", *arguments])
+    assert left.value.code == 0, arguments
+    return output.buffer.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

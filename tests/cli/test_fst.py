@@ -7,6 +7,7 @@ import os
 import pty
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,19 @@ def test_the_verbs_are_those_of_openfst() -> None:
         "apply convert far"
     )
     assert set(verbs.split()) <= set(Verbs(name="fst").list_commands(None))
+
+
+def test_a_verb_loads_only_its_own_module() -> None:
+    code = (
+        "import sys; from textmill.cli.app import main\n"
+        "try: main(['-q', 'fst', 'arcsort', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m.startswith(('textmill.cli._fst', 'numpy.core', 'textmill.fst'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == (
+        "['textmill.cli._fst_files', 'textmill.cli._fst_operations', 'textmill.cli._fst_program']"
+    )
 
 
 # ---- pipes of real processes
@@ -266,12 +280,10 @@ def test_archives_are_made_from_strings_and_taken_apart() -> None:
     assert Path("out-k01.fst").read_bytes() == Path("t.fst").read_bytes()
     assert Path("out-k02.fst").read_bytes() == Path("u.fst").read_bytes()
     Path("list").write_text("t.fst\nu.fst\n")
-    assert made("far", "create", "--file_list_input", "list") == made(
-        "far", "create", "--far_type=stlist", "t.fst", "u.fst", "-"
-    )
-    archive = made(
-        "far", "compilestrings", "--generate_keys=1", "--symbols=a.syms", "--keep_symbols", given=b"a b\nc\n"
-    )
+    listed = made("far", "create", "--file_list_input", "list")
+    assert listed == made("far", "create", "--far_type=stlist", "t.fst", "u.fst", "-")
+    words = ["far", "compilestrings", "--generate_keys=1", "--symbols=a.syms"]
+    archive = made(*words, "--keep_symbols", given=b"a b\nc\n")
     assert made("far", "printstrings", given=archive) == b"a b\nc\n"
     assert made("far", "printstrings", "--symbols=b.syms", "--print_weight", given=archive) == b"z y\t0\nx\t0\n"
     archive = made(*words, "--unknown_symbol=d", given=b"q\n")

@@ -8,8 +8,20 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-_MODULES = ("_fst_formats", "_fst_operations", "_fst_optimize", "_fst_search", "_fst_compare", "_fst_apply")
-_GROUPS = {"far": "_fst_far"}
+_GROUPS = {"far": "_fst_far"}  # of verbs, with their modules
+_VERBS = {
+    verb: module
+    for module, verbs in {
+        "_fst_apply": "apply",
+        "_fst_compare": "equal equivalent isomorphic",
+        "_fst_formats": "compile convert draw info print symbols",
+        "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
+        "project relabel replace reverse synchronize topsort union",
+        "_fst_optimize": "decode determinize disambiguate encode minimize rmepsilon",
+        "_fst_search": "prune push randgen reweight shortestdistance shortestpath",
+    }.items()
+    for verb in verbs.split()
+}
 
 
 class Verbs(TyperGroup):
@@ -17,15 +29,17 @@ class Verbs(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all verbs, in alphabetical order."""
-        return sorted([*_registered(), *_GROUPS])
+        return sorted([*_VERBS, *_GROUPS])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a verb."""
         if cmd_name in _GROUPS:
             command = typer.main.get_command(_app(_GROUPS[cmd_name]))
-        elif cmd_name in (found := _registered()):
+        elif cmd_name in _VERBS:
             single = typer.Typer(add_completion=False)
-            single.registered_commands.append(found[cmd_name])
+            single.registered_commands += [
+                info for info in _app(_VERBS[cmd_name]).registered_commands if _name(info) == cmd_name
+            ]
             command = typer.main.get_command(single)
         else:
             return None
@@ -38,13 +52,12 @@ def _app(module: str) -> typer.Typer:
     return app
 
 
-def _registered() -> dict[str, Any]:
-    """What the modules have registered for each verb."""
-    found = (info for module in _MODULES for info in _app(module).registered_commands)
-    return {info.name or str(getattr(info.callback, "__name__", "")): info for info in found}
+def _name(info: Any) -> str:
+    """The verb that a function is registered for."""
+    return str(info.name or info.callback.__name__)
 
 
-app = typer.Typer(cls=Verbs, no_args_is_help=True, help=__doc__)
+app = typer.Typer(cls=Verbs, no_args_is_help=True, add_completion=False, help=__doc__)
 
 
 @app.callback()
