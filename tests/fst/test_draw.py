@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -161,7 +162,7 @@ def test_a_picture_is_the_same_in_every_process() -> None:
     code = "from textmill import fst; print(fst.to_svg(fst.union(*map(fst.accep, ['ab', 'cd', 'ef']))), end='')"
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PATH": ""}, capture_output=True, check=True
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
         for seed in "12"
     }
