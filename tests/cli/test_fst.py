@@ -309,7 +309,17 @@ BAD = {
     "closure --closure_type=question t.fst": (1, "closure_type"),
     "prune --weight=heavy t.fst": (1, "--weight=heavy: 'heavy' is not a weight"),
     "shortestpath --nshortest=many t.fst": (2, "--nshortest"),
-    "shortestpath --nshortest=0 t.fst": (1, "n must be"),
+    "shortestpath --nshortest=0 t.fst": (2, "--nshortest"),
+    "prune --nstate=-2 t.fst": (2, "--nstate"),
+    "randgen --seed=-1 t.fst": (2, "--seed"),
+    "randgen --npath=99999999999 t.fst": (2, "--npath"),
+    "determinize --subsequential_label=99999999999 t.fst": (2, "--subsequential_label"),
+    "replace --return_label=-5 root.fst 99 rule.fst 100": (2, "--return_label"),
+    "replace root.fst 99999999999": (2, "'99999999999' stands where the label of a machine"),
+    "relabel --relabel_ipairs=pairs.big t.fst": (1, "pairs.big:1: "),
+    "shortestdistance --nstate=99 t.fst": (1, "state 99 is not one of the 4 states"),
+    "equivalent --random --npath=0 t.fst t.fst": (1, "--npath"),
+    "far info /": (1, "Is a directory"),
     "print --acceptor=maybe t.fst": (2, "--acceptor is true or false, not 'maybe'"),
     "print --isymbols=some.syms t.fst": (1, "input label 1 is not in the table of symbols"),
     "relabel --relabel_isymbols=some.syms t.fst": (1, "symbol 'c' is not in the table"),
@@ -343,6 +353,7 @@ BAD = {
 def test_wrong_input_is_one_line_and_an_exit_code(line: str) -> None:
     Path("damaged.fst").write_bytes(Path("t.fst").read_bytes()[:-5])
     Path("pairs.bad").write_text("0 1 2\n")
+    Path("pairs.big").write_text("1 99999999999\n")
     Path("potentials.bad").write_text("0 1\n9 1\n")
     fst.write_archive("evil.far", {"../up": fst.read_fst("t.fst")})
     code, message = BAD[line]

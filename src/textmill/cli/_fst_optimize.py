@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Delta = Annotated[float, typer.Option(help="Weights that differ by less count as equal.")]
-NState = Annotated[int, typer.Option(help="States at most, the best; -1: all.")]
+NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
 Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this times the best.")]
-Label = Annotated[int, typer.Option(help="Input label of arcs with outputs that are left at the end.")]
+Label = Annotated[int, typer.Option(min=0, max=files.MOST, help="Input label of outputs that are left at the end.")]
 Codex = Annotated[str, typer.Argument(metavar="CODEX", help="File with the codes.")]
 
 
