@@ -1,6 +1,6 @@
-"""Draw the pictures of docs/transducer-operations.md: python tools/draw_operations.py.
+"""Draw the machines of the documentation: python tools/draw_operations.py.
 
-The code of the page is run from top to bottom; an image images/fst/SECTION-NAME.svg shows the machine called NAME as it
+The code of a page is run from top to bottom; an image images/fst/SECTION-NAME.svg shows the machine called NAME as it
 is at that place.
 """
 
@@ -16,11 +16,12 @@ from tempfile import TemporaryDirectory
 from textmill import fst
 
 DOCS = Path(__file__).parent.parent / "docs"
-PART = re.compile(r"^```python\n(.*?)^```|\((images/fst/[a-z]+-(\w+)\.svg)\)", re.M | re.S)
+PAGES = ("transducer-operations.md", "tutorials/transducers.md", "how/transducers.md")
+PART = re.compile(r"^```python\n(.*?)^```|\((?:\.\./)?(images/fst/[a-z]+-(\w+)\.svg)\)", re.M | re.S)
 
 
 def pictures(page: Path) -> dict[str, str]:
-    """Paths of all images of a page, and what is in them."""
+    """Paths of all images of a page, below docs, and what is in them."""
     names: dict[str, object] = {}
     drawn: dict[str, str] = {}
     for code, path, name in PART.findall(page.read_text(encoding="utf-8")):
@@ -38,6 +39,7 @@ def pictures(page: Path) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for path, content in pictures(DOCS / "transducer-operations.md").items():
-        (DOCS / path).write_text(content, encoding="utf-8")
-        print(path)
+    for page in PAGES:
+        for path, content in pictures(DOCS / page).items():
+            (DOCS / path).write_text(content, encoding="utf-8")
+            print(path)

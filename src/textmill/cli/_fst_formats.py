@@ -126,7 +126,18 @@ def draw(
     shown.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
     shown.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
     if svg:
-        return to_svg(shown, acceptor=acceptor or None)
+        return to_svg(
+            shown,
+            title=title,
+            acceptor=acceptor or None,
+            vertical=vertical,
+            precision=precision,
+            float_format=float_format,
+            numeric=numeric,
+            show_weight_one=show_weight_one,
+            state_symbols=files.read_symbols(ssymbols),
+            standalone=True,
+        )
     return to_dot(
         shown,
         title=title,

@@ -17,6 +17,8 @@ import os
 import shutil
 import subprocess
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,12 +124,14 @@ def to_svg(
     precision: int = 5,
     float_format: str = "g",
     show_weight_one: bool = False,
+    standalone: bool = False,
 ) -> str:
     """The machine as SVG; machines of more than 400 states are an error, draw those with Graphviz.
 
     `vertical` draws from top to bottom. Of an acceptor each label is shown once unless `acceptor` is False. Labels have
     the symbols of the tables that are given, else of the machine's own, unless `numeric`; without a table they are
-    letters if `token_type` is "utf8" or "byte", else numbers.
+    letters if `token_type` is "utf8" or "byte", else numbers. A picture has the colours of the text around it; one that
+    stands alone in a file needs `standalone`.
 
     >>> from textmill.fst.strings import accep
     >>> ">a</text>" in to_svg(accep("a"), token_type="utf8")
@@ -147,7 +151,7 @@ def to_svg(
         token_type in ("utf8", "byte") and not numeric,
     )
     _check(style)
-    return _svg(fst, style, title, vertical)
+    return _svg(fst, style, title, vertical, _PAGE if standalone else "")
 
 
 def draw(fst: Fst, path: str | os.PathLike[str], **options: object) -> None:
@@ -163,11 +167,8 @@ def draw(fst: Fst, path: str | os.PathLike[str], **options: object) -> None:
         raise DataError(
             f"the name {os.fspath(path)!r} does not say what to draw; let it end in .svg, .dot, .pdf or .png"
         )
-    if kind == ".svg":
-        drawn = to_svg(fst, **options)  # type: ignore[arg-type]
-        content = drawn.replace("<title>", f"{_PAGE}<title>", 1).encode()
-    else:
-        content = to_dot(fst, **options).encode()  # type: ignore[arg-type]
+    picture: Callable[..., str] = partial(to_svg, standalone=True) if kind == ".svg" else to_dot
+    content = picture(fst, **options).encode()
     if kind not in (".svg", ".dot", ".gv"):
         program = shutil.which("dot")
         if program is None:
@@ -214,14 +215,14 @@ class _Line(NamedTuple):
     full: str
 
 
-def _svg(fst: Fst, style: _Style, title: str, vertical: bool) -> str:
+def _svg(fst: Fst, style: _Style, title: str, vertical: bool, colours: str) -> str:
     if fst.num_states > _MOST_STATES or fst.num_arcs > _MOST_ARCS:
         raise DataError(
             f"a picture of {fst.num_states} states and {fst.num_arcs} arcs cannot be read; prune the machine, or write "
             "DOT with to_dot"
         )
     if not fst.num_states:
-        return _note(f"{fst!r}")
+        return _note(f"{fst!r}", colours)
     lines, loops = _lines(fst, style)
     names = [_state_name(fst, state, style) for state in range(fst.num_states)]
     halves = [max(RADIUS, width_of(name) / 2 + 9) for name in names]
@@ -257,7 +258,7 @@ def _svg(fst: Fst, style: _Style, title: str, vertical: bool) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             f'style="max-width:100%;height:auto" font-family="Helvetica,Arial,sans-serif" font-size="{FONT}" '
-            f'fill="currentColor" stroke="none"><title>{html.escape(title or repr(fst))}</title>',
+            f'fill="currentColor" stroke="none">{colours}<title>{html.escape(title or repr(fst))}</title>',
             *([head] if head else []),
             *parts,
             "</svg>\n",
