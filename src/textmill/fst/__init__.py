@@ -12,8 +12,11 @@ optimization   epsilon removal, determinisation, minimisation, encoding
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 compare        equality, equivalence, random paths, what a machine is
 draw           DOT and SVG
+align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
 """
 
+from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
+from textmill.fst.alignment import Alignment, Link, parse_alignment
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
@@ -47,6 +50,7 @@ from textmill.fst.rational import (
     union,
 )
 from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
+from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
 from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
 from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
@@ -57,18 +61,26 @@ __all__ = [
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
+    "Alignment",
     "Arc",
     "Archive",
+    "EncodedAlignments",
     "Encoder",
     "Fst",
+    "Link",
+    "LinkPosterior",
+    "PairRecord",
     "Semiring",
     "SemiringDefinition",
+    "StringAligner",
     "SymbolTable",
     "Weight",
     "accep",
     "apply",
     "arcmap",
     "arcsort",
+    "bag_counts",
+    "bag_weights",
     "closure",
     "compile_text",
     "complement",
@@ -96,6 +108,7 @@ __all__ = [
     "map_weights",
     "minimize",
     "optimize",
+    "parse_alignment",
     "print_text",
     "project",
     "prune",
@@ -103,6 +116,7 @@ __all__ = [
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_pairs",
     "read_text",
     "relabel",
     "relabel_symbols",
