@@ -18,6 +18,7 @@ constexpr std::size_t kLaneCounts = std::size_t{1} << 24;  // held in all lanes 
 constexpr std::size_t kBlock = 256;                        // pairs aligned by a thread before it asks for more
 constexpr double kSafe = 1e-200;                // a sum between this and its inverse has lost nothing to underflow
 constexpr double kCostUnits = 1099511627776.0;  // 2^40
+constexpr std::int64_t kTie = 256;  // costs that differ by less are equal: 2^-32, what rounding can do to 512 links
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 2;
 
 // Which number a pair of chunks has: that of its link, or in `discover`, where every pair counts, its key.
@@ -252,8 +253,8 @@ double expect_one(const Lattice<ById>& lattice, std::span<const double> probabil
 // The ways on from a cell in the order in which ties are broken, and their integer costs.
 class Costs {
  public:
-  Costs(const Limits& limits, std::span<const double> log_probability, std::array<LinkKind, 3> preferred)
-      : cost(log_probability.size()), preferred_(preferred), outputs_(limits.max_output) {
+  Costs(std::span<const double> log_probability, std::array<LinkKind, 3> preferred)
+      : cost(log_probability.size()), preferred_(preferred) {
     for (std::size_t e = 0; e < cost.size(); ++e) {
       const double value = log_probability[e];
       cost[e] = std::isinf(value) ? kNever : std::llround(-value * kCostUnits);
@@ -267,15 +268,18 @@ class Costs {
            " symbols, too many to add up their costs; cut it into shorter parts");
   }
 
-  // f(a, b, layer after it, cost of the link, rank of the way), in order of preference.
+  // f(a, b, layer after it, cost of the link, rank of the way), in order of preference, until it returns false.
   template <class F>
   void ways(const Lattice<ById>& lattice, std::size_t i, std::size_t j, std::size_t c, F f) const {
     std::uint32_t before = 0;  // rank of the first way of a kind
     for (const LinkKind kind : preferred_) {
+      bool more = true;
       if (kind == LinkKind::substitution) {
         lattice.substitutions(i, j, [&](std::size_t a, std::size_t b, std::int32_t link) {
-          if (cost[link] != kNever) f(a, b, std::size_t{0}, cost[link], before + (a - 1) * outputs_ + b - 1);
+          if (more && cost[link] != kNever)
+            more = f(a, b, std::size_t{0}, cost[link], before + static_cast<std::uint32_t>((a - 1) * 255 + b - 1));
         });
+        if (!more) return;
         before += 255 * 255;
         continue;
       }
@@ -284,8 +288,9 @@ class Costs {
       if (deletion ? lattice.can_delete(i) : lattice.can_insert(j) && layer < lattice.layers) {
         const std::int32_t link = deletion ? lattice.deletion(i) : lattice.insertion(j);
         if (ById::present(link) && cost[link] != kNever)
-          f(std::size_t{deletion}, std::size_t{!deletion}, layer, cost[link], before);
+          more = f(std::size_t{deletion}, std::size_t{!deletion}, layer, cost[link], before);
       }
+      if (!more) return;
       ++before;
     }
   }
@@ -294,50 +299,45 @@ class Costs {
 
  private:
   std::array<LinkKind, 3> preferred_;
-  std::size_t outputs_;
   std::int64_t most_ = 0;
 };
 
-struct Step {
-  std::uint8_t a = 0, b = 0;  // both 0: there is no way to the end
-};
-
-struct Search {
-  std::vector<std::int64_t> rest;
-  std::vector<Step> step;
-};
-
-// Appends the links of the best alignment; false if there is none. Costs to the end are found from the last cell on, so
-// that the way back, from the first, meets ties from the left.
-bool best_one(const Lattice<ById>& lattice, const Costs& costs, Search& scratch, std::vector<std::int32_t>& out) {
-  const std::size_t n = lattice.n, m = lattice.m, layers = lattice.layers, rows = lattice.rows();
-  scratch.rest.assign(rows * (m + 1) * layers, kNever);
-  scratch.step.assign(lattice.cells(), Step{});
-  const auto rest = [&](std::size_t i, std::size_t j) {
-    return scratch.rest.data() + ((i % rows) * (m + 1) + j) * layers;
-  };
+// Least costs from every cell to the end.
+void find_rest(const Lattice<ById>& lattice, const Costs& costs, std::vector<std::int64_t>& rest) {
+  const std::size_t n = lattice.n, m = lattice.m;
+  rest.assign(lattice.cells(), kNever);
   for (std::size_t i = n + 1; i-- > 0;)
     for (std::size_t j = m + 1; j-- > 0;)
-      for (std::size_t c = 0; c < layers; ++c) {
+      for (std::size_t c = 0; c < lattice.layers; ++c) {
         std::int64_t least = i == n && j == m ? 0 : kNever;
-        Step& step = scratch.step[lattice.at(i, j) + c];
         costs.ways(lattice, i, j, c,
                    [&](std::size_t a, std::size_t b, std::size_t d, std::int64_t cost, std::uint32_t) {
-                     const std::int64_t after = rest(i + a, j + b)[d];
-                     if (after == kNever || after + cost >= least) return;
-                     least = after + cost;
-                     step = {static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)};
+                     const std::int64_t after = rest[lattice.at(i + a, j + b) + d];
+                     if (after != kNever) least = std::min(least, after + cost);
+                     return true;
                    });
-        rest(i, j)[c] = least;
+        rest[lattice.at(i, j) + c] = least;
       }
-  if (rest(0, 0)[0] == kNever) return false;
-  for (std::size_t i = 0, j = 0, c = 0; i < n || j < m;) {
-    const Step step = scratch.step[lattice.at(i, j) + c];
-    out.push_back(lattice.link(i, j, step.a, step.b));
-    c = step.a == 0 ? lattice.inserted(c) : 0;
-    i += step.a;
-    j += step.b;
-  }
+}
+
+// Appends the links of the best alignment; false if there is none. Of all that cost as little, it is the first one in
+// the order of preference, read from the left.
+bool best_one(const Lattice<ById>& lattice, const Costs& costs, std::vector<std::int64_t>& rest,
+              std::vector<std::int32_t>& out) {
+  find_rest(lattice, costs, rest);
+  if (rest[0] == kNever) return false;
+  std::int64_t left = rest[0] + kTie - 1;  // that may still be spent
+  for (std::size_t i = 0, j = 0, c = 0; i < lattice.n || j < lattice.m;)
+    costs.ways(lattice, i, j, c, [&](std::size_t a, std::size_t b, std::size_t d, std::int64_t cost, std::uint32_t) {
+      const std::int64_t after = rest[lattice.at(i + a, j + b) + d];
+      if (after == kNever || cost + after > left) return true;
+      out.push_back(lattice.link(i, j, a, b));
+      left -= cost;
+      i += a;
+      j += b;
+      c = d;
+      return false;
+    });
   return true;
 }
 
@@ -348,7 +348,7 @@ struct Partial {
   std::uint32_t depth;
   std::uint32_t rank;  // of the last step
   std::uint32_t i, j, c;
-  Step step;
+  std::int32_t link;  // of the last step
 };
 
 // Is x to the left of y where they part?
@@ -363,45 +363,28 @@ bool preferred(const std::vector<Partial>& all, std::int32_t x, std::int32_t y) 
 }
 
 // Appends the links of the n best alignments, and for each where they end; A* with the exact costs to the end.
-void best_many(const Lattice<ById>& lattice, const Costs& costs, std::size_t n_best, Search& scratch,
+void best_many(const Lattice<ById>& lattice, const Costs& costs, std::size_t n_best, std::vector<std::int64_t>& rest,
                std::vector<std::int32_t>& out, std::vector<std::size_t>& ends) {
-  const std::size_t n = lattice.n, m = lattice.m, layers = lattice.layers;
-  auto& rest = scratch.rest;
-  rest.assign(lattice.cells(), kNever);
-  for (std::size_t i = n + 1; i-- > 0;)
-    for (std::size_t j = m + 1; j-- > 0;)
-      for (std::size_t c = 0; c < layers; ++c) {
-        std::int64_t least = i == n && j == m ? 0 : kNever;
-        costs.ways(lattice, i, j, c,
-                   [&](std::size_t a, std::size_t b, std::size_t d, std::int64_t cost, std::uint32_t) {
-                     const std::int64_t after = rest[lattice.at(i + a, j + b) + d];
-                     if (after != kNever) least = std::min(least, after + cost);
-                   });
-        rest[lattice.at(i, j) + c] = least;
-      }
+  find_rest(lattice, costs, rest);
   if (rest[0] == kNever) return;
-  std::vector<Partial> all{{0, -1, 0, 0, 0, 0, 0, {}}};
+  std::vector<Partial> all{{0, -1, 0, 0, 0, 0, 0, 0}};
   struct Entry {
-    std::int64_t whole;  // cost up to here and to the end
+    std::int64_t excess;  // of the cost up to here and to the end over that of the best alignment, in ties
     std::int32_t at;
   };
   const auto later = [&](const Entry& x, const Entry& y) {
-    return x.whole != y.whole ? x.whole > y.whole : preferred(all, y.at, x.at);
+    return x.excess != y.excess ? x.excess > y.excess : preferred(all, y.at, x.at);
   };
   std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
-  queue.push({rest[0], 0});
-  std::vector<std::int32_t> path;
+  queue.push({0, 0});
   for (std::size_t found = 0; found < n_best && !queue.empty();) {
     const std::int32_t at = queue.top().at;
     queue.pop();
     const Partial here = all[at];
-    if (here.i == n && here.j == m) {
-      path.clear();
-      for (std::int32_t p = at; all[p].before >= 0; p = all[p].before) {
-        const Partial& from = all[all[p].before];
-        path.push_back(lattice.link(from.i, from.j, all[p].step.a, all[p].step.b));
-      }
-      out.insert(out.end(), path.rbegin(), path.rend());
+    if (here.i == lattice.n && here.j == lattice.m) {
+      const std::size_t begin = out.size();
+      for (std::int32_t p = at; all[p].before >= 0; p = all[p].before) out.push_back(all[p].link);
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end());
       ends.push_back(out.size());
       ++found;
       continue;
@@ -409,18 +392,14 @@ void best_many(const Lattice<ById>& lattice, const Costs& costs, std::size_t n_b
     costs.ways(lattice, here.i, here.j, here.c,
                [&](std::size_t a, std::size_t b, std::size_t d, std::int64_t cost, std::uint32_t rank) {
                  const std::int64_t after = rest[lattice.at(here.i + a, here.j + b) + d];
-                 if (after == kNever) return;
+                 if (after == kNever) return true;
                  if (all.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
                    fail("too many partial alignments are kept; ask for fewer best ones");
-                 all.push_back({here.cost + cost,
-                                at,
-                                here.depth + 1,
-                                rank,
-                                static_cast<std::uint32_t>(here.i + a),
-                                static_cast<std::uint32_t>(here.j + b),
-                                static_cast<std::uint32_t>(d),
-                                {static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b)}});
-                 queue.push({here.cost + cost + after, static_cast<std::int32_t>(all.size() - 1)});
+                 all.push_back({here.cost + cost, at, here.depth + 1, rank, static_cast<std::uint32_t>(here.i + a),
+                                static_cast<std::uint32_t>(here.j + b), static_cast<std::uint32_t>(d),
+                                lattice.link(here.i, here.j, a, b)});
+                 queue.push({(here.cost + cost + after - rest[0]) / kTie, static_cast<std::int32_t>(all.size() - 1)});
+                 return true;
                });
   }
 }
@@ -469,6 +448,12 @@ std::int32_t Chunks::add(std::int32_t parent, std::int32_t symbol) {
   return found;
 }
 
+void Chunks::add_symbols(std::span<const std::int32_t> symbols) {
+  std::int32_t most = -1;
+  for (const std::int32_t symbol : symbols) most = std::max(most, symbol);
+  for (std::int32_t symbol = 0; symbol <= most; ++symbol) add(0, symbol);
+}
+
 void Chunks::spell(std::int32_t chunk, std::vector<std::int32_t>& out) const {
   const std::size_t begin = out.size();
   for (; chunk != 0; chunk = static_cast<std::int32_t>(made_[chunk] >> 32))
@@ -478,6 +463,8 @@ void Chunks::spell(std::int32_t chunk, std::vector<std::int32_t>& out) const {
 
 Links::Links(const Limits& limits, const Strings& inputs, const Strings& outputs)
     : limits_(limits), size_(inputs.size()) {
+  inputs_.add_symbols(inputs.symbols);
+  outputs_.add_symbols(outputs.symbols);
   const auto intern = [](Chunks& chunks, std::span<const std::int32_t> symbols) {
     std::int32_t chunk = 0;
     for (const std::int32_t symbol : symbols) chunk = chunks.add(chunk, symbol);
@@ -610,7 +597,7 @@ void expect(const Links& links, std::span<const double> probability, const Strin
 
 Paths best(const Links& links, std::span<const double> log_probability, const Strings& x, const Strings& y,
            std::array<LinkKind, 3> preferred, std::size_t n, std::size_t threads) {
-  const Costs costs(links.limits(), log_probability, preferred);
+  const Costs costs(log_probability, preferred);
   struct Part {
     std::vector<std::int32_t> links;
     std::vector<std::size_t> ends;   // of alignments in links
@@ -620,15 +607,15 @@ Paths best(const Links& links, std::span<const double> log_probability, const St
   base::parallel_blocks(x.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
     Part& part = parts[begin / kBlock];
     Lattice<ById> lattice(links.limits(), links.inputs(), links.outputs(), ById{links});
-    Search scratch;
+    std::vector<std::int64_t> rest;
     for (std::size_t k = begin; k < end; ++k) {
       lattice.enter(x[k], y[k], k);
       costs.check(lattice.n, lattice.m, k);
       const std::size_t before = part.ends.size();
       if (n == 1) {
-        if (best_one(lattice, costs, scratch, part.links)) part.ends.push_back(part.links.size());
+        if (best_one(lattice, costs, rest, part.links)) part.ends.push_back(part.links.size());
       } else {
-        best_many(lattice, costs, n, scratch, part.links, part.ends);
+        best_many(lattice, costs, n, rest, part.links, part.ends);
       }
       part.found.push_back(part.ends.size() - before);
     }

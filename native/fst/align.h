@@ -7,12 +7,12 @@
 // u and v are chunks of a string: a link joins up to max_input symbols with up to max_output, a deletion x:eps has no
 // output, an insertion eps:y no input; at most `insertions_in_a_row` insertions follow each other, which takes so many
 // layers of cells more. Best alignments replace sums of products by minima of sums of costs -ln w. Costs are integers,
-// multiples of 2^-40: the same links in another order cost exactly the same, so ties are found and broken by the order
-// of kinds of links that the caller prefers, read from the left, on every machine alike.
+// multiples of 2^-40, so sums are exact: the same links in another order cost the same. Costs that differ by less than
+// 2^-32 are ties, broken by the order of kinds of links that the caller prefers, read from the left, on every machine
+// alike.
 //
 // Sums are made of plain probabilities; a pair whose Z comes near the ends of what doubles hold is done again with
-// logarithms. Cost: O(n m max_input max_output) for a pair; memory: 8 bytes a cell of the pair at work (n-best: 8, best
-// alignment: 2). Counts are summed in fixed lanes, so results have the same bytes for any number of threads.
+// logarithms. Cost: O(n m max_input max_output) for a pair; memory: 8 bytes a cell of the pair at work. Counts are summed in fixed lanes, so results have the same bytes for any number of threads.
 // References: Ristad & Yianilos (1998), Learning string-edit distance; Jiampojamarn, Kondrak & Sherif (2007).
 #pragma once
 
@@ -87,6 +87,9 @@ class Chunks {
     return symbol >= 0 ? longer_.find(key(parent, symbol)) : kNone;
   }
   std::int32_t add(std::int32_t parent, std::int32_t symbol);
+  // All symbols up to the greatest of these; when they come first, rows of a table of links begin with them, and most
+  // look-ups stay in a few cache lines.
+  void add_symbols(std::span<const std::int32_t> symbols);
   std::size_t size() const { return made_.size(); }
   // The symbols of a chunk.
   void spell(std::int32_t chunk, std::vector<std::int32_t>& out) const;

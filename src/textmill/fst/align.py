@@ -34,14 +34,17 @@ from textmill.errors import DataError, ModelFileError
 from textmill.fst.alignment import Alignment, Link
 from textmill.fst.links import (
     Inventory,
+    Limits,
     Trainer,
     Training,
     best_links,
     expected_links,
     kept,
+    loops,
     path_sums,
     spelled,
     tabled,
+    weighted,
 )
 from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers, encode_pairs
@@ -197,8 +200,9 @@ class StringAligner(Estimator, Model):
         threads = effective_jobs(self.n_jobs)
         unaligned, begin = None, None
         if given is None:
-            *arrays, unaligned = native.discover_links(**self._limits(), **_named(encoded), threads=threads)
+            *arrays, unaligned = native.discover_links(*self._limits(), *encoded.arrays(), threads)
             inventory = Inventory(*arrays)
+            _report(unaligned, encoded, errors)
             if extra:
                 all_links = dict.fromkeys(spelled(inventory, inputs, outputs), 0.0) | extra
                 inventory = tabled(all_links, inputs, outputs)[0]
@@ -208,7 +212,7 @@ class StringAligner(Estimator, Model):
         if extra:
             pseudo += [extra.get(link, 0.0) for link in spelled(inventory, inputs, outputs)]
         trainer = Trainer(
-            native.Links(**self._limits(), **inventory._asdict()),
+            native.Links(*self._limits(), *inventory),
             encoded,
             weight,
             pseudo,
@@ -220,7 +224,7 @@ class StringAligner(Estimator, Model):
             begin = trainer.uniform()
         if unaligned is None:
             unaligned = np.flatnonzero(np.isneginf(trainer.expect(begin)[0]))
-        _report(unaligned, encoded, errors)
+            _report(unaligned, encoded, errors)
         found = trainer.best_of(
             begin,
             self.restarts,
@@ -269,36 +273,8 @@ class StringAligner(Estimator, Model):
         Fst('tropical64', 1 states, 8 arcs)
         """
         check_fitted(self)
-        layers = range((self.max_insertions_per_gap or 0) + 1 if self.insertions else 1)
-        arcs: list[tuple[int, int, int, float, int]] = []
-        states = len(layers)
-        numbers = [[symbol + 1 for symbol in side.tolist()] for side in (self.inputs_, self.outputs_)]
-        bounds = zip(
-            itertools.pairwise(self.input_begin_.tolist()), itertools.pairwise(self.output_begin_.tolist()), strict=True
-        )
-        for (u, v), cost in zip(bounds, (-self.log_probabilities_).tolist(), strict=True):
-            steps = list(itertools.zip_longest(numbers[0][slice(*u)], numbers[1][slice(*v)], fillvalue=0))
-            insertion = u[0] == u[1]
-            after = states if len(steps) > 1 else 0
-            for c in layers:
-                target = min(c + 1, len(layers)) if insertion and self.max_insertions_per_gap else after
-                if target < len(layers) or target == after:
-                    arcs.append((c, *steps[0], cost, target))
-            for position, step in enumerate(steps[1:], 1):
-                arcs.append((states, *step, 0.0, 0 if position == len(steps) - 1 else states + 1))
-                states += 1
-        columns = list(zip(*arcs, strict=True)) if arcs else [()] * 5
-        made = Fst.from_arrays(
-            semiring_name,
-            start=0,
-            sources=columns[0],
-            ilabels=columns[1],
-            olabels=columns[2],
-            weights=np.exp(-np.array(columns[3])) if semiring_name == "real" else columns[3],
-            nextstates=columns[4],
-            final_states=list(layers),
-            states=states,
-        )
+        gap = self.max_insertions_per_gap if self.insertions else None
+        made = loops(self._inventory(), -self.log_probabilities_, gap, semiring_name)
         made.input_symbols = _symbol_table(self.input_symbols_.to_list())
         made.output_symbols = _symbol_table(self.output_symbols_.to_list())
         return made
@@ -359,7 +335,7 @@ class StringAligner(Estimator, Model):
 
         >>> aligner = StringAligner(max_iter=1).fit([("ab", "AB"), ("b", "B")])
         >>> round(float(aligner.posterior_counts([("b", "B")]).sum()), 3)
-        1.062
+        1.07
         """
         encoded = self._encoded(pairs)
         return self._expected(encoded, _weights(sample_weight, len(encoded)), counted=True)[1]
@@ -407,7 +383,7 @@ class StringAligner(Estimator, Model):
             raise ModelFileError("a probability is not a number")
         try:
             self._check()
-            links = native.Links(**self._limits(), **self._inventory()._asdict())
+            links = native.Links(*self._limits(), *self._inventory())
         except DataError as fault:
             raise ModelFileError(fault.message) from None
         self._made = links, *(Numbers(table, closed=True) for table in (self.input_symbols_, self.output_symbols_))
@@ -434,39 +410,21 @@ class StringAligner(Estimator, Model):
             raise DataError(f"ties must name {', '.join(KINDS)} once each, best first, got {self.ties!r}")
         return [KINDS.index(kind) for kind in self.ties]
 
-    def _limits(self) -> dict[str, Any]:
-        return {
-            "max_input": self.max_input,
-            "max_output": self.max_output,
-            "deletions": bool(self.deletions),
-            "insertions": bool(self.insertions),
-            "many_to_many": bool(self.many_to_many),
-            "insertions_in_a_row": self.max_insertions_per_gap or 0,
-        }
+    def _limits(self) -> Limits:
+        return Limits(
+            self.max_input,
+            self.max_output,
+            bool(self.deletions),
+            bool(self.insertions),
+            bool(self.many_to_many),
+            self.max_insertions_per_gap or 0,
+        )
 
     def _within(self, links: StringAligner | Mapping[Link, float] | Iterable[Link]) -> dict[Link, float]:
         """Weights of links, those beyond the limits left out."""
         if isinstance(links, StringAligner):
             links = dict(zip(links.links_, np.exp(links.log_probabilities_).tolist(), strict=True))
-        if not isinstance(links, Mapping):
-            allowed = list(links)
-            links = dict.fromkeys(allowed, 1.0 / max(len(allowed), 1))
-        found: dict[Link, float] = {}
-        for link, weight in links.items():
-            if not (isinstance(link, tuple) and len(link) == 2 and all(isinstance(side, tuple) for side in link)):
-                raise DataError(f"a link is a pair of tuples of symbols, such as (('x',), ('k', 's')), not {link!r}")
-            if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
-                raise DataError(f"the weight of link {link!r} is {weight!r}, not a number of 0 or more")
-            a, b = len(link[0]), len(link[1])
-            if a and b:
-                allowed_here = a <= self.max_input and b <= self.max_output and (self.many_to_many or a == 1 or b == 1)
-            else:
-                allowed_here = self.deletions if a == 1 else b == 1 and self.insertions
-            if allowed_here:
-                found[link] = float(weight)
-        if not found:
-            raise DataError("no link is within the limits of the aligner; pass others, or allow longer ones")
-        return found
+        return weighted(links, self._limits())
 
     def _inventory(self) -> Inventory:
         return Inventory(self.input_begin_, self.inputs_, self.output_begin_, self.outputs_)
@@ -523,12 +481,10 @@ def _sorted(
     return EncodedPairs(encoded.x_begin, x, encoded.y_begin, y), inputs, outputs
 
 
-def _named(encoded: EncodedPairs) -> dict[str, Any]:
-    return dict(zip(("x_begin", "x", "y_begin", "y"), encoded.arrays(), strict=True))
-
-
 def _report(unaligned: Ints, encoded: EncodedPairs, errors: str) -> None:
     """Raise, or count and warn, for pairs without an alignment."""
+    if errors == "skip" and len(unaligned) == len(encoded):
+        raise DataError("no pair has an alignment within the limits; allow deletions, insertions or longer links")
     with BadRecords(errors, "pairs") as bad:
         for k in unaligned.tolist():
             n, m = (int(begin[k + 1] - begin[k]) for begin in (encoded.x_begin, encoded.y_begin))
@@ -538,8 +494,6 @@ def _report(unaligned: Ints, encoded: EncodedPairs, errors: str) -> None:
                     "max_output, allow deletions or insertions, or pass errors='skip'"
                 )
             )
-    if len(unaligned) == len(encoded):
-        raise DataError("no pair has an alignment within the limits; allow deletions, insertions or longer links")
 
 
 def _symbol_table(symbols: list[str]) -> SymbolTable:

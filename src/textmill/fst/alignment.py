@@ -138,14 +138,9 @@ def parse_alignment(
     links: list[Link] = []
     for word in text.split(" ") if text else []:
         sides = [side if side != [None] else [] for side in _sides(word, between, within, empty)]
-        if (
-            len(sides) != 2
-            or not (sides[0] or sides[1])
-            or any(symbol in ("", None) for side in sides for symbol in side)
-        ):
-            raise DataError(
-                f"link {word!r} of {text[:60]!r} is not input{between}output; write {empty} for an empty side"
-            )
+        symbols = list(itertools.chain.from_iterable(sides))
+        if len(sides) != 2 or not symbols or "" in symbols or None in symbols:
+            raise DataError(f"link {word!r} of {text[:60]!r} is not input{between}output; write {empty} for no symbol")
         links.append((tuple(map(str, sides[0])), tuple(map(str, sides[1]))))
     return Alignment(tuple(links), log_probability)
 
@@ -177,7 +172,7 @@ def _sides(word: str, between: str, within: str, empty: str) -> list[list[str | 
 def _check_signs(*signs: str) -> None:
     if len({*signs, "\\", " "}) != 5 or any(len(sign) != 1 or sign.isspace() for sign in signs):
         raise DataError(
-            f"between, within and empty must be three different characters, not blank or backslash: {signs}"
+            f"between, within and empty are three different characters, no blank, no backslash, not {signs}"
         )
     if any(sign in _LETTERS for sign in signs):
         raise DataError("between, within and empty cannot be the letters s, t, n, r, which follow backslashes")

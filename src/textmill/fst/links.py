@@ -21,10 +21,24 @@ from numpy.typing import NDArray
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.fst.alignment import Link
+from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers
 from textmill.progress import interruptible, start, track
 
-__all__ = ["Inventory", "Trainer", "Training", "best_links", "expected_links", "kept", "path_sums", "spelled", "tabled"]
+__all__ = [
+    "Inventory",
+    "Limits",
+    "Trainer",
+    "Training",
+    "best_links",
+    "expected_links",
+    "kept",
+    "loops",
+    "path_sums",
+    "spelled",
+    "tabled",
+    "weighted",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,6 +46,29 @@ Symbols = NDArray[np.int32]
 
 _BATCH = 1 << 17  # pairs given to a kernel at once: well under a second, and Ctrl-C is heard
 _NOTHING = 1e-100
+
+
+class Limits(NamedTuple):
+    """What links there can be: symbols of each side, links with an empty side or several symbols on both, insertions
+    in a row (0: any number)."""
+
+    max_input: int
+    max_output: int
+    deletions: bool
+    insertions: bool
+    many_to_many: bool
+    insertions_in_a_row: int
+
+    def allows(self, link: Link) -> bool:
+        """Is the link within the limits?
+
+        >>> Limits(1, 2, True, False, False, 0).allows((("x",), ("k", "s")))
+        True
+        """
+        a, b = len(link[0]), len(link[1])
+        if not a or not b:
+            return self.deletions if a == 1 else b == 1 and self.insertions
+        return a <= self.max_input and b <= self.max_output and (self.many_to_many or a == 1 or b == 1)
 
 
 class Inventory(NamedTuple):
@@ -56,6 +93,28 @@ class Inventory(NamedTuple):
         bounds = itertools.pairwise(self.input_begin.tolist())
         sides = [self.inputs[begin:end].tobytes() for begin, end in bounds]
         return np.cumsum([0, *(a != b for a, b in itertools.pairwise(sides))], dtype=np.int64)[: self.size]
+
+
+def weighted(links: Mapping[Link, float] | Iterable[Link], limits: Limits) -> dict[Link, float]:
+    """Weights of the links that the limits allow; links without weights get the same each.
+
+    >>> weighted([(("a",), ("b",)), (("a",), ())], Limits(1, 1, False, False, False, 0))
+    {(('a',), ('b',)): 0.5}
+    """
+    if not isinstance(links, Mapping):
+        listed = list(links)
+        links = dict.fromkeys(listed, 1.0 / max(len(listed), 1))
+    found: dict[Link, float] = {}
+    for link, weight in links.items():
+        if not (isinstance(link, tuple) and len(link) == 2 and all(isinstance(side, tuple) for side in link)):
+            raise DataError(f"a link is a pair of tuples of symbols, such as (('x',), ('k', 's')), not {link!r}")
+        if not (isinstance(weight, int | float) and 0.0 <= weight < np.inf):
+            raise DataError(f"the weight of link {link!r} is {weight!r}, not a number of 0 or more")
+        if limits.allows(link):
+            found[link] = float(weight)
+    if not found:
+        raise DataError("no link is within the limits of the aligner; pass others, or allow longer ones")
+    return found
 
 
 def tabled(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> tuple[Inventory, Floats]:
@@ -104,6 +163,42 @@ def kept(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
         return np.concatenate([[0], np.cumsum(lengths[which])]).astype(np.int64), symbols[np.repeat(which, lengths)]
 
     return Inventory(*side(inventory.input_begin, inventory.inputs), *side(inventory.output_begin, inventory.outputs))
+
+
+def loops(inventory: Inventory, costs: Floats, gap: int | None, semiring_name: str) -> Fst:
+    """The machine with a loop a link: state c has seen c insertions in a row (only 0 without a limit `gap`), further
+    states are within links of several symbols.
+
+    >>> loops(tabled({(("a",), ("x",)): 1.0}, Numbers("a"), Numbers("x"))[0], np.zeros(1), None, "tropical")
+    Fst('tropical', 1 states, 1 arcs)
+    """
+    layers = states = 1 + (gap or 0)
+    arcs: list[tuple[int, int, int, float, int]] = []
+    sides = (
+        [[number + 1 for number in numbers[first:end].tolist()] for first, end in itertools.pairwise(begin.tolist())]
+        for begin, numbers in ((inventory.input_begin, inventory.inputs), (inventory.output_begin, inventory.outputs))
+    )
+    for u, v, cost in zip(*sides, costs.tolist(), strict=True):
+        first, *others = itertools.zip_longest(u, v, fillvalue=0)
+        if not u and gap is not None:
+            arcs += [(c, *first, cost, c + 1) for c in range(gap)]
+            continue
+        arcs += [(c, *first, cost, states if others else 0) for c in range(layers)]
+        for left, step in zip(range(len(others) - 1, -1, -1), others, strict=True):
+            arcs.append((states, *step, 0.0, states + 1 if left else 0))
+            states += 1
+    columns = list(zip(*arcs, strict=True)) if arcs else [()] * 5
+    return Fst.from_arrays(
+        semiring_name,
+        start=0,
+        sources=columns[0],
+        ilabels=columns[1],
+        olabels=columns[2],
+        weights=np.exp(-np.array(columns[3])) if semiring_name == "real" else columns[3],
+        nextstates=columns[4],
+        final_states=range(layers),
+        states=states,
+    )
 
 
 def expected_links(

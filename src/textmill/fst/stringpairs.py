@@ -211,7 +211,7 @@ def bag_weights(
 
     >>> table = bag_weights([("ox", "oks"), ("so", "so")], rules=[("x", "ks")], weights=(0.9, 0.09, 0.01))
     >>> round(table[("x",), ("k",)], 4), round(sum(table.values()), 9)
-    (0.2648, 1.0)
+    (0.1321, 1.0)
     """
     if len(weights) != 3 or not all(0.0 <= weight <= 1.0 for weight in weights) or abs(sum(weights) - 1.0) > 1e-9:
         raise DataError(f"weights of rules, pairs and uniform must be three of 0 or more with sum 1, got {weights!r}")
