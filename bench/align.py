@@ -57,7 +57,7 @@ def jobs(options: Options) -> list[Job]:
         mine = [found for found in aligner.align(pairs) if found is not None]
         theirs = [parse_alignment(line, between="}") for line in _lines(folder / "theirs.txt")]
         return (
-            f"entropy of links {_entropy(mine):.3f} and {_entropy(theirs):.3f} bits, "
+            f"{_bits(mine):.2f} and {_bits(theirs):.2f} bits a word, "
             f"{len(pairs) - len(mine)} and {len(pairs) - len(theirs)} of {len(pairs)} words not aligned"
         )
 
@@ -118,8 +118,8 @@ def phonetisaurus(source: Path, target: Path, longest: int) -> None:
             "--thresh=-1",
             f"--seq1_max={longest}",
             f"--seq2_max={longest}",
-            "--seq1_del=true",
-            "--seq2_del=false",
+            "--seq1_del=false",  # no phoneme without a letter
+            "--seq2_del=true",
         ],
         env={**os.environ, "LD_LIBRARY_PATH": str(package / "lib" / "x86_64")},
         check=True,
@@ -131,15 +131,14 @@ def _lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
-def _entropy(alignments: list[Any]) -> float:
-    """Bits a link, by the frequencies of links in the alignments themselves."""
+def _bits(alignments: list[Any]) -> float:
+    """Bits a word, by the frequencies of links in the alignments themselves."""
     numbers: dict[Any, int] = {}
     for found in alignments:
         for link in found.links:
             numbers[link] = numbers.get(link, 0) + 1
     counts = np.array(list(numbers.values()), dtype=float)
-    p = counts / counts.sum()
-    return float(-(p * np.log2(p)).sum())
+    return float(-(counts * np.log2(counts / counts.sum())).sum() / len(alignments))
 
 
 def _agreement(alignments: list[Any], words: list[Any]) -> float:
