@@ -108,6 +108,7 @@ nb::object to_python(const S& semiring, const typename S::Weight& w);
 template <class S>
 typename S::Weight to_weight(const S& semiring, nb::handle value);
 
+void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);

@@ -15,8 +15,11 @@ compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
 layers, layout, shapes   where the parts of a picture stand, and what they look like
 draw           SVG and DOT
+align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
 """
 
+from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
+from textmill.fst.alignment import Alignment, Link, parse_alignment
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
@@ -64,12 +67,18 @@ __all__ = [
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
+    "Alignment",
     "Arc",
     "Archive",
+    "EncodedAlignments",
     "Encoder",
     "Fst",
+    "Link",
+    "LinkPosterior",
+    "PairRecord",
     "Semiring",
     "SemiringDefinition",
+    "StringAligner",
     "SymbolTable",
     "Weight",
     "accep",
@@ -77,6 +86,8 @@ __all__ = [
     "apply_stream",
     "arcmap",
     "arcsort",
+    "bag_counts",
+    "bag_weights",
     "closure",
     "compile_text",
     "complement",
@@ -106,6 +117,7 @@ __all__ = [
     "map_weights",
     "minimize",
     "optimize",
+    "parse_alignment",
     "print_text",
     "project",
     "prune",
@@ -113,6 +125,7 @@ __all__ = [
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_pairs",
     "read_text",
     "relabel",
     "relabel_symbols",
