@@ -116,7 +116,8 @@ def read_symbols(name: str) -> SymbolTable | None:
 
     if not name:
         return None
-    table = SymbolTable.read(name)
+    separators = settings.get().separators
+    table = SymbolTable.read(name, separator=None if separators == "\t " else separators)
     table.name = table.name or name
     return table
 

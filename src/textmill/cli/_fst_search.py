@@ -1,6 +1,6 @@
 """Verbs of `textmill fst` that weigh paths: distances, best paths, pruning, pushing, random paths."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,8 +40,8 @@ def shortestdistance(
     if nstate >= 0 and not reverse:
         fst = fst.copy()
         fst.start = nstate
-    options = {} if delta is None else {"delta": delta}
-    found = paths.shortest_distance(fst, reverse=reverse, **options)
+    options: dict[str, Any] = {} if delta is None else {"delta": delta}
+    found = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
     rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in found]
     if json:
         from json import dumps
@@ -67,7 +67,8 @@ def shortestpath(
     """
     from textmill.fst import paths
 
-    best = paths.shortest_path(fst, nshortest, unique=unique, weight=files.weight_of(fst, weight))
+    limit = files.weight_of(fst, weight)
+    best = paths.shortest_path(fst, nshortest, unique=unique, weight=limit, queue_type=queue_type)
     return best if nstate < 0 else paths.prune(best, max_states=nstate)
 
 
