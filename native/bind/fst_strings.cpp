@@ -38,11 +38,13 @@ fst::Tokens token_type(std::string_view name, const fst::SymbolTable* input, con
   return fst::Tokens::symbol;
 }
 
+// What Tokenizer::append has made.
 nb::object text_of(std::string_view bytes, fst::Tokens tokens) {
-  const char* const errors = tokens == fst::Tokens::utf8     ? "surrogatepass"
-                             : tokens == fst::Tokens::symbol ? "surrogateescape"
-                                                             : "strict";
-  nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors));
+  const auto size = static_cast<Py_ssize_t>(bytes.size());
+  nb::object text = nb::steal(
+      tokens == fst::Tokens::utf8
+          ? PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, bytes.data(), size / 4)
+          : PyUnicode_DecodeUTF8(bytes.data(), size, tokens == fst::Tokens::symbol ? "surrogateescape" : "strict"));
   if (!text.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
     PyErr_Clear();
@@ -50,6 +52,18 @@ nb::object text_of(std::string_view bytes, fst::Tokens tokens) {
   }
   return text;
 }
+
+// Nothing that is made here can be garbage yet, so collecting would only cost: it waits until the next allocation elsewhere.
+class CollectorPaused {
+ public:
+  CollectorPaused() : was_on_(PyGC_Disable()) {}
+  ~CollectorPaused() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  int was_on_;
+};
 
 // For every text a list of (output, weight). Texts are read where Python keeps them; the lists are made by the calling
 // thread while the others work.
@@ -69,6 +83,7 @@ nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer&
   nb::list found = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(views.size())));
   if (!found.is_valid()) throw nb::python_error();
   const auto put = [&](const fst::Outputs<typename S::Weight>& outputs) {
+    const CollectorPaused paused;
     std::size_t at = 0, begin = 0;
     for (std::size_t i = 0; i < outputs.counts.size(); ++i) {
       nb::object row = nb::steal(PyList_New(outputs.counts[i]));
@@ -82,6 +97,7 @@ nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer&
         if (!pair) throw nb::python_error();
         PyTuple_SET_ITEM(pair, 0, text.release().ptr());
         PyTuple_SET_ITEM(pair, 1, weight.release().ptr());
+        if (std::is_arithmetic_v<typename S::Weight>) PyObject_GC_UnTrack(pair);  // as the collector itself would
         PyList_SET_ITEM(row.ptr(), j, pair);
       }
       PyList_SET_ITEM(found.ptr(), outputs.first + i, row.release().ptr());

@@ -35,7 +35,7 @@ struct Outputs {
   std::vector<std::uint32_t> counts;  // [texts] outputs of each
   std::vector<std::size_t> ends;      // [outputs] where its bytes end
   std::vector<W> weights;             // [outputs]
-  std::string bytes;
+  std::string bytes;                  // as Tokenizer::append makes them
 };
 
 // The n best outputs of the machine for every text, distinct if n > 1, best first; none where no path reads the text. Its arcs

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "fst/compact.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -302,6 +303,11 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
   if (header.arc_type != arc_type<S>())
     fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
   Reader in(bytes, header.body);
+  if (is_compact(header.type)) {
+    Machine<S> made = read_compact(bytes, header, S{}, end);
+    made.set_header(header.properties);
+    return made;
+  }
   Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
   made.set_header(header.properties);
   end = in.at();
@@ -309,6 +315,17 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
 }
 
 std::size_t end_of_binary(std::span<const char> bytes, const BinaryHeader& header) {
+  if (is_compact(header.type)) {
+    std::size_t end = 0;
+#define X(S)                               \
+  if (header.arc_type == arc_type<S>()) {  \
+    read_compact(bytes, header, S{}, end); \
+    return end;                            \
+  }
+    TEXTMILL_FST_NUMBERS(X)
+#undef X
+    bad_arc_type(header);
+  }
   Reader in(bytes, header.body);
   const bool vector = is_vector(header);
 #define X(S)                                                                                                     \
@@ -352,8 +369,10 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
                   const SymbolTable* output, const Sink& sink) {
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
-  const bool is_const = type == "const";
-  if (!is_const && type != "vector") fail("machines are written as 'vector' or 'const', not '", type, "'");
+  const bool compact = is_compact(type), is_const = compact || type == "const";
+  if (!is_const && type != "vector")
+    fail("machines are written as 'vector', 'const' or one of the compact types ('compact_acceptor', ...), not '", type,
+         "'");
   Writer out{sink, {}};
   out.bytes.reserve(2 * kChunk);
   put(out.bytes, kMachineMagic);
@@ -370,6 +389,11 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
                           : std::int64_t{0});  // OpenFst does not count those of a vector
   if (input) write_symbols_binary(out.bytes, *input);
   if (output) write_symbols_binary(out.bytes, *output);
+  if (compact) {
+    write_compact(out.bytes, machine, type, align);
+    out.hand_on(1);
+    return;
+  }
   const auto put_arcs = [&](std::span<const Arc> arcs) {
     constexpr std::size_t kArcs = kChunk / sizeof(Arc);
     for (; !arcs.empty(); arcs = arcs.subspan(std::min(arcs.size(), kArcs))) {

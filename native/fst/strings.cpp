@@ -130,20 +130,20 @@ void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels) cons
 }
 
 void Tokenizer::append(std::string& out, std::span<const std::int32_t> labels) const {
-  char bytes[4];
-  bool first = true;
-  for (const std::int32_t label : labels) {
-    if (tokens_ == Tokens::utf8) {
+  if (tokens_ == Tokens::utf8) {
+    for (const std::int32_t label : labels)
       if (label > 0x10FFFF) fail("the machine writes label ", label, ", which is no code point; pass token_type=");
-      out.append(bytes, corpus::append_utf8(bytes, static_cast<char32_t>(label)));
-    } else if (tokens_ == Tokens::byte) {
-      if (label > 0xFF) fail("the machine writes label ", label, ", which is no byte; pass token_type=");
-      out += static_cast<char>(label);
+    out.append(reinterpret_cast<const char*>(labels.data()), labels.size_bytes());
+    return;
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (tokens_ == Tokens::byte) {
+      if (labels[i] > 0xFF) fail("the machine writes label ", labels[i], ", which is no byte; pass token_type=");
+      out += static_cast<char>(labels[i]);
     } else {
-      const auto symbol = output_->find(std::int64_t{label});
-      if (!symbol) fail("label ", label, " is not in the table of output symbols; add a symbol for it first");
-      if (!first) out += ' ';
-      first = false;
+      const auto symbol = output_->find(std::int64_t{labels[i]});
+      if (!symbol) fail("label ", labels[i], " is not in the table of output symbols; add a symbol for it first");
+      if (i > 0) out += ' ';
       out += *symbol;
     }
   }

@@ -36,7 +36,7 @@ struct Text {
   int width;
 };
 
-// Turns texts into labels and labels into UTF-8. Symbols are bytes of any kind; those that are not UTF-8 stand in a text as
+// Turns texts into labels and labels into texts. Symbols are bytes of any kind; those that are not UTF-8 stand in a text as
 // lone surrogates U+DC80 ... U+DCFF, as Python reads file names.
 class Tokenizer {
  public:
@@ -45,7 +45,8 @@ class Tokenizer {
   Tokens tokens() const { return tokens_; }
   // Replaces what `labels` holds. Faults name a label 0, a symbol that is unknown, or a surrogate that has no bytes.
   void labels(const Text& text, std::vector<std::int32_t>& labels) const;
-  // Appends; a fault if a label is none of a text. Bytes need not become UTF-8.
+  // Appends code points of four bytes if labels are code points, else bytes that should be UTF-8. A fault if a label is none
+  // of a text.
   void append(std::string& out, std::span<const std::int32_t> labels) const;
 
  private:

@@ -166,6 +166,44 @@ def test_flags_of_all_programs() -> None:
     assert made("print", "--fst_weight_separator=,", "t.fst") == made("print", "t.fst")
 
 
+def test_symbols_may_have_blanks_if_fields_are_separated_by_tabs() -> None:
+    Path("blank.syms").write_text("<eps>\t0\nNew York\t1\nthe big apple\t2\n")
+    Path("blank.txt").write_text("0\t1\tNew York\tthe big apple\t.5\n1\n")
+    words = ["--fst_field_separator=\t", "--isymbols=blank.syms", "--osymbols=blank.syms"]
+    machine = made("compile", *words, "blank.txt")
+    assert made("print", given=machine) == b"0\t1\t1\t2\t0.5\n1\n"
+    assert made("print", *words, given=machine) == b"0\t1\tNew York\tthe big apple\t0.5\n1\n"
+    done = ours("compile", *words, given=b"0\t1\tNew York\tParis\n")
+    assert done.code == 1
+    assert done.err.startswith("textmill: standard input:1:field 4: symbol 'Paris' is not in the table")
+
+
+def test_minimize_may_write_strings_apart() -> None:
+    fst.write_fst(fst.string_map([("a", "one"), ("b", "two")]), "pairs.fst")
+    made("minimize", "pairs.fst", "numbers.min", "strings.min")
+    numbers, strings = fst.read_fst("numbers.min"), fst.read_fst("strings.min")
+    assert sorted({arc.olabel for _, arc in numbers.iter_arcs()}) == [0, 1, 2]
+    assert sorted(pair[:2] for pair in fst.strings(fst.compose(numbers, strings))) == [("a", "one"), ("b", "two")]
+
+
+@pytest.mark.parametrize("queue_type", ["auto", "fifo", "lifo", "shortest", "state"])
+def test_every_queue_gives_the_same_result(queue_type: str) -> None:
+    flag = f"--queue_type={queue_type}"
+    assert made("shortestdistance", flag, "t.fst") == made("shortestdistance", "t.fst")
+    assert fst.isomorphic(fst.from_bytes(made("rmepsilon", flag, "t.fst")), fst.from_bytes(made("rmepsilon", "t.fst")))
+    best = fst.from_bytes(made("shortestpath", flag, "t.fst"))
+    assert fst.total_weight(best) == fst.total_weight(fst.read_fst("t.fst"))
+    assert ours("shortestpath", "--queue_type=stack", "t.fst").code == 1
+
+
+@pytest.mark.parametrize("fst_type", ["compact_acceptor", "compact16_acceptor", "const8", "const64"])
+def test_machines_are_written_in_every_type(fst_type: str) -> None:
+    content = made("convert", f"--fst_type={fst_type}", "twin.fst")
+    assert fst.file_types(content)[0] == fst_type
+    assert fst.equal(fst.from_bytes(content), fst.read_fst("twin.fst"))
+    assert made("info", given=content).decode().splitlines()[0].split() == ["fst", "type", fst_type]
+
+
 def test_tables_need_not_agree_if_that_is_said() -> None:
     made("symbols", "--isymbols=b.syms", "u_sorted.fst", "other.fst")
     done = ours("compose", "t_sorted.fst", "other.fst")
@@ -309,7 +347,17 @@ BAD = {
     "closure --closure_type=question t.fst": (1, "closure_type"),
     "prune --weight=heavy t.fst": (1, "--weight=heavy: 'heavy' is not a weight"),
     "shortestpath --nshortest=many t.fst": (2, "--nshortest"),
-    "shortestpath --nshortest=0 t.fst": (1, "n must be"),
+    "shortestpath --nshortest=0 t.fst": (2, "--nshortest"),
+    "prune --nstate=-2 t.fst": (2, "--nstate"),
+    "randgen --seed=-1 t.fst": (2, "--seed"),
+    "randgen --npath=99999999999 t.fst": (2, "--npath"),
+    "determinize --subsequential_label=99999999999 t.fst": (2, "--subsequential_label"),
+    "replace --return_label=-5 root.fst 99 rule.fst 100": (2, "--return_label"),
+    "replace root.fst 99999999999": (2, "'99999999999' stands where the label of a machine"),
+    "relabel --relabel_ipairs=pairs.big t.fst": (1, "pairs.big:1: "),
+    "shortestdistance --nstate=99 t.fst": (1, "state 99 is not one of the 4 states"),
+    "equivalent --random --npath=0 t.fst t.fst": (1, "--npath"),
+    "far info /": (1, "Is a directory"),
     "print --acceptor=maybe t.fst": (2, "--acceptor is true or false, not 'maybe'"),
     "print --isymbols=some.syms t.fst": (1, "input label 1 is not in the table of symbols"),
     "relabel --relabel_isymbols=some.syms t.fst": (1, "symbol 'c' is not in the table"),
@@ -343,6 +391,7 @@ BAD = {
 def test_wrong_input_is_one_line_and_an_exit_code(line: str) -> None:
     Path("damaged.fst").write_bytes(Path("t.fst").read_bytes()[:-5])
     Path("pairs.bad").write_text("0 1 2\n")
+    Path("pairs.big").write_text("1 99999999999\n")
     Path("potentials.bad").write_text("0 1\n9 1\n")
     fst.write_archive("evil.far", {"../up": fst.read_fst("t.fst")})
     code, message = BAD[line]

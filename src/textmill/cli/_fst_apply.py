@@ -19,7 +19,7 @@ def apply_machine(
     machine: Annotated[str, typer.Argument(metavar="IN.FST", help="The machine.")],
     source: Annotated[str, typer.Argument(metavar="TEXT", help="A string a line; - or nothing: stdin.")] = "",
     target: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - or nothing: stdout.")] = "",
-    nshortest: Annotated[int, typer.Option(help="Outputs of a string at most, the best first.")] = 1,
+    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="Outputs of a string, the best first.")] = 1,
     unique: Annotated[bool, typer.Option(help="Distinct outputs; this cannot be switched off.")] = True,
     token_type: Annotated[str, typer.Option(help="Labels of a string: utf8, byte or symbol.")] = "utf8",
     isymbols: Annotated[str, typer.Option(help="File with the table of input symbols.")] = "",

@@ -45,10 +45,10 @@ def equivalent(
     first: "Fst",
     second: "Fst",
     delta: Delta = 1 / 1024,
-    max_length: Annotated[int, typer.Option(help="Arcs of a random path at most.")] = 2**31 - 1,
-    npath: Annotated[int, typer.Option(help="How many random paths.")] = 1,
+    max_length: Annotated[int, typer.Option(min=0, max=files.MOST, help="Arcs of a random path at most.")] = files.MOST,
+    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many random paths.")] = 1,
     random: Annotated[bool, typer.Option(help="Compare the strings of random paths of any machines.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Seed; default: another one each time.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; default: another each time.")] = None,
     select: Annotated[str, typer.Option(help="uniform, log_prob or fast_log_prob.")] = "uniform",
 ) -> None:
     """Exit with 0 if two machines have the same weighted strings, with 2 if not.
@@ -69,7 +69,7 @@ def equivalent(
         second,
         npath=npath,
         max_length=max_length,
-        seed=randbits(62) if seed is None else seed,
+        seed=randbits(64) if seed is None else seed,
         select="log_prob" if select == "fast_log_prob" else select,
         delta=delta,
     )

@@ -31,8 +31,8 @@ FarType = Annotated[str, typer.Option(help="default, sttable or stlist.")]
 FileList = Annotated[bool, typer.Option(help="Inputs are lists of file names, one a line.")]
 FilenamePrefix = Annotated[str, typer.Option(help="In front of file names.")]
 FilenameSuffix = Annotated[str, typer.Option(help="Behind file names.")]
-GenerateFilenames = Annotated[int, typer.Option(help="Files called by numbers of so many digits; 0: by keys.")]
-GenerateKeys = Annotated[int, typer.Option(help="Keys are numbers of so many digits; 0: names of files.")]
+GenerateFilenames = Annotated[int, typer.Option(min=0, max=100, help="Names of files as numbers of so many digits.")]
+GenerateKeys = Annotated[int, typer.Option(min=0, max=100, help="Keys as numbers of so many digits.")]
 KeyPrefix = Annotated[str, typer.Option(help="In front of keys.")]
 KeySuffix = Annotated[str, typer.Option(help="Behind keys.")]
 TokenType = Annotated[str, typer.Option(help="symbol, byte or utf8.")]
@@ -348,7 +348,7 @@ def _string_machine(text: str, token_type: str, table: SymbolTable | None, unkno
 
     if token_type == "symbol" and table is None:
         words = text.split()
-        if not all(word.isdecimal() for word in words):
+        if not all(word.isdecimal() and int(word) <= files.MOST for word in words):
             raise DataError("without --symbols the words of a string are labels, as numbers")
         labels = list(map(int, words))
     elif token_type == "symbol" and unknown and table is not None:

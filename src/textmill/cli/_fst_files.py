@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIFFERENT",
+    "MOST",
     "is_stream",
     "lines",
     "local_copy",
@@ -31,6 +32,7 @@ __all__ = [
     "write_text",
 ]
 
+MOST = 2**31 - 1  # the largest label, number of paths and length of one
 DIFFERENT = 2  # exit status of verbs that compare
 _SEMIRINGS = {"standard": "tropical", "real64": "real"}  # where the type of arcs in files differs from our name
 
@@ -114,7 +116,8 @@ def read_symbols(name: str) -> SymbolTable | None:
 
     if not name:
         return None
-    table = SymbolTable.read(name)
+    separators = settings.get().separators
+    table = SymbolTable.read(name, separator=None if separators == "\t " else separators)
     table.name = table.name or name
     return table
 
@@ -125,7 +128,7 @@ def read_pairs(name: str) -> dict[int, int]:
 
     pairs: dict[int, int] = {}
     for number, fields in lines(name):
-        if len(fields) != 2 or not all(field.isdecimal() for field in fields):
+        if len(fields) != 2 or not all(field.isdecimal() and int(field) <= MOST for field in fields):
             raise DataError("a line of label pairs has an old and a new label, such as '3 7'", source=name, line=number)
         pairs[int(fields[0])] = int(fields[1])
     return pairs

@@ -16,7 +16,7 @@ app = typer.Typer()
 ISymbols = Annotated[str, typer.Option(help="File with the table of input symbols.")]
 OSymbols = Annotated[str, typer.Option(help="File with the table of output symbols.")]
 SSymbols = Annotated[str, typer.Option(help="File with the names of states.")]
-FstType = Annotated[str, typer.Option(help="Type of the file: vector or const.")]
+FstType = Annotated[str, typer.Option(help="vector, const, or a compact type such as compact_string.")]
 Acceptor = Annotated[bool, typer.Option(help="One label an arc.")]
 Numeric = Annotated[bool, typer.Option(help="Labels as numbers.")]
 ShowOne = Annotated[bool, typer.Option(help="Show weights that are one, too.")]
@@ -42,20 +42,27 @@ def compile_machine(
     """
     from textmill.fst.formats import compile_text
 
+    content, name = files.read_bytes(source), "standard input" if files.is_stream(source) else source
+    inputs, outputs, states = map(files.read_symbols, (isymbols, osymbols, ssymbols))
+    tables = {"input_symbols": inputs, "output_symbols": outputs, "state_symbols": states}
+    separators = settings.get().separators
+    if set(separators) != set("\t "):
+        from textmill.cli._fst_text import numbered
+
+        content = numbered(
+            content, separators, acceptor=acceptor, states=states, inputs=inputs, outputs=outputs, source=name
+        )
+        tables = {}
     fst = compile_text(
-        files.read_bytes(source),
+        content,
         semiring_name=files.semiring_of(arc_type),
         acceptor=acceptor,
-        input_symbols=files.read_symbols(isymbols),
-        output_symbols=files.read_symbols(osymbols),
-        state_symbols=files.read_symbols(ssymbols),
         keep_state_numbering=keep_state_numbering,
-        source="standard input" if files.is_stream(source) else source,
+        source=name,
+        **tables,
     )
-    if not keep_isymbols:
-        fst.input_symbols = None
-    if not (keep_osymbols and osymbols):
-        fst.output_symbols = None
+    fst.input_symbols = inputs if keep_isymbols else None
+    fst.output_symbols = outputs if keep_osymbols else None
     files.write_machine(fst, target, fst_type)
 
 

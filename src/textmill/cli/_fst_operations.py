@@ -271,7 +271,7 @@ def replace(
     return_arc_labeling: Annotated[
         str, typer.Option(help="Where arcs that return have the label: input, output, both or neither.")
     ] = "neither",
-    return_label: Annotated[int, typer.Option(help="Label of arcs that return.")] = 0,
+    return_label: Annotated[int, typer.Option(min=0, max=files.MOST, help="Label of arcs that return.")] = 0,
     epsilon_on_replace: Annotated[bool, typer.Option(help="No labels on arcs that call and return.")] = False,
 ) -> None:
     """Replace arcs that write the label of a machine by that machine, again and again.
@@ -286,7 +286,7 @@ def replace(
     target = arguments[-1] if len(arguments) % 2 else ""
     names, labels = arguments[: len(arguments) // 2 * 2 : 2], arguments[1::2]
     for label in labels:
-        if not label.isdecimal():
+        if not label.isdecimal() or int(label) > files.MOST:
             raise typer.BadParameter(f"{label!r} stands where the label of a machine, a number, is expected")
     if len(set(map(int, labels))) < len(labels):
         raise DataError("every machine has a label of its own, but two have the same")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Delta = Annotated[float, typer.Option(help="Weights that differ by less count as equal.")]
-NState = Annotated[int, typer.Option(help="States at most, the best; -1: all.")]
+NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
 Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this times the best.")]
-Label = Annotated[int, typer.Option(help="Input label of arcs with outputs that are left at the end.")]
+Label = Annotated[int, typer.Option(min=0, max=files.MOST, help="Input label of outputs that are left at the end.")]
 Codex = Annotated[str, typer.Argument(metavar="CODEX", help="File with the codes.")]
 
 
@@ -35,7 +35,13 @@ def rmepsilon(
     """
     from textmill.fst import optimization
 
-    return optimization.rmepsilon(fst, connect=connect, weight=files.weight_of(fst, weight), max_states=_most(nstate))
+    return optimization.rmepsilon(
+        fst,
+        connect=connect,
+        weight=files.weight_of(fst, weight),
+        max_states=None if nstate < 0 else nstate,
+        queue_type=queue_type,
+    )
 
 
 @app.command(cls=Program)
@@ -57,15 +63,15 @@ def determinize(
     """
     from textmill.fst import optimization
 
-    made = optimization.determinize(
+    return optimization.determinize(
         fst,
         det_type=det_type,
         delta=delta,
         weight=files.weight_of(fst, weight),
+        keep_states=None if nstate < 0 else nstate,
         subsequential_label=subsequential_label,
         increment_subsequential_label=increment_subsequential_label,
     )
-    return _pruned(made, "", nstate)
 
 
 @app.command(cls=Program)
@@ -81,25 +87,35 @@ def disambiguate(
 
     Example: textmill fst disambiguate a.fst b.fst
     """
-    from textmill.fst import optimization
+    from textmill.fst import optimization, paths
 
-    return _pruned(optimization.disambiguate(fst, delta=delta), weight, nstate)
+    made = optimization.disambiguate(fst, delta=delta)
+    if not weight and nstate < 0:
+        return made
+    return paths.prune(made, weight=files.weight_of(fst, weight), max_states=None if nstate < 0 else nstate)
 
 
 @app.command(cls=Program)
 @machines
 def minimize(
     fst: "Fst",
+    strings: Annotated[str, typer.Argument(metavar="OUT2.FST", help="Where to write the strings of numbers.")] = "",
     delta: Delta = 1e-6,
     allow_nondet: Annotated[bool, typer.Option(help="Take machines that are not deterministic, too.")] = False,
 ) -> "Fst":
     """Make the equivalent machine with the fewest states, of a deterministic one.
 
+    With a second output the machine writes numbers of strings, and the second one the strings of the numbers.
+
     Example: textmill fst minimize a.fst b.fst
     """
     from textmill.fst import optimization
 
-    return optimization.minimize(fst, delta=delta, allow_nondet=allow_nondet)
+    if not strings:
+        return optimization.minimize(fst, delta=delta, allow_nondet=allow_nondet)
+    made, written = optimization.minimize_strings(fst, delta=delta, allow_nondet=allow_nondet)
+    files.write_machine(written, strings)
+    return made
 
 
 @app.command(cls=Program)
@@ -136,16 +152,3 @@ def decode(fst: "Fst", codex: Codex) -> "Fst":
     from textmill.fst import encoding
 
     return encoding.decode(fst, encoding.Encoder.read(codex))
-
-
-def _pruned(fst: "Fst", weight: str, nstate: int) -> "Fst":
-    """The machine without paths that are too bad, if that is asked for."""
-    from textmill.fst import paths
-
-    if not weight and nstate < 0:
-        return fst
-    return paths.prune(fst, weight=files.weight_of(fst, weight), max_states=_most(nstate))
-
-
-def _most(nstate: int) -> int | None:
-    return None if nstate < 0 else nstate

@@ -9,7 +9,6 @@ of file names, and writes what it returns.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -39,7 +38,7 @@ class Settings:
 settings: ContextVar[Settings] = ContextVar("textmill_fst_settings")  # of the command that runs
 
 # flags of every program that change nothing here: nothing is cached, and every error ends the command
-_WITHOUT_EFFECT = {"fst_default_cache_gc_limit": "size", "tmpdir": "path", "v": "level"}
+_WITHOUT_EFFECT = ("fst_default_cache_gc_limit", "tmpdir", "v")
 _SWITCHES_WITHOUT_EFFECT = ("fst_default_cache_gc", "fst_verify_properties")
 _REFUSED = {
     "fst_error_fatal": ("true", "an error always ends the command"),
@@ -181,28 +180,24 @@ def _truth(name: str, value: str) -> bool:
 
 def _shared(known: Settings, name: str, equals: str, value: str, words: Iterator[str]) -> Settings | None:
     """The settings with a flag that all programs share; None if it is another flag."""
-    take: Callable[[], str] = functools.partial(_next, words, name)
+    if name in ("fst_read_mode", "fst_field_separator", *_WITHOUT_EFFECT) and not equals:
+        value = _next(words, name)
     if name == "fst_align":
         return replace(known, align=_truth(name, value))
     if name == "fst_compat_symbols":
         return replace(known, compatible_symbols=_truth(name, value))
-    if name == "fst_read_mode":
-        mode = value if equals else take()
-        if mode not in ("read", "map"):
-            raise _WrongUsageError(f"--fst_read_mode is read or map, not {mode!r}")
-        return replace(known, map_files=mode == "map")
     if name == "fst_field_separator":
-        return replace(known, separators=value if equals else take())
-    if name in _WITHOUT_EFFECT:
-        if not equals:
-            take()
-        return known
+        return replace(known, separators=value)
+    if name == "fst_read_mode":
+        if value not in ("read", "map"):
+            raise _WrongUsageError(f"--fst_read_mode is read or map, not {value!r}")
+        return replace(known, map_files=value == "map")
     if name in _SWITCHES_WITHOUT_EFFECT:
         _truth(name, value)
-        return known
-    if name in _REFUSED:
+    elif name in _REFUSED:
         only, reason = _REFUSED[name]
-        if value.lower() == only or (only == "true" and not equals):
-            return known
-        raise _WrongUsageError(f"--{name} cannot be changed here: {reason}")
-    return None
+        if value.lower() != only and (equals or only != "true"):
+            raise _WrongUsageError(f"--{name} cannot be changed here: {reason}")
+    elif name not in _WITHOUT_EFFECT:
+        return None
+    return known

@@ -1,6 +1,6 @@
 """Verbs of `textmill fst` that weigh paths: distances, best paths, pruning, pushing, random paths."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Delta = Annotated[float | None, typer.Option(help="When sums over cycles have converged; default: 1e-12.")]
-NState = Annotated[int, typer.Option(help="States at most, the best; -1: all.")]
+NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
 Queue = Annotated[str, typer.Option(help="auto, fifo, lifo, shortest, state or top.")]
 ToFinal = Annotated[bool, typer.Option(help="The same as --reweight_type=to_final.")]
 ReweightType = Annotated[str, typer.Option(help="to_initial or to_final.")]
@@ -26,7 +26,7 @@ Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this t
 def shortestdistance(
     fst: "Fst",
     delta: Delta = None,
-    nstate: Annotated[int, typer.Option(help="State to begin with; -1: the start.")] = -1,
+    nstate: Annotated[int, typer.Option(min=-1, max=files.MOST, help="State to begin with; -1: the start.")] = -1,
     queue_type: Queue = "auto",
     reverse: Annotated[bool, typer.Option(help="From each state to the end.")] = False,
     json: Json = False,
@@ -40,8 +40,8 @@ def shortestdistance(
     if nstate >= 0 and not reverse:
         fst = fst.copy()
         fst.start = nstate
-    options = {} if delta is None else {"delta": delta}
-    found = paths.shortest_distance(fst, reverse=reverse, **options)
+    options: dict[str, Any] = {} if delta is None else {"delta": delta}
+    found = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
     rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in found]
     if json:
         from json import dumps
@@ -55,7 +55,7 @@ def shortestdistance(
 def shortestpath(
     fst: "Fst",
     delta: Delta = None,
-    nshortest: Annotated[int, typer.Option(help="How many paths.")] = 1,
+    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
     nstate: NState = -1,
     queue_type: Queue = "auto",
     unique: Annotated[bool, typer.Option(help="Paths with distinct strings; for acceptors.")] = False,
@@ -67,7 +67,8 @@ def shortestpath(
     """
     from textmill.fst import paths
 
-    best = paths.shortest_path(fst, nshortest, unique=unique, weight=files.weight_of(fst, weight))
+    limit = files.weight_of(fst, weight)
+    best = paths.shortest_path(fst, nshortest, unique=unique, weight=limit, queue_type=queue_type)
     return best if nstate < 0 else paths.prune(best, max_states=nstate)
 
 
@@ -163,10 +164,10 @@ def reweight(
 @machines
 def randgen(
     fst: "Fst",
-    max_length: Annotated[int, typer.Option(help="Arcs of a path at most.")] = 2**31 - 1,
-    npath: Annotated[int, typer.Option(help="How many paths.")] = 1,
+    max_length: Annotated[int, typer.Option(min=0, max=files.MOST, help="Arcs of a path at most.")] = files.MOST,
+    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
     remove_total_weight: Annotated[bool, typer.Option(help="With --weighted: shares of paths, not counts.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Seed; default: another one each time.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; default: another each time.")] = None,
     select: Annotated[str, typer.Option(help="uniform, log_prob or fast_log_prob.")] = "uniform",
     weighted: Annotated[bool, typer.Option(help="Equal paths once, weighted by how often they came.")] = False,
 ) -> "Fst":

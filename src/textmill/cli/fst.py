@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-_GROUPS = {"far": "_fst_far"}  # of verbs, with their modules
+_GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
 _VERBS = {
     verb: module
     for module, verbs in {

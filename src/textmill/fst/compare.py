@@ -119,7 +119,7 @@ def rand_equivalent(
     if a.semiring != b.semiring:
         raise DataError(f"the machines have different semirings, {a.semiring.name} and {b.semiring.name}")
     seen: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
-    for fst, other_seed in ((a, 2 * seed), (b, 2 * seed + 1)):
+    for fst, other_seed in ((a, seed), (b, seed ^ 1)):
         if fst.start >= 0:
             drawn = randgen(fst, npath, select=select, max_length=max_length, seed=other_seed)
             seen.update((inputs, outputs) for inputs, outputs, _ in native.paths(drawn._native, npath, 0))
