@@ -15,7 +15,8 @@ transform      replacement, synchronisation, epsilons to the end, maps of weight
 grammars       machines that call one another, before they are replaced
 traversal      walks over states, components, what can be reached from where
 compare        equality, equivalence, random paths, what a machine is
-draw           DOT and SVG
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
 """
 
 from textmill.fst.archives import Archive, write_archive
@@ -32,7 +33,7 @@ from textmill.fst.composition import (
     priority_union,
     sigma_star,
 )
-from textmill.fst.draw import to_dot, to_svg
+from textmill.fst.draw import draw, to_dot, to_svg
 from textmill.fst.formats import (
     compile_text,
     from_bytes,
@@ -144,6 +145,7 @@ __all__ = [
     "determinize",
     "difference",
     "disambiguate",
+    "draw",
     "encode",
     "epsnormalize",
     "equal",
