@@ -13,7 +13,7 @@ from textmill import fst
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "transducer-operations.md"
-ELSEWHERE = {"alignment", "archives", "brackets", "draw", "formats", "semirings", "stringpairs", "strings"}  # other pages
+ELSEWHERE = {"alignment", "archives", "brackets", "draw", "formats", "semirings", "stringpairs", "strings"}
 
 
 def test_the_pictures_are_those_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

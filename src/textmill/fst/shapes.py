@@ -69,7 +69,8 @@ class Pen:
 
         rings = outline(0, stroke) + (outline(4, "1.2") if final else "")
         place = f'x="{_number(x)}" y="{_number(y + 4.5)}" text-anchor="middle"'
-        return f"<g>{rings}<text {place}>{html.escape(name)}</text></g>"
+        said = f"state {name}" + (", start" if start else "") + (", final" if final else "")
+        return f"<g><title>{html.escape(said)}</title>{rings}<text {place}>{html.escape(name)}</text></g>"
 
     def edge(self, source: End, target: End, route: list[Pass]) -> str:
         """A line through its passes, and its tip."""
