@@ -216,8 +216,7 @@ class Determinizer {
     if (pruned) {
       const Weight here = reached_[q];
       if (too_bad(k_.times(here, final))) final = k_.zero();
-      for (auto& [labels, w] : final_outputs_)
-        if (too_bad(k_.times(here, w))) w = k_.zero();
+      std::erase_if(final_outputs_, [&](const auto& end) { return too_bad(k_.times(here, end.second)); });
     }
     const auto state = out_.open(transducer_ ? plain_final() : final);
     (void)state;
@@ -348,6 +347,7 @@ class Determinizer {
   // ---- the end
   void add_final(std::size_t q, Weight& final, const Element& element) {
     const Weight w = k_.times(element.weight, machine_.final(element.state));
+    if (k_.equal(w, k_.zero())) return;
     if (!transducer_) {
       final = k_.plus(final, w);
       return;
@@ -368,18 +368,31 @@ class Determinizer {
     }
     final_outputs_.push_back({element.output, w});
   }
+  // Of several outputs at one end each is read behind a label of its own, the empty one too, if labels tell them apart.
+  bool all_labelled() const {
+    return final_outputs_.size() > 1 && (options_.subsequential_label != 0 || options_.increment_subsequential);
+  }
   Weight plain_final() const {
     for (const auto& [output, weight] : final_outputs_)
-      if (output == 0) return weight;
+      if (output == 0 && !all_labelled()) return weight;
     return k_.zero();
   }
-  // An arc for each output that is left; the states behind it are shared by all that have the same rest to write.
+  // An arc for each output that is left, short ones first; the states behind it are shared by all that have the same rest
+  // to write.
   void write_finals() {
+    std::ranges::sort(final_outputs_, [&](const auto& x, const auto& y) {
+      const auto s = pool_[x.first], t = pool_[y.first];
+      return s.size() != t.size() ? s.size() < t.size() : std::ranges::lexicographical_compare(s, t);
+    });
     std::int32_t label = options_.subsequential_label;
     for (const auto& [output, weight] : final_outputs_) {
-      if (output == 0 || k_.equal(weight, k_.zero())) continue;
-      out_.push({label, pool_[output][0], weight, -2 - chain(pool_.suffix(output, 1))});
-      if (options_.increment_subsequential) ++label;
+      if (output == 0 && !all_labelled()) continue;
+      out_.push(
+          {label, output == 0 ? 0 : pool_[output][0], weight, -2 - chain(output == 0 ? 0 : pool_.suffix(output, 1))});
+      if (!options_.increment_subsequential) continue;
+      if (label == 0x7FFFFFFF)
+        fail("there are no labels above 2,147,483,647 for further outputs; begin with a lower one");
+      ++label;
     }
   }
   std::int32_t chain(std::uint32_t rest) {

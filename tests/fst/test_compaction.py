@@ -95,6 +95,9 @@ def test_compact_machines_are_used_as_all_others(kind: str) -> None:
         assert wfst.equal(wfst.union(small, small), wfst.union(fst, fst))
         assert wfst.equal(wfst.compose(small, small), wfst.compose(fst, fst))
         assert small.properties() == fst.properties()
+        assert wfst.equal(wfst.arcsort(small, lambda arc: -arc.ilabel), wfst.arcsort(fst, lambda arc: -arc.ilabel))
+        assert wfst.equal(wfst.partial_copy(small, 3), wfst.partial_copy(fst, 3))
+        assert wfst.equal(wfst.shortest_path(small), wfst.shortest_path(fst))
         assert wfst.equal(small.expanded(), fst)
 
 

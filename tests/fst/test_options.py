@@ -123,6 +123,46 @@ def test_pruned_determinisation_ends_where_the_whole_one_does_not() -> None:
     assert wfst.determinize(fst, keep_states=10).num_states <= 10
 
 
+def test_outputs_left_at_the_end_stand_behind_the_labels_of_the_reference() -> None:
+    dice = random.Random(11)
+    for _ in range(CASES):
+        a = wfst.rmepsilon(random_fst(dice, states=6, arcs=10, input_epsilon=0.0))
+        if a.start < 0:
+            continue
+        for increment in (False, True):
+            options = {"subsequential_label": 9, "increment_subsequential_label": increment}
+            made = wfst.determinize(a, det_type="nonfunctional", **options)  # type: ignore[arg-type]
+            other = pywrapfst.determinize(theirs(a), det_type="nonfunctional", **options)
+            assert same(relation(made), relation(wfst.from_bytes(other.write_to_string())), a.semiring)
+            assert not increment or made.has("input_deterministic")
+
+
+def test_pushed_labels_without_what_all_share_are_those_of_the_reference() -> None:
+    dice = random.Random(12)
+    for _ in range(CASES):
+        a = wfst.connect(random_fst(dice, states=6, arcs=10, input_epsilon=0.0))
+        if a.start < 0:
+            continue
+        for to in ("initial", "final"):
+            made = wfst.push(a, weights=False, labels=True, remove_common_affix=True, to=to)
+            other = pywrapfst.push(theirs(a), push_labels=True, remove_common_affix=True, reweight_type=f"to_{to}")
+            assert same(relation(made), relation(wfst.from_bytes(other.write_to_string())), a.semiring)
+
+
+def test_pruning_by_states_keeps_no_more_and_nothing_new() -> None:
+    dice = random.Random(13)
+    for _ in range(CASES):
+        a = wfst.connect(random_fst(dice, states=7, arcs=16))
+        if a.start < 0:
+            continue
+        every = relation(a)
+        for count in (1, 3, 5, 7):
+            made = wfst.prune(a, max_states=count)
+            assert made.num_states <= count
+            for pair, weight in relation(made).items():
+                assert weight >= every[pair] - 1e-6
+
+
 def test_of_outputs_equally_good_any_may_be_kept_but_only_the_best() -> None:
     """The reference keeps another one in about one of seventy such machines; both are right, by enumeration."""
     dice = random.Random(5)

@@ -69,7 +69,8 @@ def determinize(
 
     Of a transducer with several outputs for one input: a DataError that names the input ("functional"), all of them
     ("nonfunctional"), or the best ("disambiguate"; of equally good ones the first that is met). Outputs that are left
-    at the end are written behind `subsequential_label`. With `weight` only what is on paths not worse than that times
+    at the end are written behind `subsequential_label`, several at one state behind that and the following labels with
+    `increment_subsequential_label`. With `weight` only what is on paths not worse than that times
     the best, with `keep_states` only the best so many states: such a result is found best first, and ends even where
     the whole one would not.
     More than `max_states` states are a DataError.

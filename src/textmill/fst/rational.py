@@ -194,7 +194,7 @@ def arcsort(fst: Fst, by: str | Callable[[Arc], Any] = "ilabel") -> Fst:
     ([1, 2], [2, 1])
     """
     if not isinstance(by, str):
-        made = fst.copy()
+        made = fst._like(fst._native.copy())
         for state in range(fst.num_states):
             for position, arc in enumerate(sorted(fst.arcs(state), key=by)):
                 made.set_arc(state, position, arc)

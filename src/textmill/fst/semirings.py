@@ -129,6 +129,26 @@ class Semiring:
         """
         return self._native.divide(a, b, side)
 
+    def member(self, a: Weight) -> bool:
+        """Is this one of its weights?
+
+        >>> semiring("real").member(0.5), semiring("real").member(-1.0)
+        (True, False)
+        """
+        try:
+            self._native.format(a)
+        except DataError:
+            return False
+        return True
+
+    def less(self, a: Weight, b: Weight) -> bool:
+        """Is a better than b in the natural order, where a plus b is a? A total order iff `path`.
+
+        >>> semiring("tropical").less(1.0, 2.0), semiring("boolean").less(True, False)
+        (True, True)
+        """
+        return bool(a != b and self.plus(a, b) == a)
+
     def approx_equal(self, a: Weight, b: Weight, delta: float = 1 / 1024) -> bool:
         """Are two weights equal up to delta?
 

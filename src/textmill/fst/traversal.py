@@ -122,7 +122,7 @@ def partial_copy(fst: Fst, count: int, queue_type: str = "fifo") -> Fst:
     check_range("count", count, at_least=0)
     events, states, _, _ = native.walk_by_queue(fst._native, queue_type, "any")
     kept = states[events == 0][:count]
-    made = fst.copy()
+    made = fst._like(fst._native.copy())
     made.delete_states(np.setdiff1d(np.arange(fst.num_states), kept).tolist())
     return made
 
@@ -256,5 +256,7 @@ class _Sets:
 
 
 def _steps(walk: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]) -> Iterator[Visit]:
-    for event, state, arc, nextstate in zip(*(column.tolist() for column in walk), strict=True):
-        yield Visit(_EVENTS[event], state, arc, nextstate)
+    for begin in range(0, len(walk[0]), 1 << 16):  # Python objects for a stretch at a time
+        columns = (column[begin : begin + (1 << 16)].tolist() for column in walk)
+        for event, state, arc, nextstate in zip(*columns, strict=True):
+            yield Visit(_EVENTS[event], state, arc, nextstate)
