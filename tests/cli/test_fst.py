@@ -339,7 +339,7 @@ def test_archives_are_made_from_strings_and_taken_apart() -> None:
 
 BAD = {
     "print nothing.fst": (1, "nothing.fst: No such file or directory"),
-    "print t.txt": (1, "t.txt: not a binary machine but text"),
+    "print t.txt": (1, "t.txt: not a binary machine but text; read it with read_text or 'textmill fst compile'"),
     "print damaged.fst": (1, "damaged.fst: "),
     "union t.fst": (2, "Missing argument"),
     "union - -": (1, "only one of the machines can come from standard input"),
