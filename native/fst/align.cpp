@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 #include <queue>
+#include <utility>
 
 #include "base/parallel.h"
 #include "fst/fault.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kDense = std::size_t{1} << 22;       // cells of a table of links: 16 MB
 constexpr std::size_t kMostCells = std::size_t{1} << 25;   // of one pair: 256 MB of sums
+constexpr std::size_t kFound = std::size_t{1} << 18;       // links of one pair that are kept: 1 MB
 constexpr std::size_t kLaneCounts = std::size_t{1} << 24;  // held in all lanes together: 128 MB
 constexpr std::size_t kBlock = 256;                        // pairs aligned by a thread before it asks for more
 constexpr double kSafe = 1e-200;                // a sum between this and its inverse has lost nothing to underflow
@@ -26,14 +28,14 @@ struct ById {
   const Links& links;
   using Link = std::int32_t;
   Link operator()(std::int32_t u, std::int32_t v) const { return links.find(u, v); }
-  static bool present(Link link) { return link >= 0; }
+  static constexpr Link kNone = Links::kNone;
 };
 struct ByKey {
   using Link = std::uint64_t;
   Link operator()(std::int32_t u, std::int32_t v) const {
     return static_cast<std::uint64_t>(u) << 32 | static_cast<std::uint32_t>(v);
   }
-  static bool present(Link) { return true; }
+  static constexpr Link kNone = ~std::uint64_t{0};
 };
 
 // The cells (i, j, layer) of one pair and the links between them. Layer c of a cell is entered by the c-th insertion
@@ -48,17 +50,32 @@ class Lattice {
         inputs_(inputs),
         outputs_(outputs),
         find_(find),
-        layers(limits.insertions && limits.insertions_in_a_row > 0 ? limits.insertions_in_a_row + 1 : 1) {}
+        layers(limits.insertions && limits.insertions_in_a_row > 0 ? limits.insertions_in_a_row + 1 : 1) {
+    for (std::size_t a = 1; a <= limits.max_input; ++a)
+      for (std::size_t b = 1; b <= (a == 1 || limits.many_to_many ? limits.max_output : 1); ++b)
+        steps_.push_back({a, b});
+  }
 
   void enter(std::span<const std::int32_t> x, std::span<const std::int32_t> y, std::size_t pair) {
     n = x.size();
     m = y.size();
-    // An insertion may follow at most m others, so further layers would stay empty.
     if (n >= kMostCells || m >= kMostCells || (n + 1) * (m + 1) > kMostCells / layers)
       fail("pair ", pair + 1, " has ", n, " x ", m, " symbols, more than ", kMostCells / layers,
            " cells to align; cut it into shorter parts");
     chunk(inputs_, x, limits_.max_input, u_);
     chunk(outputs_, y, limits_.max_output, v_);
+    deletion_.assign(n + 1, Find::kNone);
+    insertion_.assign(m + 1, Find::kNone);
+    for (std::size_t i = 0; limits_.deletions && i < n; ++i)
+      if (const std::int32_t u = u_[i * limits_.max_input]; u >= 0) deletion_[i] = find_(u, 0);
+    for (std::size_t j = 0; limits_.insertions && j < m; ++j)
+      if (const std::int32_t v = v_[j * limits_.max_output]; v >= 0) insertion_[j] = find_(0, v);
+    found_.clear();
+    if (n * m * steps_.size() > kFound) return;
+    found_.resize(n * m * steps_.size(), Find::kNone);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < m; ++j)
+        for (std::size_t k = 0; k < steps_.size(); ++k) found_[(i * m + j) * steps_.size() + k] = substitution(i, j, k);
   }
 
   std::size_t cells() const { return (n + 1) * (m + 1) * layers; }
@@ -67,30 +84,24 @@ class Lattice {
   // The layer after an insertion in layer c, or `layers` if there can be none.
   std::size_t inserted(std::size_t c) const { return limits_.insertions_in_a_row == 0 ? 0 : c + 1; }
 
-  Link deletion(std::size_t i) const { return find_(u_[i * limits_.max_input], 0); }
-  Link insertion(std::size_t j) const { return find_(0, v_[j * limits_.max_output]); }
-  bool can_delete(std::size_t i) const { return limits_.deletions && i < n && u_[i * limits_.max_input] >= 0; }
-  bool can_insert(std::size_t j) const { return limits_.insertions && j < m && v_[j * limits_.max_output] >= 0; }
+  Link deletion(std::size_t i) const { return deletion_[i]; }    // kNone for i = n
+  Link insertion(std::size_t j) const { return insertion_[j]; }  // kNone for j = m
 
-  // f(a, b, link) for every link with a inputs and b outputs from (i, j) on, short ones first.
+  // f(a, b, link) for every link with a inputs and b outputs from (i, j) on, those with fewer inputs first.
   template <class F>
   void substitutions(std::size_t i, std::size_t j, F f) const {
-    const std::size_t most_a = std::min(limits_.max_input, n - i), most_b = std::min(limits_.max_output, m - j);
-    const std::int32_t* u = u_.data() + i * limits_.max_input;
-    const std::int32_t* v = v_.data() + j * limits_.max_output;
-    for (std::size_t a = 1; a <= most_a && u[a - 1] >= 0; ++a) {
-      const std::size_t most = a == 1 || limits_.many_to_many ? most_b : std::min<std::size_t>(most_b, 1);
-      for (std::size_t b = 1; b <= most && v[b - 1] >= 0; ++b)
-        if (const Link link = find_(u[a - 1], v[b - 1]); Find::present(link)) f(a, b, link);
-    }
+    if (i == n || j == m) return;
+    const Link* found = found_.empty() ? nullptr : found_.data() + (i * m + j) * steps_.size();
+    for (std::size_t k = 0; k < steps_.size(); ++k)
+      if (const Link link = found ? found[k] : substitution(i, j, k); link != Find::kNone)
+        f(steps_[k].first, steps_[k].second, link);
   }
 
   // All but insertions.
   template <class F>
   void moves(std::size_t i, std::size_t j, F f) const {
     substitutions(i, j, f);
-    if (can_delete(i))
-      if (const Link link = deletion(i); Find::present(link)) f(std::size_t{1}, std::size_t{0}, link);
+    if (const Link link = deletion(i); link != Find::kNone) f(std::size_t{1}, std::size_t{0}, link);
   }
 
   Link link(std::size_t i, std::size_t j, std::size_t a, std::size_t b) const {
@@ -113,11 +124,21 @@ class Lattice {
     }
   }
 
+  Link substitution(std::size_t i, std::size_t j, std::size_t k) const {
+    const auto [a, b] = steps_[k];
+    if (i + a > n || j + b > m) return Find::kNone;
+    const std::int32_t u = u_[i * limits_.max_input + a - 1], v = v_[j * limits_.max_output + b - 1];
+    return u >= 0 && v >= 0 ? find_(u, v) : Find::kNone;
+  }
+
   const Limits& limits_;
   const Chunks& inputs_;
   const Chunks& outputs_;
   Find find_;
+  std::vector<std::pair<std::size_t, std::size_t>> steps_;  // inputs and outputs of substitutions
   std::vector<std::int32_t> u_, v_;  // [n][max_input], [m][max_output]: chunks of 1, 2, ... symbols from there on
+  std::vector<Link> deletion_, insertion_;  // [n + 1], [m + 1]
+  std::vector<Link> found_;                 // [n][m][steps]: links, looked up once; empty for a long pair
 
  public:
   const std::size_t layers;
@@ -131,7 +152,7 @@ struct Plain {
   Value weight(std::int32_t link) const { return probability[link]; }
   static Value plus(Value a, Value b) { return a + b; }
   static Value times(Value a, Value b) { return a * b; }
-  static double share(Value before, Value after, Value total) { return before * after / total; }
+  static double share(Value before, Value after, Value inverse) { return before * after * inverse; }
 };
 struct Logarithmic {
   using Value = double;
@@ -177,9 +198,8 @@ typename Ring::Value forward(const Lattice<Find>& lattice, const Ring& ring, std
         Value& next = alpha[lattice.at(i + a, j + b)];
         next = Ring::plus(next, Ring::times(total, ring.weight(link)));
       });
-      if (!lattice.can_insert(j)) continue;
       const auto link = lattice.insertion(j);
-      if (!Find::present(link)) continue;
+      if (link == Find::kNone) continue;
       const Value weight = ring.weight(link);
       Value* next = alpha.data() + lattice.at(i, j + 1);
       for (std::size_t c = 0; c < layers; ++c)
@@ -189,7 +209,8 @@ typename Ring::Value forward(const Lattice<Find>& lattice, const Ring& ring, std
   return sum<Ring>(alpha.data() + lattice.at(n, m), layers);
 }
 
-// visit(i, j, link, share of the alignments that use it there), from the last cell to the first. beta: scratch.
+// visit(i, j, link, share of the alignments that use it there), from the last cell to the first. `total` is what shares
+// are taken of: Z, for Plain 1 / Z. beta: scratch.
 template <class Ring, class Find, class F>
 void backward(const Lattice<Find>& lattice, const Ring& ring, const std::vector<typename Ring::Value>& alpha,
               typename Ring::Value total, std::vector<typename Ring::Value>& beta, F visit) {
@@ -212,9 +233,9 @@ void backward(const Lattice<Find>& lattice, const Ring& ring, const std::vector<
           visit(i, j, link, Ring::share(reached, value, total));
         });
       std::fill(here, here + layers, moved);
-      if (reached == Ring::kZero || !lattice.can_insert(j)) continue;
+      if (reached == Ring::kZero) continue;
       const auto link = lattice.insertion(j);
-      if (!Find::present(link)) continue;
+      if (link == Find::kNone) continue;
       const Value weight = ring.weight(link);
       double share = 0.0;
       for (std::size_t c = 0; c < layers; ++c) {
@@ -241,7 +262,7 @@ double expect_one(const Lattice<ById>& lattice, std::span<const double> probabil
   };
   const Plain plain{probability};
   if (const double total = forward(lattice, plain, scratch.alpha); total >= kSafe && total <= 1.0 / kSafe) {
-    with(plain, total);
+    with(plain, 1.0 / total);
     return std::log(total);
   }
   const Logarithmic exact{probability};
@@ -285,11 +306,9 @@ class Costs {
       }
       const bool deletion = kind == LinkKind::deletion;
       const std::size_t layer = deletion ? 0 : lattice.inserted(c);
-      if (deletion ? lattice.can_delete(i) : lattice.can_insert(j) && layer < lattice.layers) {
-        const std::int32_t link = deletion ? lattice.deletion(i) : lattice.insertion(j);
-        if (ById::present(link) && cost[link] != kNever)
-          more = f(std::size_t{deletion}, std::size_t{!deletion}, layer, cost[link], before);
-      }
+      const std::int32_t link = deletion ? lattice.deletion(i) : lattice.insertion(j);
+      if (link != ById::kNone && cost[link] != kNever && layer < lattice.layers)
+        more = f(std::size_t{deletion}, std::size_t{!deletion}, layer, cost[link], before);
       if (!more) return;
       ++before;
     }

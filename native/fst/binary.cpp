@@ -278,7 +278,7 @@ BinaryHeader read_header(std::span<const char> bytes, std::size_t begin) {
     fail("the file is compressed with gzip; decompress it first");
   if (opening.size() < 4 || in.get<std::int32_t>() != kMachineMagic) {
     if (!opening.empty() && opening[0] >= '0' && opening[0] <= '9')
-      fail("not a binary machine but text; read it with read_text");
+      fail("not a binary machine but text; read it with read_text or 'textmill fst compile'");
     fail("not a binary machine of OpenFst: its first four bytes are others");
   }
   BinaryHeader header;
