@@ -278,7 +278,7 @@ BinaryHeader read_header(std::span<const char> bytes, std::size_t begin) {
     fail("the file is compressed with gzip; decompress it first");
   if (opening.size() < 4 || in.get<std::int32_t>() != kMachineMagic) {
     if (!opening.empty() && opening[0] >= '0' && opening[0] <= '9')
-      fail("not a binary machine but text; read it with read_text");
+      fail("not a binary machine but text; read it with read_text or 'textmill fst compile'");
     fail("not a binary machine of OpenFst: its first four bytes are others");
   }
   BinaryHeader header;
@@ -303,18 +303,29 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
   if (header.arc_type != arc_type<S>())
     fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
   Reader in(bytes, header.body);
-  const auto read = [&] {
-    if (is_compact(header.type)) return read_compact(bytes, header, S{}, end);
-    Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
-    end = in.at();
+  if (is_compact(header.type)) {
+    Machine<S> made = read_compact(bytes, header, S{}, end);
+    made.set_header(header.properties);
     return made;
-  };
-  Machine<S> made = read();
+  }
+  Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
   made.set_header(header.properties);
+  end = in.at();
   return made;
 }
 
 std::size_t end_of_binary(std::span<const char> bytes, const BinaryHeader& header) {
+  if (is_compact(header.type)) {
+    std::size_t end = 0;
+#define X(S)                               \
+  if (header.arc_type == arc_type<S>()) {  \
+    read_compact(bytes, header, S{}, end); \
+    return end;                            \
+  }
+    TEXTMILL_FST_NUMBERS(X)
+#undef X
+    bad_arc_type(header);
+  }
   Reader in(bytes, header.body);
   const bool vector = is_vector(header);
 #define X(S)                                                                                                     \
@@ -378,6 +389,11 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
                           : std::int64_t{0});  // OpenFst does not count those of a vector
   if (input) write_symbols_binary(out.bytes, *input);
   if (output) write_symbols_binary(out.bytes, *output);
+  if (compact) {
+    write_compact(out.bytes, machine, type, align);
+    out.hand_on(1);
+    return;
+  }
   const auto put_arcs = [&](std::span<const Arc> arcs) {
     constexpr std::size_t kArcs = kChunk / sizeof(Arc);
     for (; !arcs.empty(); arcs = arcs.subspan(std::min(arcs.size(), kArcs))) {
@@ -405,9 +421,7 @@ void write_binary(const Machine<S>& machine, const std::string& type, bool align
       out.hand_on(kChunk);
     }
   };
-  if (compact) {
-    write_compact(out.bytes, machine, type, align);
-  } else if (is_const) {
+  if (is_const) {
     if (align) out.pad();
     std::uint32_t pos = 0;
     for (std::int32_t s = 0; s < machine.states(); ++s) {

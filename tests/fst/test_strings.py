@@ -317,19 +317,6 @@ def test_random_paths_follow_the_weights() -> None:
     assert wfst.sample(unnormalised, 10).num_arcs == 10
 
 
-def test_pictures_name_every_state_and_label() -> None:
-    letters = wfst.SymbolTable(["<eps>", "a<b"])
-    fst = wfst.compile_text("0 1 a<b a<b .5\n1 0 <eps> a<b\n1 2\n", input_symbols=letters, output_symbols=letters)
-    dot, svg = wfst.to_dot(fst, title='a "machine"'), wfst.to_svg(fst)
-    assert "0 -> 1" in dot
-    assert '\\"machine\\"' in dot
-    assert "a&lt;b/0.5" in svg
-    assert svg.count("<circle") == 3
-    assert fst._repr_svg_() == svg
-    with pytest.raises(DataError, match="to_dot"):
-        wfst.to_svg(wfst.accep("a" * 500))
-
-
 def test_special_labels_match_as_they_say() -> None:
     word = wfst.accep("abz")
     sigma = wfst.compile_text("0 1 97 97\n1 2 999 999\n2 3 122 122\n3\n")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.files import replacing
-from textmill.fst.formats import _parse, _write
+from textmill.fst.formats import _parse, _write, file_types
 from textmill.fst.machine import Fst
 
 __all__ = ["Archive", "write_archive"]
@@ -61,6 +61,15 @@ class Archive(Mapping[str, Fst]):
     def __getitem__(self, key: str) -> Fst:
         place = self._members[key]
         return _parse(self._buffer, place, f"{self.path}, machine {key!r}", map_arrays=True)[0]
+
+    def types(self, key: str) -> tuple[str, str]:
+        r"""Type of the machine under a key and of its arcs, without reading it.
+
+        >>> from textmill.fst.formats import compile_text
+        >>> write_archive("m.far", {"one": compile_text("0 1 1 1\n1\n")}); Archive("m.far").types("one")
+        ('vector', 'standard')
+        """
+        return file_types(self._buffer, self._members[key], source=f"{self.path}, machine {key!r}")
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._members

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,19 @@ from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, semiring
 from textmill.fst.symbols import SymbolTable
 
-__all__ = ["compile_text", "from_bytes", "print_text", "read_fst", "read_text", "to_bytes", "write_fst", "write_text"]
+__all__ = [
+    "compile_text",
+    "file_types",
+    "from_bytes",
+    "print_text",
+    "read_fst",
+    "read_text",
+    "to_bytes",
+    "write_fst",
+    "write_text",
+]
+
+_MAGIC = 2125659606
 
 
 def compile_text(
@@ -203,6 +216,24 @@ def _write(fst: Fst, write: Callable[[bytes], object], fst_type: str = "vector",
         return len(content)
     tables = _table(fst.input_symbols), _table(fst.output_symbols)
     return int(native.write_binary(fst._native, fst_type, align, *tables, write))
+
+
+def file_types(content: bytes | NDArray[np.uint8], offset: int = 0, *, source: str = "bytes") -> tuple[str, str]:
+    r"""Type of the machine and of its arcs, from the head of a binary file.
+
+    >>> file_types(to_bytes(compile_text("0 1 1 1\n1\n"), fst_type="const"))
+    ('const', 'standard')
+    """
+    head = bytes(content[offset : offset + 1024])
+    try:
+        magic, size = struct.unpack_from("<ii", head)
+        (more,) = struct.unpack_from("<i", head, 8 + size)
+    except struct.error:
+        magic = size = more = 0
+    if magic != _MAGIC:
+        raise DataError("not a binary machine: its head is another", source=source)
+    fst_type, arc_type = head[8 : 8 + size], head[12 + size : 12 + size + more]
+    return fst_type.decode("utf-8", "replace"), arc_type.decode("utf-8", "replace")
 
 
 def _parse(buffer: NDArray[np.uint8], offset: int, source: str, *, map_arrays: bool) -> tuple[Fst, int]:
