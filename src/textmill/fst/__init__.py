@@ -12,7 +12,7 @@ optimization   epsilon removal, determinisation, minimisation, encoding
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 compare        equality, equivalence, random paths, what a machine is
 draw           DOT and SVG
-align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
+align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
 from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
