@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import fst as native
-from textmill.corpus.streams import BadRecords
 from textmill.errors import DataError, ModelFileError
 from textmill.fst.alignment import Alignment, Link
 from textmill.fst.links import (
@@ -475,6 +474,8 @@ def _report(unaligned: Ints, encoded: EncodedPairs, errors: str) -> None:
     """Raise, or count and warn, for pairs without an alignment."""
     if errors == "skip" and len(unaligned) == len(encoded):
         raise DataError("no pair has an alignment within the limits; allow deletions, insertions or longer links")
+    from textmill.corpus.streams import BadRecords  # here: whoever uses machines only need not wait for it
+
     with BadRecords(errors, "pairs") as bad:
         for k in unaligned.tolist():
             n, m = (int(begin[k + 1] - begin[k]) for begin in (encoded.x_begin, encoded.y_begin))

@@ -19,16 +19,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
-from textmill.corpus.streams import BadRecords, Source, open_lines, source_name
 from textmill.errors import DataError
 from textmill.fst.alignment import Link
 from textmill.model import check_choice
+
+if TYPE_CHECKING:  # loaded where they are used: machines need neither sparse matrices nor readers
+    from scipy.sparse import csr_matrix
+
+    from textmill.corpus.streams import Source
 
 __all__ = ["EncodedPairs", "Numbers", "PairRecord", "bag_counts", "bag_weights", "encode_pairs", "read_pairs"]
 
@@ -158,6 +161,8 @@ def read_pairs(
     """
     for name, cut in (("inputs", inputs), ("outputs", outputs)):
         check_choice(name, cut, SIDES)
+    from textmill.corpus.streams import BadRecords, open_lines, source_name
+
     name = source_name(source)
     with BadRecords(errors, name) as bad:
         for line, text in open_lines(source, encoding=encoding, errors=bad, name=name):
@@ -232,6 +237,8 @@ def bag_weights(
 def _bag_table(pairs: EncodedPairs, inputs: int, outputs: int, empty: bool) -> NDArray[np.float64]:
     """C(x, y) with nothing in row and column 0."""
     n, m = np.diff(pairs.x_begin), np.diff(pairs.y_begin)
+
+    from scipy.sparse import csr_matrix
 
     def bag(begin: Ints, symbols: Symbols, others: Ints, size: int) -> csr_matrix:
         rows = np.concatenate([np.repeat(np.arange(len(pairs)), np.diff(begin)), np.arange(len(pairs))])
