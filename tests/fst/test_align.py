@@ -636,9 +636,7 @@ def test_a_pair_that_would_take_too_much_memory_is_a_clear_error() -> None:
 @pytest.mark.slow
 def test_more_best_alignments_than_memory_holds_are_a_clear_error() -> None:
     aligner = StringAligner(max_iter=1).fit(W1)
-    with pytest.raises(
-        DataError, match=r"pair 1 has more than 8388608 partial .*; ask for fewer best ones"
-    ):
+    with pytest.raises(DataError, match=r"pair 1 has more than 8388608 partial .*; ask for fewer best ones"):
         aligner.nbest([("ab" * 15, "AB" * 15)], 10**9)
 
 
