@@ -13,11 +13,12 @@
 namespace textmill::fst {
 namespace {
 
-constexpr std::size_t kDense = std::size_t{1} << 22;       // cells of a table of links: 16 MB
-constexpr std::size_t kMostCells = std::size_t{1} << 25;   // of one pair: 256 MB of sums
-constexpr std::size_t kFound = std::size_t{1} << 18;       // links of one pair that are kept: 1 MB
-constexpr std::size_t kLaneCounts = std::size_t{1} << 24;  // held in all lanes together: 128 MB
-constexpr std::size_t kBlock = 256;                        // pairs aligned by a thread before it asks for more
+constexpr std::size_t kDense = std::size_t{1} << 22;        // cells of a table of links: 16 MB
+constexpr std::size_t kMostCells = std::size_t{1} << 25;    // of one pair: 256 MB of sums
+constexpr std::size_t kFound = std::size_t{1} << 18;        // links of one pair that are kept: 1 MB
+constexpr std::size_t kMostPartial = std::size_t{1} << 23;  // alignments of one pair: 400 MB
+constexpr std::size_t kLaneCounts = std::size_t{1} << 24;   // held in all lanes together: 128 MB
+constexpr std::size_t kBlock = 256;                         // pairs aligned by a thread before it asks for more
 constexpr double kSafe = 1e-200;                // a sum between this and its inverse has lost nothing to underflow
 constexpr double kCostUnits = 1099511627776.0;  // 2^40
 constexpr std::int64_t kTie = 256;  // costs that differ by less are equal: 2^-32, what rounding can do to 512 links
@@ -383,7 +384,7 @@ bool preferred(const std::vector<Partial>& all, std::int32_t x, std::int32_t y) 
 
 // Appends the links of the n best alignments, and for each where they end; A* with the exact costs to the end.
 void best_many(const Lattice<ById>& lattice, const Costs& costs, std::size_t n_best, std::vector<std::int64_t>& rest,
-               std::vector<std::int32_t>& out, std::vector<std::size_t>& ends) {
+               std::vector<std::int32_t>& out, std::vector<std::size_t>& ends, std::size_t pair) {
   find_rest(lattice, costs, rest);
   if (rest[0] == kNever) return;
   std::vector<Partial> all{{0, -1, 0, 0, 0, 0, 0, 0}};
@@ -412,8 +413,9 @@ void best_many(const Lattice<ById>& lattice, const Costs& costs, std::size_t n_b
                [&](std::size_t a, std::size_t b, std::size_t d, std::int64_t cost, std::uint32_t rank) {
                  const std::int64_t after = rest[lattice.at(here.i + a, here.j + b) + d];
                  if (after == kNever) return true;
-                 if (all.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-                   fail("too many partial alignments are kept; ask for fewer best ones");
+                 if (all.size() >= kMostPartial)
+                   fail("pair ", pair + 1, " has more than ", kMostPartial,
+                        " partial alignments to compare; ask for fewer best ones");
                  all.push_back({here.cost + cost, at, here.depth + 1, rank, static_cast<std::uint32_t>(here.i + a),
                                 static_cast<std::uint32_t>(here.j + b), static_cast<std::uint32_t>(d),
                                 lattice.link(here.i, here.j, a, b)});
@@ -634,7 +636,7 @@ Paths best(const Links& links, std::span<const double> log_probability, const St
       if (n == 1) {
         if (best_one(lattice, costs, rest, part.links)) part.ends.push_back(part.links.size());
       } else {
-        best_many(lattice, costs, n, rest, part.links, part.ends);
+        best_many(lattice, costs, n, rest, part.links, part.ends, k);
       }
       part.found.push_back(part.ends.size() - before);
     }

@@ -558,6 +558,23 @@ def test_symbols_may_hold_separators_and_names_of_epsilon() -> None:
     assert "<<eps>>" in aligner.to_fst().input_symbols  # type: ignore[operator]
 
 
+def test_machines_are_made_over_numbers_only() -> None:
+    aligner = StringAligner().fit(W1)
+    assert fst.total_weight(fst.compose(fst.accep("", semiring_name="real"), aligner.to_fst("real"))) >= 1.0
+    with pytest.raises(DataError, match="semiring_name must be one of 'tropical'"):
+        aligner.to_fst("minmax")
+
+
+def test_progress_tells_of_iterations_and_likelihoods() -> None:
+    heard: list[Any] = []
+    with textmill.progress.reporting(heard.append):
+        StringAligner(max_iter=3, tol=0.0, restarts=1, random_state=0).fit(W1)
+    told = [p for p in heard if p.description == "learning links"]
+    assert max(p.done for p in told) == 3
+    assert told[-1].figures["log_likelihood"] < 0
+    assert any(p.description == "trying starts" for p in heard)
+
+
 def test_a_generator_is_enough() -> None:
     assert StringAligner().fit(pair for pair in W1).fingerprint() == StringAligner().fit(W1).fingerprint()
     assert (
@@ -614,6 +631,13 @@ def test_a_pair_that_would_take_too_much_memory_is_a_clear_error() -> None:
     for use in (aligner.align, aligner.score_samples, aligner.posterior_counts, StringAligner().fit):
         with pytest.raises(DataError, match=r"pair 2 has 6000 x 6000 symbols, .*; cut it into shorter parts"):
             use([("a", "A"), (long, long)])
+
+
+@pytest.mark.slow
+def test_more_best_alignments_than_memory_holds_are_a_clear_error() -> None:
+    aligner = StringAligner(max_iter=1).fit(W1)
+    with pytest.raises(DataError, match=r"pair 1 has more than 8388608 partial .*; ask for fewer best ones"):
+        aligner.nbest([("ab" * 15, "AB" * 15)], 10**9)
 
 
 # ---- bad input

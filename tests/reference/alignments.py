@@ -61,7 +61,7 @@ def expected_counts(x: Any, y: Any, probability: Mapping[Link, float], **limits:
     return counts
 
 
-def rank(alignment: tuple[Link, ...], ties: tuple[str, ...], max_output: int) -> list[tuple[int, int, int]]:
+def rank(alignment: tuple[Link, ...], ties: tuple[str, ...]) -> list[tuple[int, int, int]]:
     """What an alignment is compared by when another is as good: kinds of links, then shorter links, from the left."""
     kinds = ["insertion" if not u else "deletion" if not v else "substitution" for u, v in alignment]
     return [(ties.index(kind), len(u), len(v)) for kind, (u, v) in zip(kinds, alignment, strict=True)]
@@ -73,6 +73,6 @@ def ranked(x: Any, y: Any, probability: Mapping[Link, float], ties: tuple[str, .
 
     def key(alignment: tuple[Link, ...]) -> tuple[float, Any]:
         cost = math.fsum(-math.log(probability[link]) for link in alignment)
-        return round(cost, 9), rank(alignment, ties, limits.get("max_output", 1))
+        return round(cost, 9), rank(alignment, ties)
 
     return sorted(found, key=key)

@@ -19,7 +19,7 @@ compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
 layers, layout, shapes   where the parts of a picture stand, and what they look like
 draw           SVG and DOT
-align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
+align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
 from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner

@@ -22,7 +22,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,8 +33,6 @@ from textmill.fst.alignment import Alignment, Link
 from textmill.fst.links import (
     Inventory,
     Limits,
-    Trainer,
-    Training,
     best_links,
     expected_links,
     kept,
@@ -45,6 +42,7 @@ from textmill.fst.links import (
     tabled,
     weighted,
 )
+from textmill.fst.linktraining import TRAININGS, Trainer, Training
 from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers, encode_pairs
 from textmill.fst.symbols import SymbolTable
@@ -58,7 +56,6 @@ Symbols = NDArray[np.int32]
 
 KINDS = ("substitution", "deletion", "insertion")
 NORMALIZATIONS = ("joint", "conditional")
-TRAININGS = ("em", "viterbi", "em+viterbi")
 
 
 class EncodedAlignments(NamedTuple):
@@ -211,30 +208,23 @@ class StringAligner(Estimator, Model):
         if extra:
             pseudo += [extra.get(link, 0.0) for link in spelled(inventory, inputs, outputs)]
         trainer = Trainer(
-            native.Links(*self._limits(), *inventory),
-            encoded,
-            weight,
-            pseudo,
-            inventory.groups() if self.normalization == "conditional" else None,
-            self._order(),
-            threads,
+            links=native.Links(*self._limits(), *inventory),
+            pairs=encoded,
+            weight=weight,
+            pseudo=pseudo,
+            groups=inventory.groups() if self.normalization == "conditional" else None,
+            order=self._order(),
+            training=self.training,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            threads=threads,
         )
         if begin is None:
-            begin = trainer.uniform()
+            begin = trainer.normalised(np.ones(inventory.size))
         if unaligned is None:
             unaligned = np.flatnonzero(np.isneginf(trainer.expect(begin)[0]))
             _report(unaligned, encoded, errors)
-        found = trainer.best_of(
-            begin,
-            self.restarts,
-            self.random_state,
-            hard=self.training == "viterbi",
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        if self.training == "em+viterbi":
-            counts = trainer.count_best(found.probability)[1]
-            found = replace(found, probability=trainer.normalised(counts + pseudo), counts=counts)
+        found = trainer.run(begin, self.restarts, self.random_state)
         self.unaligned_ = np.asarray(unaligned, dtype=np.int64)
         self._keep(inventory, inputs, outputs, found)
         return self

@@ -1,18 +1,15 @@
-"""The links of a memoryless transducer as arrays, and how their probabilities are learnt.
+"""The links of a memoryless transducer as arrays, as a machine, and what kernels make of pairs with them.
 
-    inventory    link e joins inputs[input_begin[e] : input_begin[e + 1]] and outputs[output_begin[e] : ...],
-                 numbers of symbols, sorted by both
-    training     E step, M step as in align.py, until the objective gains less than tol times its size
+    link e joins inputs[input_begin[e] : input_begin[e + 1]] and outputs[output_begin[e] : output_begin[e + 1]],
+    numbers of symbols; links are sorted by both
 
-Counts below 1e-100 become 0: no alignment would miss such a link, and numbers that small are slow. Ctrl-C ends
-training after the iteration at work. Cost: that of native/fst/align.h, O(links) a step beside it.
+Cost: O(links); kernels that of native/fst/align.h.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +20,12 @@ from textmill.errors import DataError
 from textmill.fst.alignment import Link
 from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers
-from textmill.progress import interruptible, start, track
+from textmill.model import check_choice
+from textmill.progress import track
 
 __all__ = [
     "Inventory",
     "Limits",
-    "Trainer",
-    "Training",
     "best_links",
     "expected_links",
     "kept",
@@ -45,7 +41,6 @@ Ints = NDArray[np.int64]
 Symbols = NDArray[np.int32]
 
 _BATCH = 1 << 17  # pairs given to a kernel at once: well under a second, and Ctrl-C is heard
-_NOTHING = 1e-100
 
 
 class Limits(NamedTuple):
@@ -172,6 +167,7 @@ def loops(inventory: Inventory, costs: Floats, gap: int | None, semiring_name: s
     >>> loops(tabled({(("a",), ("x",)): 1.0}, Numbers("a"), Numbers("x"))[0], np.zeros(1), None, "tropical")
     Fst('tropical', 1 states, 1 arcs)
     """
+    check_choice("semiring_name", semiring_name, ["tropical", "tropical64", "log", "log64", "real"])
     layers = states = 1 + (gap or 0)
     arcs: list[tuple[int, int, int, float, int]] = []
     sides = (
@@ -248,98 +244,3 @@ def _parts(pairs: EncodedPairs, what: str) -> Iterator[tuple[int, EncodedPairs]]
         return
     for first in track(range(0, len(pairs), _BATCH), what, unit="batches of pairs"):
         yield first, pairs.part(first, min(first + _BATCH, len(pairs)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Training:
-    """What a run of EM has found: probabilities and counts of links, the objective before every iteration."""
-
-    probability: Floats
-    counts: Floats
-    log_likelihoods: Floats
-    objective: float
-    converged: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Trainer:
-    """EM over pairs: `weight` says how often each counts, `pseudo` what is added to the count of each link; links of
-    one of the `groups` have probabilities with the sum 1."""
-
-    links: native.Links
-    pairs: EncodedPairs
-    weight: Floats | None
-    pseudo: Floats
-    groups: Ints | None
-    order: Sequence[int]
-    threads: int
-
-    def normalised(self, counts: Floats) -> Floats:
-        """Probabilities from counts."""
-        counts = np.where(counts < _NOTHING, 0.0, counts)
-        if self.groups is None:
-            total = counts.sum()
-            if not total > 0:
-                raise DataError("there is nothing to learn: no pair has a link; pass pairs with symbols")
-            return np.asarray(counts / total)
-        totals = np.bincount(self.groups, weights=counts)[self.groups]
-        return np.divide(counts, totals, out=np.zeros(len(counts)), where=totals > 0)
-
-    def uniform(self) -> Floats:
-        """The same probability for every link of a group."""
-        return self.normalised(np.ones(len(self.links)))
-
-    def expect(self, probability: Floats) -> tuple[Floats, Floats]:
-        """ln Z of every pair and expected counts of links."""
-        return expected_links(self.links, probability, self.pairs, self.weight, self.threads)
-
-    def count_best(self, probability: Floats) -> tuple[Floats, Floats]:
-        """The same for best alignments instead of all."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(probability)
-        scores, counts, first = [], np.zeros(len(self.links)), 0
-        for paths, begin, ids in best_links(self.links, logs, self.pairs, self.order, 1, self.threads):
-            number = len(paths) - 1
-            found = np.full(number, -np.inf)
-            found[np.diff(paths) > 0] = path_sums(logs[ids], begin)
-            scores.append(found)
-            weight = np.ones(number) if self.weight is None else self.weight[first : first + number]
-            counts += np.bincount(ids, np.repeat(weight, np.diff(begin[paths])), minlength=len(self.links))
-            first += number
-        return np.concatenate(scores), counts
-
-    def train(self, begin: Floats, *, hard: bool, max_iter: int, tol: float) -> Training:
-        """Iterate from a start until the objective hardly rises."""
-        probability, counts = begin, np.zeros(len(begin))
-        trace: list[float] = []
-        objective, converged = -np.inf, False
-        with start("learning links", total=max_iter, unit="iterations") as told, interruptible(range(max_iter)) as loop:
-            for _ in loop:
-                before = objective
-                log_total, counts = self.count_best(probability) if hard else self.expect(probability)
-                trace.append(self._sum(log_total))
-                objective = trace[-1] + self._penalty(probability)
-                probability = self.normalised(counts + self.pseudo)
-                told.advance(log_likelihood=trace[-1])
-                converged = objective - before <= tol * abs(objective)
-                if converged:
-                    break
-        return Training(probability, counts, np.array(trace), objective, converged)
-
-    def best_of(self, begin: Floats, restarts: int, seed: int | None, **options: bool | int | float) -> Training:
-        """The best run from this start and from random ones over the same links."""
-        best = self.train(begin, **options)  # type: ignore[arg-type]
-        random = np.random.default_rng(seed)
-        for _ in track(range(restarts), "trying other starts", unit="starts"):
-            drawn = self.normalised(np.where(begin > 0, random.exponential(size=len(begin)), 0.0))
-            other = self.train(drawn, **options)  # type: ignore[arg-type]
-            best = other if other.objective > best.objective else best
-        return best
-
-    def _sum(self, log_total: Floats) -> float:
-        aligned = np.isfinite(log_total)
-        return float((log_total if self.weight is None else self.weight * log_total)[aligned].sum())
-
-    def _penalty(self, probability: Floats) -> float:
-        some = (self.pseudo > 0) & (probability > 0)
-        return float((self.pseudo[some] * np.log(probability[some])).sum())
