@@ -15,7 +15,7 @@
 namespace textmill::fst {
 namespace {
 
-constexpr std::size_t kBlock = 32;   // texts of a stretch
+constexpr std::size_t kBlock = 64;   // texts of a stretch
 constexpr std::size_t kScanned = 8;  // so many arcs or nodes are looked through one by one
 constexpr std::int32_t kStop = -1, kNowhere = -2;
 
@@ -467,6 +467,7 @@ void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokeniz
   std::vector<Outputs<Weight>> blocks(count);
   std::vector<std::atomic<bool>> ready(count);
   std::vector<std::unique_ptr<Applier<S>>> idle;  // scratch: as many as there are threads
+  std::vector<Outputs<Weight>> spare;             // taken, and empty again: their memory is used for later blocks
   std::mutex mutex;
   std::size_t taken = 0;
   const auto taking = std::this_thread::get_id();
@@ -477,6 +478,10 @@ void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokeniz
       if (!idle.empty()) {
         applier = std::move(idle.back());
         idle.pop_back();
+      }
+      if (!spare.empty()) {
+        blocks[b] = std::move(spare.back());
+        spare.pop_back();
       }
     }
     if (!applier) applier = std::make_unique<Applier<S>>(machine, tokenizer, options);
@@ -496,8 +501,14 @@ void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokeniz
     ready[b].store(true, std::memory_order_release);
     if (std::this_thread::get_id() != taking) return;
     for (; taken < count && ready[taken].load(std::memory_order_acquire); ++taken) {
-      take(blocks[taken]);
-      blocks[taken] = {};
+      Outputs<Weight> used = std::move(blocks[taken]);
+      take(used);
+      used.counts.clear();
+      used.ends.clear();
+      used.weights.clear();
+      used.bytes.clear();
+      const std::lock_guard lock(mutex);
+      spare.push_back(std::move(used));
     }
   });
   for (; taken < count; ++taken) take(blocks[taken]);
