@@ -297,6 +297,7 @@ Machine<S> compose(const Machine<S>& a, const Machine<S>& b, const ComposeOption
     (sort_left ? a_sorted : b_sorted) = true;
   }
   Machine<S> out = Composer<S>(*left, *right, options, a_sorted, b_sorted).run();
+  out.know(accessible);
   if (options.connect) trim(out);
   return out;
 }
