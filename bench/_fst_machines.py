@@ -88,7 +88,9 @@ def letter_model(words: Words) -> wfst.Fst:
 def brown(folder: Path) -> Iterator[list[str]]:
     """Sentences of the Brown corpus in small letters, without their tags."""
     texts = {}
-    with tarfile.open(folder / "brown" / "brown.tar.gz") as archive:  # in its own order: going back starts from the front
+    with tarfile.open(
+        folder / "brown" / "brown.tar.gz"
+    ) as archive:  # in its own order: going back starts from the front
         for member in archive:
             file = archive.extractfile(member)
             if file is not None and len(name := Path(member.name).name) == 4:
@@ -100,7 +102,7 @@ def brown(folder: Path) -> Iterator[list[str]]:
 
 
 def backing_off(model: NGramModel, back_off: int) -> wfst.Fst:
-    """The model as an acceptor: a state for each context, word w is label w + 1, `back_off` leads to a shorter context."""
+    """The model as an acceptor: a state a context, word w is label w + 1, `back_off` leads to a shorter context."""
     levels, word, suffix = model.levels_, model.last_words_.astype(np.int64), model.suffixes_.astype(np.int64)
     nodes, inner = len(word), int(levels[-2])
     families = np.diff(model.children_[: inner + 1])
