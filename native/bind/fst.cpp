@@ -355,6 +355,7 @@ void bind_fst(nb::module_& m) {
   bind_fst_optimize(m);
   bind_fst_strings(m);
   bind_fst_transform(m);
+  bind_fst_traversal(m);
 }
 
 }  // namespace textmill::bind

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "fst/compact.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -256,6 +257,11 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
     end = in.at();
     return made;
   }
+  if (is_compact(header.type)) {
+    Machine<S> made = read_compact(bytes, header, S{}, end);
+    made.set_header(header.properties);
+    return made;
+  }
   fail("machines of type '", header.type, "' cannot be read; convert it with `fstconvert --fst_type=vector`");
 }
 
@@ -273,8 +279,10 @@ std::string write_binary(const Machine<S>& machine, const std::string& type, boo
                          const SymbolTable* output) {
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
-  const bool is_const = type == "const";
-  if (!is_const && type != "vector") fail("machines are written as 'vector' or 'const', not '", type, "'");
+  const bool compact = is_compact(type), is_const = compact || type == "const";
+  if (!is_const && type != "vector")
+    fail("machines are written as 'vector', 'const' or one of the compact types ('compact_acceptor', ...), not '", type,
+         "'");
   std::string out;
   out.reserve(256 + machine.states() * sizeof(State) + machine.arcs() * sizeof(Arc));
   put(out, kMachineMagic);
@@ -291,6 +299,10 @@ std::string write_binary(const Machine<S>& machine, const std::string& type, boo
                     : std::int64_t{0});  // OpenFst does not count those of a vector
   if (input) write_symbols_binary(out, *input);
   if (output) write_symbols_binary(out, *output);
+  if (compact) {
+    write_compact(out, machine, type, align);
+    return out;
+  }
   if (is_const) {
     if (align) pad(out);
     std::uint32_t pos = 0;

@@ -1,4 +1,4 @@
-// Machines and symbol tables as OpenFst writes them: types vector and const, aligned or not, and compact strings.
+// Machines and symbol tables as OpenFst writes them: types vector and const, aligned or not; compact ones are in compact.h.
 //
 //   header   int32 2125659606, type, arc type, int32 version, int32 flags, uint64 properties, int64 start, states, arcs
 //   tables   of input and output symbols, if the flags say so
@@ -42,7 +42,7 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
 template <class S>
 void check_mapped(const Machine<S>& machine, std::size_t threads);
 
-// type: "vector" or "const"; const machines are aligned on demand.
+// type: "vector", "const" or one of compact.h; all but vector are aligned on demand.
 template <class S>
 std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
                          const SymbolTable* output);

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
+#include "fst/best_first.h"
 #include "fst/properties.h"
-#include "fst/queue.h"
 
 namespace textmill::fst {
 namespace {

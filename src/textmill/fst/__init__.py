@@ -2,21 +2,36 @@
 
 semirings      how weights are added and multiplied
 machine        Fst: states, arcs, properties
+compaction     strings, acceptors and machines without weights in less memory
 symbols        names of labels
 strings        strings as machines, machines as strings, one machine applied to many strings
+brackets       generated symbols in strings: [name], [0x41]
 formats        OpenFst text and binary files; archives: many machines in one file
 rational       union, concatenation, closure, reversal, projection, sorting, trimming
 composition    composition, intersection, difference, complement
 paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation, encoding
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
+grammars       machines that call one another, before they are replaced
+traversal      walks over states, components, what can be reached from where
 compare        equality, equivalence, random paths, what a machine is
 draw           DOT and SVG
 """
 
 from textmill.fst.archives import Archive, write_archive
+from textmill.fst.brackets import GENERATED, escape
+from textmill.fst.compaction import COMPACT, CompactFst, compact
 from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
-from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
+from textmill.fst.composition import (
+    FILTERS,
+    complement,
+    compose,
+    difference,
+    intersect,
+    lenient_compose,
+    priority_union,
+    sigma_star,
+)
 from textmill.fst.draw import to_dot, to_svg
 from textmill.fst.formats import (
     compile_text,
@@ -28,8 +43,19 @@ from textmill.fst.formats import (
     write_fst,
     write_text,
 )
+from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
 from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
-from textmill.fst.optimization import Encoder, decode, determinize, disambiguate, encode, minimize, optimize, rmepsilon
+from textmill.fst.optimization import (
+    Encoder,
+    decode,
+    determinize,
+    disambiguate,
+    encode,
+    minimize,
+    minimize_strings,
+    optimize,
+    rmepsilon,
+)
 from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
 from textmill.fst.rational import (
     arcsort,
@@ -46,39 +72,75 @@ from textmill.fst.rational import (
     topsort,
     union,
 )
-from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
+from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
 from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
-from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
+from textmill.fst.transform import (
+    MAPS,
+    arcmap,
+    convert,
+    epsnormalize,
+    from_gallic,
+    map_arcs,
+    map_weights,
+    replace,
+    synchronize,
+    to_gallic,
+)
+from textmill.fst.traversal import (
+    LabelReachability,
+    StateReachability,
+    Visit,
+    accessible,
+    coaccessible,
+    depth_first,
+    partial_copy,
+    strongly_connected,
+    visit,
+)
 
 __all__ = [
+    "COMPACT",
     "EPSILON",
     "FILTERS",
+    "GENERATED",
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
     "Arc",
     "Archive",
+    "CompactFst",
     "Encoder",
     "Fst",
+    "LabelReachability",
     "Semiring",
     "SemiringDefinition",
+    "StateReachability",
     "SymbolTable",
+    "Visit",
     "Weight",
     "accep",
+    "accessible",
     "apply",
     "arcmap",
     "arcsort",
+    "call_cycle",
+    "call_order",
+    "calls",
     "closure",
+    "coaccessible",
+    "compact",
     "compile_text",
     "complement",
     "compose",
     "concat",
     "connect",
+    "connect_calls",
     "convert",
     "cross",
     "custom",
     "decode",
+    "depth_first",
     "determinize",
     "difference",
     "disambiguate",
@@ -86,17 +148,25 @@ __all__ = [
     "epsnormalize",
     "equal",
     "equivalent",
+    "escape",
     "from_bytes",
+    "from_gallic",
+    "gallic",
     "info",
+    "inline_calls",
     "intersect",
     "invert",
     "isomorphic",
     "labels_of",
+    "lenient_compose",
     "map_arcs",
     "map_weights",
     "minimize",
+    "minimize_strings",
     "optimize",
+    "partial_copy",
     "print_text",
+    "priority_union",
     "project",
     "prune",
     "push",
@@ -119,15 +189,18 @@ __all__ = [
     "statesort",
     "string_map",
     "strings",
+    "strongly_connected",
     "synchronize",
     "text_of",
     "to_bytes",
     "to_dot",
+    "to_gallic",
     "to_svg",
     "topsort",
     "total_weight",
     "union",
     "verify",
+    "visit",
     "write_archive",
     "write_fst",
     "write_text",

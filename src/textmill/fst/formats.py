@@ -1,4 +1,4 @@
-"""Machines as files: OpenFst's text and its binary types vector and const.
+"""Machines as files: OpenFst's text and its binary types vector, const and compact.
 
     text      source destination input output [weight]      an arc (one label for an acceptor)
               state [weight]                                a final state; the first source is the start
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.files import replacing
+from textmill.fst.composite import composite_from_bytes, composite_to_bytes
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, semiring
 from textmill.fst.symbols import SymbolTable
@@ -123,11 +124,17 @@ def from_bytes(content: bytes | NDArray[np.uint8], *, source: str = "bytes") -> 
 
 
 def to_bytes(fst: Fst, *, fst_type: str = "vector", align: bool = False) -> bytes:
-    r"""A machine as a binary file of OpenFst: `fst_type` "vector" or "const".
+    r"""A machine as a binary file of OpenFst: `fst_type` "vector", "const", or one of the compact types.
+
+    These are compact_string, compact_weighted_string, compact_acceptor, compact_unweighted_acceptor and
+    compact_unweighted; const8, const16, const64, compact8_acceptor, ... have indexes of another width. Composite
+    weights are written as vector, where OpenFst has a name for them (`fst.composite`).
 
     >>> len(to_bytes(compile_text("0 1 97 120 .5\n0 1 98 121 1.5\n1 2 99 122 2.5\n2 3.5\n")))
     150
     """
+    if fst.semiring.is_composite and fst_type == "vector":
+        return composite_to_bytes(fst)
     content: bytes = native.write_binary(
         fst._native, fst_type, align, _table(fst.input_symbols), _table(fst.output_symbols)
     )
@@ -165,8 +172,18 @@ def _parse(buffer: NDArray[np.uint8], offset: int, source: str, *, map_arrays: b
     try:
         machine, end, _, inputs, outputs = native.read_binary(buffer, offset, map_arrays)
     except DataError as fault:
+        if fault.message.startswith("arcs of type"):
+            return _parse_composite(buffer, offset, source)
         raise DataError(fault.message, source=source) from None
     return Fst._of(machine, inputs and SymbolTable._of(inputs), outputs and SymbolTable._of(outputs)), int(end)
+
+
+def _parse_composite(buffer: NDArray[np.uint8], offset: int, source: str) -> tuple[Fst, int]:
+    try:
+        made, end = composite_from_bytes(buffer[offset:].tobytes())
+    except DataError as fault:
+        raise DataError(fault.message, source=source) from None
+    return made, offset + end
 
 
 def _table(symbols: SymbolTable | None) -> native.SymbolTable | None:

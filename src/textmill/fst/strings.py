@@ -3,6 +3,7 @@
     token_type   "utf8"     a label a code point
                  "byte"     a label a byte of the UTF-8 encoding
                  "symbol"   a label a word between blanks, by its key in a symbol table
+    generated    a table of generated symbols: [name] and [65] in strings are read and written as single labels
 
 `apply` composes each string with a machine and takes the best outputs, for many strings in one threaded call and
 without a Python object an arc:  best over y of T(x, y).
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from textmill._native import fst as native
 from textmill.errors import DataError
+from textmill.fst.brackets import bracketed_labels, bracketed_text
 from textmill.fst.composition import compose
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, Weight, semiring
@@ -27,12 +29,22 @@ from textmill.model import check_range, effective_jobs
 __all__ = ["accep", "apply", "cross", "labels_of", "string_map", "strings", "text_of"]
 
 
-def labels_of(text: str, token_type: str = "utf8", symbols: SymbolTable | None = None) -> list[int]:
-    """The labels of a string.
+def labels_of(
+    text: str,
+    token_type: str = "utf8",
+    symbols: SymbolTable | None = None,
+    *,
+    generated: SymbolTable | None = None,
+) -> list[int]:
+    """The labels of a string; with a table of generated symbols brackets are read as `fst.brackets` says.
 
     >>> labels_of("né"), labels_of("né", "byte")
     ([110, 233], [110, 195, 169])
+    >>> labels_of("a[end]", generated=SymbolTable(["<eps>"]))
+    [97, 983040]
     """
+    if generated is not None and token_type != "symbol":
+        return bracketed_labels(text, lambda plain: labels_of(plain, token_type), generated)
     if token_type == "utf8":
         labels = [ord(letter) for letter in text]
     elif token_type == "byte":
@@ -48,12 +60,20 @@ def labels_of(text: str, token_type: str = "utf8", symbols: SymbolTable | None =
     return labels
 
 
-def text_of(labels: Sequence[int], token_type: str = "utf8", symbols: SymbolTable | None = None) -> str:
-    """The string of labels; those that no character can have are an error.
+def text_of(
+    labels: Sequence[int],
+    token_type: str = "utf8",
+    symbols: SymbolTable | None = None,
+    *,
+    generated: SymbolTable | None = None,
+) -> str:
+    """The string of labels; those that no character can have are an error. Generated symbols come in brackets.
 
     >>> text_of([110, 233])
     'né'
     """
+    if generated is not None and token_type != "symbol":
+        return bracketed_text(labels, lambda plain: text_of(plain, token_type), generated)
     try:
         if token_type == "utf8":
             return "".join(map(chr, labels))
@@ -74,6 +94,7 @@ def accep(
     *,
     token_type: str = "utf8",
     symbols: SymbolTable | None = None,
+    generated: SymbolTable | None = None,
     semiring_name: str | Semiring = "tropical",
 ) -> Fst:
     """The acceptor of one string.
@@ -81,7 +102,7 @@ def accep(
     >>> accep("ab", 0.5).final(2)
     0.5
     """
-    labels = labels_of(text, token_type, symbols)
+    labels = labels_of(text, token_type, symbols, generated=generated)
     return Fst._of(native.linear(semiring(semiring_name)._native, labels, labels, weight), symbols, symbols)
 
 
@@ -104,6 +125,7 @@ def string_map(
     token_type: str = "utf8",
     input_symbols: SymbolTable | None = None,
     output_symbols: SymbolTable | None = None,
+    generated: SymbolTable | None = None,
     semiring_name: str | Semiring = "tropical",
 ) -> Fst:
     """The transducer of a list of (input, output) or (input, output, weight), prefixes of inputs shared.
@@ -117,8 +139,8 @@ def string_map(
     known: dict[tuple[int, int, int], int] = {}
     weighted: dict[int, Weight] = {}
     for pair in pairs:
-        inputs = labels_of(pair[0], token_type, input_symbols)
-        outputs = labels_of(pair[1], token_type, output_symbols)
+        inputs = labels_of(pair[0], token_type, input_symbols, generated=generated)
+        outputs = labels_of(pair[1], token_type, output_symbols, generated=generated)
         weight = pair[2] if len(pair) == 3 else algebra.one
         state = fst.start
         for i in range(max(len(inputs), len(outputs))):
@@ -134,7 +156,12 @@ def string_map(
 
 
 def strings(
-    fst: Fst, *, token_type: str = "utf8", most: int = 1_000_000, max_length: int | None = None
+    fst: Fst,
+    *,
+    token_type: str = "utf8",
+    most: int = 1_000_000,
+    max_length: int | None = None,
+    generated: SymbolTable | None = None,
 ) -> Iterator[tuple[str, str, Weight]]:
     """Input, output and weight of every path; a machine with cycles needs `max_length`, in arcs.
 
@@ -143,8 +170,8 @@ def strings(
     """
     for inputs, outputs, weight in native.paths(fst._native, most, max_length or 0):
         yield (
-            text_of(inputs, token_type, fst.input_symbols),
-            text_of(outputs, token_type, fst.output_symbols),
+            text_of(inputs, token_type, fst.input_symbols, generated=generated),
+            text_of(outputs, token_type, fst.output_symbols, generated=generated),
             weight,
         )
 
