@@ -9,7 +9,8 @@
 namespace textmill::fst {
 namespace {
 
-constexpr std::size_t kDense = 64;  // states of a component that are worth a matrix
+constexpr std::size_t kDense = 64;           // states of a component that are worth a matrix
+constexpr std::size_t kReserved = 1u << 24;  // arcs that may be reserved for more than there will be
 
 // Adds up arcs with equal labels and next state, at the end of an array of arcs. Open addressing, emptied by counting up.
 template <class S>
@@ -122,7 +123,7 @@ class Remover {
       for (const Arc& arc : machine_.arcs(s)) total += is_epsilon(arc) ? count_[arc.nextstate] : 1;
     }
     states.reserve(kept);
-    arcs.reserve(std::min(total, 4 * machine_.arcs() + 4 * store_.size()));
+    arcs.reserve(std::min(total, std::max(kReserved, 4 * machine_.arcs())));
     for (std::int32_t s = 0; s < n; ++s) {
       if (!wanted[s]) continue;
       const std::size_t first = arcs.size();
