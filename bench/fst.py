@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import textmill.fst as wfst
+from bench import _fst_batch
 from bench import _fst_machines as made
 from bench import _fst_operations as packages
 from bench.harness import Job, Options
@@ -164,7 +165,7 @@ def jobs(options: Options) -> list[Job]:
         exact,
         *(bench.job(*row, peer="rustfst") for row in against_rustfst),
         *(bench.memory(*row) for row in memory),
-        *string_and_file_jobs(options, words, bench.machine("textmill", "lexicon, sorted"), random),
+        *_fst_batch.jobs(options, words, bench.machine("textmill", "lexicon, sorted"), made.random_machine),
     ]  # fmt: skip
 
 
@@ -205,41 +206,3 @@ def add_model(bench: Bench, options: Options) -> Job:
 
     return Job("compose: lattice o Brown, phi", lambda: wfst.compose(lattice, exact, phi=phi),
                lambda: wfst.compose(lattice, fst), "textmill, epsilons", quality)  # fmt: skip
-
-
-def string_and_file_jobs(options: Options, words: made.Words, lookup: wfst.Fst, random: wfst.Fst) -> list[Job]:
-    """Many strings at once, text, mapped files."""
-    import pywrapfst as openfst
-
-    def theirs(fst: wfst.Fst) -> Any:
-        return openfst.Fst.read_from_string(wfst.to_bytes(fst))
-
-    text = wfst.print_text(random).encode()
-    queries = [word for word, _ in words[: 500 if options.quick else 10_000]]
-    t_lookup = theirs(lookup)
-    prepared = [theirs(wfst.accep(word)) for word in queries]
-
-    def compiled() -> Any:
-        compiler = openfst.Compiler()
-        compiler.write(text.decode())
-        return compiler.compile()
-
-    def one_by_one() -> None:
-        for word in prepared:
-            openfst.shortestpath(openfst.compose(word, t_lookup))
-
-    folder = tempfile.TemporaryDirectory()
-    mapped = Path(folder.name) / "random.fst"
-    wfst.write_fst(random, mapped, fst_type="const", align=True)
-
-    def open_mapped(keep: Any = folder) -> None:
-        wfst.read_fst(mapped)
-
-    return [
-        Job("compile text", lambda: wfst.compile_text(text), compiled, "OpenFst", bar=3.0),
-        Job("open a mapped machine", open_mapped, lambda: openfst.Fst.read(str(mapped)), "OpenFst"),
-        Job("look up many words", lambda: wfst.apply(lookup, queries, n_jobs=1), one_by_one, "OpenFst",
-            lambda: f"{len(queries)} strings", bar=5.0),
-        Job("look up many words, 2 threads", lambda: wfst.apply(lookup, queries, n_jobs=2),
-            lambda: wfst.apply(lookup, queries, n_jobs=1), "textmill, 1 thread", bar=1.7),
-    ]  # fmt: skip

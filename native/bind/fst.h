@@ -112,6 +112,7 @@ typename S::Weight to_weight(const S& semiring, nb::handle value);
 // auto, fifo, lifo, shortest, state, top
 fst::Queue queue_of(const std::string& name);
 
+void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);

@@ -1,5 +1,6 @@
 #include "fst/minimize.h"
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <numeric>
@@ -52,7 +53,7 @@ Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
       out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? k.one() : arc.weight, arc.nextstate});
     }
     if (moved) {
-      const std::int32_t label = encoder.of(0, 0, machine.final(s));
+      const std::int32_t label = encoder.of(kNoLabel, kNoLabel, machine.final(s));
       out.push({label, encoder.labels() ? label : 0, k.one(), last});
       any = true;
     }
@@ -73,8 +74,8 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
       if (encoder.labels() && arc.ilabel != arc.olabel)
         fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
       const auto code = encoder[arc.ilabel];
-      arc.ilabel = code.ilabel;
-      if (encoder.labels()) arc.olabel = code.olabel;
+      arc.ilabel = std::max(code.ilabel, 0);  // kNoLabel: a final weight
+      if (encoder.labels()) arc.olabel = std::max(code.olabel, 0);
       if (encoder.weights()) arc.weight = k.times(arc.weight, code.weight);
     }
     out.recount(s);

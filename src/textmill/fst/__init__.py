@@ -10,18 +10,24 @@ formats        OpenFst text and binary files; archives: many machines in one fil
 rational       union, concatenation, closure, reversal, projection, sorting, trimming
 composition    composition, intersection, difference, complement
 paths          distances, best paths, pruning, pushing
-optimization   epsilon removal, determinisation, minimisation, encoding
+optimization   epsilon removal, determinisation, minimisation
+encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 grammars       machines that call one another, before they are replaced
 traversal      walks over states, components, what can be reached from where
-compare        equality, equivalence, random paths, what a machine is
-draw           DOT and SVG
+compare        equality, equivalence, random paths
+facts          what a machine is: sizes, components, properties
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
+align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
 """
 
+from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
+from textmill.fst.alignment import Alignment, Link, parse_alignment
 from textmill.fst.archives import Archive, write_archive
 from textmill.fst.brackets import GENERATED, escape
 from textmill.fst.compaction import COMPACT, CompactFst, compact
-from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
+from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
 from textmill.fst.composition import (
     FILTERS,
     complement,
@@ -32,9 +38,12 @@ from textmill.fst.composition import (
     priority_union,
     sigma_star,
 )
-from textmill.fst.draw import to_dot, to_svg
+from textmill.fst.draw import draw, to_dot, to_svg
+from textmill.fst.encoding import Encoder, decode, encode
+from textmill.fst.facts import ARC_FILTERS, info
 from textmill.fst.formats import (
     compile_text,
+    file_types,
     from_bytes,
     print_text,
     read_fst,
@@ -46,11 +55,8 @@ from textmill.fst.formats import (
 from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
 from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
 from textmill.fst.optimization import (
-    Encoder,
-    decode,
     determinize,
     disambiguate,
-    encode,
     minimize,
     minimize_strings,
     optimize,
@@ -73,7 +79,8 @@ from textmill.fst.rational import (
     union,
 )
 from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
-from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
+from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
+from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
 from textmill.fst.transform import (
     MAPS,
@@ -100,6 +107,7 @@ from textmill.fst.traversal import (
 )
 
 __all__ = [
+    "ARC_FILTERS",
     "COMPACT",
     "EPSILON",
     "FILTERS",
@@ -107,23 +115,32 @@ __all__ = [
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
+    "Alignment",
     "Arc",
     "Archive",
     "CompactFst",
+    "EncodedAlignments",
     "Encoder",
     "Fst",
     "LabelReachability",
+    "Link",
+    "LinkPosterior",
+    "PairRecord",
     "Semiring",
     "SemiringDefinition",
     "StateReachability",
+    "StringAligner",
     "SymbolTable",
     "Visit",
     "Weight",
     "accep",
     "accessible",
     "apply",
+    "apply_stream",
     "arcmap",
     "arcsort",
+    "bag_counts",
+    "bag_weights",
     "call_cycle",
     "call_order",
     "calls",
@@ -144,11 +161,13 @@ __all__ = [
     "determinize",
     "difference",
     "disambiguate",
+    "draw",
     "encode",
     "epsnormalize",
     "equal",
     "equivalent",
     "escape",
+    "file_types",
     "from_bytes",
     "from_gallic",
     "gallic",
@@ -164,6 +183,7 @@ __all__ = [
     "minimize",
     "minimize_strings",
     "optimize",
+    "parse_alignment",
     "partial_copy",
     "print_text",
     "priority_union",
@@ -173,6 +193,7 @@ __all__ = [
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_pairs",
     "read_text",
     "relabel",
     "relabel_symbols",

@@ -73,9 +73,7 @@ def compose(
     if special not in ("left", "right"):
         raise DataError(f"special labels stand in the 'left' or the 'right' machine, not {special!r}")
     agreed(a.output_symbols, b.input_symbols, "output symbols of the first and the input symbols of the second machine")
-    labels = tuple(-1 if label is None else label for label in (sigma, rho, phi))
-    if any(label == 0 or label < -1 for label in labels):
-        raise DataError("sigma, rho and phi must be labels above 0")
+    labels = _special_labels(sigma, rho, phi)
     none = (-1, -1, -1)
     machine = native.compose(
         a._native,
@@ -90,6 +88,14 @@ def compose(
         matcher=matcher,
     )
     return Fst._of(machine, a.input_symbols, b.output_symbols)
+
+
+def _special_labels(sigma: int | None, rho: int | None, phi: int | None) -> tuple[int, int, int]:
+    """The labels as the native core takes them: -1 where there is none."""
+    for label in (sigma, rho, phi):
+        if label is not None and not 0 < label < 2**31:
+            raise DataError("sigma, rho and phi must be labels above 0")
+    return -1 if sigma is None else sigma, -1 if rho is None else rho, -1 if phi is None else phi
 
 
 def intersect(a: Fst, b: Fst, *, compose_filter: str = "auto", connect: bool = True) -> Fst:

@@ -408,9 +408,14 @@ class Fst:
         return f"Fst({self.semiring.name!r}, {self.num_states} states, {self.num_arcs} arcs)"
 
     def _repr_svg_(self) -> str:
-        from textmill.fst.draw import to_svg
+        from textmill.fst.draw import _preview
 
-        return to_svg(self)
+        return _preview(self)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        from textmill.fst.draw import _NOTEBOOK, _preview
+
+        return {"text/plain": repr(self), "image/svg+xml": _preview(self, _NOTEBOOK)}
 
 
 def agreed(a: SymbolTable | None, b: SymbolTable | None, what: str) -> SymbolTable | None:

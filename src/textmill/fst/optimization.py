@@ -1,9 +1,8 @@
-"""Equivalent machines that are smaller or faster to use: without epsilons, deterministic, minimal, encoded.
+"""Equivalent machines that are smaller or faster to use: without epsilons, deterministic, minimal.
 
     rmepsilon     arcs'(p) = plus over q of d(p, q) times arcs of q that are not epsilon     d: sums over epsilon paths
     determinize   subsets of (state, output still to be written, weight still to be paid)
     minimize      weights and outputs pushed to the start, then states that cannot be told apart merged
-    encode        labels and weights of an arc as one label, so that the others can treat them as one
 
 Determinisation ends for acyclic machines and those with the twins property; when a result grows suspiciously large
 the property is tested, and a machine without it is a DataError that names a string. Weights that differ by less than
@@ -13,29 +12,14 @@ the property is tested, and a machine without it is a DataError that names a str
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
-from pathlib import Path
-
 from textmill._native import fst as native
 from textmill.errors import DataError
-from textmill.files import replacing
+from textmill.fst.encoding import decode, encode
 from textmill.fst.machine import Fst
-from textmill.fst.semirings import Semiring, Weight, semiring
+from textmill.fst.semirings import Weight
 from textmill.model import check_range
 
-__all__ = [
-    "Encoder",
-    "decode",
-    "determinize",
-    "disambiguate",
-    "encode",
-    "minimize",
-    "minimize_strings",
-    "optimize",
-    "rmepsilon",
-]
+__all__ = ["determinize", "disambiguate", "minimize", "minimize_strings", "optimize", "rmepsilon"]
 
 _DELTA = 1 / 1024
 
@@ -178,99 +162,3 @@ def optimize(fst: Fst) -> Fst:
         return minimize(determinize(plain))
     coded, encoder = encode(plain, labels=True, weights=weighted)
     return decode(minimize(determinize(coded)), encoder)
-
-
-class Encoder:
-    """A table of codes, made by `encode`; codes count from 1.
-
-    >>> from textmill.fst.formats import compile_text
-    >>> _, encoder = encode(compile_text("0 1 5 7 .5\\n1"), labels=True)
-    >>> encoder.codes()
-    [(5, 7, 0.0)]
-    """
-
-    __slots__ = ("_native",)
-
-    def __init__(self, semiring_name: str | Semiring, *, labels: bool, weights: bool) -> None:
-        if not labels and not weights:
-            raise DataError("encode labels, weights or both")
-        self._native = native.Encoder(semiring(semiring_name)._native, labels, weights)
-
-    @property
-    def labels(self) -> bool:
-        """Are output labels encoded?"""
-        return bool(self._native.flags[0])
-
-    @property
-    def weights(self) -> bool:
-        """Are weights encoded?"""
-        return bool(self._native.flags[1])
-
-    def codes(self) -> Sequence[tuple[int, int, Weight]]:
-        """Input label, output label and weight of each code.
-
-        >>> Encoder("tropical", labels=True, weights=False).codes()
-        []
-        """
-        return list(self._native.codes())
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as JSON lines: the head, then a code a line with its weight as text.
-
-        >>> Encoder("tropical", labels=True, weights=False).write("codes.jsonl"); len(Encoder.read("codes.jsonl"))
-        0
-        """
-        algebra = Semiring(self._native.semiring)
-        lines = [{"semiring": algebra.name, "labels": self.labels, "weights": self.weights}]
-        rows = [json.dumps(line) for line in lines] + [
-            json.dumps([ilabel, olabel, algebra.format(weight)]) for ilabel, olabel, weight in self.codes()
-        ]
-        with replacing(path) as file:
-            file.write("".join(row + "\n" for row in rows).encode())
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Encoder:
-        """Read a table.
-
-        >>> Encoder("log64", labels=True, weights=True).write("codes.jsonl"); Encoder.read("codes.jsonl").weights
-        True
-        """
-        rows = Path(path).read_text(encoding="utf-8").splitlines()
-        try:
-            head = json.loads(rows[0])
-            algebra = semiring(head["semiring"])
-            made = cls(algebra, labels=head["labels"], weights=head["weights"])
-            for row in rows[1:]:
-                ilabel, olabel, weight = json.loads(row)
-                made._native.add(ilabel, olabel, algebra.parse(weight))
-        except (IndexError, KeyError, TypeError, ValueError) as fault:
-            raise DataError(f"not a table of codes: {fault}", source=os.fspath(path)) from None
-        return made
-
-
-def encode(
-    fst: Fst, *, labels: bool = False, weights: bool = False, encoder: Encoder | None = None
-) -> tuple[Fst, Encoder]:
-    """Labels, weights or both of each arc as one label; the codes are in the encoder, which may be used again.
-
-    >>> from textmill.fst.formats import compile_text
-    >>> coded, encoder = encode(compile_text("0 1 5 7 .5\\n1"), labels=True, weights=True)
-    >>> coded.has("acceptor"), coded.has("weighted"), decode(coded, encoder).arcs(0)[0].olabel
-    (True, False, 7)
-    """
-    used = encoder or Encoder(fst.semiring, labels=labels, weights=weights)
-    return Fst._of(native.encode(fst._native, used._native), None, None), used
-
-
-def decode(fst: Fst, encoder: Encoder) -> Fst:
-    """What `encode` has put together, taken apart again.
-
-    >>> from textmill.fst.formats import compile_text
-    >>> coded, encoder = encode(compile_text("0 1 5 7 .5\\n1"), labels=True)
-    >>> decode(coded, encoder).arcs(0)[0].ilabel
-    5
-    """
-    return Fst._of(native.decode(fst._native, encoder._native), None, None)

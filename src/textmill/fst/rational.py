@@ -102,6 +102,8 @@ def reverse(fst: Fst, *, require_superinitial: bool = True) -> Fst:
     >>> from textmill.fst.strings import accep, strings
     >>> [text for text, _, _ in strings(reverse(accep("ab")))]
     ['ba']
+    >>> reverse(accep("ab"), require_superinitial=False).num_states
+    3
     """
     return fst._like(native.reverse(fst._native, require_superinitial))
 
@@ -152,7 +154,9 @@ def relabel_symbols(
     output_symbols: SymbolTable | None = None,
     unknown: str | None = None,
 ) -> Fst:
-    """Give every label the key that its symbol has in another table, and keep that table.
+    """Give every label the key that its symbol has in another table, and keep that table; epsilon stays epsilon.
+
+    A symbol that the table has not becomes `unknown`; without that it is an error.
 
     >>> from textmill.fst.formats import compile_text
     >>> old, new = SymbolTable(["<eps>", "a"]), SymbolTable(["<eps>", "b", "a"])
@@ -165,7 +169,11 @@ def relabel_symbols(
             return {}
         if old is None:
             raise DataError(f"the machine has no table of {side} symbols to relabel from; set fst.{side}_symbols first")
-        return {key: new.key(symbol if symbol in new or unknown is None else unknown) for key, symbol in old.items()}
+        used = set(fst.arrays()[1][f"{side[0]}label"].tolist()) - {0}
+        symbols = {label: old.symbol(label) for label in used}
+        return {
+            label: new.key(symbol if symbol in new or unknown is None else unknown) for label, symbol in symbols.items()
+        }
 
     result = relabel(
         fst,

@@ -12,21 +12,21 @@ without a Python object an arc:  best over y of T(x, y).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.fst.brackets import bracketed_labels, bracketed_text
-from textmill.fst.composition import compose
+from textmill.fst.composition import _special_labels, compose
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, Weight, semiring
 from textmill.fst.symbols import SymbolTable
 from textmill.model import check_range, effective_jobs
 
-__all__ = ["accep", "apply", "cross", "labels_of", "string_map", "strings", "text_of"]
+__all__ = ["accep", "apply", "apply_stream", "cross", "labels_of", "string_map", "strings", "text_of"]
+
+_STRETCH = 8192  # strings of a stream that are answered at a time
 
 
 def labels_of(
@@ -177,52 +177,60 @@ def strings(
 
 
 def apply(
-    fst: Fst, texts: Sequence[str], *, n: int = 1, token_type: str = "utf8", n_jobs: int | None = None
+    fst: Fst,
+    texts: Iterable[str],
+    *,
+    n: int = 1,
+    token_type: str = "utf8",
+    sigma: int | None = None,
+    rho: int | None = None,
+    phi: int | None = None,
+    n_jobs: int | None = None,
 ) -> list[list[tuple[str, Weight]]]:
     """The n best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
 
-    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...).
+    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...), and is sorted by input
+    first if it is not. `sigma`, `rho` and `phi` are labels on its inputs with the meaning they have in `compose`.
 
     >>> apply(string_map([("one", "1"), ("ten", "10", 2.0)]), ["ten", "two"])
     [[('10', 2.0)], []]
     """
     check_range("n", n, at_least=1)
-    offsets, flat = _encoded(texts, token_type, fst.input_symbols)
-    machine = fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False)
-    paths, begins, outputs, weights = native.apply(machine, offsets, flat, n, effective_jobs(n_jobs))
-    found = list(zip(_decoded(begins, outputs, token_type, fst.output_symbols), weights, strict=True))
-    bounds = paths.tolist()
-    return [found[begin:end] for begin, end in itertools.pairwise(bounds)]
+    found: list[list[tuple[str, Weight]]]
+    try:
+        found = native.apply(
+            fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False),
+            tuple(texts),
+            token_type=token_type,
+            input=fst.input_symbols and fst.input_symbols._native,
+            output=fst.output_symbols and fst.output_symbols._native,
+            n=n,
+            specials=_special_labels(sigma, rho, phi),
+            threads=effective_jobs(n_jobs),
+        )
+    except DataError as fault:
+        place, _, message = fault.message.partition(": ")
+        if not place.isdigit():
+            raise
+        raise DataError(message, source="texts", line=int(place) + 1) from None
+    return found
 
 
-def _encoded(
-    texts: Sequence[str], token_type: str, symbols: SymbolTable | None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The labels of all texts one after another, and where each begins."""
-    if token_type == "utf8":  # at once: code points as Python itself stores them
-        lengths = list(map(len, texts))
-        flat = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")
-    else:
-        labels = [labels_of(text, token_type, symbols) for text in texts]
-        lengths = list(map(len, labels))
-        flat = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int32, count=sum(lengths))
-    if not flat.all():
-        text = next(text for text in texts if "\0" in text)
-        raise DataError(f"the string {text!r} holds label 0, which is epsilon; strings cannot contain it")
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets, flat.astype(np.int32, copy=False)
+def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[list[tuple[str, Weight]]]:
+    """The same for a stream of strings of any length, read and answered in stretches of some thousands.
 
-
-def _decoded(
-    begins: NDArray[np.int64], labels: NDArray[np.int32], token_type: str, symbols: SymbolTable | None
-) -> list[str]:
-    """The texts of label sequences that lie one after another."""
-    if token_type == "utf8":
+    >>> machine = string_map([("one", "1"), ("ten", "10", 2.0)])
+    >>> next(apply_stream(machine, itertools.repeat("ten")))
+    [('10', 2.0)]
+    """
+    machine = fst if fst.has("input_sorted") else fst._like(native.sort_arcs(fst._native, False))
+    stream, done = iter(texts), 0
+    while stretch := tuple(itertools.islice(stream, _STRETCH)):
         try:
-            text = labels.astype("<i4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
-        except UnicodeDecodeError:
-            raise DataError("the machine writes labels that are no code points; pass token_type=") from None
-        return [text[begin:end] for begin, end in itertools.pairwise(begins.tolist())]
-    values = labels.tolist()
-    return [text_of(values[begin:end], token_type, symbols) for begin, end in itertools.pairwise(begins.tolist())]
+            found = apply(machine, stretch, **options)
+        except DataError as fault:
+            if fault.line is None:
+                raise
+            raise DataError(fault.message, source=fault.source, line=fault.line + done) from None
+        yield from found
+        done += len(stretch)
