@@ -1,158 +1,208 @@
-"""Weighted transducers: textmill against OpenFst (by its Python wrapper), same machines, one thread unless it says so.
+"""Weighted transducers: textmill against OpenFst (by its Python wrapper) and rustfst, same machines, one thread.
 
 TEXTMILL_DATA=... python -m bench fst
 
-The machines: a lexicon of CMUdict, letters to phones and letters to words; a back-off bigram model of its letters; a
-random acyclic machine of a million arcs.
+Three machines, each through composition, determinisation, minimisation, epsilon removal, best path, 10 best paths and
+pushing: a lexicon of CMUdict (letters to phones, letters to words); a 3-gram back-off model of the Brown corpus; a
+random acyclic machine of a million arcs. States and arcs of both results stand beside the times: the 10 best paths are
+a tree for OpenFst and separate paths here, and where sums are rounded in another order a few states more or less are
+merged.
+Memory: what a process holds after reading a machine, and what an operation adds to that at its peak.
 """
 
 from __future__ import annotations
 
-import itertools
+import atexit
+import functools
 import math
-from collections import Counter
-from collections.abc import Callable
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import textmill.fst as wfst
 from bench import _fst_batch
+from bench import _fst_machines as made
+from bench import _fst_operations as packages
 from bench.harness import Job, Options
+from textmill.lm import NGramModel
 
 PACKAGES = ["pynini", "rustfst-python"]
 
 
+class Bench:
+    """Makes the jobs; keeps the machines as files, for whoever reads them, and the times, for their mean."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.operations = {
+            "textmill": packages.textmill(),
+            "OpenFst": packages.openfst(),
+            "rustfst": packages.rustfst(),
+        }
+        self.machines: dict[tuple[str, str], Any] = {}
+        self.seconds: dict[tuple[str, str], list[float]] = {}
+
+    def add(self, name: str, fst: wfst.Fst) -> wfst.Fst:
+        """A machine, by its name."""
+        self.machines["textmill", name] = fst
+        wfst.write_fst(fst, self.file(name))
+        return fst
+
+    def file(self, name: str) -> Path:
+        return self.folder / f"{name}.fst"
+
+    def machine(self, package: str, name: str) -> Any:
+        """The machine as the package has it."""
+        if (package, name) not in self.machines:
+            self.machines[package, name] = self.operations[package]["read"](str(self.file(name)))
+        return self.machines[package, name]
+
+    def job(self, operation: str, *names: str, peer: str = "OpenFst") -> Job:
+        """An operation on machines."""
+        title = f"{operation}: {' o '.join(names)}"
+        sizes: dict[str, tuple[int, int]] = {}
+
+        def run(package: str) -> float:
+            arguments = [self.machine(package, name) for name in names]
+            start = time.perf_counter()
+            result = self.operations[package][operation](*arguments)
+            seconds = time.perf_counter() - start
+            if peer == "OpenFst":
+                self.seconds.setdefault((package, title), []).append(seconds)
+            if package not in sizes:
+                sizes[package] = packages.size(result)
+            return 1000 * seconds
+
+        return Job(
+            title,
+            lambda: run("textmill"),
+            lambda: run(peer),
+            peer,
+            lambda: f"states, arcs {sizes['textmill']}, peer {sizes[peer]}",
+            unit="ms",
+            bar=1.2 if peer == "OpenFst" else None,
+        )
+
+    def mean(self, package: str) -> float:
+        """The geometric mean of the medians so far, in milliseconds."""
+        medians = [statistics.median(times) for (who, _), times in self.seconds.items() if who == package]
+        return 1000 * statistics.geometric_mean(medians) if medians else math.nan
+
+    def memory(self, operation: str, *names: str) -> Job:
+        """What an operation, or holding the machines, takes in a process of its own."""
+
+        @functools.cache
+        def bytes_of(package: str) -> tuple[int, int, int]:
+            command = [sys.executable, "-m", "bench._fst_operations", package, operation]
+            done = subprocess.run(
+                [*command, *(str(self.file(name)) for name in names)], capture_output=True, text=True, check=True
+            )
+            held, peak, arcs = map(int, done.stdout.split())
+            return held, peak, arcs
+
+        def figure(package: str) -> float:
+            held, peak, arcs = bytes_of(package)
+            return held / arcs if operation == "hold" else peak / 2**20
+
+        return Job(
+            f"memory, {operation}: {' o '.join(names)}",
+            lambda: figure("textmill"),
+            lambda: figure("openfst"),
+            "OpenFst",
+            lambda: f"{bytes_of('textmill')[2]} arcs",
+            unit="B/arc" if operation == "hold" else "MB",
+            bar=1.0,
+        )
+
+
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    import pywrapfst as openfst
-
-    def theirs(fst: wfst.Fst) -> Any:
-        return openfst.Fst.read_from_string(wfst.to_bytes(fst))
-
-    def size(fst: Any) -> tuple[int, int]:
-        if isinstance(fst, wfst.Fst):
-            return fst.num_states, fst.num_arcs
-        return fst.num_states(), sum(fst.num_arcs(state) for state in fst.states())
-
-    def job(name: str, ours: Callable[[], Any], peer: Callable[[], Any], bar: float = 1.2) -> Job:
-        return Job(name, ours, peer, "OpenFst", lambda: f"states/arcs {size(ours())}, peer {size(peer())}", bar=bar)
-
-    words = lexicon(options)
-    phones = linear_lexicon(words)
-    letters, _ = wfst.encode(phones, labels=True)
-    coded = wfst.determinize(letters)
-    tokens = word_lexicon(words)
-    tree = wfst.determinize(tokens)
-    loop = wfst.arcsort(wfst.closure(wfst.minimize(tree)))
-    model = wfst.arcsort(letter_model(words))
-    spelt = wfst.arcsort(wfst.project(tokens), "olabel")
-    random = random_machine(100_000 if options.quick else 1_000_000)
-    t_letters, t_coded, t_tokens, t_tree, t_loop, t_model, t_spelt, t_random = map(
-        theirs, (letters, coded, tokens, tree, loop, model, spelt, random)
-    )
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)  # and keeps it as long as the jobs need it
+    bench = Bench(Path(folder.name))
+    words = made.lexicon(options.data, 3000 if options.quick else 100_000)
+    add_lexicon(bench, words)
+    exact = add_model(bench, options)
+    arcs = 100_000 if options.quick else 1_000_000
+    random = bench.add("random", made.random_machine(arcs))
+    bench.add("random, deterministic", wfst.determinize(random))
+    bench.add("random, epsilons", made.random_machine(arcs, epsilons=0.1))
+    bench.add("rewriter", made.random_rewriter(4, 1000))
+    rows = [
+        ("compose", "spelling", "letter model"), ("compose", "words", "lexicon, sorted"),
+        ("determinise", "lexicon"), ("determinise", "phones, encoded"),
+        ("minimise", "lexicon, deterministic"), ("minimise", "phones, deterministic"),
+        ("remove epsilons", "lexicon, closure"),
+        ("best path", "scored"), ("10 best paths", "scored"), ("push weights", "scored"),
+        ("compose", "lattice", "Brown"),
+        ("determinise", "Brown, encoded"), ("minimise", "Brown, encoded"), ("minimise", "Brown, phi"),
+        ("remove epsilons", "Brown, part"),
+        ("best path", "Brown"), ("10 best paths", "Brown"), ("push weights", "Brown"),
+        ("compose", "random", "rewriter"),
+        ("determinise", "random"), ("minimise", "random, deterministic"), ("remove epsilons", "random, epsilons"),
+        ("best path", "random"), ("10 best paths", "random"), ("push weights", "random"),
+    ]  # fmt: skip
+    against_rustfst = [
+        ("compose", "spelling", "letter model"), ("compose", "lattice", "Brown"), ("determinise", "lexicon, part"),
+        ("minimise", "phones, deterministic"), ("remove epsilons", "lexicon, closure"), ("best path", "Brown"),
+        ("best path", "random"), ("10 best paths", "random"),
+    ]  # fmt: skip
+    memory = [
+        ("hold", "lexicon"), ("hold", "Brown"), ("hold", "random"),
+        ("compose", "random", "rewriter"), ("determinise", "lexicon"), ("minimise", "Brown, phi"),
+        ("remove epsilons", "Brown, part"), ("best path", "Brown"), ("10 best paths", "Brown"),
+        ("push weights", "Brown"),
+    ]  # fmt: skip
     return [
-        job("determinise lexicon, encoded", lambda: wfst.determinize(letters), lambda: openfst.determinize(t_letters)),
-        job("minimise lexicon, encoded", lambda: wfst.minimize(coded), lambda: t_coded.copy().minimize()),
-        job("determinise lexicon, transducer", lambda: wfst.determinize(tokens), lambda: openfst.determinize(t_tokens)),
-        job("minimise lexicon, transducer", lambda: wfst.minimize(tree), lambda: t_tree.copy().minimize()),
-        job("remove epsilons, closure of lexicon", lambda: wfst.rmepsilon(loop), lambda: t_loop.copy().rmepsilon()),
-        job("compose lexicon and letter model", lambda: wfst.compose(spelt, model),
-            lambda: openfst.compose(t_spelt, t_model)),
-        job("best path, random machine", lambda: wfst.shortest_path(random), lambda: openfst.shortestpath(t_random)),
-        job("10 best paths, random machine", lambda: wfst.shortest_path(random, 10),
-            lambda: openfst.shortestpath(t_random, nshortest=10)),
-        job("push weights, random machine", lambda: wfst.push(random),
-            lambda: openfst.push(t_random, push_weights=True)),
-        job("sort arcs, random machine", lambda: wfst.arcsort(random), lambda: t_random.copy().arcsort()),
-        *_fst_batch.jobs(options, words, wfst.arcsort(tree), random_machine),
+        *(bench.job(*row) for row in rows),
+        Job("geometric mean of all rows above", lambda: bench.mean("textmill"), lambda: bench.mean("OpenFst"),
+            "OpenFst", unit="ms", bar=1.5),
+        bench.job("sort arcs", "random"),
+        exact,
+        *(bench.job(*row, peer="rustfst") for row in against_rustfst),
+        *(bench.memory(*row) for row in memory),
+        *_fst_batch.jobs(options, words, bench.machine("textmill", "lexicon, sorted"), made.random_machine),
     ]  # fmt: skip
 
 
-def lexicon(options: Options) -> list[tuple[str, list[str]]]:
-    """Words of CMUdict with their phones."""
-    lines = (options.data / "g2p-cmu" / "g014b2b.train").read_text(encoding="utf-8").splitlines()
-    rows = [line.split() for line in lines if len(line.split()) > 1]
-    return [(row[0], row[1:]) for row in rows[: 3000 if options.quick else 100_000]]
+def add_lexicon(bench: Bench, words: made.Words) -> None:
+    """Letters to words, letters to phones, and the letters alone, scored by a model of theirs."""
+    lexicon = bench.add("lexicon", made.letters_to_words(words))
+    bench.add("lexicon, part", made.letters_to_words(words[::10]))
+    tree = bench.add("lexicon, deterministic", wfst.determinize(lexicon))
+    bench.add("lexicon, sorted", wfst.arcsort(tree))
+    bench.add("lexicon, closure", wfst.arcsort(wfst.closure(wfst.minimize(tree))))
+    coded = bench.add("phones, encoded", wfst.encode(made.letters_to_phones(words), labels=True)[0])
+    bench.add("phones, deterministic", wfst.determinize(coded))
+    bench.add("words", wfst.project(wfst.minimize(wfst.determinize(made.letters_to_words(words[::5])))))
+    spelling = bench.add("spelling", wfst.arcsort(wfst.project(lexicon), "olabel"))
+    bench.add("scored", wfst.compose(spelling, bench.add("letter model", made.letter_model(words))))
 
 
-def machine(rows: list[tuple[list[int], list[int]]]) -> wfst.Fst:
-    """A path for each pair of label sequences."""
-    sources, ilabels, olabels, nextstates, finals, count = [], [], [], [], [], 1
-    for inputs, outputs in rows:
-        state = 0
-        for i in range(max(len(inputs), len(outputs))):
-            sources.append(state)
-            ilabels.append(inputs[i] if i < len(inputs) else 0)
-            olabels.append(outputs[i] if i < len(outputs) else 0)
-            nextstates.append(count)
-            state, count = count, count + 1
-        finals.append(state)
-    return wfst.Fst.from_arrays(
-        "tropical",
-        start=0,
-        sources=sources,
-        ilabels=ilabels,
-        olabels=olabels,
-        nextstates=nextstates,
-        final_states=finals,
-    )
+def add_model(bench: Bench, options: Options) -> Job:
+    """A 3-gram model of Brown, and a lattice of its sentences; a small one that does not explode without epsilons.
 
+    The job composes with exact back-off, for which the wrapper of OpenFst has no matcher.
+    """
+    sentences = list(made.brown(options.data))
+    model = NGramModel(n_jobs=1).fit(sentences[: 2000 if options.quick else None])
+    fst = bench.add("Brown", made.backing_off(model, 0))
+    phi = len(model.words_) + 1
+    exact = bench.add("Brown, phi", made.backing_off(model, phi))
+    bench.add("Brown, encoded", wfst.encode(fst, labels=True, weights=True)[0])
+    bench.add("Brown, part", made.backing_off(NGramModel(min_count=5, n_jobs=1).fit(sentences[:1000]), 0))
+    lattice = bench.add("lattice", made.confusions(model, sentences[1000:1400], 10))
 
-def linear_lexicon(words: list[tuple[str, list[str]]]) -> wfst.Fst:
-    """Letters to phones."""
-    keys: dict[str, int] = {}
-    rows = [(list(map(ord, word)), [keys.setdefault(p, len(keys) + 1) for p in phones]) for word, phones in words]
-    return machine(rows)
+    def quality() -> str:
+        weights = [
+            wfst.total_weight(wfst.compose(lattice, exact, phi=phi)),
+            wfst.total_weight(wfst.compose(lattice, fst)),
+        ]
+        return "best path {:.3f}, peer {:.3f}".format(*weights)
 
-
-def word_lexicon(words: list[tuple[str, list[str]]]) -> wfst.Fst:
-    """Letters to the number of the word, written at its first letter."""
-    distinct = dict.fromkeys(word for word, _ in words)
-    return machine([(list(map(ord, word)), [i + 1]) for i, word in enumerate(distinct)])
-
-
-def letter_model(words: list[tuple[str, list[str]]]) -> wfst.Fst:
-    """A bigram model of letters with back-off by epsilon, discounted by 1/2."""
-    pairs: Counter[tuple[int, int]] = Counter()
-    singles: Counter[int] = Counter()
-    for word, _ in words:
-        labels = list(map(ord, word))
-        pairs.update(itertools.pairwise(labels))
-        singles.update(labels)
-    states = {label: i + 1 for i, label in enumerate(sorted(singles))}
-    fst = wfst.Fst()
-    fst.add_states(len(states) + 1)
-    fst.start = 0
-    total = sum(singles.values())
-    follows: Counter[int] = Counter()
-    for (a, b), count in pairs.items():
-        fst.add_arc(states[a], b, b, -math.log((count - 0.5) / singles[a]), states[b])
-        follows[a] += 1
-    for label, state in states.items():
-        fst.add_arc(0, label, label, -math.log(singles[label] / total), state)
-        fst.add_arc(state, 0, 0, -math.log((0.5 * follows[label] + 1) / (singles[label] + 1)), 0)
-        fst.set_final(state)
-    fst.set_final(0)
-    return fst
-
-
-def random_machine(arcs: int) -> wfst.Fst:
-    """Acyclic: a chain through all states, and arcs that lead up to fifty states ahead."""
-    dice = np.random.default_rng(1)
-    states = arcs // 5
-    chain = np.arange(states - 1)
-    sources = dice.integers(0, states - 1, arcs - len(chain))
-    targets = np.minimum(sources + 1 + dice.integers(0, 50, len(sources)), states - 1)
-    labels = np.concatenate([chain % 100 + 1, dice.integers(1, 1000, len(sources))])
-    return wfst.Fst.from_arrays(
-        "tropical",
-        start=0,
-        sources=np.concatenate([chain, sources]),
-        ilabels=labels,
-        olabels=labels,
-        nextstates=np.concatenate([chain + 1, targets]),
-        weights=dice.random(arcs).astype(np.float32),
-        final_states=[states - 1],
-        states=states,
-    )
+    return Job("compose: lattice o Brown, phi", lambda: wfst.compose(lattice, exact, phi=phi),
+               lambda: wfst.compose(lattice, fst), "textmill, epsilons", quality)  # fmt: skip

@@ -9,13 +9,19 @@
 namespace textmill::fst {
 namespace {
 
-// Numbers of (s1, s2, f), in order of first sight.
+// Numbers of (s1, s2, f), in order of first sight. Open addressing, at most half full.
 class PairTable {
  public:
-  PairTable() : slots_(1024, 0), mask_(1023) {}
-  std::int32_t of(std::int32_t s1, std::int32_t s2, std::uint32_t f) {
-    const std::uint64_t key =
-        std::uint64_t{static_cast<std::uint32_t>(s1)} << 33 | std::uint64_t{static_cast<std::uint32_t>(s2)} << 2 | f;
+  using Key = std::uint64_t;
+  static Key key(std::int32_t s1, std::int32_t s2, std::uint32_t f) {
+    return std::uint64_t{static_cast<std::uint32_t>(s1)} << 33 | std::uint64_t{static_cast<std::uint32_t>(s2)} << 2 | f;
+  }
+  // Slots lie all over the memory: to fetch those of many keys at once takes little more time than to fetch one.
+  void fetch_slot(Key key) const { __builtin_prefetch(&slots_[place(key) & mask_]); }
+  void fetch_key(Key key) const {
+    if (const std::uint32_t number = slots_[place(key) & mask_]) __builtin_prefetch(&keys_[number - 1]);
+  }
+  std::int32_t of(Key key) {
     std::size_t at = place(key) & mask_;
     for (; slots_[at] != 0; at = (at + 1) & mask_)
       if (keys_[slots_[at] - 1] == key) return static_cast<std::int32_t>(slots_[at] - 1);
@@ -36,7 +42,7 @@ class PairTable {
     return key ^ key >> 32;
   }
   void grow() {
-    slots_.assign(slots_.size() * 4, 0);
+    slots_.assign(slots_.size() * 2, 0);
     mask_ = slots_.size() - 1;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       std::size_t at = place(keys_[i]) & mask_;
@@ -44,9 +50,9 @@ class PairTable {
       slots_[at] = static_cast<std::uint32_t>(i + 1);
     }
   }
-  std::vector<std::uint64_t> keys_;
-  std::vector<std::uint32_t> slots_;  // number + 1; 0: empty
-  std::size_t mask_;
+  std::vector<Key> keys_;
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024, 0);  // number + 1; 0: empty
+  std::size_t mask_ = 1023;
 };
 
 constexpr std::uint32_t kForbidden = 4;
@@ -125,12 +131,21 @@ class Composer {
 
   Machine<S> run() {
     if (a_.start() == kNoState || b_.start() == kNoState) return Machine<S>(k_);
-    pairs_.of(a_.start(), b_.start(), 0);
-    for (std::size_t q = 0; q < pairs_.size(); ++q) expand(q);
+    pairs_.of(PairTable::key(a_.start(), b_.start(), 0));
+    for (std::size_t q = 0; q < pairs_.size();) {
+      const std::size_t known = pairs_.size(), first = out_.arcs();
+      for (std::size_t i = 0; i < kTogether && targets_.size() < 8 * kTogether && q < known; ++i) expand(q++);
+      for (const auto target : targets_) pairs_.fetch_key(target);
+      const auto arcs = out_.arcs_from(first);
+      for (std::size_t i = 0; i < targets_.size(); ++i) arcs[i].nextstate = pairs_.of(targets_[i]);
+      targets_.clear();
+    }
     return out_.finish(0);
   }
 
  private:
+  static constexpr std::size_t kTogether = 32;  // states whose arcs are made before they are told where they lead
+
   void expand(std::size_t q) {
     s1_ = pairs_.first(q);
     s2_ = pairs_.second(q);
@@ -181,7 +196,9 @@ class Composer {
 
   void emit(std::int32_t ilabel, std::int32_t olabel, const Weight& w, std::int32_t n1, std::int32_t n2,
             std::uint32_t f) {
-    out_.push({ilabel, olabel, w, pairs_.of(n1, n2, f)});
+    out_.push({ilabel, olabel, w, kNoState});
+    targets_.push_back(PairTable::key(n1, n2, f));
+    pairs_.fetch_slot(targets_.back());
   }
   void real(const Arc& x, const Arc& y) {
     emit(x.ilabel, y.olabel, k_.times(x.weight, y.weight), x.nextstate, y.nextstate, 0);
@@ -324,6 +341,7 @@ class Composer {
   std::optional<HashedArcs<S>> hashed_;
   Builder<S> out_;
   PairTable pairs_;
+  std::vector<PairTable::Key> targets_;  // of the arcs made last
   std::int32_t s1_ = 0, s2_ = 0;
   std::uint32_t f_ = 0;
 };
@@ -358,6 +376,7 @@ Machine<S> compose(const Machine<S>& a, const Machine<S>& b, const ComposeOption
     (sort_left ? a_sorted : b_sorted) = true;
   }
   Machine<S> out = Composer<S>(*left, *right, options, a_sorted, b_sorted).run();
+  out.know(accessible);
   if (options.connect) trim(out);
   return out;
 }

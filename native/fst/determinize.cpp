@@ -102,7 +102,9 @@ class Determinizer {
         k_(machine.semiring()),
         options_(options),
         transducer_(transducer),
+        quantized_one_(k_.quantize(k_.one(), options.delta)),
         out_(k_),
+        single_(machine.states(), -1),
         slots_(1024, 0),
         mask_(1023) {}
 
@@ -303,6 +305,14 @@ class Determinizer {
 
   // The number of the subset in pending_, a new state if it was not there.
   std::int32_t intern(std::int32_t before, std::int32_t label) {
+    if (pending_.size() == 1 && pending_[0].output == 0) {  // one state that owes nothing: no need to hash
+      const Weight w = pending_[0].weight;
+      if (k_.equal(w, k_.one()) || k_.equal(k_.quantize(w, options_.delta), quantized_one_)) {
+        std::int32_t& known = single_[pending_[0].state];
+        if (known < 0) known = add(before, label);
+        return known;
+      }
+    }
     std::uint64_t h = pending_.size();
     for (const Element& element : pending_) {
       h = (h ^ static_cast<std::uint32_t>(element.state)) * 0x9E3779B97F4A7C15u;
@@ -312,25 +322,28 @@ class Determinizer {
     h = stir(h);
     std::size_t at = h & mask_;
     for (; slots_[at] != 0; at = (at + 1) & mask_) {
-      const std::size_t i = slots_[at] - 1;
-      if (hashes_[i] == h && equal(i)) return static_cast<std::int32_t>(i);
+      const auto [tag, i] = hashed_[slots_[at] - 1];
+      if (tag == h && equal(i)) return i;
     }
-    if (begin_.empty()) begin_.push_back(0);
-    hashes_.push_back(h);
-    elements_.insert(elements_.end(), pending_.begin(), pending_.end());
-    begin_.push_back(elements_.size());
-    before_.push_back({before, label});
-    slots_[at] = static_cast<std::uint32_t>(hashes_.size());
-    if (hashes_.size() * 2 > slots_.size()) {
+    const std::int32_t made = add(before, label);
+    hashed_.push_back({h, made});
+    slots_[at] = static_cast<std::uint32_t>(hashed_.size());
+    if (hashed_.size() * 2 > slots_.size()) {
       slots_.assign(slots_.size() * 4, 0);
       mask_ = slots_.size() - 1;
-      for (std::size_t i = 0; i < hashes_.size(); ++i) {
-        at = hashes_[i] & mask_;
+      for (std::size_t i = 0; i < hashed_.size(); ++i) {
+        at = hashed_[i].first & mask_;
         while (slots_[at] != 0) at = (at + 1) & mask_;
         slots_[at] = static_cast<std::uint32_t>(i + 1);
       }
     }
-    return static_cast<std::int32_t>(hashes_.size() - 1);
+    return made;
+  }
+  std::int32_t add(std::int32_t before, std::int32_t label) {
+    elements_.insert(elements_.end(), pending_.begin(), pending_.end());
+    begin_.push_back(elements_.size());
+    before_.push_back({before, label});
+    return static_cast<std::int32_t>(before_.size() - 1);
   }
   bool equal(std::size_t i) const {
     if (begin_[i + 1] - begin_[i] != pending_.size()) return false;
@@ -419,13 +432,15 @@ class Determinizer {
   const S& k_;
   const DeterminizeOptions& options_;
   const bool transducer_;
+  const Weight quantized_one_;
   Builder<S> out_;
   StringPool pool_;
   std::vector<Element> elements_, pending_;
-  std::vector<std::size_t> begin_;                             // [subsets + 1] into elements_
-  std::vector<std::uint64_t> hashes_;                          // [subsets]
-  std::vector<std::pair<std::int32_t, std::int32_t>> before_;  // [subsets] how it was first reached
-  std::vector<std::uint32_t> slots_;                           // number + 1
+  std::vector<std::size_t> begin_{0};                           // [subsets + 1] into elements_
+  std::vector<std::pair<std::int32_t, std::int32_t>> before_;   // [subsets] how it was first reached
+  std::vector<std::int32_t> single_;                            // [states] the subset of this state alone, or -1
+  std::vector<std::pair<std::uint64_t, std::int32_t>> hashed_;  // hash and number of the other subsets
+  std::vector<std::uint32_t> slots_;                            // into hashed_, + 1
   std::size_t mask_;
   std::vector<Step> steps_;
   std::vector<std::pair<std::uint32_t, Weight>> final_outputs_;
@@ -439,6 +454,44 @@ class Determinizer {
   Weight limit_{};
   std::size_t suspicious_ = 0;
 };
+
+// A machine that is deterministic already: its subsets are its states, so that only their order changes. Nothing where
+// weights are left over when they are divided by themselves.
+template <class S>
+std::optional<Machine<S>> in_order_of_sight(const Machine<S>& machine) {
+  using Arc = typename Machine<S>::Arc;
+  const S& k = machine.semiring();
+  const auto cancels = [&](const typename S::Weight& w) { return k.equal(k.divide(w, w, Side::left), k.one()); };
+  const bool sorted = is(machine, property::ilabel_sorted);
+  std::vector<std::int32_t> number(machine.states(), kNoState), order{machine.start()};
+  order.reserve(machine.states());
+  number[machine.start()] = 0;
+  std::vector<Arc> arcs;
+  Builder<S> out(k);
+  out.reserve(machine.states(), machine.arcs());
+  for (std::size_t q = 0; q < order.size(); ++q) {
+    const std::int32_t s = order[q];
+    out.open(machine.final(s));
+    auto from = machine.arcs(s);
+    if (!sorted) {
+      arcs.assign(from.begin(), from.end());
+      std::ranges::sort(arcs, {}, &Arc::ilabel);
+      from = arcs;
+    }
+    for (Arc arc : from) {
+      if (k.equal(arc.weight, k.zero())) continue;
+      if (!cancels(arc.weight)) return {};
+      std::int32_t& next = number[arc.nextstate];
+      if (next == kNoState) {
+        next = static_cast<std::int32_t>(order.size());
+        order.push_back(arc.nextstate);
+      }
+      arc.nextstate = next;
+      out.push(arc);
+    }
+  }
+  return out.finish(0);
+}
 
 }  // namespace
 
@@ -458,11 +511,18 @@ Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& opti
     fail("keeping the lighter output needs the path property, which ", std::string(k.name()),
          " has not; convert to 'tropical'");
   std::optional<Machine<S>> trimmed;  // a state that leads nowhere must not count as a second output
-  if (transducer || pruned) trimmed = connect(machine);
+  if ((transducer || pruned) && !connected(machine)) trimmed = connect(machine);
   const Machine<S>& from = trimmed ? *trimmed : machine;
   if (from.start() == kNoState) return Machine<S>(k);
-  Determinizer<S> determinizer(from, options, transducer);
-  Machine<S> out = pruned ? determinizer.run_pruned(worst) : determinizer.run();
+  std::optional<Machine<S>> made;
+  if (!pruned && static_cast<std::size_t>(from.states()) <= options.most_states && is(from, property::ideterministic))
+    made = in_order_of_sight(from);
+  if (!made) {
+    Determinizer<S> determinizer(from, options, transducer);
+    made = pruned ? determinizer.run_pruned(worst) : determinizer.run();
+  }
+  Machine<S> out = std::move(*made);
+  out.know(property::accessible);
   if (!transducer)
     out.know(property::acceptor | property::ideterministic | property::odeterministic | property::ilabel_sorted |
              property::olabel_sorted);

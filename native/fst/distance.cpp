@@ -1,7 +1,8 @@
 #include "fst/distance.h"
 
-#include <queue>
+#include <numeric>
 
+#include "fst/best_first.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -40,6 +41,16 @@ struct Flow {
          " have a total weight of one or more, so that the sum over paths has no limit; scale the weights down");
   }
 
+  // Puts the edges in order of `from`; those of one stay as they came.
+  void order() {
+    begin.assign(size() + 1, 0);
+    for (const Edge& edge : edges) ++begin[edge.from];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<Edge> sorted(edges.size());
+    for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) sorted[--begin[edge->from]] = *edge;
+    edges.swap(sorted);
+  }
+
   void solve(double delta) {
     if (k.path()) {
       bool monotone = true;
@@ -50,26 +61,21 @@ struct Flow {
   }
 
   void dijkstra() {
-    using Entry = std::pair<Weight, std::int32_t>;
-    const auto later = [&](const Entry& x, const Entry& y) {
-      return k.less(y.first, x.first) || (!k.less(x.first, y.first) && y.second < x.second);
-    };
-    std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(later);
-    std::vector<bool> done(size());
+    BestFirst<S> queue(k);
     for (std::size_t i = 0; i < size(); ++i)
-      if (!k.equal(value[i], k.zero())) queue.push({value[i], static_cast<std::int32_t>(i)});
+      if (!k.equal(value[i], k.zero())) queue.add(value[i], static_cast<std::int32_t>(i));
+    queue.order();
     while (!queue.empty()) {
       const auto [d, i] = queue.top();
       queue.pop();
-      if (done[i]) continue;
-      done[i] = true;
+      if (k.less(value[i], d)) continue;  // it was reached by better
       for (std::uint32_t e = begin[i]; e < begin[i + 1]; ++e) {
         const Edge& edge = edges[e];
         const Weight reached = step(d, edge.weight);
-        if (done[edge.to] || !k.less(reached, value[edge.to])) continue;
+        if (!k.less(reached, value[edge.to])) continue;
         value[edge.to] = reached;
         via[edge.to] = edge.arc;
-        queue.push({reached, edge.to});
+        queue.push(reached, edge.to);
       }
     }
   }
@@ -172,22 +178,75 @@ struct Flow {
   }
 };
 
-// Do all arcs lead to later states? Looked up alone, because that is one quick pass.
+// Dijkstra's algorithm over a whole machine, forward along the arcs, backward along a copy of them turned round.
 template <class S>
-bool top_sorted(const Machine<S>& machine) {
+void dijkstra(const Machine<S>& machine, bool backward, std::vector<typename S::Weight>& d) {
+  using Weight = typename S::Weight;
+  const S& k = machine.semiring();
+  const std::int32_t n = machine.states();
+  struct Edge {
+    std::int32_t from;
+    Weight weight;
+  };
+  std::vector<std::uint32_t> begin;
+  std::vector<Edge> edges;
+  if (backward) {
+    begin.assign(n + 1, 0);
+    for (std::int32_t s = 0; s < n; ++s)
+      for (const auto& arc : machine.arcs(s)) ++begin[arc.nextstate];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());  // the ends; they become the beginnings
+    edges.resize(machine.arcs());
+    for (std::int32_t s = n; s-- > 0;)
+      for (const auto& arc : machine.arcs(s)) edges[--begin[arc.nextstate]] = {s, arc.weight};
+  }
+  BestFirst<S> queue(k);
+  for (std::int32_t s = 0; s < n; ++s)
+    if (!k.equal(d[s], k.zero())) queue.add(d[s], s);
+  queue.order();
+  const auto reach = [&](std::int32_t s, const Weight& w) {
+    if (!k.less(w, d[s])) return;
+    d[s] = w;
+    queue.push(w, s);
+  };
+  while (!queue.empty()) {
+    const auto [w, s] = queue.top();
+    queue.pop();
+    if (k.less(d[s], w)) continue;  // it was reached by better
+    if (backward) {
+      for (std::uint32_t e = begin[s]; e < begin[s + 1]; ++e) reach(edges[e].from, k.times(edges[e].weight, w));
+    } else {
+      for (const auto& arc : machine.arcs(s)) reach(arc.nextstate, k.times(w, arc.weight));
+    }
+  }
+}
+
+}  // namespace
+
+template <class S>
+bool never_better(const Machine<S>& machine) {
+  const S& k = machine.semiring();
+  if (!k.path() || !k.left() || !k.right()) return false;
+  bool better = false;
+  for (std::int32_t s = 0; s < machine.states() && !better; ++s) {
+    better = k.less(machine.final(s), k.one());
+    for (const auto& arc : machine.arcs(s)) better |= k.less(arc.weight, k.one());
+  }
+  return !better;
+}
+
+template <class S>
+bool numbered_along_paths(const Machine<S>& machine) {
   using namespace property;
-  if (machine.known() & (property::top_sorted | not_top_sorted)) return machine.known() & property::top_sorted;
+  if (machine.known() & (top_sorted | not_top_sorted)) return machine.known() & top_sorted;
   for (std::int32_t s = 0; s < machine.states(); ++s)
     for (const auto& arc : machine.arcs(s))
       if (arc.nextstate <= s) {
         machine.know(not_top_sorted);
         return false;
       }
-  machine.know(property::top_sorted | acyclic | initial_acyclic | unweighted_cycles);
+  machine.know(top_sorted | acyclic | initial_acyclic | unweighted_cycles);
   return true;
 }
-
-}  // namespace
 
 template <class S>
 std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backward, double delta,
@@ -230,8 +289,12 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
     if (k.equal(from, k.zero())) return;
     for (const auto& arc : machine.arcs(s)) d[arc.nextstate] = k.plus(d[arc.nextstate], k.times(from, arc.weight));
   };
-  if (top_sorted(machine)) {
+  if (numbered_along_paths(machine)) {
     for (std::int32_t i = 0; i < n; ++i) backward ? pull(n - 1 - i) : push(i);
+    return d;
+  }
+  if (!next && !(machine.known() & property::acyclic) && never_better(machine)) {
+    dijkstra(machine, backward, d);
     return d;
   }
   const Components found = components(machine);
@@ -278,11 +341,7 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
       }
       flow.value.push_back(inflow);
     }
-    std::stable_sort(flow.edges.begin(), flow.edges.end(),
-                     [](const auto& x, const auto& y) { return x.from < y.from; });
-    flow.begin.assign(members.size() + 1, 0);
-    for (const auto& edge : flow.edges) ++flow.begin[edge.from + 1];
-    for (std::size_t m = 0; m < members.size(); ++m) flow.begin[m + 1] += flow.begin[m];
+    flow.order();
     flow.solve(delta);
     for (std::size_t m = 0; m < members.size(); ++m) {
       d[members[m]] = flow.value[m];
@@ -298,7 +357,9 @@ std::vector<typename S::Weight> distances(const Machine<S>& machine, bool backwa
   return d;
 }
 
-#define X(S) \
+#define X(S)                                             \
+  template bool never_better(const Machine<S>&);         \
+  template bool numbered_along_paths(const Machine<S>&); \
   template std::vector<typename S::Weight> distances(const Machine<S>&, bool, double, std::vector<std::int32_t>*);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

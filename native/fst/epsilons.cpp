@@ -1,46 +1,56 @@
 #include "fst/epsilons.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "fst/properties.h"
 #include "fst/structure.h"
 
 namespace textmill::fst {
 namespace {
 
-constexpr std::size_t kDense = 64;  // states of a component that are worth a matrix
+constexpr std::size_t kDense = 64;           // states of a component that are worth a matrix
+constexpr std::size_t kReserved = 1u << 24;  // arcs that may be reserved for more than there will be
 
-// Adds up arcs with equal labels and next state. Open addressing, emptied by counting up.
+// Adds up arcs with equal labels and next state, at the end of an array of arcs. Open addressing, emptied by counting up.
 template <class S>
 class ArcSum {
  public:
   using Arc = typename Machine<S>::Arc;
   explicit ArcSum(const S& k) : k_(k), merges_(k.right()), slots_(64), mask_(63) {}
-  void clear() {
-    arcs.clear();
-    ++round_;
+  // What is added from now on goes to the end of `arcs`, which nobody else may change meanwhile.
+  void open(std::vector<Arc>& arcs) {
+    arcs_ = &arcs;
+    first_ = arcs.size();
+    if (++round_ == 0) {
+      slots_.assign(slots_.size(), Slot{});
+      round_ = 1;
+    }
   }
+  std::size_t first() const { return first_; }
+  std::size_t size() const { return arcs_->size() - first_; }
   void add(const Arc& arc) {
     if (!merges_) {  // (a + b) c is not ac + bc
-      arcs.push_back(arc);
+      arcs_->push_back(arc);
       return;
     }
     std::size_t at = place(arc) & mask_;
     while (slots_[at].round == round_) {
-      Arc& there = arcs[slots_[at].arc];
+      Arc& there = (*arcs_)[first_ + slots_[at].arc];
       if (there.ilabel == arc.ilabel && there.olabel == arc.olabel && there.nextstate == arc.nextstate) {
         there.weight = k_.plus(there.weight, arc.weight);
         return;
       }
       at = (at + 1) & mask_;
     }
-    slots_[at] = {round_, static_cast<std::uint32_t>(arcs.size())};
-    arcs.push_back(arc);
-    if (arcs.size() * 2 > slots_.size()) grow();
+    slots_[at] = {round_, static_cast<std::uint32_t>(size())};
+    arcs_->push_back(arc);
+    if (size() * 2 > slots_.size()) grow();
   }
-  std::vector<Arc> arcs;
 
  private:
   struct Slot {
-    std::uint64_t round = 0;
+    std::uint32_t round = 0;
     std::uint32_t arc = 0;
   };
   static std::uint64_t place(const Arc& arc) {
@@ -53,8 +63,8 @@ class ArcSum {
   void grow() {
     slots_.assign(slots_.size() * 2, Slot{});
     mask_ = slots_.size() - 1;
-    for (std::size_t i = 0; i < arcs.size(); ++i) {
-      std::size_t at = place(arcs[i]) & mask_;
+    for (std::size_t i = 0; i < size(); ++i) {
+      std::size_t at = place((*arcs_)[first_ + i]) & mask_;
       while (slots_[at].round == round_) at = (at + 1) & mask_;
       slots_[at] = {round_, static_cast<std::uint32_t>(i)};
     }
@@ -63,7 +73,9 @@ class ArcSum {
   bool merges_;
   std::vector<Slot> slots_;
   std::size_t mask_;
-  std::uint64_t round_ = 1;
+  std::uint32_t round_ = 0;
+  std::vector<Arc>* arcs_ = nullptr;
+  std::size_t first_ = 0;
 };
 
 template <class S>
@@ -80,100 +92,107 @@ class Remover {
 
   Machine<S> run() {
     const std::int32_t n = machine_.states();
-    // states that only epsilons lead to are copied from, and then not needed
-    std::vector<bool> wanted(n, false);
-    wanted[machine_.start()] = true;
+    // states that only epsilons lead to are copied from, and then not needed; those that no epsilon leads to are not
+    // copied from, so that their arcs are made where they are to stay
+    std::vector<std::uint8_t> wanted(n, 0), copied(n, 0);
+    wanted[machine_.start()] = 1;
     for (std::int32_t s = 0; s < n; ++s)
-      for (const auto& arc : machine_.arcs(s))
-        if (arc.ilabel != 0 || arc.olabel != 0) wanted[arc.nextstate] = true;
+      for (const auto& arc : machine_.arcs(s)) (is_epsilon(arc) ? copied : wanted)[arc.nextstate] = 1;
     final_.assign(n, k_.zero());
-    begin_.assign(n, 0);
+    begin_.assign(n, kLater);
     count_.assign(n, 0);
     std::vector<std::uint32_t> begin(found_.count + 1, 0);
-    for (const std::int32_t c : found_.of) ++begin[c + 1];
-    for (std::int32_t c = 0; c < found_.count; ++c) begin[c + 1] += begin[c];
+    for (const std::int32_t c : found_.of) ++begin[c];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());  // the ends; they become the beginnings
     std::vector<std::int32_t> order(n);
-    std::vector<std::uint32_t> at(begin.begin(), begin.end() - 1);
-    for (std::int32_t s = 0; s < n; ++s) order[at[found_.of[s]]++] = s;
-    store_.reserve(machine_.arcs());
-    for (std::int32_t c = found_.count; c-- > 0;) component({order.data() + begin[c], begin[c + 1] - begin[c]}, c);
+    for (std::int32_t s = n; s-- > 0;) order[--begin[found_.of[s]]] = s;
+    for (std::int32_t c = found_.count; c-- > 0;) {
+      const std::span<const std::int32_t> states(order.data() + begin[c], begin[c + 1] - begin[c]);
+      if (!copy_in_place(states) && (states.size() > 1 || copied[states[0]])) component(states, c);
+    }
     std::vector<typename Machine<S>::State> states;
     std::vector<Arc> arcs;
     std::vector<std::int32_t> number(n, kNoState);
     std::int32_t kept = 0;
-    std::size_t total = 0;
+    std::size_t total = 0;  // at most
     for (std::int32_t s = 0; s < n; ++s) {
       if (!wanted[s]) continue;
       number[s] = kept++;
       total += count_[s];
+      if (begin_[s] != kLater) continue;
+      for (const Arc& arc : machine_.arcs(s)) total += is_epsilon(arc) ? count_[arc.nextstate] : 1;
     }
     states.reserve(kept);
-    arcs.reserve(total);
+    arcs.reserve(std::min(total, std::max(kReserved, 4 * machine_.arcs())));
     for (std::int32_t s = 0; s < n; ++s) {
       if (!wanted[s]) continue;
-      states.push_back({final_[s], static_cast<std::uint32_t>(arcs.size()), count_[s], 0, 0});
-      const Arc* from = begin_[s] == kInPlace ? machine_.arcs(s).data() : store_.data() + begin_[s];
-      for (std::uint32_t a = 0; a < count_[s]; ++a) {
-        Arc arc = from[a];
-        states.back().niepsilons += arc.ilabel == 0;
-        states.back().noepsilons += arc.olabel == 0;
-        arc.nextstate = number[arc.nextstate];
-        arcs.push_back(arc);
+      const std::size_t first = arcs.size();
+      if (begin_[s] == kLater) {
+        sum_.open(arcs);
+        final_[s] = machine_.final(s);
+        collect(s, k_.one(), found_.of[s], final_[s]);
+      } else {
+        const Arc* from = arcs_of(s);
+        arcs.insert(arcs.end(), from, from + count_[s]);
       }
+      states.push_back({final_[s], static_cast<std::uint32_t>(first), 0, 0, 0});
+      auto& state = states.back();
+      for (std::size_t a = first; a < arcs.size(); ++a) {
+        state.niepsilons += arcs[a].ilabel == 0;
+        state.noepsilons += arcs[a].olabel == 0;
+        arcs[a].nextstate = number[arcs[a].nextstate];
+      }
+      state.narcs = static_cast<std::uint32_t>(arcs.size() - first);
     }
     return Machine<S>::counted(k_, number[machine_.start()], std::move(states), std::move(arcs));
   }
 
  private:
-  static constexpr std::size_t kInPlace = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kInPlace = static_cast<std::size_t>(-1), kLater = static_cast<std::size_t>(-2);
   static bool is_epsilon(const Arc& arc) { return arc.ilabel == 0 && arc.olabel == 0; }
 
+  // What a state does without epsilons, once that is known.
+  const Arc* arcs_of(std::int32_t s) const {
+    return begin_[s] == kInPlace ? machine_.arcs(s).data() : store_.data() + begin_[s];
+  }
+
+  // One state without epsilons stays as it is.
+  bool copy_in_place(std::span<const std::int32_t> states) {
+    const std::int32_t s = states[0];
+    if (states.size() > 1 || std::ranges::any_of(machine_.arcs(s), is_epsilon)) return false;
+    final_[s] = machine_.final(s);
+    begin_[s] = kInPlace;
+    count_[s] = static_cast<std::uint32_t>(machine_.arcs(s).size());
+    return true;
+  }
+
   void component(std::span<const std::int32_t> states, std::int32_t c) {
-    bool loops = states.size() > 1;
-    bool any = loops;
-    if (!loops)
-      for (const Arc& arc : machine_.arcs(states[0])) {
-        if (!is_epsilon(arc)) continue;
-        any = true;
-        loops |= arc.nextstate == states[0];
-      }
-    if (!any) {
-      const std::int32_t s = states[0];
-      final_[s] = machine_.final(s);
-      begin_[s] = kInPlace;
-      count_[s] = static_cast<std::uint32_t>(machine_.arcs(s).size());
-      return;
-    }
+    const bool loops = states.size() > 1 || std::ranges::any_of(machine_.arcs(states[0]), [&](const Arc& arc) {
+                         return is_epsilon(arc) && arc.nextstate == states[0];
+                       });
     if (!loops) {
-      const std::int32_t s = states[0];
-      sum_.clear();
-      Weight final = machine_.final(s);
-      collect(s, k_.one(), c, final);
-      write(s, final);
+      Weight final = machine_.final(states[0]);
+      sum_.open(store_);
+      collect(states[0], k_.one(), c, final);
+      keep(states[0], final);
       return;
     }
     const std::size_t n = states.size();
     std::vector<Weight> closure;
     const bool dense = n <= kDense && queue_ == Queue::automatic;
     if (dense) closure = all_pairs(states, c);
-    std::vector<std::pair<Weight, std::vector<Arc>>> made;
     for (std::size_t i = 0; i < n; ++i) {
-      sum_.clear();
-      Weight final = k_.zero();
       const std::vector<Weight> row =
           dense ? std::vector<Weight>(closure.begin() + i * n, closure.begin() + (i + 1) * n) : from_one(states, i, c);
+      Weight final = k_.zero();
+      sum_.open(store_);
       for (std::size_t j = 0; j < n; ++j) {
         if (k_.equal(row[j], k_.zero())) continue;
         if (machine_.is_final(states[j])) final = k_.plus(final, k_.times(row[j], machine_.final(states[j])));
         collect(states[j], row[j], c, final);
       }
-      made.push_back({final, sum_.arcs});
+      keep(states[i], final);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      sum_.arcs = std::move(made[i].second);
-      write(states[i], made[i].first);
-    }
-    sum_.clear();
   }
 
   // Adds w times what s does outside epsilon paths of its own component.
@@ -190,20 +209,19 @@ class Remover {
       if (found_.of[t] == c) continue;
       const Weight there = k_.times(w, arc.weight);
       if (!k_.equal(final_[t], k_.zero())) final = k_.plus(final, k_.times(there, final_[t]));
-      const Arc* from = begin_[t] == kInPlace ? machine_.arcs(t).data() : store_.data() + begin_[t];
       for (std::uint32_t a = 0; a < count_[t]; ++a) {
-        Arc copy = from[a];
+        Arc copy = arcs_of(t)[a];  // looked up again each time: the store may move while it grows
         copy.weight = k_.times(there, copy.weight);
         sum_.add(copy);
       }
     }
   }
 
-  void write(std::int32_t s, const Weight& final) {
+  // What was summed up at the end of the store belongs to s.
+  void keep(std::int32_t s, const Weight& final) {
     final_[s] = final;
-    begin_[s] = store_.size();
-    count_[s] = static_cast<std::uint32_t>(sum_.arcs.size());
-    store_.insert(store_.end(), sum_.arcs.begin(), sum_.arcs.end());
+    begin_[s] = sum_.first();
+    count_[s] = static_cast<std::uint32_t>(sum_.size());
   }
 
   // Sums over all epsilon paths inside the component, the empty one included (Lehmann 1977).
@@ -258,8 +276,8 @@ class Remover {
   const Queue queue_;
   ArcSum<S> sum_;
   Components found_;
-  std::vector<Arc> store_;            // arcs of states that had epsilons
-  std::vector<std::size_t> begin_;    // [N] into store_, or kInPlace
+  std::vector<Arc> store_;            // arcs of states that had epsilons and that epsilons lead to
+  std::vector<std::size_t> begin_;    // [N] into store_, or kInPlace, or kLater
   std::vector<std::uint32_t> count_;  // [N]
   std::vector<Weight> final_;         // [N]
 };

@@ -414,6 +414,8 @@ class Builder {
   std::size_t arcs() const { return arcs_.size(); }
   // Of the state that is open.
   std::span<Arc> open_arcs() { return {arcs_.data() + states_.back().pos, states_.back().narcs}; }
+  // The arcs made last, from a number of arcs() on.
+  std::span<Arc> arcs_from(std::size_t first) { return std::span(arcs_).subspan(first); }
   // Replaces every next state.
   template <class F>
   void redirect(F f) {

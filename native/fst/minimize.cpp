@@ -1,6 +1,10 @@
 #include "fst/minimize.h"
 
 #include <algorithm>
+#include <bit>
+#include <concepts>
+#include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "fst/partition.h"
@@ -157,6 +161,7 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
   const S& k = machine.semiring();
   const std::int32_t n = machine.states();
   const bool plain = !outputs && is(machine, property::unweighted);
+  const bool in_order = !deterministic || is(machine, property::ilabel_sorted);
   LabelledGraph graph;
   graph.begin.reserve(n + 1);
   graph.begin.push_back(0);
@@ -164,22 +169,36 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
   graph.next.reserve(machine.arcs());
   graph.end.reserve(n);
   Encoder<S> codes(k, true, true), ends(k, true, true);
+  const auto label_of = [&](const typename Machine<S>::Arc& arc, std::size_t place) -> std::int64_t {
+    if (plain) return arc.ilabel;
+    const auto weight = k.quantize(arc.weight, delta);
+    if constexpr (std::same_as<decltype(weight), const float>) {  // label and weight fit in one number
+      if (!outputs) return std::int64_t{arc.ilabel} << 32 | std::bit_cast<std::uint32_t>(weight + 0.0f);
+    }
+    return codes.of(arc.ilabel, outputs ? static_cast<std::int32_t>(outputs->arcs[place]) : 0, weight);
+  };
+  std::vector<std::uint32_t> by_label;
   for (std::int32_t s = 0; s < n; ++s) {
-    for (const auto& arc : machine.arcs(s)) {
-      const auto output = outputs ? static_cast<std::int32_t>(outputs->arcs[graph.next.size()]) : 0;
-      graph.label.push_back(plain ? arc.ilabel : codes.of(arc.ilabel, output, k.quantize(arc.weight, delta)));
-      graph.next.push_back(arc.nextstate);
+    const auto arcs = machine.arcs(s);
+    const std::size_t first = graph.next.size();
+    if (in_order) {
+      for (const auto& arc : arcs) {
+        graph.label.push_back(label_of(arc, graph.next.size()));
+        graph.next.push_back(arc.nextstate);
+      }
+    } else {
+      by_label.resize(arcs.size());
+      std::iota(by_label.begin(), by_label.end(), 0);
+      std::ranges::sort(by_label, {}, [&](std::uint32_t i) { return arcs[i].ilabel; });
+      for (const std::uint32_t i : by_label) {
+        graph.label.push_back(label_of(arcs[i], first + i));
+        graph.next.push_back(arcs[i].nextstate);
+      }
     }
     graph.begin.push_back(static_cast<std::uint32_t>(graph.label.size()));
     graph.end.push_back(machine.is_final(s) ? ends.of(0, 0, k.quantize(machine.final(s), delta)) : 0);
   }
-  std::vector<std::int32_t> order;
-  const Components found = components(machine);
-  if (!found.cyclic) {
-    order.resize(n);
-    for (std::int32_t s = 0; s < n; ++s) order[found.of[s]] = s;
-  }
-  const std::vector<std::int32_t> classes = equivalent_states(graph, deterministic, order);
+  const std::vector<std::int32_t> classes = equivalent_states(graph, deterministic);
   // the first state of each class stands for it
   Builder<S> out(k);
   std::vector<std::uint32_t> kept;
@@ -216,14 +235,19 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
   if (!deterministic && !allow_nondeterministic)
     fail(
         "the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
-  Machine<S> trimmed = connect(machine);
+  std::optional<Machine<S>> changed;
+  const Machine<S>* from = &machine;
+  if (!connected(machine)) from = &changed.emplace(connect(machine));
   if (strings) *strings = Machine<S>(machine.semiring());
-  if (trimmed.start() == kNoState) return trimmed;
-  if (is(trimmed, weighted)) trimmed = push(trimmed, {.weights = true});
+  if (from->start() == kNoState) return Machine<S>(machine.semiring());
+  if (is(*from, weighted)) {
+    changed = push(*from, {.weights = true});
+    from = &*changed;
+  }
   StringPool pool;
-  if (!transducer) return merge(trimmed, delta, deterministic, nullptr, pool, strings);
-  const PushedOutputs outputs = push_outputs(trimmed, pool);
-  return merge(trimmed, delta, deterministic, &outputs, pool, strings);
+  if (!transducer) return merge(*from, delta, deterministic, nullptr, pool, strings);
+  const PushedOutputs outputs = push_outputs(*from, pool);
+  return merge(*from, delta, deterministic, &outputs, pool, strings);
 }
 
 #define X(S)                                                        \

@@ -19,9 +19,31 @@ std::vector<std::int32_t> by_first(const std::vector<std::int32_t>& classes, std
   return out;
 }
 
+// Every state before those that its arcs lead to (Kahn 1962); empty if there is a cycle.
+std::vector<std::int32_t> topological_order(const LabelledGraph& graph) {
+  const auto n = static_cast<std::int32_t>(graph.end.size());
+  std::vector<std::int32_t> order;
+  std::vector<std::uint32_t> into(n, 0);
+  bool in_order = true;
+  for (std::int32_t s = 0; s < n; ++s)
+    for (std::uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a) {
+      ++into[graph.next[a]];
+      in_order &= graph.next[a] > s;
+    }
+  order.reserve(n);
+  for (std::int32_t s = 0; s < n; ++s)
+    if (in_order || into[s] == 0) order.push_back(s);
+  if (in_order) return order;
+  for (std::size_t i = 0; i < order.size(); ++i)  // grows while it is read
+    for (std::uint32_t a = graph.begin[order[i]]; a < graph.begin[order[i] + 1]; ++a)
+      if (--into[graph.next[a]] == 0) order.push_back(graph.next[a]);
+  if (order.size() < graph.end.size()) order.clear();
+  return order;
+}
+
 // What tells states apart: end, then (label, class of next) sorted.
 void signature(const LabelledGraph& graph, const std::vector<std::int32_t>& classes, std::size_t s,
-               std::vector<std::pair<std::int32_t, std::int32_t>>& arcs, std::vector<std::int32_t>& out) {
+               std::vector<std::pair<std::int64_t, std::int32_t>>& arcs, std::vector<std::int32_t>& out) {
   arcs.clear();
   for (std::uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a)
     arcs.emplace_back(graph.label[a], classes[graph.next[a]]);
@@ -29,7 +51,8 @@ void signature(const LabelledGraph& graph, const std::vector<std::int32_t>& clas
   out.clear();
   out.push_back(graph.end[s]);
   for (const auto& [label, next] : arcs) {
-    out.push_back(label);
+    out.push_back(static_cast<std::int32_t>(label >> 32));
+    out.push_back(static_cast<std::int32_t>(label));
     out.push_back(next);
   }
 }
@@ -86,19 +109,83 @@ class Blocks {
   }
 };
 
-std::vector<std::int32_t> refine(const LabelledGraph& graph) {
-  const std::size_t n = graph.end.size(), m = graph.label.size();
-  std::vector<std::int32_t> tail(m);
-  for (std::size_t s = 0; s < n; ++s)
-    std::fill(tail.begin() + graph.begin[s], tail.begin() + graph.begin[s + 1], static_cast<std::int32_t>(s));
+// States by what tells them apart; the first of those that are equal stands for them. Open addressing, at most half full.
+class StateTable {
+ public:
+  StateTable() : slots_(1024, Slot{0, -1}) {}
+  // The state that stands for s, s itself if it is the first.
+  template <class Equal>
+  std::int32_t find(std::uint64_t hash, std::int32_t s, Equal equal) {
+    const auto tag = static_cast<std::uint32_t>(hash >> 32);
+    std::size_t at = place(tag);
+    for (; slots_[at].state >= 0; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].tag == tag && equal(slots_[at].state, s)) return slots_[at].state;
+    slots_[at] = {tag, s};
+    if (++used_ * 2 > slots_.size()) grow();
+    return s;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t tag;
+    std::int32_t state;
+  };
+  std::size_t place(std::uint32_t tag) const { return tag & (slots_.size() - 1); }
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2, Slot{0, -1});
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.state < 0) continue;
+      std::size_t at = place(slot.tag);
+      while (slots_[at].state >= 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+
+// Of a deterministic graph. `own` and `next` give what is known of a state itself and of where its arcs lead.
+template <class Own, class Next>
+std::uint64_t hash_of(const LabelledGraph& graph, std::int32_t s, bool labels, Own own, Next next) {
+  std::uint64_t h = static_cast<std::uint32_t>(own(s));
+  for (std::uint32_t a = graph.begin[s]; a < graph.begin[s + 1]; ++a) {
+    if (labels) h = (h ^ static_cast<std::uint64_t>(graph.label[a])) * 0x9E3779B97F4A7C15u;
+    h = (h ^ h >> 32 ^ static_cast<std::uint32_t>(next(graph.next[a]))) * 0xFF51AFD7ED558CCDu;
+  }
+  return stir(h + graph.begin[s + 1] - graph.begin[s]);
+}
+template <class Own, class Next>
+bool same(const LabelledGraph& graph, std::int32_t s, std::int32_t t, bool labels, Own own, Next next) {
+  const std::uint32_t x = graph.begin[s], y = graph.begin[t], size = graph.begin[s + 1] - x;
+  if (own(s) != own(t) || graph.begin[t + 1] - y != size) return false;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    if (labels && graph.label[x + i] != graph.label[y + i]) return false;
+    if (next(graph.next[x + i]) != next(graph.next[y + i])) return false;
+  }
+  return true;
+}
+
+// Valmari's refinement of the classes that have several states; arcs of others split nothing.
+std::vector<std::int32_t> refine(const LabelledGraph& graph, const std::vector<std::int32_t>& classes,
+                                 const std::vector<std::uint32_t>& sizes) {
+  const std::size_t n = graph.end.size();
+  std::vector<std::int32_t> tail, head;
+  std::vector<std::int64_t> label;
+  for (std::size_t s = 0; s < n; ++s) {
+    if (sizes[classes[s]] == 1) continue;
+    tail.insert(tail.end(), graph.begin[s + 1] - graph.begin[s], static_cast<std::int32_t>(s));
+    head.insert(head.end(), graph.next.begin() + graph.begin[s], graph.next.begin() + graph.begin[s + 1]);
+    label.insert(label.end(), graph.label.begin() + graph.begin[s], graph.label.begin() + graph.begin[s + 1]);
+  }
+  const std::size_t m = tail.size();
   std::vector<std::uint32_t> into(n + 1, 0), incoming(m);
-  for (const std::int32_t head : graph.next) ++into[head + 1];
-  for (std::size_t s = 0; s < n; ++s) into[s + 1] += into[s];
-  std::vector<std::uint32_t> at(into.begin(), into.end() - 1);
-  for (std::size_t a = 0; a < m; ++a) incoming[at[graph.next[a]]++] = static_cast<std::uint32_t>(a);
+  for (const std::int32_t t : head) ++into[t];
+  std::partial_sum(into.begin(), into.end(), into.begin());  // the ends; they become the beginnings
+  for (std::size_t a = m; a-- > 0;) incoming[--into[head[a]]] = static_cast<std::uint32_t>(a);
   Blocks states(n), arcs(m);
-  states.group([&](std::int32_t s) { return graph.end[s]; });
-  arcs.group([&](std::int32_t a) { return graph.label[a]; });
+  states.group([&](std::int32_t s) { return classes[s]; });
+  arcs.group([&](std::int32_t a) { return label[a]; });
   std::int32_t b = 1, c = 0;
   const auto split_arcs = [&] {
     for (; b < states.count; ++b) {
@@ -118,14 +205,60 @@ std::vector<std::int32_t> refine(const LabelledGraph& graph) {
   return by_first(states.block, states.count);
 }
 
+std::vector<std::int32_t> of_deterministic(const LabelledGraph& graph, const std::vector<std::int32_t>& order) {
+  const std::size_t n = graph.end.size();
+  std::vector<std::int32_t> classes(n);
+  const auto end = [&](std::int32_t s) { return graph.end[s]; };
+  const auto class_of = [&](std::int32_t s) { return classes[s]; };
+  if (!order.empty()) {  // what arcs lead to has its class already: the state that stands for it
+    StateTable table;
+    for (auto s = order.rbegin(); s != order.rend(); ++s)
+      classes[*s] = table.find(hash_of(graph, *s, true, end, class_of), *s,
+                               [&](std::int32_t x, std::int32_t y) { return same(graph, x, y, true, end, class_of); });
+    return by_first(classes, n);
+  }
+  std::vector<std::uint32_t> sizes;
+  std::vector<std::int32_t> rest(n), finer(n);
+  {
+    StateTable table;
+    const auto none = [](std::int32_t) { return 0; };
+    for (std::int32_t s = 0; s < static_cast<std::int32_t>(n); ++s) {
+      rest[s] = s;
+      const std::int32_t found = table.find(hash_of(graph, s, true, end, none), s, [&](std::int32_t x, std::int32_t y) {
+        return same(graph, x, y, true, end, none);
+      });
+      if (found == s) sizes.push_back(0);
+      classes[s] = found == s ? static_cast<std::int32_t>(sizes.size() - 1) : classes[found];
+      ++sizes[classes[s]];
+    }
+  }
+  for (;;) {
+    const std::size_t before = rest.size(), known = sizes.size();
+    std::erase_if(rest, [&](std::int32_t s) { return sizes[classes[s]] == 1; });
+    if (rest.empty()) return by_first(classes, known);
+    if (rest.size() >= before - before / 4) return refine(graph, classes, sizes);
+    StateTable table;
+    for (const std::int32_t s : rest) {
+      const std::int32_t found =
+          table.find(hash_of(graph, s, false, class_of, class_of), s,
+                     [&](std::int32_t x, std::int32_t y) { return same(graph, x, y, false, class_of, class_of); });
+      if (found == s) sizes.push_back(0);
+      finer[s] = found == s ? static_cast<std::int32_t>(sizes.size() - 1) : finer[found];
+      ++sizes[finer[s]];
+    }
+    for (const std::int32_t s : rest) classes[s] = finer[s];
+  }
+}
+
 }  // namespace
 
-std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic,
-                                            const std::vector<std::int32_t>& order) {
+std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool deterministic) {
   const std::size_t n = graph.end.size();
-  std::vector<std::pair<std::int32_t, std::int32_t>> arcs;
+  if (n == 0) return {};
+  const std::vector<std::int32_t> order = topological_order(graph);
+  if (deterministic) return of_deterministic(graph, order);
+  std::vector<std::pair<std::int64_t, std::int32_t>> arcs;
   std::vector<std::int32_t> key, classes(n, 0);
-  if (n == 0) return classes;
   if (!order.empty()) {
     SequenceTable table;
     for (auto s = order.rbegin(); s != order.rend(); ++s) {
@@ -134,7 +267,6 @@ std::vector<std::int32_t> equivalent_states(const LabelledGraph& graph, bool det
     }
     return by_first(classes, table.size());
   }
-  if (deterministic) return refine(graph);
   std::size_t count = 1;
   for (;;) {
     SequenceTable table;

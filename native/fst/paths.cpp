@@ -1,9 +1,9 @@
 #include "fst/paths.h"
 
 #include <algorithm>
-#include <queue>
 #include <unordered_map>
 
+#include "fst/best_first.h"
 #include "fst/distance.h"
 #include "fst/path_writer.h"
 #include "fst/properties.h"
@@ -191,6 +191,57 @@ Machine<S> unique_paths(const Machine<S>& machine, const PathOptions& options,
   return out.finish();
 }
 
+// Dijkstra's algorithm from the start until all that is as good as the best end is known; then, depth first, the way
+// along arcs that lose nothing which takes the earliest arcs. No weight may be better than one.
+template <class S>
+bool search_best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs,
+                      typename S::Weight& final) {
+  using Weight = typename S::Weight;
+  const S& k = machine.semiring();
+  std::vector<Weight> d(machine.states(), k.zero());
+  Weight best = k.zero();
+  BestFirst<S> queue(k);
+  queue.push(d[machine.start()] = k.one(), machine.start());
+  while (!queue.empty()) {
+    const auto [w, s] = queue.top();
+    queue.pop();
+    if (k.less(best, w)) break;
+    if (k.less(d[s], w)) continue;  // it was reached by better
+    best = k.plus(best, k.times(w, machine.final(s)));
+    for (const auto& arc : machine.arcs(s)) {
+      const Weight reached = k.times(w, arc.weight);
+      if (!k.less(reached, d[arc.nextstate]) || k.less(best, reached)) continue;
+      d[arc.nextstate] = reached;
+      queue.push(reached, arc.nextstate);
+    }
+  }
+  if (k.equal(best, k.zero())) return false;
+  std::vector<bool> seen(machine.states(), false);
+  struct Frame {
+    std::int32_t state;
+    std::uint32_t arc;
+  };
+  std::vector<Frame> path{{machine.start(), 0}};
+  seen[machine.start()] = true;
+  for (;;) {  // some way leads to the end, so the path never becomes empty
+    const std::int32_t s = path.back().state;
+    if (path.back().arc == 0 && machine.is_final(s) && k.equal(k.times(d[s], machine.final(s)), best)) break;
+    const auto choices = machine.arcs(s);
+    if (path.back().arc == choices.size()) {
+      path.pop_back();
+      continue;
+    }
+    const auto& arc = choices[path.back().arc++];
+    const std::int32_t t = arc.nextstate;
+    if (seen[t] || k.less(best, d[t]) || !k.equal(k.times(d[s], arc.weight), d[t])) continue;
+    seen[t] = true;
+    path.push_back({t, 0});
+  }
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) arcs.push_back(machine.arcs(path[i].state)[path[i].arc - 1]);
+  final = machine.final(path.back().state);
+  return true;
+}
+
 }  // namespace
 
 template <class S>
@@ -199,6 +250,8 @@ bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>&
   const S& k = machine.semiring();
   need_path(k, "a best path");
   if (machine.start() == kNoState) return false;
+  if (queue == Queue::automatic && !numbered_along_paths(machine) && never_better(machine))
+    return search_best_path(machine, arcs, final);
   std::vector<std::int32_t> next;
   const auto d = distances_by(queue, machine, true, 0.0, &next);
   std::int32_t s = machine.start();
@@ -422,9 +475,11 @@ Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs
 template <class S>
 Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
   const S& k = machine.semiring();
-  Machine<S> out(machine);
-  if (machine.start() == kNoState) return out;
-  if (options.weights) {
+  if (machine.start() == kNoState) return Machine<S>(machine);
+  Machine<S> out(k);
+  if (!options.weights) {
+    out = Machine<S>(machine);
+  } else {
     const auto d = distances(machine, !options.to_final, options.delta);
     out = reweight(machine, std::span<const typename S::Weight>(d), options.to_final, !options.remove_total);
     if (options.remove_total && options.to_final) {

@@ -1,7 +1,8 @@
 // Best paths, pruning, pushing: what is made of distances.
 //
 //   best_paths   A* over partial paths, ordered by weight times the distance to the end; a state is left at most n times
-//                (Mohri & Riley 2002). One path follows the best arcs of the backward distances.
+//                (Mohri & Riley 2002). One path follows the best arcs of the backward distances, or, where states are not
+//                numbered along paths and no weight is better than one, is searched from the start.
 //   unique       partial strings instead of partial paths: a hypothesis is the set of states that a string leads to
 //   prune        arcs and states on paths not worse than threshold times the best
 //   reweight     w' = v(s)^-1 w v(t), final' = v(s)^-1 final       to the start (v: distance to the end)

@@ -28,6 +28,87 @@ bool has_arcs_to_start(const Machine<S>& a) {
   return false;
 }
 
+// Marks the states that the start leads to.
+template <class S>
+void mark_accessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
+  std::vector<std::int32_t> stack{a.start()};
+  marks[a.start()] = 1;
+  while (!stack.empty()) {
+    const std::int32_t s = stack.back();
+    stack.pop_back();
+    for (const auto& arc : a.arcs(s)) {
+      if (marks[arc.nextstate]) continue;
+      marks[arc.nextstate] = 1;
+      stack.push_back(arc.nextstate);
+    }
+  }
+}
+
+// Marks the states that lead to a final one. Machines are mostly numbered along their paths, so that one look at the
+// states from the last to the first finds nearly all; only what it leaves is searched against the arcs.
+template <class S>
+void mark_coaccessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
+  const std::int32_t n = a.states();
+  std::vector<std::int32_t> left;
+  bool in_order = true;
+  for (std::int32_t s = n; s-- > 0;) {
+    bool leads = a.is_final(s);
+    for (const auto& arc : a.arcs(s)) {
+      leads |= marks[arc.nextstate] != 0;
+      in_order &= arc.nextstate > s;
+    }
+    marks[s] = leads;
+    if (!leads) left.push_back(s);
+  }
+  if (left.empty() || in_order) return;
+  std::vector<std::uint32_t> begin(n + 1, 0);  // arcs among those that are left, by the state they lead to
+  std::vector<std::int32_t> stack;
+  for (const std::int32_t s : left) {
+    bool leads = false;
+    for (const auto& arc : a.arcs(s)) {
+      leads |= marks[arc.nextstate] == 1;
+      ++begin[arc.nextstate];
+    }
+    if (leads) stack.push_back(s);
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());  // the ends; they become the beginnings
+  std::vector<std::int32_t> from(begin[n]);
+  for (const std::int32_t s : left)
+    for (const auto& arc : a.arcs(s)) from[--begin[arc.nextstate]] = s;
+  for (const std::int32_t s : stack) marks[s] = 1;
+  while (!stack.empty()) {
+    const std::int32_t t = stack.back();
+    stack.pop_back();
+    for (std::uint32_t i = begin[t]; i < begin[t + 1]; ++i) {
+      if (marks[from[i]]) continue;
+      marks[from[i]] = 1;
+      stack.push_back(from[i]);
+    }
+  }
+}
+
+// 1 for each state on a path from the start to a final state; empty, and remembered, if all are.
+template <class S>
+std::vector<std::uint8_t> useful_states(const Machine<S>& a) {
+  using namespace property;
+  std::vector<std::uint8_t> marks, other;
+  if (a.start() == kNoState) return std::vector<std::uint8_t>(a.states(), 0);
+  if (!(a.known() & accessible)) {
+    marks.assign(a.states(), 0);
+    mark_accessible(a, marks);
+    if (std::ranges::find(marks, 0) == marks.end()) a.know(accessible);
+  }
+  if (!(a.known() & coaccessible)) {
+    other.assign(a.states(), 0);
+    mark_coaccessible(a, other);
+    if (std::ranges::find(other, 0) == other.end()) a.know(coaccessible);
+  }
+  if ((a.known() & (accessible | coaccessible)) == (accessible | coaccessible)) return {};
+  if (marks.empty()) return other;
+  for (std::size_t s = 0; s < other.size(); ++s) marks[s] &= other[s];
+  return marks;
+}
+
 // The only final state, if its weight can go on the arcs that lead to it: kNoState otherwise.
 template <class S>
 std::int32_t only_end(const Machine<S>& a) {
@@ -255,27 +336,22 @@ Machine<S> sort_states(const Machine<S>& a) {
 }
 
 template <class S>
+bool connected(const Machine<S>& a) {
+  return useful_states(a).empty();
+}
+
+template <class S>
 void trim(Machine<S>& a) {
   using namespace property;
-  if ((a.known() & (accessible | coaccessible)) == (accessible | coaccessible)) return;
-  if (a.start() == kNoState) {
-    a.clear();
-    return;
-  }
-  const Components found = components(a);
-  std::vector<bool> kept(a.states());
-  bool all = true;
-  for (std::int32_t s = 0; s < a.states(); ++s) {
-    kept[s] = found.accessible[s] && found.coaccessible[s];
-    all &= kept[s];
-  }
+  const std::vector<std::uint8_t> kept = useful_states(a);
+  if (kept.empty()) return;
   // what states and arcs have one by one stays true of those that are left
   const std::uint64_t stays = a.known() & (acceptor | ideterministic | odeterministic | no_epsilons | no_iepsilons |
                                            no_oepsilons | ilabel_sorted | olabel_sorted | unweighted | acyclic |
                                            initial_acyclic | top_sorted | unweighted_cycles);
-  if (!kept[a.start()]) {
+  if (a.start() == kNoState || !kept[a.start()]) {
     a.clear();
-  } else if (!all) {
+  } else {
     a.keep(kept);
     a.know(stays);
   }
@@ -301,6 +377,7 @@ Machine<S> connect(const Machine<S>& a) {
   template Machine<S> sort_arcs(const Machine<S>&, bool);                                                \
   template Machine<S> renumber(const Machine<S>&, std::span<const std::int32_t>);                        \
   template Machine<S> sort_states(const Machine<S>&);                                                    \
+  template bool connected(const Machine<S>&);                                                            \
   template void trim(Machine<S>&);                                                                       \
   template Machine<S> connect(const Machine<S>&);
 TEXTMILL_FST_SEMIRINGS(X)

@@ -44,7 +44,10 @@ Machine<S> renumber(const Machine<S>& a, std::span<const std::int32_t> order);
 // Without states that are not on a path from the start to a final state.
 template <class S>
 Machine<S> connect(const Machine<S>& a);
-// The same in place.
+// Is that so of all states? Remembered with the machine if it is.
+template <class S>
+bool connected(const Machine<S>& a);
+// Removes them in place.
 template <class S>
 void trim(Machine<S>& a);
 
