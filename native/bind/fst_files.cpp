@@ -117,9 +117,17 @@ nb::tuple read_binary(In<std::uint8_t, 1> buffer, std::size_t offset, bool map) 
   return nb::make_tuple(std::move(*made), offset + end, header.type, std::move(header.input), std::move(header.output));
 }
 
+// As with(), but under the lock if there are tables, which another thread may add to.
+template <class F>
+std::string with_tables(const AnyMachine& any, bool tables, F f) {
+  if (!tables) return with(any, f);
+  check(any);
+  return std::visit([&](auto held) { return f(std::as_const(*held)); }, any.handle);
+}
+
 nb::bytes write_binary(const AnyMachine& any, const std::string& type, bool align, const SymbolTable* input,
                        const SymbolTable* output) {
-  const std::string out = with(any, [&](const auto& machine) -> std::string {
+  const std::string out = with_tables(any, input || output, [&](const auto& machine) -> std::string {
     using S = typename std::decay_t<decltype(machine)>::Semiring;
     if constexpr (std::same_as<S, Dynamic>) {
       fail("machines of the semiring ", machine.semiring().name(), " have no binary form; write them as text");
@@ -145,7 +153,8 @@ void bind_fst_files(nb::module_& m) {
               if constexpr (std::same_as<std::decay_t<decltype(k)>, Dynamic>) {
                 return any(fst::read_text(view, k, options));
               } else {
-                nb::gil_scoped_release nogil;
+                if (input || output || states) return any(fst::read_text(view, k, options));
+                nb::gil_scoped_release nogil;  // not while tables are read that another thread may add to
                 return any(fst::read_text(view, k, options));
               }
             },
@@ -158,7 +167,8 @@ void bind_fst_files(nb::module_& m) {
       [](const AnyMachine& any, bool acceptor, const SymbolTable* input, const SymbolTable* output,
          const SymbolTable* states, bool show_one, const std::string& missing) {
         const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing};
-        const std::string out = with(any, [&](const auto& machine) { return fst::write_text(machine, options); });
+        const std::string out = with_tables(any, input || output || states,
+                                            [&](const auto& machine) { return fst::write_text(machine, options); });
         return nb::bytes(out.data(), out.size());
       },
       "machine"_a, nb::kw_only(), "acceptor"_a, "input"_a.none(), "output"_a.none(), "states"_a.none(), "show_one"_a,

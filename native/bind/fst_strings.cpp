@@ -85,7 +85,7 @@ void bind_fst_strings(nb::module_& m) {
   m.def("paths", [](const AnyMachine& machine, std::size_t most, std::size_t longest) {
     check(machine);
     return std::visit(
-        [&](const auto& held) {
+        [&](auto held) {  // by value: weights may run Python's code, which may change the machine
           nb::list out;
           for (const auto& path : fst::paths(std::as_const(*held), most, longest))
             out.append(to_python(held->semiring(), path));

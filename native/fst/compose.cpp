@@ -315,7 +315,14 @@ Machine<S> difference(const Machine<S>& a, const Machine<S>& b, const ComposeOpt
                             : "not deterministic; determinise it first");
   }
   // complement of b: what it does not read leads to a state that takes everything
-  constexpr std::int32_t rest = 0x7FFFFFFF;
+  std::int32_t rest = 0x7FFFFFFF;  // a label that b does not have
+  const auto has_rest = [&] {
+    for (std::int32_t s = 0; s < b.states(); ++s)
+      for (const auto& arc : b.arcs(s))
+        if (arc.ilabel == rest) return true;
+    return false;
+  };
+  while (has_rest()) --rest;
   Builder<S> out(k);
   for (std::int32_t s = 0; s < b.states(); ++s) {
     out.open(b.is_final(s) ? k.zero() : k.one());

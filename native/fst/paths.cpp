@@ -129,7 +129,8 @@ Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::opt
       waiting[s] = false;
       if (machine.state(s).niepsilons == 0) continue;
       for (const auto& arc : machine.arcs(s)) {
-        if (arc.ilabel != 0) continue;
+        if (arc.ilabel != 0 || k.equal(d[arc.nextstate], k.zero()))
+          continue;  // cycles that lead nowhere may be negative
         const Weight w = k.times(best[s], arc.weight);
         if (!k.less(w, best[arc.nextstate])) continue;
         if (k.equal(best[arc.nextstate], k.zero())) touched.push_back(arc.nextstate);

@@ -4,11 +4,12 @@
     intersect     (a & b)(x)    = a(x) times b(x)                           acceptors
     difference    (a - b)(x)    = a(x) where b does not accept x           b deterministic, without weights and epsilons
 
-Filters keep paths with epsilons from being counted several times; all but `trivial` are right in every semiring,
-`null` lets no epsilon of one machine alone through. Special labels of one machine: sigma matches any label, rho any
-that nothing else matches, phi is followed without reading when nothing matches (exact back-off). Sorting is done when
-it is needed: at most one of the machines is sorted, and which one is searched is decided state by state. Cost
-O(states of a x states of b x arcs x log arcs) at worst. Reference: Mohri (2009).
+Filters keep paths with epsilons from being counted several times: `sequence` (`auto`), `alt_sequence` and `match` are
+right in every semiring; `no_match` and `trivial` count such paths several times, which only idempotent semirings
+forgive, and `null` lets no epsilon of one machine alone through. Special labels of one machine: sigma matches any
+label, rho any that nothing else matches, phi is followed without reading when nothing matches (exact back-off).
+Sorting is done when it is needed: at most one of the machines is sorted, and which one is searched is decided state
+by state. Cost O(states of a x states of b x arcs x log arcs) at worst. Reference: Mohri (2009).
 """
 
 from __future__ import annotations

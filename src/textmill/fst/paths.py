@@ -78,6 +78,8 @@ def prune(fst: Fst, *, weight: Weight | None = None, max_states: int | None = No
     """
     if weight is None and max_states is None:
         raise DataError("prune needs weight= or max_states=")
+    if max_states is not None:
+        check_range("max_states", max_states, at_least=0)
     return fst._like(native.prune(fst._native, weight, max_states))
 
 

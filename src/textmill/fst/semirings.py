@@ -10,7 +10,7 @@
     boolean                  False, True            or                      and       False      True
     minmax                   numbers                min                     max       inf        -inf
     signed_log               (sign, -ln of size)    of signed numbers       x         (1, inf)   (1, 0)
-    left_string, ...         tuples of labels       longest common prefix   concat    None       ()
+    left_string, ...         tuples of labels       longest common prefix   concat    inf        ()
     product(A,B), power(A,n), lexicographic(A,B), expectation(A,n), gallic(A) and its variants: made of others
 
 `tropical` and `log` have 32-bit weights, as OpenFst's; the others of numbers have 64 bits, but for `minmax`.
