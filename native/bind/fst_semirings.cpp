@@ -63,7 +63,7 @@ class PythonAlgebra final : public Algebra {
   Id plus(Id a, Id b) override { return of(definition_.attr("plus")(values_[a], values_[b]), "returned by plus"); }
   Id times(Id a, Id b) override { return of(definition_.attr("times")(values_[a], values_[b]), "returned by times"); }
   Id divide(Id a, Id b, Side side) override {
-    if (!nb::hasattr(definition_, "returned by divide"))
+    if (!nb::hasattr(definition_, "divide"))
       fail("the semiring ", name_, " has no division: give its class a method divide(a, b, side)");
     const nb::object made = definition_.attr("divide")(values_[a], values_[b],
                                                        side == Side::left    ? "left"
@@ -76,7 +76,7 @@ class PythonAlgebra final : public Algebra {
     return truth(definition_.attr("approx_equal")(values_[a], values_[b], delta));
   }
   Id quantize(Id a, double delta) override {
-    if (a <= kNone || !nb::hasattr(definition_, "returned by quantize")) return a;
+    if (a <= kNone || !nb::hasattr(definition_, "quantize")) return a;
     return of(definition_.attr("quantize")(values_[a], delta), "returned by quantize");
   }
   Id reverse(Id a) override {
@@ -97,7 +97,7 @@ class PythonAlgebra final : public Algebra {
     return made;
   }
   bool parse(std::string_view text, Id& a) override {
-    if (!nb::hasattr(definition_, "returned by parse"))
+    if (!nb::hasattr(definition_, "parse"))
       fail("weights of ", name_, " cannot be read from text: give its class a method parse(text)");
     const nb::object made = definition_.attr("parse")(nb::str(text.data(), text.size()));
     if (made.is_none()) return false;
@@ -122,7 +122,7 @@ class PythonAlgebra final : public Algebra {
     return nb::hasattr(definition_, key) ? truth(definition_.attr(key)) : otherwise;
   }
   void reversible() const {
-    if (!nb::hasattr(definition_, "returned by reverse"))
+    if (!nb::hasattr(definition_, "reverse"))
       fail("the semiring ", name_,
            " does not commute: give its class a method reverse(a) with reverse(ab) = reverse(b) reverse(a)");
   }

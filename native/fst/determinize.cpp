@@ -80,9 +80,6 @@ class Determinizer {
   // A quick look when subsets have become large, though they may be few.
   void look_at_large() {
     many_ *= 4;
-    const std::size_t last = begin_.size() - 2, size = begin_.back() - begin_[last];
-    const std::size_t most = 10'000 + 50 * static_cast<std::size_t>(machine_.states());
-    if (transducer_ && size > most) undecided(last, most, " outputs are still possible; prune the machine first");
     if (k_.commutative() && is(machine_, property::weighted_cycles))
       reject(find_unequal_twins(machine_, options_.delta, 20'000));
   }
@@ -233,10 +230,12 @@ class Determinizer {
     begin_.push_back(elements_.size());
     before_.push_back({before, label});
     if (transducer_) {
-      const std::size_t most = 1000 + static_cast<std::size_t>(machine_.states());
+      const auto n = static_cast<std::size_t>(machine_.states()), most = 10'000 + 50 * n, longest = 1000 + n;
+      if (pending_.size() > most)
+        undecided(hashes_.size() - 1, most, " outputs are still possible; prune the machine first");
       for (const Element& element : pending_)
-        if (pool_[element.output].size() > most)
-          undecided(hashes_.size() - 1, most, " output labels are still undecided");
+        if (pool_[element.output].size() > longest)
+          undecided(hashes_.size() - 1, longest, " output labels are still undecided");
     }
     slots_[at] = static_cast<std::uint32_t>(hashes_.size());
     if (hashes_.size() * 2 > slots_.size()) {

@@ -12,6 +12,8 @@
 namespace textmill::fst {
 namespace {
 
+constexpr std::size_t kPrefixes = std::size_t{1} << 26;  // labels of common prefixes of outputs, all states together
+
 template <class S>
 void need_path(const S& k, const char* what) {
   if (!k.path())
@@ -318,6 +320,8 @@ template <class S>
 PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
   const std::int32_t n = machine.states();
   std::vector<std::uint32_t> prefix(n, StringPool::kInfinite);  // longest common prefix of what can still be written
+  // ... as far as memory goes: all that is left to write, at every state of a long chain, would be a square
+  const std::size_t most = std::max<std::size_t>(64, kPrefixes / static_cast<std::size_t>(std::max(n, 1)));
   const auto pull = [&](std::int32_t s) {
     std::uint32_t sum = machine.is_final(s) ? 0 : StringPool::kInfinite;
     for (const auto& arc : machine.arcs(s)) {
@@ -325,6 +329,7 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
       if (prefix[arc.nextstate] == StringPool::kInfinite) continue;
       sum = pool.common_prefix(sum, pool.concat(pool.of(arc.olabel), prefix[arc.nextstate]));
     }
+    if (sum != StringPool::kInfinite && pool[sum].size() > most) sum = pool.prefix(sum, most);
     return sum;
   };
   const Components found = components(machine);

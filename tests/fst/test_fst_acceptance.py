@@ -38,7 +38,7 @@ def test_filters_that_are_safe_give_one_total_weight_in_the_log_semiring(cyclic:
         assert weights["no_match"] <= weights["sequence"] + 1e-12
         assert weights["null"] >= weights["sequence"] - 1e-12
         counted_twice += weights["trivial"] < weights["sequence"] - 1e-9
-    assert counted_twice > 20
+    assert counted_twice > 10
 
 
 # ---- 6: minimality

@@ -320,7 +320,7 @@ def mutated(dice: random.Random, content: bytes) -> bytes:
 @pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["binary table", "text table", "sttable", "stlist", "machine text", "encoder"])
 def test_damaged_files_are_read_or_refused(kind: str, count: int, tmp_path: Path) -> None:
-    if count > 2_000 and kind != "binary table":
+    if kind != "binary table":
         count //= 10  # through files
     dice = random.Random(kind)
     path, path2 = tmp_path / "seed", tmp_path / "mutant"
@@ -371,7 +371,9 @@ def test_a_mapped_file_is_looked_through_before_it_is_followed(tmp_path: Path) -
     content = bytearray(path.read_bytes())
     content[-4:] = struct.pack("<i", 99)  # the last arc leads to state 99
     path.write_bytes(content)
-    for call in UNARY.values():
+    for name, call in UNARY.items():
+        if name == "copy":  # which follows nothing
+            continue
         damaged = wfst.read_fst(path)
         assert damaged.is_mapped
         with pytest.raises(DataError, match="damaged"):

@@ -84,8 +84,8 @@ def print_text(
     text = native.write_text(
         fst._native,
         acceptor=acceptor,
-        input=None if numeric else _table(input_symbols or fst.input_symbols),
-        output=None if numeric else _table(output_symbols or fst.output_symbols),
+        input=None if numeric else _table(fst.input_symbols if input_symbols is None else input_symbols),
+        output=None if numeric else _table(fst.output_symbols if output_symbols is None else output_symbols),
         states=_table(state_symbols),
         show_one=show_weight_one,
         missing=missing_symbol,
@@ -166,7 +166,8 @@ def _parse(buffer: NDArray[np.uint8], offset: int, source: str, *, map_arrays: b
         machine, end, _, inputs, outputs = native.read_binary(buffer, offset, map_arrays)
     except DataError as fault:
         raise DataError(fault.message, source=source) from None
-    return Fst._of(machine, inputs and SymbolTable._of(inputs), outputs and SymbolTable._of(outputs)), int(end)
+    tables = [None if table is None else SymbolTable._of(table) for table in (inputs, outputs)]
+    return Fst._of(machine, *tables), int(end)
 
 
 def _table(symbols: SymbolTable | None) -> native.SymbolTable | None:

@@ -173,15 +173,16 @@ class Encoder:
         >>> Encoder("log64", labels=True, weights=True).write("codes.jsonl"); Encoder.read("codes.jsonl").weights
         True
         """
-        rows = Path(path).read_text(encoding="utf-8").splitlines()
+        content = Path(path).read_bytes()
         try:
+            rows = content.decode().splitlines()
             head = json.loads(rows[0])
-            algebra = semiring(head["semiring"])
+            algebra = semiring(str(head["semiring"]))
             made = cls(algebra, labels=head["labels"], weights=head["weights"])
             for row in rows[1:]:
                 ilabel, olabel, weight = json.loads(row)
                 made._native.add(ilabel, olabel, algebra.parse(weight))
-        except (IndexError, KeyError, TypeError, ValueError) as fault:
+        except (IndexError, KeyError, RecursionError, TypeError, ValueError) as fault:
             raise DataError(f"not a table of codes: {fault}", source=os.fspath(path)) from None
         return made
 
@@ -196,7 +197,7 @@ def encode(
     >>> coded.has("acceptor"), coded.has("weighted"), decode(coded, encoder).arcs(0)[0].olabel
     (True, False, 7)
     """
-    used = encoder or Encoder(fst.semiring, labels=labels, weights=weights)
+    used = Encoder(fst.semiring, labels=labels, weights=weights) if encoder is None else encoder
     return Fst._of(native.encode(fst._native, used._native), None, None), used
 
 

@@ -26,7 +26,7 @@ from textmill.model import check_range
 
 __all__ = ["prune", "push", "reweight", "shortest_distance", "shortest_path", "total_weight"]
 
-_CONVERGED = 1e-12
+_CONVERGED = 1e-15
 
 
 def shortest_distance(fst: Fst, *, reverse: bool = False, delta: float = _CONVERGED) -> NDArray[Any] | list[Weight]:

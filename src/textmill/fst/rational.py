@@ -181,8 +181,8 @@ def relabel_symbols(
         input_pairs=pairs(fst.input_symbols, input_symbols, "input"),
         output_pairs=pairs(fst.output_symbols, output_symbols, "output"),
     )
-    result.input_symbols = input_symbols or fst.input_symbols
-    result.output_symbols = output_symbols or fst.output_symbols
+    result.input_symbols = fst.input_symbols if input_symbols is None else input_symbols
+    result.output_symbols = fst.output_symbols if output_symbols is None else output_symbols
     return result
 
 
