@@ -340,6 +340,13 @@ bool TupleAlgebra::parse(std::string_view text, Id& a) {
   return true;
 }
 
+bool TupleAlgebra::endless(Id a) {
+  if (a <= kNone) return false;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (parts_[i]->endless(id(value(a)[i]))) return true;
+  return false;
+}
+
 bool TupleAlgebra::left() const {
   return std::ranges::all_of(parts_, [](const auto& part) { return part->left(); });
 }
@@ -436,10 +443,12 @@ Id GallicAlgebra::times(Id a, Id b) {
 }
 
 bool GallicAlgebra::endless(Id a) {
-  if (kind_ != GallicKind::general || a <= kNone) return false;
+  if (a <= kNone) return false;
   const auto x = value(a);
-  for (std::size_t i = 0; i + 1 < x.size(); i += 2)
-    if (!strings_->value(id(x[i])).empty()) return true;  // ever longer strings
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
+    if (kind_ == GallicKind::general && !strings_->value(id(x[i])).empty()) return true;  // ever longer strings
+    if (weights_->endless(id(x[i + 1]))) return true;
+  }
   return false;
 }
 

@@ -111,6 +111,7 @@ class TupleAlgebra final : public SequenceAlgebra {
   AlgebraPointer reversed() override;
   std::string text(Id a) override;
   bool parse(std::string_view text, Id& a) override;
+  bool endless(Id a) override;
   bool left() const override;
   bool right() const override;
   bool commutative() const override;

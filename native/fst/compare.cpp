@@ -116,6 +116,10 @@ bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
   if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState))
     return false;
   if (a.start() == kNoState) return true;
+  if (is(a, property::ideterministic) && is(b, property::ideterministic)) {  // labels tell all arcs apart
+    const std::vector<std::uint64_t> none(a.states());
+    return pairs_up(a, b, delta, none, none);
+  }
   // weights help to tell states apart, but equal ones may be rounded differently: then labels alone have to do
   if (delta > 0.0 && pairs_up(a, b, delta, colours(a, delta), colours(b, delta))) return true;
   return pairs_up(a, b, delta, colours(a, std::nullopt), colours(b, std::nullopt));

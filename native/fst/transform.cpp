@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <deque>
 #include <tuple>
 #include <unordered_map>
 
@@ -96,6 +97,36 @@ void check_delay(const Machine<S>& machine) {
                ", and a cycle through it reads more than it writes, or less");
         }
       }
+    }
+  }
+}
+
+// A fault if a cycle writes more than it reads: with one label on each arc, what is left to write would grow for ever.
+// The longest way from the start, by how much is written more than read; endless where a state gets better too often.
+template <class S>
+void check_surplus(const Machine<S>& machine) {
+  const auto n = static_cast<std::size_t>(machine.states());
+  std::vector<std::int64_t> surplus(n, std::numeric_limits<std::int64_t>::min());
+  std::vector<std::size_t> times(n, 0);
+  std::vector<bool> waiting(n, false);
+  std::deque<std::int32_t> queue;
+  if (n > 0) {
+    queue.push_back(machine.start());
+    surplus[machine.start()] = 0;
+  }
+  while (!queue.empty()) {
+    const std::int32_t s = queue.front();
+    queue.pop_front();
+    waiting[s] = false;
+    if (++times[s] > n)
+      fail("a cycle writes more than it reads, so that outputs would be held back without end: the input ",
+           string_to(machine, s), " leads to state ", s, ", which it passes");
+    for (const auto& arc : machine.arcs(s)) {
+      const std::int64_t now = surplus[s] + (arc.olabel != 0) - (arc.ilabel != 0);
+      if (now <= surplus[arc.nextstate]) continue;
+      surplus[arc.nextstate] = now;
+      if (!waiting[arc.nextstate]) queue.push_back(arc.nextstate);
+      waiting[arc.nextstate] = true;
     }
   }
 }
@@ -257,6 +288,7 @@ Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
       if (arc.ilabel == 0 && arc.olabel != 0 && silent.of[s] == silent.of[arc.nextstate])
         fail("a cycle reads nothing but writes, so that one input has outputs without end: the input ",
              string_to(trimmed, s), " leads to state ", s, ", where it begins");
+  check_surplus(trimmed);
   const Machine<Dynamic> removed = remove_epsilons(inputs, true);
   // an arc for each string of a set
   StringPool pool;

@@ -194,8 +194,13 @@ ENDLESS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: wfst.epsnormalize(wfst.compile_text("0 1 7 7\n1 1 0 1\n1 1 0 2\n1\n")),
         "input 7 ",
     ),
+    "outputs held back": (
+        lambda: wfst.epsnormalize(wfst.compile_text("0 0 7 7\n0 1 1 2\n0 1 1 4\n1 0 0 3\n1 0 0 5\n0\n")),
+        "a cycle writes more than it reads.* input .* leads to state",
+    ),
     "strings of a cycle": (lambda: list(wfst.strings(wfst.compile_text("0 0 1 1\n0\n"))), "max_length"),
     "sets of strings that grow": (lambda: wfst.rmepsilon(gallic_loops()), "no limit"),
+    "sets that grow inside of others": (lambda: wfst.epsnormalize(gallic_loops()), "no limit"),
     "sum of sets that grow": (lambda: wfst.total_weight(gallic_loops()), "no limit"),
     "a path that hardly ends": (
         lambda: wfst.randgen(wfst.compile_text("0 0 1 1 0\n0 60\n"), select="log_prob"),
