@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import textmill.fst as wfst
+from bench import _fst_batch
 from bench.harness import Job, Options
 
-PACKAGES = ["pynini"]
+PACKAGES = ["pynini", "rustfst-python"]
 
 
 def jobs(options: Options) -> list[Job]:
@@ -52,28 +51,6 @@ def jobs(options: Options) -> list[Job]:
     t_letters, t_coded, t_tokens, t_tree, t_loop, t_model, t_spelt, t_random = map(
         theirs, (letters, coded, tokens, tree, loop, model, spelt, random)
     )
-    text = wfst.print_text(random).encode()
-    queries = [word for word, _ in words[: 500 if options.quick else 10_000]]
-    lookup = wfst.arcsort(tree)
-    t_lookup = theirs(lookup)
-    prepared = [theirs(wfst.accep(word)) for word in queries]
-
-    def compiled() -> Any:
-        compiler = openfst.Compiler()
-        compiler.write(text.decode())
-        return compiler.compile()
-
-    def one_by_one() -> None:
-        for word in prepared:
-            openfst.shortestpath(openfst.compose(word, t_lookup))
-
-    folder = tempfile.TemporaryDirectory()
-    mapped = Path(folder.name) / "random.fst"
-    wfst.write_fst(random, mapped, fst_type="const", align=True)
-
-    def open_mapped(keep: Any = folder) -> None:
-        wfst.read_fst(mapped)
-
     return [
         job("determinise lexicon, encoded", lambda: wfst.determinize(letters), lambda: openfst.determinize(t_letters)),
         job("minimise lexicon, encoded", lambda: wfst.minimize(coded), lambda: t_coded.copy().minimize()),
@@ -88,12 +65,7 @@ def jobs(options: Options) -> list[Job]:
         job("push weights, random machine", lambda: wfst.push(random),
             lambda: openfst.push(t_random, push_weights=True)),
         job("sort arcs, random machine", lambda: wfst.arcsort(random), lambda: t_random.copy().arcsort()),
-        job("compile text", lambda: wfst.compile_text(text), compiled, bar=3.0),
-        Job("open a mapped machine", open_mapped, lambda: openfst.Fst.read(str(mapped)), "OpenFst"),
-        Job("look up many words", lambda: wfst.apply(lookup, queries, n_jobs=1), one_by_one, "OpenFst",
-            lambda: f"{len(queries)} strings", bar=5.0),
-        Job("look up many words, 2 threads", lambda: wfst.apply(lookup, queries, n_jobs=2),
-            lambda: wfst.apply(lookup, queries, n_jobs=1), "textmill, 1 thread", bar=1.7),
+        *_fst_batch.jobs(options, words, wfst.arcsort(tree), random_machine),
     ]  # fmt: skip
 
 

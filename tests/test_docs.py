@@ -29,22 +29,31 @@ def test_doctests(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def run_shell(line: str) -> None:
-    """One line of a shell block: textmill commands run in this process, with echo and redirection understood."""
+    """One line of a shell block: textmill commands run in this process; echo, pipes and redirection are understood."""
     line, _, target = line.partition(" > ")
-    given, pipe, command = line.rpartition(" | ")
-    words = shlex.split(command if pipe else line)
-    if words[0] != "textmill":
-        return  # make, pip and the like are for the reader's machine
-    standard_input = io.TextIOWrapper(io.BytesIO(" ".join(shlex.split(given)[1:]).encode() + b"\n")) if pipe else None
-    output = io.StringIO()
+    content: bytes | None = None
+    for stage in line.split(" | "):
+        words = shlex.split(stage)
+        if words[0] == "echo":
+            content = " ".join(words[1:]).encode() + b"\n"
+        elif words[0] == "textmill":
+            content = run_textmill(words[1:], content)
+        else:
+            return  # make, pip and the like are for the reader's machine
+    if target and content is not None:
+        Path(target.strip()).write_bytes(content)
+
+
+def run_textmill(arguments: list[str], given: bytes | None) -> bytes:
+    """What a command prints, with something on its standard input if it is given."""
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
-        if standard_input is not None:
-            patch.setattr("sys.stdin", standard_input)
+        if given is not None:
+            patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         with pytest.raises(SystemExit) as left:
-            main(["-q", *words[1:]])
-    assert left.value.code == 0, line
-    if target:
-        Path(target.strip()).write_text(output.getvalue(), encoding="utf-8")
+            main(["-q", *arguments])
+    assert left.value.code == 0, arguments
+    return output.buffer.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -340,11 +340,13 @@ void bind_fst(nb::module_& m) {
             });
           },
           "mask"_a, "test"_a);
+  bind_fst_align(m);
   bind_fst_files(m);
   bind_fst_operations(m);
   bind_fst_optimize(m);
   bind_fst_strings(m);
   bind_fst_transform(m);
+  bind_fst_traversal(m);
 }
 
 }  // namespace textmill::bind

@@ -8,6 +8,7 @@
 #include "bind/arrays.h"
 #include "fst/algebra.h"
 #include "fst/machine.h"
+#include "fst/queues.h"
 
 namespace textmill::bind {
 
@@ -124,11 +125,16 @@ void change(AnyMachine& any, nb::handle weight, F f) {
       any.handle);
 }
 
+// auto, fifo, lifo, shortest, state, top
+fst::Queue queue_of(const std::string& name);
+
+void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
 void bind_fst_semirings(nb::module_& m);
 void bind_fst_strings(nb::module_& m);
 void bind_fst_transform(nb::module_& m);
+void bind_fst_traversal(nb::module_& m);
 
 }  // namespace textmill::bind

@@ -100,10 +100,14 @@ bool try_read(const fst::BinaryHeader& header, std::span<const char> bytes, std:
   return true;
 }
 
-nb::tuple read_binary(In<std::uint8_t, 1> buffer, std::size_t offset, bool map) {
-  if (offset > buffer.size()) fail("the machine begins behind the end of the file");
-  const std::span<const char> bytes(reinterpret_cast<const char*>(buffer.data()) + offset, buffer.size() - offset);
-  fst::BinaryHeader header = fst::read_header(bytes);
+std::span<const char> file_bytes(const In<std::uint8_t, 1>& buffer, std::size_t begin) {
+  if (begin > buffer.size()) fail("the machine begins behind the end of the file");
+  return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
+}
+
+nb::tuple read_binary(In<std::uint8_t, 1> buffer, std::size_t begin, bool map) {
+  const std::span<const char> bytes = file_bytes(buffer, begin);
+  fst::BinaryHeader header = fst::read_header(bytes, begin);
   std::optional<AnyMachine> made;
   std::size_t end = 0;
   auto owner = map ? owner_of(buffer.cast()) : nullptr;
@@ -111,31 +115,42 @@ nb::tuple read_binary(In<std::uint8_t, 1> buffer, std::size_t offset, bool map) 
   if (!made) try_read<S>(header, bytes, owner, end, made);
   TEXTMILL_FST_NUMBERS(X)
 #undef X
-  if (!made)
-    fail("arcs of type '", header.arc_type,
-         "' cannot be read; convert the machine with `fstmap --map_type=to_standard`");
-  return nb::make_tuple(std::move(*made), offset + end, header.type, std::move(header.input), std::move(header.output));
+  if (!made) fst::bad_arc_type(header);
+  return nb::make_tuple(std::move(*made), end, std::move(header.input), std::move(header.output));
 }
 
 // As with(), but under the lock if there are tables, which another thread may add to.
 template <class F>
-std::string with_tables(const AnyMachine& any, bool tables, F f) {
+void with_tables(const AnyMachine& any, bool tables, F f) {
   if (!tables) return with(any, f);
   check(any);
-  return std::visit([&](auto held) { return f(std::as_const(*held)); }, any.handle);
+  std::visit([&](auto held) { f(std::as_const(*held)); }, any.handle);
 }
 
-nb::bytes write_binary(const AnyMachine& any, const std::string& type, bool align, const SymbolTable* input,
-                       const SymbolTable* output) {
-  const std::string out = with_tables(any, input || output, [&](const auto& machine) -> std::string {
-    using S = typename std::decay_t<decltype(machine)>::Semiring;
-    if constexpr (std::same_as<S, Dynamic>) {
-      fail("machines of the semiring ", machine.semiring().name(), " have no binary form; write them as text");
-    } else {
-      return fst::write_binary(machine, type, align, input, output);
-    }
+// Hands chunks to a Python function; returns how many bytes that were.
+template <class Write>
+std::size_t write_to(const nb::callable& write, Write native) {
+  std::size_t written = 0;
+  native([&](std::string_view chunk) {
+    nb::gil_scoped_acquire gil;
+    write(nb::bytes(chunk.data(), chunk.size()));
+    written += chunk.size();
   });
-  return nb::bytes(out.data(), out.size());
+  return written;
+}
+
+std::size_t write_binary(const AnyMachine& any, const std::string& type, bool align, const SymbolTable* input,
+                         const SymbolTable* output, const nb::callable& write) {
+  return write_to(write, [&](const fst::Sink& sink) {
+    with_tables(any, input || output, [&](const auto& machine) {
+      using S = typename std::decay_t<decltype(machine)>::Semiring;
+      if constexpr (std::same_as<S, Dynamic>) {
+        fail("machines of the semiring ", machine.semiring().name(), " have no binary form; write them as text");
+      } else {
+        fst::write_binary(machine, type, align, input, output, sink);
+      }
+    });
+  });
 }
 
 }  // namespace
@@ -165,17 +180,25 @@ void bind_fst_files(nb::module_& m) {
   m.def(
       "write_text",
       [](const AnyMachine& any, bool acceptor, const SymbolTable* input, const SymbolTable* output,
-         const SymbolTable* states, bool show_one, const std::string& missing) {
+         const SymbolTable* states, bool show_one, const std::string& missing, const nb::callable& write) {
         const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing};
-        const std::string out = with_tables(any, input || output || states,
-                                            [&](const auto& machine) { return fst::write_text(machine, options); });
-        return nb::bytes(out.data(), out.size());
+        return write_to(write, [&](const fst::Sink& sink) {
+          with_tables(any, input || output || states,
+                      [&](const auto& machine) { fst::write_text(machine, options, sink); });
+        });
       },
       "machine"_a, nb::kw_only(), "acceptor"_a, "input"_a.none(), "output"_a.none(), "states"_a.none(), "show_one"_a,
-      "missing"_a);
-  m.def("read_binary", &read_binary, "buffer"_a, "offset"_a, "map"_a,
-        "Machine, end, type, input symbols, output symbols.");
-  m.def("write_binary", &write_binary, "machine"_a, "type"_a, "align"_a, "input"_a.none(), "output"_a.none());
+      "missing"_a, "write"_a, "Hands the text to `write` in chunks.");
+  m.def("read_binary", &read_binary, "buffer"_a, "begin"_a, "map"_a, "Machine, end, input symbols, output symbols.");
+  m.def(
+      "end_of_binary",
+      [](In<std::uint8_t, 1> buffer, std::size_t begin) {
+        const std::span<const char> bytes = file_bytes(buffer, begin);
+        return fst::end_of_binary(bytes, fst::read_header(bytes, begin));
+      },
+      "buffer"_a, "begin"_a);
+  m.def("write_binary", &write_binary, "machine"_a, "type"_a, "align"_a, "input"_a.none(), "output"_a.none(), "write"_a,
+        "Hands the file to `write` in chunks.");
 }
 
 }  // namespace textmill::bind

@@ -11,6 +11,7 @@
 #include "fst/compose.h"
 #include "fst/distance.h"
 #include "fst/paths.h"
+#include "fst/propagation.h"
 #include "fst/structure.h"
 
 namespace textmill::bind {
@@ -35,13 +36,41 @@ fst::Filter filter_of(const std::string& name) {
 
 using Labels = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
+fst::Rewrite rewrite_of(const std::string& name) {
+  if (name == "auto") return fst::Rewrite::acceptors;
+  if (name == "always") return fst::Rewrite::always;
+  if (name == "never") return fst::Rewrite::never;
+  fail("labels are rewritten 'always', 'never' or 'auto' (in acceptors), not '", name, "'");
+}
+
+fst::Matcher matcher_of(const std::string& name) {
+  if (name == "auto") return fst::Matcher::automatic;
+  if (name == "sorted") return fst::Matcher::sorted;
+  if (name == "hash") return fst::Matcher::hash;
+  fail("arcs are matched by 'auto', 'sorted' or 'hash', not '", name, "'");
+}
+
 fst::ComposeOptions compose_options(const std::string& filter, bool connect, const Labels& left, const Labels& right,
-                                    bool phi_finals) {
+                                    bool phi_finals, bool phi_loop, const std::string& rewrite,
+                                    const std::string& matcher) {
   const auto specials = [](const Labels& labels) {
     const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
     return fst::Specials{one(std::get<0>(labels)), one(std::get<1>(labels)), one(std::get<2>(labels))};
   };
-  return {filter_of(filter), connect, specials(left), specials(right), phi_finals};
+  return {filter_of(filter), connect,  specials(left),      specials(right),
+          phi_finals,        phi_loop, rewrite_of(rewrite), matcher_of(matcher)};
+}
+
+// A result of which this is known.
+template <class S>
+AnyMachine knowing(Machine<S>&& machine, std::uint64_t bits) {
+  machine.know(bits);
+  return any(std::move(machine));
+}
+
+template <class M>
+bool have_start(const M& x, const M& y) {
+  return x.start() != fst::kNoState && y.start() != fst::kNoState;
 }
 
 template <class M>
@@ -68,21 +97,22 @@ AnyMachine with_weight(const AnyMachine& machine, nb::handle weight, F f) {
       machine.handle);
 }
 
-nb::object distances(const AnyMachine& machine, bool backward, double delta) {
+nb::object distances(const AnyMachine& machine, bool backward, double delta, const std::string& queue) {
   check(machine);
+  const fst::Queue kind = queue_of(queue);
   return std::visit(
       [&](auto held) -> nb::object {
         using S = typename std::decay_t<decltype(*held)>::Semiring;
         if constexpr (std::same_as<S, Dynamic>) {
           nb::list out;
-          for (const auto& w : fst::distances(std::as_const(*held), backward, delta))
+          for (const auto& w : fst::distances_by(kind, std::as_const(*held), backward, delta))
             out.append(to_python(held->semiring(), w));
           return out;
         } else {
           std::vector<typename S::Weight> d;
           {
             nb::gil_scoped_release nogil;
-            d = fst::distances(std::as_const(*held), backward, delta);
+            d = fst::distances_by(kind, std::as_const(*held), backward, delta);
           }
           const auto* bytes = reinterpret_cast<const std::uint8_t*>(d.data());
           return nb::cast(to_numpy(std::vector<std::uint8_t>(bytes, bytes + d.size() * sizeof(typename S::Weight))));
@@ -93,20 +123,40 @@ nb::object distances(const AnyMachine& machine, bool backward, double delta) {
 
 }  // namespace
 
+fst::Queue queue_of(const std::string& name) {
+  const std::pair<const char*, fst::Queue> kinds[] = {
+      {"auto", fst::Queue::automatic},    {"fifo", fst::Queue::fifo},   {"lifo", fst::Queue::lifo},
+      {"shortest", fst::Queue::shortest}, {"state", fst::Queue::state}, {"top", fst::Queue::top}};
+  for (const auto& [key, kind] : kinds)
+    if (name == key) return kind;
+  fail("no queue is called '", name, "'; queue_type is auto, fifo, lifo, shortest, state or top");
+}
+
 void bind_fst_operations(nb::module_& m) {
   m.def("unite", [](const AnyMachine& a, const AnyMachine& b) {
-    return with(a, b, [](const auto& x, const auto& y) { return any(fst::unite(x, y)); });
+    return with(a, b, [](const auto& x, const auto& y) {
+      return knowing(fst::unite(x, y), have_start(x, y) ? fst::united(x.known(), y.known()) : 0);
+    });
   });
   m.def("concatenate", [](const AnyMachine& a, const AnyMachine& b) {
-    return with(a, b, [](const auto& x, const auto& y) { return any(fst::concatenate(x, y)); });
+    return with(a, b, [](const auto& x, const auto& y) {
+      return knowing(fst::concatenate(x, y), have_start(x, y) ? fst::concatenated(x.known(), y.known()) : 0);
+    });
   });
   m.def("close", [](const AnyMachine& a, bool star) {
-    return with(a, [&](const auto& x) { return any(fst::close(x, star)); });
+    return with(
+        a, [&](const auto& x) { return knowing(fst::close(x, star), have_start(x, x) ? fst::closed(x.known()) : 0); });
   });
-  m.def("reverse", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::reverse(x)); }); });
-  m.def("invert", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::invert(x)); }); });
+  m.def("reverse", [](const AnyMachine& a, bool fresh) {
+    return with(a, [&](const auto& x) {
+      return knowing(fst::reverse(x, fresh), fresh && have_start(x, x) ? fst::reversed(x.known()) : 0);
+    });
+  });
+  m.def("invert", [](const AnyMachine& a) {
+    return with(a, [](const auto& x) { return knowing(fst::invert(x), fst::inverted(x.known())); });
+  });
   m.def("project", [](const AnyMachine& a, bool output) {
-    return with(a, [&](const auto& x) { return any(fst::project(x, output)); });
+    return with(a, [&](const auto& x) { return knowing(fst::project(x, output), fst::projected(x.known(), output)); });
   });
   m.def("relabel", [](const AnyMachine& a, const Given& from, const Given& to) {
     const auto checked = [](const Given& given) {
@@ -115,7 +165,7 @@ void bind_fst_operations(nb::module_& m) {
       return pairs;
     };
     const Pairs input = checked(from), output = checked(to);
-    return with(a, [&](const auto& x) { return any(fst::relabel(x, input, output)); });
+    return with(a, [&](const auto& x) { return knowing(fst::relabel(x, input, output), fst::relabelled(x.known())); });
   });
   m.def("sort_arcs", [](const AnyMachine& a, bool output) {
     return with(a, [&](const auto& x) { return any(fst::sort_arcs(x, output)); });
@@ -132,33 +182,40 @@ void bind_fst_operations(nb::module_& m) {
         seen[s] = true;
       }
       const std::vector<std::int32_t> numbers(order.begin(), order.end());
-      return any(fst::renumber(x, std::span<const std::int32_t>(numbers)));
+      return knowing(fst::renumber(x, std::span<const std::int32_t>(numbers)), fst::renumbered(x.known()));
     });
   });
   m.def("connect", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::connect(x)); }); });
   m.def(
       "compose",
       [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const Labels& left,
-         const Labels& right, bool phi_finals) {
-        const auto options = compose_options(filter, connect, left, right, phi_finals);
-        return with(a, b, [&](const auto& x, const auto& y) { return any(fst::compose(x, y, options)); });
+         const Labels& right, bool phi_finals, bool phi_loop, const std::string& rewrite, const std::string& matcher) {
+        const auto options = compose_options(filter, connect, left, right, phi_finals, phi_loop, rewrite, matcher);
+        return with(a, b, [&](const auto& x, const auto& y) {
+          auto made = fst::compose(x, y, options);
+          const bool plain = !options.left.any() && !options.right.any();
+          return knowing(std::move(made), plain ? fst::composed(x.known(), y.known()) : 0);
+        });
       },
-      "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a, "left"_a, "right"_a, "phi_finals"_a);
+      "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a, "left"_a, "right"_a, "phi_finals"_a, "phi_loop"_a,
+      "rewrite"_a, "matcher"_a);
   m.def(
       "difference",
       [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect) {
-        const auto options = compose_options(filter, connect, {-1, -1, -1}, {-1, -1, -1}, true);
+        const auto options =
+            compose_options(filter, connect, {-1, -1, -1}, {-1, -1, -1}, true, false, "always", "auto");
         return with(a, b, [&](const auto& x, const auto& y) { return any(fst::difference(x, y, options)); });
       },
       "a"_a, "b"_a, nb::kw_only(), "filter"_a, "connect"_a);
-  m.def("distances", &distances, "machine"_a, "backward"_a, "delta"_a,
+  m.def("distances", &distances, "machine"_a, "backward"_a, "delta"_a, "queue"_a,
         "Bytes of weights, or a list if they are not numbers.");
   m.def(
       "best_paths",
-      [](const AnyMachine& a, std::size_t n, bool unique, nb::handle weight) {
-        return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::best_paths(x, {n, unique}, w); });
+      [](const AnyMachine& a, std::size_t n, bool unique, nb::handle weight, const std::string& queue) {
+        const fst::PathOptions options{n, unique, queue_of(queue)};
+        return with_weight(a, weight, [&](const auto& x, const auto& w) { return fst::best_paths(x, options, w); });
       },
-      "machine"_a, "n"_a, "unique"_a, "weight"_a.none());
+      "machine"_a, "n"_a, "unique"_a, "weight"_a.none(), "queue"_a);
   m.def(
       "prune",
       [](const AnyMachine& a, nb::handle weight, std::optional<std::size_t> states) {

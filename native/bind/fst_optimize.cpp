@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -51,13 +52,14 @@ auto with_codes(const AnyEncoder& encoder, F f) {
 }  // namespace
 
 void bind_fst_optimize(nb::module_& m) {
-  m.def("remove_epsilons", [](const AnyMachine& a, bool connect) {
-    return with(a, [&](const auto& x) { return any(fst::remove_epsilons(x, connect)); });
+  m.def("remove_epsilons", [](const AnyMachine& a, bool connect, const std::string& queue) {
+    const fst::Queue kind = queue_of(queue);
+    return with(a, [&](const auto& x) { return any(fst::remove_epsilons(x, connect, kind)); });
   });
   m.def(
       "determinize",
       [](const AnyMachine& machine, const std::string& outputs, double delta, nb::handle weight,
-         std::size_t most_states, std::int64_t label, bool increment) {
+         std::size_t most_states, std::optional<std::size_t> kept_states, std::int64_t label, bool increment) {
         check(machine);
         if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
         fst::DeterminizeOptions options;
@@ -69,6 +71,7 @@ void bind_fst_optimize(nb::module_& m) {
                                  fst::Outputs::best);
         options.delta = delta;
         options.most_states = most_states;
+        options.kept_states = kept_states.value_or(fst::kMostStates);
         options.subsequential_label = check_label(label);
         options.increment_subsequential = increment;
         return std::visit(
@@ -85,10 +88,19 @@ void bind_fst_optimize(nb::module_& m) {
             },
             machine.handle);
       },
-      "machine"_a, nb::kw_only(), "outputs"_a, "delta"_a, "weight"_a.none(), "most_states"_a, "label"_a, "increment"_a);
+      "machine"_a, nb::kw_only(), "outputs"_a, "delta"_a, "weight"_a.none(), "most_states"_a, "kept_states"_a.none(),
+      "label"_a, "increment"_a);
   m.def("minimize", [](const AnyMachine& a, double delta, bool nondeterministic) {
     if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
     return with(a, [&](const auto& x) { return any(fst::minimize(x, delta, nondeterministic)); });
+  });
+  m.def("minimize_strings", [](const AnyMachine& a, double delta, bool nondeterministic) {
+    if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
+    return with(a, [&](const auto& x) {
+      std::decay_t<decltype(x)> strings(x.semiring());
+      AnyMachine made = any(fst::minimize(x, delta, nondeterministic, &strings));
+      return std::make_pair(std::move(made), any(std::move(strings)));
+    });
   });
   m.def("disambiguate", [](const AnyMachine& a, double delta, std::size_t most_states) {
     if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
@@ -132,7 +144,8 @@ void bind_fst_optimize(nb::module_& m) {
                 [&](auto& held) {
                   const auto w = to_weight(held->semiring(), weight);
                   const std::lock_guard lock(e.turn);
-                  return held->of(check_label(ilabel), check_label(olabel), w);
+                  const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
+                  return held->of(one(ilabel), one(olabel), w);  // -1 twice: the code of a final weight
                 },
                 e.handle);
           },

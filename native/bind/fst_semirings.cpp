@@ -11,21 +11,27 @@
 #include <string>
 
 #include "bind/fst.h"
+#include "fst/collections.h"
 
 namespace textmill::bind {
 namespace {
 
 using fst::Algebra;
 using fst::AlgebraPointer;
+using fst::ErrorAlgebra;
 using fst::fail;
 using fst::GallicAlgebra;
 using fst::GallicKind;
 using fst::NumberAlgebra;
+using fst::SetAlgebra;
+using fst::SetKind;
 using fst::Side;
+using fst::SparsePowerAlgebra;
 using fst::StringAlgebra;
 using fst::StringKind;
 using fst::TupleAlgebra;
 using fst::TupleKind;
+using fst::UnionAlgebra;
 
 // A semiring written in Python: values are hashable objects, numbered as they come.
 class PythonAlgebra final : public Algebra {
@@ -155,6 +161,13 @@ nb::object string_to_python(StringAlgebra& strings, Algebra::Id a) {
   return nb::tuple(labels);
 }
 
+template <class Make>
+nb::object frozen(std::span<const std::int32_t> values, Make make) {
+  nb::list out;
+  for (const std::int32_t value : values) out.append(make(value));
+  return nb::steal(PyFrozenSet_New(out.ptr()));
+}
+
 nb::object algebra_to_python(Algebra& algebra, Algebra::Id a) {
   nb::object out;
 #define X(S) \
@@ -170,6 +183,23 @@ nb::object algebra_to_python(Algebra& algebra, Algebra::Id a) {
       parts.append(algebra_to_python(*tuples->parts()[i], static_cast<Algebra::Id>(tuples->value(a)[i])));
     return nb::tuple(parts);
   }
+  if (auto* sets = dynamic_cast<SetAlgebra*>(&algebra)) {
+    if (a == sets->universal()) return nb::borrow(nb::handle(Py_Ellipsis));
+    return frozen(sets->value(a), [](std::int32_t label) { return nb::int_(label); });
+  }
+  if (auto* unions = dynamic_cast<UnionAlgebra*>(&algebra))
+    return frozen(unions->value(a),
+                  [&](std::int32_t w) { return algebra_to_python(*unions->weights(), static_cast<Algebra::Id>(w)); });
+  if (auto* sparse = dynamic_cast<SparsePowerAlgebra*>(&algebra)) {
+    const auto value = sparse->value(a);
+    const auto weight = [&](std::size_t i) {
+      return algebra_to_python(*sparse->weights(), static_cast<Algebra::Id>(value[i]));
+    };
+    nb::list entries;
+    for (std::size_t i = 1; i + 1 < value.size(); i += 2) entries.append(nb::make_tuple(value[i], weight(i + 1)));
+    return nb::make_tuple(weight(0), nb::tuple(entries));
+  }
+  if (dynamic_cast<ErrorAlgebra*>(&algebra)) return nb::bool_(a == Algebra::kOne);
   auto& gallic = dynamic_cast<GallicAlgebra&>(algebra);
   nb::list pairs;
   const auto value = gallic.value(a);
@@ -231,6 +261,26 @@ Algebra::Id algebra_from_python(Algebra& algebra, nb::handle value) {
     return python->of(value, "given");
   }
   if (auto* strings = dynamic_cast<StringAlgebra*>(&algebra)) return string_from_python(*strings, value);
+  if (auto* sets = dynamic_cast<SetAlgebra*>(&algebra)) {
+    if (value.ptr() == Py_Ellipsis) return sets->universal();
+    std::vector<std::int32_t> labels;
+    if (!PyAnySet_Check(value.ptr()) || !nb::try_cast(nb::object(nb::list(value)), labels) ||
+        (a = sets->of_labels(labels)) == Algebra::kNone)
+      not_a_weight(algebra.name(), value, "a set of positive labels, or ... for the set of all");
+    return a;
+  }
+  if (auto* unions = dynamic_cast<UnionAlgebra*>(&algebra)) {
+    if (!PyAnySet_Check(value.ptr())) not_a_weight(algebra.name(), value, "a set of weights");
+    std::vector<std::int32_t> weights;
+    for (const nb::handle part : nb::list(value))
+      weights.push_back(static_cast<std::int32_t>(algebra_from_python(*unions->weights(), part)));
+    return unions->of_weights(std::move(weights));
+  }
+  if (dynamic_cast<ErrorAlgebra*>(&algebra)) {
+    bool one = false;
+    if (!nb::try_cast(value, one)) not_a_weight(algebra.name(), value, "False or True");
+    return one ? Algebra::kOne : Algebra::kZero;
+  }
   std::vector<nb::object> parts;
   if (!nb::isinstance<nb::tuple>(value) || !nb::try_cast(value, parts)) not_a_weight(algebra.name(), value, "a tuple");
   std::vector<std::int32_t> numbers;
@@ -239,6 +289,18 @@ Algebra::Id algebra_from_python(Algebra& algebra, nb::handle value) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       numbers.push_back(static_cast<std::int32_t>(algebra_from_python(*tuples->parts()[i], parts[i])));
     return tuples->of_parts(numbers);
+  }
+  if (auto* sparse = dynamic_cast<SparsePowerAlgebra*>(&algebra)) {
+    const char* const wanted = "a pair (default, ((key, weight), ...)) with rising keys";
+    std::vector<std::pair<std::int32_t, nb::object>> entries;
+    if (parts.size() != 2 || !nb::try_cast(parts[1], entries)) not_a_weight(algebra.name(), value, wanted);
+    numbers.push_back(static_cast<std::int32_t>(algebra_from_python(*sparse->weights(), parts[0])));
+    for (const auto& [key, weight] : entries) {
+      if (numbers.size() > 1 && key <= numbers[numbers.size() - 2]) not_a_weight(algebra.name(), value, wanted);
+      numbers.push_back(key);
+      numbers.push_back(static_cast<std::int32_t>(algebra_from_python(*sparse->weights(), weight)));
+    }
+    return sparse->of_entries(std::move(numbers));
   }
   auto& gallic = dynamic_cast<GallicAlgebra&>(algebra);
   const auto pair_of = [&](const std::vector<nb::object>& two) {
@@ -297,6 +359,14 @@ AnySemiring gallic_semiring(const std::string& kind, const AnySemiring& weights)
     if (kind == names[i])
       return {Dynamic{std::make_shared<GallicAlgebra>(static_cast<GallicKind>(i), algebra_of(weights))}};
   fail("gallic weights are 'left', 'right', 'restricted', 'min' or 'general', not '", kind, "'");
+}
+
+AnySemiring set_semiring(const std::string& name) {
+  for (const SetKind kind : {SetKind::intersect_union, SetKind::union_intersect, SetKind::restrict, SetKind::boolean}) {
+    auto made = std::make_shared<SetAlgebra>(kind);
+    if (made->name() == name) return {Dynamic{std::move(made)}};
+  }
+  fail("no semiring of sets is called '", name, "'");
 }
 
 template <class F>
@@ -410,6 +480,14 @@ void bind_fst_semirings(nb::module_& m) {
   m.def("string_semiring", &string_semiring, "kind"_a);
   m.def("tuple_semiring", &tuple_semiring, "kind"_a, "parts"_a);
   m.def("gallic_semiring", &gallic_semiring, "kind"_a, "weights"_a);
+  m.def("set_semiring", &set_semiring, "name"_a);
+  m.def("union_semiring", [](const AnySemiring& weights) {
+    return AnySemiring{Dynamic{std::make_shared<UnionAlgebra>(algebra_of(weights))}};
+  });
+  m.def("sparse_power_semiring", [](const AnySemiring& weights) {
+    return AnySemiring{Dynamic{std::make_shared<SparsePowerAlgebra>(algebra_of(weights))}};
+  });
+  m.def("error_semiring", [] { return AnySemiring{Dynamic{std::make_shared<ErrorAlgebra>()}}; });
   m.def("python_semiring", [](nb::object definition, std::string name) {
     return AnySemiring{Dynamic{std::make_shared<PythonAlgebra>(std::move(definition), std::move(name))}};
   });

@@ -1,11 +1,13 @@
-#include <nanobind/stl/optional.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <string>
 
 #include "bind/fst.h"
+#include "fst/apply.h"
 #include "fst/strings.h"
 
 namespace textmill::bind {
@@ -28,41 +30,90 @@ nb::tuple to_python(const S& k, const fst::PathString<typename S::Weight>& path)
   return nb::make_tuple(tuple(path.ilabels), tuple(path.olabels), bind::to_python(k, path.weight));
 }
 
-// Outputs as flat arrays: per string where its paths begin, per path where its labels begin, labels, bytes of weights.
-nb::tuple apply(const AnyMachine& machine, In<std::int64_t, 1> offsets, In<std::int32_t, 1> labels, std::size_t n,
-                std::size_t threads) {
-  check(machine);
-  if (offsets.size() == 0 || offsets.data()[0] != 0) fail("offsets must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    if (offsets.data()[i] < offsets.data()[i - 1]) fail("offsets must not decrease");
-  if (static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) != labels.size())
-    fail("offsets must end with ", labels.size());
-  check_labels(view(labels));
-  return std::visit(
-      [&](auto held) {
-        using S = typename std::decay_t<decltype(*held)>::Semiring;
-        std::vector<std::vector<fst::PathString<typename S::Weight>>> found;
-        if constexpr (std::same_as<S, Dynamic>) {
-          found = fst::apply(std::as_const(*held), view(offsets), view(labels), n, 1);
-        } else {
-          nb::gil_scoped_release nogil;
-          found = fst::apply(std::as_const(*held), view(offsets), view(labels), n, threads);
-        }
-        std::vector<std::int64_t> paths(1, 0), begins(1, 0);
-        std::vector<std::int32_t> outputs;
-        nb::list weights;
-        for (const auto& row : found) {
-          for (const auto& path : row) {
-            outputs.insert(outputs.end(), path.olabels.begin(), path.olabels.end());
-            begins.push_back(static_cast<std::int64_t>(outputs.size()));
-            weights.append(bind::to_python(held->semiring(), path.weight));
-          }
-          paths.push_back(static_cast<std::int64_t>(begins.size() - 1));
-        }
-        return nb::make_tuple(to_numpy(std::move(paths)), to_numpy(std::move(begins)), to_numpy(std::move(outputs)),
-                              weights);
-      },
-      machine.handle);
+fst::Tokens token_type(std::string_view name, const fst::SymbolTable* input, const fst::SymbolTable* output) {
+  if (name == "utf8") return fst::Tokens::utf8;
+  if (name == "byte") return fst::Tokens::byte;
+  if (name != "symbol") fail("token_type is 'utf8', 'byte' or 'symbol', not '", name, "'");
+  if (!input || !output) fail("token_type='symbol' needs a machine with tables of input and output symbols");
+  return fst::Tokens::symbol;
+}
+
+// What Tokenizer::append has made.
+nb::object text_of(std::string_view bytes, fst::Tokens tokens) {
+  const auto size = static_cast<Py_ssize_t>(bytes.size());
+  nb::object text = nb::steal(
+      tokens == fst::Tokens::utf8
+          ? PyUnicode_FromKindAndData(PyUnicode_4BYTE_KIND, bytes.data(), size / 4)
+          : PyUnicode_DecodeUTF8(bytes.data(), size, tokens == fst::Tokens::symbol ? "surrogateescape" : "strict"));
+  if (!text.is_valid()) {
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
+    PyErr_Clear();
+    fail("the machine writes bytes that are not UTF-8");
+  }
+  return text;
+}
+
+// Nothing that is made here can be garbage yet, so collecting would only cost: it waits until the next allocation elsewhere.
+class CollectorPaused {
+ public:
+  CollectorPaused() : was_on_(PyGC_Disable()) {}
+  ~CollectorPaused() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  int was_on_;
+};
+
+// For every text a list of (output, weight). Texts are read where Python keeps them; the lists are made by the calling
+// thread while the others work.
+template <class S>
+nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer& tokenizer,
+               const fst::ApplyOptions& options) {
+  std::vector<fst::Text> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) {
+    if (!PyUnicode_Check(text.ptr())) fail(views.size(), ": not a text but ", nb::cast<std::string>(nb::repr(text)));
+#if PY_VERSION_HEX < 0x030C0000
+    if (PyUnicode_READY(text.ptr()) < 0) throw nb::python_error();
+#endif
+    views.push_back({PyUnicode_DATA(text.ptr()), static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr())),
+                     static_cast<int>(PyUnicode_KIND(text.ptr()))});
+  }
+  nb::list found = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(views.size())));
+  if (!found.is_valid()) throw nb::python_error();
+  const auto put = [&](const fst::Outputs<typename S::Weight>& outputs) {
+    const CollectorPaused paused;
+    std::size_t at = 0, begin = 0;
+    for (std::size_t i = 0; i < outputs.counts.size(); ++i) {
+      nb::object row = nb::steal(PyList_New(outputs.counts[i]));
+      if (!row.is_valid()) throw nb::python_error();
+      for (std::uint32_t j = 0; j < outputs.counts[i]; ++j, ++at) {
+        nb::object text =
+            text_of(std::string_view(outputs.bytes).substr(begin, outputs.ends[at] - begin), tokenizer.tokens());
+        begin = outputs.ends[at];
+        nb::object weight = bind::to_python(machine.semiring(), outputs.weights[at]);
+        PyObject* const pair = PyTuple_New(2);
+        if (!pair) throw nb::python_error();
+        PyTuple_SET_ITEM(pair, 0, text.release().ptr());
+        PyTuple_SET_ITEM(pair, 1, weight.release().ptr());
+        if (std::is_arithmetic_v<typename S::Weight>) PyObject_GC_UnTrack(pair);  // as the collector itself would
+        PyList_SET_ITEM(row.ptr(), j, pair);
+      }
+      PyList_SET_ITEM(found.ptr(), outputs.first + i, row.release().ptr());
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+  if constexpr (std::same_as<S, Dynamic>) {
+    fst::apply<S>(machine, views, tokenizer, options, put);
+  } else {
+    nb::gil_scoped_release nogil;
+    fst::apply<S>(machine, views, tokenizer, options, [&](const fst::Outputs<typename S::Weight>& outputs) {
+      nb::gil_scoped_acquire gil;
+      put(outputs);
+    });
+  }
+  return found;
 }
 
 }  // namespace
@@ -93,7 +144,23 @@ void bind_fst_strings(nb::module_& m) {
         },
         machine.handle);
   });
-  m.def("apply", &apply, "machine"_a, "offsets"_a, "labels"_a, "n"_a, "threads"_a);
+  m.def(
+      "apply",
+      [](const AnyMachine& machine, nb::tuple texts, std::string_view tokens, const fst::SymbolTable* input,
+         const fst::SymbolTable* output, std::size_t n, std::array<std::int32_t, 3> specials, std::size_t threads) {
+        check(machine);
+        const fst::Tokenizer tokenizer(token_type(tokens, input, output), input, output);
+        return std::visit(
+            [&](auto held) {  // by value: a change meanwhile makes a copy
+              using S = typename std::decay_t<decltype(*held)>::Semiring;
+              const fst::ApplyOptions options{
+                  n, {specials[0], specials[1], specials[2]}, std::same_as<S, Dynamic> ? 1 : threads};
+              return apply(std::as_const(*held), texts, tokenizer, options);
+            },
+            machine.handle);
+      },
+      "machine"_a, "texts"_a, nb::kw_only(), "token_type"_a, "input"_a.none(), "output"_a.none(), "n"_a, "specials"_a,
+      "threads"_a);
 }
 
 }  // namespace textmill::bind

@@ -3,10 +3,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 
 #include "bind/fst.h"
 #include "fst/compare.h"
+#include "fst/gallic.h"
+#include "fst/propagation.h"
 #include "fst/sampling.h"
 #include "fst/transform.h"
 
@@ -66,6 +69,31 @@ AnyMachine convert(const AnyMachine& machine, const AnySemiring& semiring) {
   });
 }
 
+std::shared_ptr<fst::GallicAlgebra> gallic_of(const AnySemiring& semiring) {
+  const auto* dynamic = std::get_if<Dynamic>(&semiring.object);
+  auto gallic = dynamic ? std::dynamic_pointer_cast<fst::GallicAlgebra>(dynamic->algebra) : nullptr;
+  if (!gallic) fail("the semiring is not gallic; take gallic(A), gallic_left(A), ... over that of the machine");
+  return gallic;
+}
+
+template <class S>
+void try_from_gallic(const Machine<Dynamic>& machine, const fst::GallicAlgebra& gallic,
+                     std::optional<AnyMachine>& made) {
+  if (!made && fst::GallicWeights<S>::fit(gallic)) made = any(fst::from_gallic<S>(machine));
+}
+
+AnyMachine from_gallic(const AnyMachine& machine) {
+  const auto* held = std::get_if<std::shared_ptr<Machine<Dynamic>>>(&machine.handle);
+  if (!held) fail("the weights are not gallic: there are no outputs in them");
+  const std::shared_ptr<Machine<Dynamic>> kept = *held;
+  const auto gallic = gallic_of({kept->semiring()});
+  std::optional<AnyMachine> made;
+#define X(S) try_from_gallic<S>(*kept, *gallic, made);
+  TEXTMILL_FST_SEMIRINGS(X)  // that of all others last
+#undef X
+  return std::move(*made);
+}
+
 }  // namespace
 
 void bind_fst_transform(nb::module_& m) {
@@ -104,7 +132,8 @@ void bind_fst_transform(nb::module_& m) {
         const std::pair<const char*, fst::WeightMap> kinds[] = {
             {"invert", fst::WeightMap::invert},     {"plus", fst::WeightMap::plus},
             {"times", fst::WeightMap::times},       {"power", fst::WeightMap::power},
-            {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove}};
+            {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove},
+            {"reverse", fst::WeightMap::reverse}};
         for (const auto& [key, map] : kinds) {
           if (kind != key) continue;
           check(a);
@@ -112,7 +141,11 @@ void bind_fst_transform(nb::module_& m) {
               [&, map = map](auto held) {
                 const auto& k = held->semiring();
                 const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
-                return any(fst::map_weights(std::as_const(*held), map, w, number));
+                auto made = fst::map_weights(std::as_const(*held), map, w, number);
+                made.know(
+                    fst::reweighted(held->known()) |
+                    (map == fst::WeightMap::remove ? fst::property::unweighted | fst::property::unweighted_cycles : 0));
+                return any(std::move(made));
               },
               a.handle);
         }
@@ -130,6 +163,13 @@ void bind_fst_transform(nb::module_& m) {
     fail("no map of arcs is called '", kind, "'");
   });
   m.def("convert", &convert);
+  m.def("to_gallic", [](const AnyMachine& machine, const AnySemiring& semiring) {
+    check(machine);
+    const auto gallic = gallic_of(semiring);  // algebras are used under the interpreter's lock
+    return std::visit([&](const auto& held) { return any(fst::to_gallic(std::as_const(*held), gallic)); },
+                      machine.handle);
+  });
+  m.def("from_gallic", &from_gallic);
 }
 
 }  // namespace textmill::bind

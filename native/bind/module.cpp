@@ -5,6 +5,9 @@
 
 NB_MODULE(_native, m) {
   m.doc() = "The compiled kernels of textmill. Private: use the Python packages around it.";
+  // A semiring written in Python, its class and the module it stands in refer to each other through C++, where the
+  // collector of Python does not look: they live until the process ends, which is no fault to tell the user of.
+  nanobind::set_leak_warnings(false);
   nanobind::module_ base = m.def_submodule("base", "Threads, random numbers, sparse products, vectorised mathematics.");
   textmill::bind::bind_base(base);
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");

@@ -392,7 +392,13 @@ Id GallicAlgebra::plus(Id a, Id b) {
   if (a == kZero || a == kNone) return a == kZero ? b : a;
   if (b == kZero || b == kNone) return b == kZero ? a : b;
   const Numbers x(value(a).begin(), value(a).end()), y(value(b).begin(), value(b).end());
-  if (kind_ == GallicKind::min) return dynamic(weights_).less({id(y[1])}, {id(x[1])}) ? b : a;
+  if (kind_ == GallicKind::min) {
+    if (x[1] != y[1]) return dynamic(weights_).less({id(y[1])}, {id(x[1])}) ? b : a;
+    const auto s = strings_->value(id(x[0])),
+               t = strings_->value(id(y[0]));  // by length first: it stays so in products
+    if (s.size() != t.size()) return s.size() < t.size() ? a : b;
+    return std::ranges::lexicographical_compare(t, s) ? b : a;
+  }
   if (kind_ != GallicKind::general) {
     const std::int32_t sum[] = {number(fst::plus(strings_, id(x[0]), id(y[0]))),
                                 number(fst::plus(weights_, id(x[1]), id(y[1])))};

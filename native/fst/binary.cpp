@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "fst/compact.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -62,7 +63,21 @@ void put_text(std::string& out, std::string_view text) {
   put(out, static_cast<std::int32_t>(text.size()));
   out += text;
 }
-void pad(std::string& out) { out.append((kAlignment - out.size() % kAlignment) % kAlignment, '\0'); }
+
+// Bytes that go to a sink chunk by chunk.
+struct Writer {
+  const Sink& sink;
+  std::string bytes;
+  std::size_t gone = 0;  // bytes before those
+
+  void hand_on(std::size_t at_least) {
+    if (bytes.size() < at_least) return;
+    gone += bytes.size();
+    sink(bytes);
+    bytes.clear();
+  }
+  void pad() { bytes.append((kAlignment - (gone + bytes.size()) % kAlignment) % kAlignment, '\0'); }
+};
 
 template <class S>
 std::string arc_type() {
@@ -89,9 +104,6 @@ W get_weight(Reader& in) {
     return in.get<W>();
   }
 }
-template <class W>
-constexpr std::size_t weight_size = sizeof(W);
-
 template <class S>
 [[noreturn]] void bad_weight(std::int64_t s) {
   fail("state ", s, ": a weight that is no number; the file is damaged");
@@ -102,48 +114,78 @@ void check_weight(const typename S::Weight& w, std::int64_t s) {
   if (!S::member(w)) bad_weight<S>(s);
 }
 
+[[noreturn]] void bad_target(std::size_t s, std::int32_t to, std::size_t states) {
+  fail("state ", s, " has an arc to state ", to, " of ", states, "; the file is damaged");
+}
+[[noreturn]] void bad_label(std::size_t s, std::int32_t label) {
+  fail("state ", s, " has an arc with the label ", label, "; labels are 0 or more");
+}
+
+// How many states and arcs a vector machine has: hops from state to state, and leaves the reader behind the last.
+struct Extent {
+  std::size_t states = 0, arcs = 0;
+};
+Extent measure_vector(Reader& in, const BinaryHeader& header, std::size_t weight_size) {
+  const std::size_t state_size = weight_size + 8, arc_size = weight_size + 12;
+  if (header.states < -1 || (header.states >= 0 && static_cast<std::uint64_t>(header.states) > in.left() / state_size))
+    fail("the header promises ", header.states, " states, the file has room for ", in.left() / state_size);
+  Extent found;
+  for (; header.states < 0 ? in.left() > 0 : found.states < static_cast<std::size_t>(header.states); ++found.states) {
+    if (found.states >= kMostStates) fail("a machine has at most 2,147,483,647 states");
+    in.take(weight_size);
+    const auto count = in.get<std::int64_t>();
+    if (count < 0 || static_cast<std::uint64_t>(count) > in.left() / arc_size)
+      fail("state ", found.states, " promises ", count, " arcs, the file has room for ", in.left() / arc_size);
+    in.take(count * arc_size);
+    found.arcs += count;
+    if (found.arcs > kMostArcs) fail("a machine has at most 4,294,967,295 arcs");
+  }
+  return found;
+}
+
+// Do arcs lie in memory as they do in vector files, without bytes between their fields?
+template <class S>
+constexpr bool is_packed = sizeof(typename Machine<S>::Arc) == sizeof(typename S::Weight) + 12;
+
 template <class S>
 Machine<S> read_vector(Reader& in, const BinaryHeader& header) {
   using Weight = typename S::Weight;
-  constexpr std::size_t state_size = weight_size<Weight> + 8, arc_size = weight_size<Weight> + 12;
-  if (header.states < -1 || (header.states >= 0 && static_cast<std::uint64_t>(header.states) > in.left() / state_size))
-    fail("the header promises ", header.states, " states, the file has room for ", in.left() / state_size);
+  using Arc = typename Machine<S>::Arc;
+  constexpr std::size_t arc_size = sizeof(Weight) + 12;
+  Reader ahead = in;
+  const Extent size = measure_vector(ahead, header, sizeof(Weight));
+  if (header.start < -1 || header.start >= static_cast<std::int64_t>(size.states))
+    fail("the start state is ", header.start, " of ", size.states, "; the file is damaged");
   std::vector<typename Machine<S>::State> states;
-  std::vector<typename Machine<S>::Arc> arcs;
-  states.reserve(std::max<std::int64_t>(header.states, 0));
-  arcs.reserve(in.left() / arc_size);
-  for (std::int64_t s = 0; header.states < 0 ? in.left() > 0 : s < header.states; ++s) {
-    if (static_cast<std::size_t>(s) >= kMostStates) fail("a machine has at most 2,147,483,647 states");
+  std::vector<Arc> arcs;
+  states.reserve(size.states);
+  arcs.reserve(size.arcs);
+  for (std::size_t s = 0; s < size.states; ++s) {
     const auto final = get_weight<Weight>(in);
     check_weight<S>(final, s);
-    const auto count = in.get<std::int64_t>();
-    if (count < 0 || static_cast<std::uint64_t>(count) > in.left() / arc_size)
-      fail("state ", s, " promises ", count, " arcs, the file has room for ", in.left() / arc_size);
-    if (arcs.size() + count > kMostArcs) fail("a machine has at most 4,294,967,295 arcs");
-    states.push_back({final, static_cast<std::uint32_t>(arcs.size()), static_cast<std::uint32_t>(count), 0, 0});
+    const auto count = static_cast<std::uint32_t>(in.get<std::int64_t>());
+    auto& state =
+        states.emplace_back(typename Machine<S>::State{final, static_cast<std::uint32_t>(arcs.size()), count, 0, 0});
     const char* from = in.take(count * arc_size);
-    for (std::int64_t a = 0; a < count; ++a, from += arc_size) {
-      typename Machine<S>::Arc arc;
-      std::memcpy(&arc.ilabel, from, 4);
-      std::memcpy(&arc.olabel, from + 4, 4);
-      std::memcpy(&arc.weight, from + 8, weight_size<Weight>);
-      std::memcpy(&arc.nextstate, from + 8 + weight_size<Weight>, 4);
+    for (std::uint32_t a = 0; a < count; ++a, from += arc_size) {
+      Arc& arc = arcs.emplace_back();
+      if constexpr (is_packed<S>) {
+        std::memcpy(static_cast<void*>(&arc), from, arc_size);
+      } else {
+        std::memcpy(&arc.ilabel, from, 4);
+        std::memcpy(&arc.olabel, from + 4, 4);
+        std::memcpy(static_cast<void*>(&arc.weight), from + 8, sizeof(Weight));
+        std::memcpy(&arc.nextstate, from + 8 + sizeof(Weight), 4);
+      }
       check_weight<S>(arc.weight, s);
-      arcs.push_back(arc);
+      if (arc.nextstate < 0 || static_cast<std::size_t>(arc.nextstate) >= size.states)
+        bad_target(s, arc.nextstate, size.states);
+      if (arc.ilabel < 0 || arc.olabel < 0) bad_label(s, std::min(arc.ilabel, arc.olabel));
+      state.niepsilons += arc.ilabel == 0;
+      state.noepsilons += arc.olabel == 0;
     }
   }
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    for (std::size_t a = states[s].pos; a < states[s].pos + states[s].narcs; ++a) {
-      const auto& arc = arcs[a];
-      if (arc.nextstate < 0 || static_cast<std::size_t>(arc.nextstate) >= states.size())
-        fail("state ", s, " has an arc to state ", arc.nextstate, " of ", states.size(), "; the file is damaged");
-      if (arc.ilabel < 0 || arc.olabel < 0)
-        fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
-    }
-  }
-  if (header.start < -1 || header.start >= static_cast<std::int64_t>(states.size()))
-    fail("the start state is ", header.start, " of ", states.size(), "; the file is damaged");
-  return Machine<S>::assembled(S{}, static_cast<std::int32_t>(header.start), std::move(states), std::move(arcs));
+  return Machine<S>::counted(S{}, static_cast<std::int32_t>(header.start), std::move(states), std::move(arcs));
 }
 
 template <class S>
@@ -159,9 +201,8 @@ void check_records(std::span<const typename Machine<S>::State> states, std::span
     std::uint32_t ieps = 0, oeps = 0;
     for (const auto& arc : arcs.subspan(state.pos, state.narcs)) {
       if (arc.nextstate < 0 || static_cast<std::size_t>(arc.nextstate) >= states.size())
-        fail("state ", s, " has an arc to state ", arc.nextstate, " of ", states.size(), "; the file is damaged");
-      if (arc.ilabel < 0 || arc.olabel < 0)
-        fail("state ", s, " has an arc with the label ", std::min(arc.ilabel, arc.olabel), "; labels are 0 or more");
+        bad_target(s, arc.nextstate, states.size());
+      if (arc.ilabel < 0 || arc.olabel < 0) bad_label(s, std::min(arc.ilabel, arc.olabel));
       check_weight<S>(arc.weight, s);
       ieps += arc.ilabel == 0;
       oeps += arc.olabel == 0;
@@ -171,21 +212,29 @@ void check_records(std::span<const typename Machine<S>::State> states, std::span
   }
 }
 
-template <class S>
-Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<void> owner) {
-  using State = typename Machine<S>::State;
-  using Arc = typename Machine<S>::Arc;
+// Takes the two arrays of a const machine.
+struct Arrays {
+  const char *states, *arcs;
+};
+Arrays take_const(Reader& in, const BinaryHeader& header, std::size_t state_size, std::size_t arc_size) {
   const bool aligned = header.flags & kAligned || header.version == 1;
   if (header.states < 0 || header.arcs < 0)
     fail("the header promises ", header.states, " states and ", header.arcs, " arcs; the file is damaged");
   if (aligned) in.align();
-  if (static_cast<std::uint64_t>(header.states) > in.left() / sizeof(State))
-    fail("the header promises ", header.states, " states, the file has room for ", in.left() / sizeof(State));
-  const char* const states = in.take(header.states * sizeof(State));
+  if (static_cast<std::uint64_t>(header.states) > in.left() / state_size)
+    fail("the header promises ", header.states, " states, the file has room for ", in.left() / state_size);
+  const char* const states = in.take(header.states * state_size);
   if (aligned) in.align();
-  if (static_cast<std::uint64_t>(header.arcs) > in.left() / sizeof(Arc))
-    fail("the header promises ", header.arcs, " arcs, the file has room for ", in.left() / sizeof(Arc));
-  const char* const arcs = in.take(header.arcs * sizeof(Arc));
+  if (static_cast<std::uint64_t>(header.arcs) > in.left() / arc_size)
+    fail("the header promises ", header.arcs, " arcs, the file has room for ", in.left() / arc_size);
+  return {states, in.take(header.arcs * arc_size)};
+}
+
+template <class S>
+Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<void> owner) {
+  using State = typename Machine<S>::State;
+  using Arc = typename Machine<S>::Arc;
+  const auto [states, arcs] = take_const(in, header, sizeof(State), sizeof(Arc));
   if (header.start < -1 || header.start >= header.states)
     fail("the start state is ", header.start, " of ", header.states, "; the file is damaged");
   if (header.states == 0 && header.arcs > 0)
@@ -204,18 +253,32 @@ Machine<S> read_const(Reader& in, const BinaryHeader& header, std::shared_ptr<vo
   if (header.states) std::memcpy(copied_states.data(), states, header.states * sizeof(State));
   if (header.arcs) std::memcpy(copied_arcs.data(), arcs, header.arcs * sizeof(Arc));
   check_records<S>(copied_states, copied_arcs, 0, copied_states.size());
-  return Machine<S>::assembled(S{}, start, std::move(copied_states), std::move(copied_arcs));
+  return Machine<S>::counted(S{}, start, std::move(copied_states), std::move(copied_arcs));
+}
+
+// A fault if the type is neither vector nor const, or of a version that is not known.
+bool is_vector(const BinaryHeader& header) {
+  if (header.type == "vector") {
+    if (header.version != 2)
+      fail("vector machines of version ", header.version, " are not known; write it again with OpenFst 1.4 or later");
+    return true;
+  }
+  if (header.type != "const")
+    fail("machines of type '", header.type, "' cannot be read; convert it with `fstconvert --fst_type=vector`");
+  if (header.version != 1 && header.version != 2) fail("const machines of version ", header.version, " are not known");
+  return false;
 }
 
 }  // namespace
 
-BinaryHeader read_header(std::span<const char> bytes) {
-  if (bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b')
+BinaryHeader read_header(std::span<const char> bytes, std::size_t begin) {
+  Reader in(bytes, begin);
+  const std::span<const char> opening = bytes.subspan(begin);
+  if (opening.size() >= 2 && opening[0] == '\x1f' && opening[1] == '\x8b')
     fail("the file is compressed with gzip; decompress it first");
-  Reader in(bytes, 0);
-  if (bytes.size() < 4 || in.get<std::int32_t>() != kMachineMagic) {
-    if (!bytes.empty() && bytes[0] >= '0' && bytes[0] <= '9')
-      fail("not a binary machine but text; read it with read_text");
+  if (opening.size() < 4 || in.get<std::int32_t>() != kMachineMagic) {
+    if (!opening.empty() && opening[0] >= '0' && opening[0] <= '9')
+      fail("not a binary machine but text; read it with read_text or 'textmill fst compile'");
     fail("not a binary machine of OpenFst: its first four bytes are others");
   }
   BinaryHeader header;
@@ -240,92 +303,150 @@ Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, 
   if (header.arc_type != arc_type<S>())
     fail("the machine has arcs of type '", header.arc_type, "', not '", arc_type<S>(), "'");
   Reader in(bytes, header.body);
-  if (header.type == "vector") {
-    if (header.version != 2)
-      fail("vector machines of version ", header.version, " are not known; write it again with OpenFst 1.4 or later");
-    Machine<S> made = read_vector<S>(in, header);
+  if (is_compact(header.type)) {
+    Machine<S> made = read_compact(bytes, header, S{}, end);
     made.set_header(header.properties);
-    end = in.at();
     return made;
   }
-  if (header.type == "const") {
-    if (header.version != 1 && header.version != 2)
-      fail("const machines of version ", header.version, " are not known");
-    Machine<S> made = read_const<S>(in, header, std::move(owner));
-    made.set_header(header.properties);
-    end = in.at();
-    return made;
+  Machine<S> made = is_vector(header) ? read_vector<S>(in, header) : read_const<S>(in, header, std::move(owner));
+  made.set_header(header.properties);
+  end = in.at();
+  return made;
+}
+
+std::size_t end_of_binary(std::span<const char> bytes, const BinaryHeader& header) {
+  if (is_compact(header.type)) {
+    std::size_t end = 0;
+#define X(S)                               \
+  if (header.arc_type == arc_type<S>()) {  \
+    read_compact(bytes, header, S{}, end); \
+    return end;                            \
   }
-  fail("machines of type '", header.type, "' cannot be read; convert it with `fstconvert --fst_type=vector`");
+    TEXTMILL_FST_NUMBERS(X)
+#undef X
+    bad_arc_type(header);
+  }
+  Reader in(bytes, header.body);
+  const bool vector = is_vector(header);
+#define X(S)                                                                                                     \
+  if (header.arc_type == arc_type<S>()) {                                                                        \
+    vector ? (void)measure_vector(in, header, sizeof(typename S::Weight))                                        \
+           : (void)take_const(in, header, sizeof(typename Machine<S>::State), sizeof(typename Machine<S>::Arc)); \
+    return in.at();                                                                                              \
+  }
+  TEXTMILL_FST_NUMBERS(X)
+#undef X
+  bad_arc_type(header);
+}
+
+void bad_arc_type(const BinaryHeader& header) {
+  fail("arcs of type '", header.arc_type, "' cannot be read; convert the machine with `fstmap --map_type=to_standard`");
 }
 
 template <class S>
 void check_mapped(const Machine<S>& machine, std::size_t threads) {
+  constexpr std::size_t kRecords = 1 << 16;  // states and arcs of a block
   if (machine.states() == 0) return;
   const std::span states(&machine.state(0), machine.states());
   const std::span arcs(machine.arc_array(), machine.arcs());
-  base::parallel_blocks(states.size(), 1 << 16, threads,
-                        [&](std::size_t begin, std::size_t end) { check_records<S>(states, arcs, begin, end); });
+  // Where blocks begin. Positions are not checked yet: whatever they are, every state falls into one block.
+  std::vector<std::size_t> bounds(1, 0);
+  for (std::size_t wanted = kRecords; wanted < states.size() + arcs.size(); wanted += kRecords) {
+    std::size_t low = bounds.back(), high = states.size();
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      states[middle].pos + middle < wanted ? low = middle + 1 : high = middle;
+    }
+    bounds.push_back(low);
+  }
+  bounds.push_back(states.size());
+  base::parallel_for(bounds.size() - 1, threads,
+                     [&](std::size_t b) { check_records<S>(states, arcs, bounds[b], bounds[b + 1]); });
 }
 
 template <class S>
-std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
-                         const SymbolTable* output) {
+void write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
+                  const SymbolTable* output, const Sink& sink) {
   using State = typename Machine<S>::State;
   using Arc = typename Machine<S>::Arc;
-  const bool is_const = type == "const";
-  if (!is_const && type != "vector") fail("machines are written as 'vector' or 'const', not '", type, "'");
-  std::string out;
-  out.reserve(256 + machine.states() * sizeof(State) + machine.arcs() * sizeof(Arc));
-  put(out, kMachineMagic);
-  put_text(out, type);
-  put_text(out, arc_type<S>());
-  put(out, std::int32_t{is_const && align ? 1 : 2});
-  put(out, std::int32_t{(input ? kHasInput : 0) | (output ? kHasOutput : 0) | (align ? kAligned : 0)});
+  const bool compact = is_compact(type), is_const = compact || type == "const";
+  if (!is_const && type != "vector")
+    fail("machines are written as 'vector', 'const' or one of the compact types ('compact_acceptor', ...), not '", type,
+         "'");
+  Writer out{sink, {}};
+  out.bytes.reserve(2 * kChunk);
+  put(out.bytes, kMachineMagic);
+  put_text(out.bytes, type);
+  put_text(out.bytes, arc_type<S>());
+  put(out.bytes, std::int32_t{is_const && align ? 1 : 2});
+  put(out.bytes, std::int32_t{(input ? kHasInput : 0) | (output ? kHasOutput : 0) | (align ? kAligned : 0)});
   const std::uint64_t bits =
       ((machine.known() & property::trinary) | machine.header()) & (property::trinary | property::error);
-  put(out, bits | property::expanded | (is_const ? 0 : property::mutable_));
-  put(out, static_cast<std::int64_t>(machine.start()));
-  put(out, static_cast<std::int64_t>(machine.states()));
-  put(out, is_const ? static_cast<std::int64_t>(machine.arcs())
-                    : std::int64_t{0});  // OpenFst does not count those of a vector
-  if (input) write_symbols_binary(out, *input);
-  if (output) write_symbols_binary(out, *output);
+  put(out.bytes, bits | property::expanded | (is_const ? 0 : property::mutable_));
+  put(out.bytes, static_cast<std::int64_t>(machine.start()));
+  put(out.bytes, static_cast<std::int64_t>(machine.states()));
+  put(out.bytes, is_const ? static_cast<std::int64_t>(machine.arcs())
+                          : std::int64_t{0});  // OpenFst does not count those of a vector
+  if (input) write_symbols_binary(out.bytes, *input);
+  if (output) write_symbols_binary(out.bytes, *output);
+  if (compact) {
+    write_compact(out.bytes, machine, type, align);
+    out.hand_on(1);
+    return;
+  }
+  const auto put_arcs = [&](std::span<const Arc> arcs) {
+    constexpr std::size_t kArcs = kChunk / sizeof(Arc);
+    for (; !arcs.empty(); arcs = arcs.subspan(std::min(arcs.size(), kArcs))) {
+      const auto some = arcs.first(std::min(arcs.size(), kArcs));
+      if constexpr (is_packed<S>) {
+        out.bytes.append(reinterpret_cast<const char*>(some.data()), some.size_bytes());
+      } else {
+        for (const Arc& from : some) {
+          if (!is_const) {
+            put(out.bytes, from.ilabel);
+            put(out.bytes, from.olabel);
+            put_weight(out.bytes, from.weight);
+            put(out.bytes, from.nextstate);
+            continue;
+          }
+          Arc arc;
+          std::memset(static_cast<void*>(&arc), 0, sizeof arc);  // what lies between the fields too
+          arc.ilabel = from.ilabel;
+          arc.olabel = from.olabel;
+          arc.weight = from.weight;
+          arc.nextstate = from.nextstate;
+          put(out.bytes, arc);
+        }
+      }
+      out.hand_on(kChunk);
+    }
+  };
   if (is_const) {
-    if (align) pad(out);
+    if (align) out.pad();
     std::uint32_t pos = 0;
     for (std::int32_t s = 0; s < machine.states(); ++s) {
+      const State& from = machine.state(s);
       State state;
-      std::memset(static_cast<void*>(&state), 0, sizeof state);  // what lies between the fields too
-      state = machine.state(s);
+      std::memset(static_cast<void*>(&state), 0, sizeof state);
+      state.final = from.final;
       state.pos = pos;
+      state.narcs = from.narcs;
+      state.niepsilons = from.niepsilons;
+      state.noepsilons = from.noepsilons;
       pos += state.narcs;
-      put(out, state);
+      put(out.bytes, state);
+      out.hand_on(kChunk);
     }
-    if (align) pad(out);
-    for (std::int32_t s = 0; s < machine.states(); ++s)
-      for (const Arc& from : machine.arcs(s)) {
-        Arc arc;
-        std::memset(static_cast<void*>(&arc), 0, sizeof arc);
-        arc.ilabel = from.ilabel;
-        arc.olabel = from.olabel;
-        arc.weight = from.weight;
-        arc.nextstate = from.nextstate;
-        put(out, arc);
-      }
-    return out;
-  }
-  for (std::int32_t s = 0; s < machine.states(); ++s) {
-    put_weight(out, machine.final(s));
-    put(out, static_cast<std::int64_t>(machine.arcs(s).size()));
-    for (const Arc& arc : machine.arcs(s)) {
-      put(out, arc.ilabel);
-      put(out, arc.olabel);
-      put_weight(out, arc.weight);
-      put(out, arc.nextstate);
+    if (align) out.pad();
+    for (std::int32_t s = 0; s < machine.states(); ++s) put_arcs(machine.arcs(s));
+  } else {
+    for (std::int32_t s = 0; s < machine.states(); ++s) {
+      put_weight(out.bytes, machine.final(s));
+      put(out.bytes, static_cast<std::int64_t>(machine.arcs(s).size()));
+      put_arcs(machine.arcs(s));
     }
   }
-  return out;
+  out.hand_on(1);
 }
 
 SymbolTable read_symbols_binary(std::span<const char> bytes, std::size_t& position) {
@@ -360,8 +481,8 @@ void write_symbols_binary(std::string& out, const SymbolTable& symbols) {
 #define X(S)                                                                                                           \
   template Machine<S> read_binary(std::span<const char>, const BinaryHeader&, S, std::shared_ptr<void>, std::size_t&); \
   template void check_mapped(const Machine<S>&, std::size_t);                                                          \
-  template std::string write_binary(const Machine<S>&, const std::string&, bool, const SymbolTable*,                   \
-                                    const SymbolTable*);
+  template void write_binary(const Machine<S>&, const std::string&, bool, const SymbolTable*, const SymbolTable*,      \
+                             const Sink&);
 TEXTMILL_FST_NUMBERS(X)
 #undef X
 

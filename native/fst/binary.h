@@ -1,4 +1,4 @@
-// Machines and symbol tables as OpenFst writes them: types vector and const, aligned or not, and compact strings.
+// Machines and symbol tables as OpenFst writes them: types vector and const, aligned or not; compact ones are in compact.h.
 //
 //   header   int32 2125659606, type, arc type, int32 version, int32 flags, uint64 properties, int64 start, states, arcs
 //   tables   of input and output symbols, if the flags say so
@@ -17,6 +17,7 @@
 #include <string>
 
 #include "fst/machine.h"
+#include "fst/sink.h"
 #include "fst/symbols.h"
 
 namespace textmill::fst {
@@ -30,7 +31,8 @@ struct BinaryHeader {
   std::size_t body;  // where it begins, from the start of the file
 };
 
-BinaryHeader read_header(std::span<const char> bytes);
+// `bytes` is the whole file, to which alignment refers; the machine begins at `begin`.
+BinaryHeader read_header(std::span<const char> bytes, std::size_t begin);
 
 // The machine behind the header, which must be of the semiring; `end` becomes the position after it. With an owner an
 // aligned const machine stays where it is, and check_mapped must be called before its arcs are followed.
@@ -38,14 +40,18 @@ template <class S>
 Machine<S> read_binary(std::span<const char> bytes, const BinaryHeader& header, S semiring, std::shared_ptr<void> owner,
                        std::size_t& end);
 
-// A fault if a record of a mapped machine points outside. O(N + M).
+// The position after the machine behind the header, found without reading its arcs.
+std::size_t end_of_binary(std::span<const char> bytes, const BinaryHeader& header);
+[[noreturn]] void bad_arc_type(const BinaryHeader& header);
+
+// A fault if a record of a mapped machine points outside. O(N + M), in blocks of records.
 template <class S>
 void check_mapped(const Machine<S>& machine, std::size_t threads);
 
-// type: "vector" or "const"; const machines are aligned on demand.
+// type: "vector", "const" or one of compact.h; all but vector are aligned on demand.
 template <class S>
-std::string write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
-                         const SymbolTable* output);
+void write_binary(const Machine<S>& machine, const std::string& type, bool align, const SymbolTable* input,
+                  const SymbolTable* output, const Sink& sink);
 
 SymbolTable read_symbols_binary(std::span<const char> bytes, std::size_t& position);
 void write_symbols_binary(std::string& out, const SymbolTable& symbols);

@@ -1,6 +1,7 @@
 #include "fst/compose.h"
 
 #include <optional>
+#include <unordered_map>
 
 #include "fst/properties.h"
 #include "fst/structure.h"
@@ -77,6 +78,38 @@ std::size_t search(std::span<const Arc> arcs, std::size_t from, std::int32_t wan
   return from;
 }
 
+// Arcs of a machine by state and input label; the arcs of a state are entered when it is first searched.
+template <class S>
+class HashedArcs {
+ public:
+  explicit HashedArcs(const Machine<S>& machine) : machine_(machine), known_(machine.states(), false) {}
+  template <class Body>
+  void each(std::int32_t s, std::int32_t label, Body body) {
+    const auto arcs = machine_.arcs(s);
+    if (!known_[s]) {
+      known_[s] = true;
+      for (std::size_t a = arcs.size(); a-- > 0;) {  // backwards: a list begins with the first arc
+        const auto [at, is_new] = first_.try_emplace(key(s, arcs[a].ilabel), kEnd);
+        before_.push_back({static_cast<std::uint32_t>(a), at->second});
+        at->second = static_cast<std::uint32_t>(before_.size() - 1);
+      }
+    }
+    const auto found = first_.find(key(s, label));
+    if (found == first_.end()) return;
+    for (std::uint32_t at = found->second; at != kEnd; at = before_[at].second) body(arcs[before_[at].first]);
+  }
+
+ private:
+  static constexpr std::uint32_t kEnd = 0xFFFFFFFF;
+  static std::uint64_t key(std::int32_t s, std::int32_t label) {
+    return std::uint64_t{static_cast<std::uint32_t>(s)} << 32 | static_cast<std::uint32_t>(label);
+  }
+  const Machine<S>& machine_;
+  std::vector<bool> known_;                                      // [N]
+  std::unordered_map<std::uint64_t, std::uint32_t> first_;       // into before_
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> before_;  // arc, the next with the same label
+};
+
 template <class S>
 class Composer {
  public:
@@ -84,7 +117,11 @@ class Composer {
   using Weight = typename S::Weight;
 
   Composer(const Machine<S>& a, const Machine<S>& b, const ComposeOptions& options, bool a_sorted, bool b_sorted)
-      : a_(a), b_(b), k_(a.semiring()), options_(options), a_sorted_(a_sorted), b_sorted_(b_sorted), out_(k_) {}
+      : a_(a), b_(b), k_(a.semiring()), options_(options), a_sorted_(a_sorted), b_sorted_(b_sorted), out_(k_) {
+    rewrites_ = options.rewrite == Rewrite::always ||
+                (options.rewrite == Rewrite::acceptors && is(options.left.any() ? a : b, property::acceptor));
+    if (options.matcher == Matcher::hash) hashed_.emplace(b);
+  }
 
   Machine<S> run() {
     if (a_.start() == kNoState || b_.start() == kNoState) return Machine<S>(k_);
@@ -111,6 +148,11 @@ class Composer {
     if (options_.left.any()) {
       for (const Arc& arc : arcs2)
         if (arc.ilabel != 0) special_left(arc);
+      return;
+    }
+    if (hashed_) {
+      for (const Arc& arc : arcs1)
+        if (arc.olabel != 0) hashed_->each(s2_, arc.olabel, [&](const Arc& other) { real(arc, other); });
       return;
     }
     const bool search_b = b_sorted_ && (!a_sorted_ || arcs1.size() <= arcs2.size());
@@ -207,6 +249,7 @@ class Composer {
       const auto arcs = machine.arcs(s);
       const std::size_t at = search(arcs, 0, phi, label);
       if (at == arcs.size() || label(arcs[at]) != phi) return;
+      if (options_.phi_loop && arcs[at].nextstate == s) return;
       if (steps > machine.states()) fail("the phi arcs of state ", s, " lead round in a cycle");
       w = k_.times(w, arcs[at].weight);
       s = arcs[at].nextstate;
@@ -246,6 +289,13 @@ class Composer {
       if (wanted != specials.phi && wanted != specials.rho && wanted != specials.sigma) all(wanted, false);
       if (specials.sigma != kNoLabel) all(specials.sigma, true);
       if (!found && specials.rho != kNoLabel) all(specials.rho, true);
+      if (!found && specials.phi != kNoLabel && options_.phi_loop) {
+        const std::size_t at = search(arcs, 0, specials.phi, label);
+        if (at < arcs.size() && label(arcs[at]) == specials.phi && arcs[at].nextstate == t) {
+          take(arcs[at], w, specials.phi);
+          found = true;
+        }
+      }
       return found;
     });
   }
@@ -253,7 +303,7 @@ class Composer {
     matches(
         b_, s2_, options_.right, x.olabel, [](const Arc& arc) { return arc.ilabel; },
         [&](const Arc& y, const Weight& w, std::int32_t special) {
-          const std::int32_t olabel = special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
+          const std::int32_t olabel = rewrites_ && special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
           emit(x.ilabel, olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
         });
   }
@@ -261,7 +311,7 @@ class Composer {
     matches(
         a_, s1_, options_.left, y.ilabel, [](const Arc& arc) { return arc.olabel; },
         [&](const Arc& x, const Weight& w, std::int32_t special) {
-          const std::int32_t ilabel = special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
+          const std::int32_t ilabel = rewrites_ && special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
           emit(ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
         });
   }
@@ -270,7 +320,8 @@ class Composer {
   const Machine<S>& b_;
   const S& k_;
   const ComposeOptions& options_;
-  bool a_sorted_, b_sorted_;
+  bool a_sorted_, b_sorted_, rewrites_;
+  std::optional<HashedArcs<S>> hashed_;
   Builder<S> out_;
   PairTable pairs_;
   std::int32_t s1_ = 0, s2_ = 0;
@@ -287,10 +338,20 @@ Machine<S> compose(const Machine<S>& a, const Machine<S>& b, const ComposeOption
          " do not commute; remove the weights of one machine");
   if (options.left.any() && options.right.any()) fail("sigma, rho and phi may stand in one of the two machines only");
   bool a_sorted = is(a, olabel_sorted), b_sorted = is(b, ilabel_sorted);
+  const bool special = options.left.any() || options.right.any();
+  if (options.matcher == Matcher::hash && special)
+    fail("sigma, rho and phi are found in sorted arcs; take matcher='auto'");
+  if (options.matcher == Matcher::sorted &&
+      !(special ? (options.left.any() ? a_sorted : b_sorted) : a_sorted || b_sorted))
+    fail(
+        "neither the outputs of the first nor the inputs of the second machine are sorted; arcsort one of them, or "
+        "take "
+        "matcher='auto'");
   std::optional<Machine<S>> sorted;  // whoever will be searched has to be sorted
   const Machine<S>* left = &a;
   const Machine<S>* right = &b;
-  if (options.left.any() ? !a_sorted : (!b_sorted && (options.right.any() || !a_sorted))) {
+  if (options.matcher != Matcher::hash &&
+      (options.left.any() ? !a_sorted : (!b_sorted && (options.right.any() || !a_sorted)))) {
     const bool sort_left = options.left.any() || (!options.right.any() && a.arcs() < b.arcs());
     sorted = sort_arcs(sort_left ? a : b, sort_left);
     (sort_left ? left : right) = &*sorted;
@@ -315,14 +376,17 @@ Machine<S> difference(const Machine<S>& a, const Machine<S>& b, const ComposeOpt
                             : "not deterministic; determinise it first");
   }
   // complement of b: what it does not read leads to a state that takes everything
-  std::int32_t rest = 0x7FFFFFFF;  // a label that b does not have
-  const auto has_rest = [&] {
-    for (std::int32_t s = 0; s < b.states(); ++s)
-      for (const auto& arc : b.arcs(s))
-        if (arc.ilabel == rest) return true;
-    return false;
+  const auto used = [&](std::int32_t label) {
+    const auto in = [&](const Machine<S>& machine, auto of) {
+      for (std::int32_t s = 0; s < machine.states(); ++s)
+        for (const auto& arc : machine.arcs(s))
+          if (of(arc) == label) return true;
+      return false;
+    };
+    return in(a, [](const auto& arc) { return arc.olabel; }) || in(b, [](const auto& arc) { return arc.ilabel; });
   };
-  while (has_rest()) --rest;
+  std::int32_t rest = 0x7FFFFFFF;  // a label that nobody uses
+  while (used(rest)) --rest;
   Builder<S> out(k);
   for (std::int32_t s = 0; s < b.states(); ++s) {
     out.open(b.is_final(s) ? k.zero() : k.one());

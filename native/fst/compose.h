@@ -32,11 +32,21 @@ struct Specials {
   bool any() const { return sigma != kNoLabel || rho != kNoLabel || phi != kNoLabel; }
 };
 
+// Where the other label of an arc that matched by sigma, rho or phi is that symbol too: does it become the matched label?
+enum class Rewrite : std::uint8_t { always, never, acceptors };
+
+// How arcs with a label are found: by bisection, where the arcs of a machine are sorted (automatic sorts one if neither
+// is, sorted refuses), or in a hash table of the second machine, which is filled for each state that is searched.
+enum class Matcher : std::uint8_t { automatic, sorted, hash };
+
 struct ComposeOptions {
   Filter filter = Filter::sequence;
   bool connect = true;
   Specials left, right;    // on the output of A, on the input of B; at most one of them
   bool phi_finals = true;  // a state that is not final is final through its phi arc
+  bool phi_loop = false;   // a phi arc to its own state takes the label, as rho does
+  Rewrite rewrite = Rewrite::always;
+  Matcher matcher = Matcher::automatic;
 };
 
 template <class S>

@@ -27,25 +27,49 @@ class Determinizer {
         slots_(1024, 0),
         mask_(1023) {}
 
-  Machine<S> run(const std::optional<Weight>& worst) {
-    if (worst) {
-      to_end_ = distances(machine_, true);
-      limit_ = k_.times(to_end_[machine_.start()], *worst);
-    }
+  Machine<S> run() {
     pending_ = {{machine_.start(), 0, k_.one()}};
     intern(-1, 0);
-    if (worst) reached_.push_back(k_.one());
-    suspicious_ = std::max<std::size_t>(20'000, 8 * static_cast<std::size_t>(machine_.states()));
+    // weights that do not commute have no test of twins, and are often long: doubts come early
+    suspicious_ =
+        std::max<std::size_t>(k_.commutative() ? 20'000 : 200, 8 * static_cast<std::size_t>(machine_.states()));
     for (std::size_t q = 0; q < begin_.size() - 1; ++q) {
-      expand(q, worst.has_value());
+      expand(q, false);
       if (elements_.size() > many_) look_at_large();
       if (begin_.size() - 1 > suspicious_) look();
-      if (begin_.size() - 1 > options_.most_states)
-        fail("determinisation has made more than ", options_.most_states,
-             " states; raise max_states, or prune the machine first");
+      check_size();
     }
     finish_chains();
     return out_.finish(0);
+  }
+
+  // Best first: subsets by the best path through them, which never gets better on the way. So the first time that a subset
+  // comes out of the heap it was reached by its best path, and what is too bad from there is too bad.
+  Machine<S> run_pruned(const std::optional<Weight>& worst) {
+    to_end_ = distances(machine_, true);
+    limit_ = worst ? k_.times(to_end_[machine_.start()], *worst) : k_.zero();
+    pending_ = {{machine_.start(), 0, k_.one()}};
+    intern(-1, 0);
+    reached_.push_back(k_.one());
+    number_.push_back(kNoState);
+    heap_.push_back({to_end_[machine_.start()], 0});
+    while (!heap_.empty() && static_cast<std::size_t>(out_.states()) < options_.kept_states) {
+      std::pop_heap(heap_.begin(), heap_.end(), later());
+      const std::int32_t q = heap_.back().second;
+      heap_.pop_back();
+      if (number_[q] != kNoState) continue;
+      number_[q] = out_.states();
+      expand(q, true);
+      check_size();
+    }
+    const std::int32_t dead = out_.open(k_.zero());  // in place of those that were not kept
+    out_.redirect([&](std::int32_t next) {
+      return next < 0 ? next : number_[next] == kNoState ? dead : number_[next];
+    });
+    finish_chains();
+    Machine<S> out = out_.finish(0);
+    trim(out);
+    return out;
   }
 
  private:
@@ -58,6 +82,21 @@ class Determinizer {
     std::int32_t label;
     Element to;
   };
+
+  auto later() const {
+    return [this](const auto& x, const auto& y) {
+      return k_.less(y.first, x.first) || (!k_.less(x.first, y.first) && y.second < x.second);
+    };
+  }
+  bool too_bad(const Weight& w) const {
+    constexpr double rounding = sizeof(Weight) == 4 ? 1e-5 : 1e-9;  // sums along a path, taken in two orders
+    return k_.less(limit_, w) && !k_.approx(limit_, w, rounding);
+  }
+  void check_size() const {
+    if (begin_.size() - 1 > options_.most_states)
+      fail("determinisation has made more than ", options_.most_states,
+           " states; raise max_states, or prune the machine first");
+  }
 
   std::vector<std::int32_t> string_to(std::size_t q) const {
     std::vector<std::int32_t> labels;
@@ -116,9 +155,8 @@ class Determinizer {
     }
     if (pruned) {
       const Weight here = reached_[q];
-      if (k_.less(limit_, k_.times(here, final))) final = k_.zero();
-      for (auto& [labels, w] : final_outputs_)
-        if (k_.less(limit_, k_.times(here, w))) w = k_.zero();
+      if (too_bad(k_.times(here, final))) final = k_.zero();
+      std::erase_if(final_outputs_, [&](const auto& end) { return too_bad(k_.times(here, end.second)); });
     }
     const auto state = out_.open(transducer_ ? plain_final() : final);
     (void)state;
@@ -181,16 +219,21 @@ class Determinizer {
         fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
     }
     if (!k_.right()) keep_apart();
+    Weight best = k_.zero();
+    const Weight here = pruned ? k_.times(reached_[q], common) : k_.zero();
     if (pruned) {
-      Weight best = k_.zero();
-      const Weight here = k_.times(reached_[q], common);
       for (const Element& element : pending_)
         best = k_.plus(best, k_.times(k_.times(here, element.weight), to_end_[element.state]));
-      if (k_.equal(best, k_.zero()) || k_.less(limit_, best)) return;
+      if (k_.equal(best, k_.zero()) || too_bad(best)) return;
     }
-    const std::size_t known = begin_.size() - 1;
     const std::int32_t next = intern(static_cast<std::int32_t>(q), label);
-    if (pruned && begin_.size() - 1 > known) reached_.push_back(k_.times(reached_[q], common));
+    if (pruned && (static_cast<std::size_t>(next) == reached_.size() || k_.less(here, reached_[next]))) {
+      reached_.resize(begin_.size() - 1, k_.zero());
+      number_.resize(begin_.size() - 1, kNoState);
+      reached_[next] = here;
+      heap_.push_back({best, next});
+      std::push_heap(heap_.begin(), heap_.end(), later());
+    }
     out_.push({label, transducer_ ? output : label, common, next});
   }
 
@@ -232,7 +275,8 @@ class Determinizer {
     begin_.push_back(elements_.size());
     before_.push_back({before, label});
     if (transducer_ || !k_.right()) {
-      const auto n = static_cast<std::size_t>(machine_.states()), most = 10'000 + 50 * n, longest = 1000 + n;
+      const auto n = static_cast<std::size_t>(machine_.states()), longest = 1000 + n;
+      const std::size_t most = k_.right() ? 10'000 + 50 * n : 500 + 10 * n;
       if (pending_.size() > most)
         undecided(
             hashes_.size() - 1, most,
@@ -268,6 +312,7 @@ class Determinizer {
   // ---- the end
   void add_final(std::size_t q, Weight& final, const Element& element) {
     const Weight w = k_.times(element.weight, machine_.final(element.state));
+    if (k_.equal(w, k_.zero())) return;
     if (!transducer_) {
       final = k_.plus(final, w);
       return;
@@ -288,18 +333,31 @@ class Determinizer {
     }
     final_outputs_.push_back({element.output, w});
   }
+  // Of several outputs at one end each is read behind a label of its own, the empty one too, if labels tell them apart.
+  bool all_labelled() const {
+    return final_outputs_.size() > 1 && (options_.subsequential_label != 0 || options_.increment_subsequential);
+  }
   Weight plain_final() const {
     for (const auto& [output, weight] : final_outputs_)
-      if (output == 0) return weight;
+      if (output == 0 && !all_labelled()) return weight;
     return k_.zero();
   }
-  // An arc for each output that is left; the states behind it are shared by all that have the same rest to write.
+  // An arc for each output that is left, short ones first; the states behind it are shared by all that have the same rest
+  // to write.
   void write_finals() {
+    std::ranges::sort(final_outputs_, [&](const auto& x, const auto& y) {
+      const auto s = pool_[x.first], t = pool_[y.first];
+      return s.size() != t.size() ? s.size() < t.size() : std::ranges::lexicographical_compare(s, t);
+    });
     std::int32_t label = options_.subsequential_label;
     for (const auto& [output, weight] : final_outputs_) {
-      if (output == 0 || k_.equal(weight, k_.zero())) continue;
-      out_.push({label, pool_[output][0], weight, -2 - chain(pool_.suffix(output, 1))});
-      if (options_.increment_subsequential) ++label;
+      if (output == 0 && !all_labelled()) continue;
+      out_.push(
+          {label, output == 0 ? 0 : pool_[output][0], weight, -2 - chain(output == 0 ? 0 : pool_.suffix(output, 1))});
+      if (!options_.increment_subsequential) continue;
+      if (label == 0x7FFFFFFF)
+        fail("there are no labels above 2,147,483,647 for further outputs; begin with a lower one");
+      ++label;
     }
   }
   std::int32_t chain(std::uint32_t rest) {
@@ -337,8 +395,12 @@ class Determinizer {
   std::vector<Step> steps_;
   std::vector<std::pair<std::uint32_t, Weight>> final_outputs_;
   std::unordered_map<std::uint32_t, std::int32_t> chain_of_;
-  std::vector<std::uint32_t> chains_;     // rests to write behind the end
-  std::vector<Weight> to_end_, reached_;  // if pruned
+  std::vector<std::uint32_t> chains_;  // rests to write behind the end
+  // if pruned:
+  std::vector<Weight> to_end_;                         // [N]
+  std::vector<Weight> reached_;                        // [subsets] the best weight up to it
+  std::vector<std::int32_t> number_;                   // [subsets] of the state made of it
+  std::vector<std::pair<Weight, std::int32_t>> heap_;  // (best path through it, subset)
   Weight limit_{};
   std::size_t suspicious_ = 0, many_ = 500'000;
 };
@@ -423,18 +485,19 @@ Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& opti
   if (!k.left())
     fail("determinisation needs weights that distribute from the left; those of ", std::string(k.name()),
          " do not, reverse the machine first");
-  if (worst && !k.path())
+  const bool pruned = worst || options.kept_states != kMostStates;
+  if (pruned && !k.path())
     fail("a threshold needs the path property, which ", std::string(k.name()), " has not; convert to 'tropical'");
   const bool transducer = !is(machine, property::acceptor);
   if (transducer && options.outputs == Outputs::best && !k.path())
     fail("keeping the lighter output needs the path property, which ", std::string(k.name()),
          " has not; convert to 'tropical'");
   std::optional<Machine<S>> trimmed;  // a state that leads nowhere must not count as a second output
-  if (transducer || worst) trimmed = connect(machine);
+  if (transducer || pruned) trimmed = connect(machine);
   const Machine<S>& from = trimmed ? *trimmed : machine;
   if (from.start() == kNoState) return Machine<S>(k);
-  Machine<S> out = Determinizer<S>(from, options, transducer).run(worst);
-  if (worst) trim(out);
+  Determinizer<S> determinizer(from, options, transducer);
+  Machine<S> out = pruned ? determinizer.run_pruned(worst) : determinizer.run();
   if (!transducer)
     out.know(property::acceptor | property::ideterministic | property::odeterministic | property::ilabel_sorted |
              property::olabel_sorted);

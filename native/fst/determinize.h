@@ -28,9 +28,10 @@ enum class Outputs : std::uint8_t {
 struct DeterminizeOptions {
   Outputs outputs = Outputs::functional;
   double delta = kDelta;
-  std::size_t most_states = 1u << 27;
-  std::int32_t subsequential_label = 0;  // read before an output that is left at the end
-  bool increment_subsequential = false;  // 1, 2, ... for several of them at one state
+  std::size_t most_states = 1u << 27;     // a fault beyond
+  std::size_t kept_states = kMostStates;  // the best so many are kept (path semirings)
+  std::int32_t subsequential_label = 0;   // read before an output that is left at the end
+  bool increment_subsequential = false;   // the next label for each further one at one state
 };
 
 // `worst` (path semirings): only what is on paths not worse than that times the best.

@@ -1,6 +1,5 @@
 #include "fst/epsilons.h"
 
-#include "fst/distance.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
@@ -72,8 +71,12 @@ class Remover {
  public:
   using Arc = typename Machine<S>::Arc;
   using Weight = typename S::Weight;
-  explicit Remover(const Machine<S>& machine)
-      : machine_(machine), k_(machine.semiring()), sum_(k_), found_(components(machine, EpsilonArcs{})) {}
+  Remover(const Machine<S>& machine, Queue queue)
+      : machine_(machine),
+        k_(machine.semiring()),
+        queue_(queue),
+        sum_(k_),
+        found_(components(machine, EpsilonArcs{})) {}
 
   Machine<S> run() {
     const std::int32_t n = machine_.states();
@@ -151,14 +154,14 @@ class Remover {
     }
     const std::size_t n = states.size();
     std::vector<Weight> closure;
-    if (n <= kDense) closure = all_pairs(states, c);
+    const bool dense = n <= kDense && queue_ == Queue::automatic;
+    if (dense) closure = all_pairs(states, c);
     std::vector<std::pair<Weight, std::vector<Arc>>> made;
     for (std::size_t i = 0; i < n; ++i) {
       sum_.clear();
       Weight final = k_.zero();
-      const std::vector<Weight> row = n <= kDense
-                                          ? std::vector<Weight>(closure.begin() + i * n, closure.begin() + (i + 1) * n)
-                                          : from_one(states, i, c);
+      const std::vector<Weight> row =
+          dense ? std::vector<Weight>(closure.begin() + i * n, closure.begin() + (i + 1) * n) : from_one(states, i, c);
       for (std::size_t j = 0; j < n; ++j) {
         if (k_.equal(row[j], k_.zero())) continue;
         if (machine_.is_final(states[j])) final = k_.plus(final, k_.times(row[j], machine_.final(states[j])));
@@ -247,11 +250,12 @@ class Remover {
       for (const Arc& arc : machine_.arcs(s))
         if (is_epsilon(arc) && found_.of[arc.nextstate] == c) inner.push({0, 0, arc.weight, local(arc.nextstate)});
     }
-    return distances(inner.finish(static_cast<std::int32_t>(source)), false);
+    return distances_by(queue_, inner.finish(static_cast<std::int32_t>(source)), false);
   }
 
   const Machine<S>& machine_;
   const S& k_;
+  const Queue queue_;
   ArcSum<S> sum_;
   Components found_;
   std::vector<Arc> store_;            // arcs of states that had epsilons
@@ -263,20 +267,20 @@ class Remover {
 }  // namespace
 
 template <class S>
-Machine<S> remove_epsilons(const Machine<S>& machine, bool connect) {
+Machine<S> remove_epsilons(const Machine<S>& machine, bool connect, Queue queue) {
   if (machine.start() == kNoState) return Machine<S>(machine);
   if (is(machine, property::no_epsilons)) {
     Machine<S> same(machine);
     if (connect) trim(same);
     return same;
   }
-  Machine<S> out = Remover<S>(machine).run();
+  Machine<S> out = Remover<S>(machine, queue).run();
   if (connect) trim(out);
   out.know(property::no_epsilons);
   return out;
 }
 
-#define X(S) template Machine<S> remove_epsilons(const Machine<S>&, bool);
+#define X(S) template Machine<S> remove_epsilons(const Machine<S>&, bool, Queue);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

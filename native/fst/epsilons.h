@@ -9,10 +9,12 @@
 #pragma once
 
 #include "fst/machine.h"
+#include "fst/queues.h"
 
 namespace textmill::fst {
 
+// `queue`: how sums over cycles of epsilons are computed.
 template <class S>
-Machine<S> remove_epsilons(const Machine<S>& machine, bool connect);
+Machine<S> remove_epsilons(const Machine<S>& machine, bool connect, Queue queue = Queue::automatic);
 
 }  // namespace textmill::fst

@@ -1,5 +1,8 @@
 #include "fst/minimize.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "fst/partition.h"
 #include "fst/paths.h"
 #include "fst/properties.h"
@@ -46,7 +49,7 @@ Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
       out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? k.one() : arc.weight, arc.nextstate});
     }
     if (moved) {
-      const std::int32_t label = encoder.of(0, 0, machine.final(s));
+      const std::int32_t label = encoder.of(kNoLabel, kNoLabel, machine.final(s));
       out.push({label, encoder.labels() ? label : 0, k.one(), last});
       any = true;
     }
@@ -67,8 +70,8 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
       if (encoder.labels() && arc.ilabel != arc.olabel)
         fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
       const auto code = encoder[arc.ilabel];
-      arc.ilabel = code.ilabel;
-      if (encoder.labels()) arc.olabel = code.olabel;
+      arc.ilabel = std::max(code.ilabel, 0);  // kNoLabel: a final weight
+      if (encoder.labels()) arc.olabel = std::max(code.olabel, 0);
       if (encoder.weights()) arc.weight = k.times(arc.weight, code.weight);
     }
     out.recount(s);
@@ -98,10 +101,59 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
 
 namespace {
 
+// Writes on each arc the number of its string; `prefix`, which every path begins with, goes on the arcs of the start.
+template <class S>
+Machine<S> number_strings(Machine<S> machine, std::span<std::uint32_t> outputs, std::uint32_t prefix, StringPool& pool,
+                          Machine<S>& strings) {
+  const S& k = machine.semiring();
+  std::vector<std::size_t> first(machine.states() + 1, 0);
+  bool entered = false;  // does an arc lead back to the start?
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    first[s + 1] = first[s] + machine.arcs(s).size();
+    for (const auto& arc : machine.arcs(s)) entered |= arc.nextstate == machine.start();
+  }
+  strings = Machine<S>(k);
+  strings.set_start(strings.add_state(k.one()));
+  std::unordered_map<std::uint32_t, std::int32_t> numbers;
+  const auto number = [&](std::uint32_t string) {
+    if (string == 0) return 0;
+    const auto [at, is_new] = numbers.try_emplace(string, static_cast<std::int32_t>(numbers.size() + 1));
+    if (!is_new) return at->second;
+    std::int32_t from = 0;
+    const auto labels = pool[string];
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::int32_t to = i + 1 < labels.size() ? strings.add_state() : 0;
+      strings.add_arc(from, {i == 0 ? at->second : 0, labels[i], k.one(), to});
+      from = to;
+    }
+    return at->second;
+  };
+  const std::int32_t start = machine.start();
+  if (prefix != 0) {
+    std::vector<std::uint32_t> longer;
+    for (std::size_t a = first[start]; a < first[start + 1]; ++a) longer.push_back(pool.concat(prefix, outputs[a]));
+    if (!entered) {
+      std::ranges::copy(longer, outputs.begin() + static_cast<std::ptrdiff_t>(first[start]));
+    } else {
+      const std::int32_t fresh = machine.add_state();
+      const std::vector arcs(machine.arcs(start).begin(), machine.arcs(start).end());
+      for (std::size_t a = 0; a < arcs.size(); ++a)
+        machine.add_arc(fresh, {arcs[a].ilabel, number(longer[a]), arcs[a].weight, arcs[a].nextstate});
+      machine.set_start(fresh);
+    }
+  }
+  for (std::size_t s = 0; s + 1 < first.size(); ++s) {
+    const auto arcs = machine.edit(static_cast<std::int32_t>(s));
+    for (std::size_t a = 0; a < arcs.size(); ++a) arcs[a].olabel = number(outputs[first[s] + a]);
+    machine.recount(static_cast<std::int32_t>(s));
+  }
+  return machine;
+}
+
 // Merges equivalent states. With outputs the labels that are written are these strings.
 template <class S>
 Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, const PushedOutputs* outputs,
-                 StringPool& pool) {
+                 StringPool& pool, Machine<S>* strings) {
   const S& k = machine.semiring();
   const std::int32_t n = machine.states();
   const bool plain = !outputs && is(machine, property::unweighted);
@@ -145,7 +197,11 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
     }
   }
   Machine<S> made = out.finish(classes[machine.start()]);
-  if (outputs) made = factor<S>(made, kept, {}, outputs->prefix, pool);
+  if (outputs && strings) {
+    made = number_strings<S>(std::move(made), kept, outputs->prefix, pool, *strings);
+  } else if (outputs) {
+    made = factor<S>(made, kept, {}, outputs->prefix, pool);
+  }
   made.know(property::accessible | property::coaccessible);
   return made;
 }
@@ -153,27 +209,28 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
 }  // namespace
 
 template <class S>
-Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic) {
+Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic, Machine<S>* strings) {
   using namespace property;
-  const bool transducer = !is(machine, acceptor);
+  const bool transducer = strings || !is(machine, acceptor);
   const bool deterministic = is(machine, ideterministic);
   if (!deterministic && !allow_nondeterministic)
     fail(
         "the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
   Machine<S> trimmed = connect(machine);
+  if (strings) *strings = Machine<S>(machine.semiring());
   if (trimmed.start() == kNoState) return trimmed;
   if (is(trimmed, weighted)) trimmed = push(trimmed, {.weights = true});
   StringPool pool;
-  if (!transducer) return merge(trimmed, delta, deterministic, nullptr, pool);
+  if (!transducer) return merge(trimmed, delta, deterministic, nullptr, pool, strings);
   const PushedOutputs outputs = push_outputs(trimmed, pool);
-  return merge(trimmed, delta, deterministic, &outputs, pool);
+  return merge(trimmed, delta, deterministic, &outputs, pool, strings);
 }
 
 #define X(S)                                                        \
   template class Encoder<S>;                                        \
   template Machine<S> encode(const Machine<S>&, Encoder<S>&);       \
   template Machine<S> decode(const Machine<S>&, const Encoder<S>&); \
-  template Machine<S> minimize(const Machine<S>&, double, bool);
+  template Machine<S> minimize(const Machine<S>&, double, bool, Machine<S>*);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

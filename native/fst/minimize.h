@@ -12,8 +12,11 @@
 
 namespace textmill::fst {
 
+// With `strings` the output strings of arcs are not spelt out but numbered: the result writes the numbers, and *strings,
+// a machine of loops at one state, reads a number and writes its string. The two composed are equivalent to the machine.
 template <class S>
-Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic);
+Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic,
+                    Machine<S>* strings = nullptr);
 
 // ---- encoding: labels and weights of arcs as single labels
 

@@ -32,10 +32,12 @@ struct Partial {
 constexpr std::int32_t kEnd = -1;
 
 template <class S>
-Machine<S> many_paths(const Machine<S>& machine, std::size_t n, const std::optional<typename S::Weight>& worst) {
+Machine<S> many_paths(const Machine<S>& machine, const PathOptions& options,
+                      const std::optional<typename S::Weight>& worst) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
-  const auto d = distances(machine, true);
+  const std::size_t n = options.n;
+  const auto d = distances_by(options.queue, machine, true);
   PathWriter<S> out(k);
   std::vector<Partial<S>> partials;
   struct Entry {
@@ -88,12 +90,14 @@ Machine<S> many_paths(const Machine<S>& machine, std::size_t n, const std::optio
 }
 
 template <class S>
-Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::optional<typename S::Weight>& worst) {
+Machine<S> unique_paths(const Machine<S>& machine, const PathOptions& options,
+                        const std::optional<typename S::Weight>& worst) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
+  const std::size_t n = options.n;
   if (!is(machine, property::acceptor))
     fail("unique paths are strings of an acceptor; project the transducer to its input or output first");
-  const auto d = distances(machine, true);
+  const auto d = distances_by(options.queue, machine, true);
   PathWriter<S> out(k);
   if (k.equal(d[machine.start()], k.zero())) return out.finish();
   const Weight limit = worst ? k.times(d[machine.start()], *worst) : k.zero();
@@ -193,12 +197,13 @@ Machine<S> unique_paths(const Machine<S>& machine, std::size_t n, const std::opt
 }  // namespace
 
 template <class S>
-bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final) {
+bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final,
+               Queue queue) {
   const S& k = machine.semiring();
   need_path(k, "a best path");
   if (machine.start() == kNoState) return false;
   std::vector<std::int32_t> next;
-  const auto d = distances(machine, true, 0.0, &next);
+  const auto d = distances_by(queue, machine, true, 0.0, &next);
   std::int32_t s = machine.start();
   if (k.equal(d[s], k.zero())) return false;
   while (next[s] != kEnd) {
@@ -214,12 +219,12 @@ Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options,
                       const std::optional<typename S::Weight>& worst) {
   need_path(machine.semiring(), "a best path");
   if (machine.start() == kNoState || options.n == 0) return Machine<S>(machine.semiring());
-  if (options.unique) return unique_paths(machine, options.n, worst);
-  if (options.n > 1) return many_paths(machine, options.n, worst);
+  if (options.unique) return unique_paths(machine, options, worst);
+  if (options.n > 1) return many_paths(machine, options, worst);
   PathWriter<S> out(machine.semiring());
   std::vector<typename Machine<S>::Arc> arcs;
   typename S::Weight final{};
-  if (best_path(machine, arcs, final)) out.add(std::move(arcs), final);
+  if (best_path(machine, arcs, final, options.queue)) out.add(std::move(arcs), final);
   return out.finish();
 }
 
@@ -450,7 +455,7 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
 }
 
 #define X(S)                                                                                                       \
-  template bool best_path(const Machine<S>&, std::vector<typename Machine<S>::Arc>&, typename S::Weight&);         \
+  template bool best_path(const Machine<S>&, std::vector<typename Machine<S>::Arc>&, typename S::Weight&, Queue);  \
   template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&); \
   template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);             \
   template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                \

@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "fst/machine.h"
+#include "fst/queues.h"
 
 namespace textmill::fst {
 
 struct PathOptions {
   std::size_t n = 1;
   bool unique = false;
+  Queue queue = Queue::automatic;  // by which distances are computed
 };
 
 // A machine whose start has up to n ways out, best first, each a path of its own. `worst`: threshold, times the best.
@@ -30,7 +32,8 @@ Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options,
 
 // The arcs of the best path and the final weight behind them; false if there is none.
 template <class S>
-bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final);
+bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs, typename S::Weight& final,
+               Queue queue = Queue::automatic);
 
 template <class S>
 Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weight>& worst, std::size_t most_states);

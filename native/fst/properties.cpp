@@ -182,9 +182,11 @@ std::uint64_t properties(const Machine<S>& machine, std::uint64_t mask) {
   return machine.known() & mask;
 }
 
-#define X(S)                                                      \
-  template Components components(const Machine<S>&, EveryArc);    \
-  template Components components(const Machine<S>&, EpsilonArcs); \
+#define X(S)                                                            \
+  template Components components(const Machine<S>&, EveryArc);          \
+  template Components components(const Machine<S>&, EpsilonArcs);       \
+  template Components components(const Machine<S>&, InputEpsilonArcs);  \
+  template Components components(const Machine<S>&, OutputEpsilonArcs); \
   template std::uint64_t properties(const Machine<S>&, std::uint64_t);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X

@@ -58,6 +58,18 @@ struct EpsilonArcs {
     return arc.ilabel == 0 && arc.olabel == 0;
   }
 };
+struct InputEpsilonArcs {
+  template <class A>
+  bool operator()(const A& arc) const {
+    return arc.ilabel == 0;
+  }
+};
+struct OutputEpsilonArcs {
+  template <class A>
+  bool operator()(const A& arc) const {
+    return arc.olabel == 0;
+  }
+};
 
 // Only arcs that the filter takes are followed.
 template <class S, class Filter = EveryArc>

@@ -1,8 +1,6 @@
 #include "fst/strings.h"
 
-#include "base/parallel.h"
-#include "fst/compose.h"
-#include "fst/paths.h"
+#include "corpus/unicode.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
@@ -71,53 +69,90 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
   return out;
 }
 
-template <class S>
-std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine,
-                                                               std::span<const std::int64_t> offsets,
-                                                               std::span<const std::int32_t> labels, std::size_t n,
-                                                               std::size_t threads) {
-  const S& k = machine.semiring();
-  std::vector<std::vector<PathString<typename S::Weight>>> out(offsets.size() - 1);
-  (void)is(machine, property::ilabel_sorted);  // known before threads ask
-  const auto one = [&](std::size_t i) {
-    const auto string = labels.subspan(offsets[i], offsets[i + 1] - offsets[i]);
-    ComposeOptions options;
-    options.connect = false;
-    Machine<S> input = linear(k, string, string, k.one());
-    input.know(property::olabel_sorted | property::ilabel_sorted | property::unweighted);
-    const Machine<S> composed = compose(input, machine, options);
-    if (n > 1) {
-      out[i] = paths(best_paths(project(composed, true), PathOptions{n, true}), n, 0);
-      return;
-    }
-    std::vector<typename Machine<S>::Arc> arcs;
-    PathString<typename S::Weight> path;
-    typename S::Weight final{};
-    if (!best_path(composed, arcs, final)) return;
-    path.weight = k.one();
-    for (const auto& arc : arcs) {
-      path.weight = k.times(path.weight, arc.weight);
-      if (arc.olabel != 0) path.olabels.push_back(arc.olabel);
-    }
-    path.weight = k.times(path.weight, final);
-    out[i].push_back(std::move(path));
+namespace {
+
+// Calls body(point) for every code point of a text.
+template <class Body>
+void each_point(const Text& text, Body body) {
+  const auto all = [&](const auto* points) {
+    for (std::size_t i = 0; i < text.size; ++i) body(static_cast<char32_t>(points[i]));
   };
-  if (threads <= 1) {
-    for (std::size_t i = 0; i < out.size(); ++i) one(i);
-  } else {
-    base::parallel_blocks(out.size(), 16, threads, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) one(i);
-    });
-  }
-  return out;
+  text.width == 1   ? all(static_cast<const std::uint8_t*>(text.points))
+  : text.width == 2 ? all(static_cast<const std::uint16_t*>(text.points))
+                    : all(static_cast<const std::uint32_t*>(text.points));
 }
 
-#define X(S)                                                                                               \
-  template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>,       \
-                             const typename S::Weight&);                                                   \
-  template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t); \
-  template std::vector<std::vector<PathString<typename S::Weight>>> apply(                                 \
-      const Machine<S>&, std::span<const std::int64_t>, std::span<const std::int32_t>, std::size_t, std::size_t);
+[[noreturn]] void surrogate(char32_t point) {
+  fail("the text holds the lone surrogate ", static_cast<std::uint32_t>(point), ", which has no bytes; remove it");
+}
+
+// What separates symbols: all that Python splits at.
+bool is_gap(char32_t c) { return corpus::is_space(c) || (c >= 28 && c <= 31); }
+
+}  // namespace
+
+void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels) const {
+  labels.clear();
+  const auto put = [&](std::uint32_t label) {
+    if (label == 0) fail("the text holds label 0, which is epsilon; texts cannot contain it");
+    labels.push_back(static_cast<std::int32_t>(label));
+  };
+  char bytes[4];
+  if (tokens_ == Tokens::utf8) {
+    each_point(text, put);
+  } else if (tokens_ == Tokens::byte) {
+    each_point(text, [&](char32_t point) {
+      if (point >= 0xD800 && point < 0xE000) surrogate(point);
+      const char* const end = corpus::append_utf8(bytes, point);
+      for (const char* p = bytes; p != end; ++p) put(static_cast<unsigned char>(*p));
+    });
+  } else {
+    std::string symbol;
+    const auto close = [&] {
+      if (symbol.empty()) return;
+      const std::int64_t key = input_->find(symbol);
+      if (key < 0) fail("symbol '", symbol, "' is not in the table of input symbols; add it first");
+      if (key > 0x7FFFFFFF) fail("symbol '", symbol, "' has key ", key, ", too large for a label");
+      put(static_cast<std::uint32_t>(key));
+      symbol.clear();
+    };
+    each_point(text, [&](char32_t point) {
+      if (is_gap(point)) return close();
+      if (point >= 0xDC80 && point < 0xDD00) {
+        symbol += static_cast<char>(point & 0xFF);
+      } else {
+        if (point >= 0xD800 && point < 0xE000) surrogate(point);
+        symbol.append(bytes, corpus::append_utf8(bytes, point));
+      }
+    });
+    close();
+  }
+}
+
+void Tokenizer::append(std::string& out, std::span<const std::int32_t> labels) const {
+  if (tokens_ == Tokens::utf8) {
+    for (const std::int32_t label : labels)
+      if (label > 0x10FFFF) fail("the machine writes label ", label, ", which is no code point; pass token_type=");
+    out.append(reinterpret_cast<const char*>(labels.data()), labels.size_bytes());
+    return;
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (tokens_ == Tokens::byte) {
+      if (labels[i] > 0xFF) fail("the machine writes label ", labels[i], ", which is no byte; pass token_type=");
+      out += static_cast<char>(labels[i]);
+    } else {
+      const auto symbol = output_->find(std::int64_t{labels[i]});
+      if (!symbol) fail("label ", labels[i], " is not in the table of output symbols; add a symbol for it first");
+      if (i > 0) out += ' ';
+      out += *symbol;
+    }
+  }
+}
+
+#define X(S)                                                                                         \
+  template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>, \
+                             const typename S::Weight&);                                             \
+  template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

@@ -1,10 +1,12 @@
-// Machines and strings: one path for a string, the strings of all paths, and one machine applied to many strings.
+// Machines and strings: one path for a string, the strings of all paths, texts as labels.
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "fst/machine.h"
+#include "fst/symbols.h"
 
 namespace textmill::fst {
 
@@ -24,14 +26,33 @@ struct PathString {
 template <class S>
 std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std::size_t most, std::size_t longest);
 
-// For every string [offsets[i], offsets[i+1]) of labels: the n best outputs of the machine, distinct if n > 1, best first;
-// inputs are left out.
-// Composition and search are done anew for each string, several at a time; the machine's arcs must be sorted by input.
-// `threads` is 1 for semirings that are not of numbers.
-template <class S>
-std::vector<std::vector<PathString<typename S::Weight>>> apply(const Machine<S>& machine,
-                                                               std::span<const std::int64_t> offsets,
-                                                               std::span<const std::int32_t> labels, std::size_t n,
-                                                               std::size_t threads);
+// What a label is: a code point, a byte of UTF-8, or a symbol between blanks.
+enum class Tokens : std::uint8_t { utf8, byte, symbol };
+
+// A text of code points, each in `width` bytes: 1, 2 or 4.
+struct Text {
+  const void* points;
+  std::size_t size;
+  int width;
+};
+
+// Turns texts into labels and labels into texts. Symbols are bytes of any kind; those that are not UTF-8 stand in a text as
+// lone surrogates U+DC80 ... U+DCFF, as Python reads file names.
+class Tokenizer {
+ public:
+  Tokenizer(Tokens tokens, const SymbolTable* input, const SymbolTable* output)
+      : tokens_(tokens), input_(input), output_(output) {}
+  Tokens tokens() const { return tokens_; }
+  // Replaces what `labels` holds. Faults name a label 0, a symbol that is unknown, or a surrogate that has no bytes.
+  void labels(const Text& text, std::vector<std::int32_t>& labels) const;
+  // Appends code points of four bytes if labels are code points, else bytes that should be UTF-8. A fault if a label is none
+  // of a text.
+  void append(std::string& out, std::span<const std::int32_t> labels) const;
+
+ private:
+  Tokens tokens_;
+  const SymbolTable* input_;
+  const SymbolTable* output_;
+};
 
 }  // namespace textmill::fst

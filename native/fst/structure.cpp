@@ -28,6 +28,47 @@ bool has_arcs_to_start(const Machine<S>& a) {
   return false;
 }
 
+// The only final state, if its weight can go on the arcs that lead to it: kNoState otherwise.
+template <class S>
+std::int32_t only_end(const Machine<S>& a) {
+  std::int32_t end = kNoState;
+  for (std::int32_t s = 0; s < a.states(); ++s) {
+    if (!a.is_final(s)) continue;
+    if (end != kNoState) return kNoState;
+    end = s;
+  }
+  if (end == kNoState || a.semiring().equal(a.final(end), a.semiring().one())) return end;
+  const Components found = components(a);
+  for (const auto& arc : a.arcs(end))
+    if (found.of[arc.nextstate] == found.of[end]) return kNoState;  // it would be paid each time round
+  return end == a.start() ? kNoState : end;
+}
+
+// Turned round with the same numbers of states; `end` becomes the start, its final weight goes on the arcs that leave it.
+template <class S>
+Machine<S> reverse_from(const Machine<S>& a, std::int32_t end) {
+  const S& k = a.semiring();
+  const S turned = k.reversed();
+  std::vector<typename Machine<S>::State> states(a.states(), {turned.zero(), 0, 0, 0, 0});
+  for (std::int32_t s = 0; s < a.states(); ++s)
+    for (const auto& arc : a.arcs(s)) ++states[arc.nextstate].narcs;
+  std::vector<std::uint32_t> next(states.size());
+  std::uint32_t pos = 0;
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    next[s] = states[s].pos = pos;
+    pos += states[s].narcs;
+  }
+  const auto paid = k.reverse(a.final(end));
+  std::vector<typename Machine<S>::Arc> arcs(a.arcs());
+  for (std::int32_t s = 0; s < a.states(); ++s)
+    for (const auto& arc : a.arcs(s)) {
+      const auto w = k.reverse(arc.weight);
+      arcs[next[arc.nextstate]++] = {arc.ilabel, arc.olabel, arc.nextstate == end ? turned.times(paid, w) : w, s};
+    }
+  states[a.start()].final = turned.one();
+  return Machine<S>::assembled(turned, end, std::move(states), std::move(arcs));
+}
+
 }  // namespace
 
 template <class S>
@@ -89,10 +130,14 @@ Machine<S> close(const Machine<S>& a, bool star) {
 }
 
 template <class S>
-Machine<S> reverse(const Machine<S>& a) {
+Machine<S> reverse(const Machine<S>& a, bool fresh) {
   const S& k = a.semiring();
   const S turned = k.reversed();
   if (a.start() == kNoState) return Machine<S>(turned);
+  if (!fresh) {
+    const std::int32_t end = only_end(a);
+    if (end != kNoState) return reverse_from(a, end);
+  }
   std::vector<typename Machine<S>::State> states(a.states() + 1, {turned.zero(), 0, 0, 0, 0});
   std::size_t finals = 0;
   for (std::int32_t s = 0; s < a.states(); ++s) {
@@ -248,7 +293,7 @@ Machine<S> connect(const Machine<S>& a) {
   template Machine<S> unite(const Machine<S>&, const Machine<S>&);                                       \
   template Machine<S> concatenate(const Machine<S>&, const Machine<S>&);                                 \
   template Machine<S> close(const Machine<S>&, bool);                                                    \
-  template Machine<S> reverse(const Machine<S>&);                                                        \
+  template Machine<S> reverse(const Machine<S>&, bool);                                                  \
   template Machine<S> invert(const Machine<S>&);                                                         \
   template Machine<S> project(const Machine<S>&, bool);                                                  \
   template Machine<S> relabel(const Machine<S>&, std::span<const std::pair<std::int32_t, std::int32_t>>, \

@@ -3,7 +3,8 @@
 //   unite        L(a) + L(b): an epsilon to the start of b, from a new start if arcs lead back to that of a
 //   concatenate  L(a) L(b): epsilons with the final weights of a to the start of b
 //   close        L(a)* or L(a)+: epsilons with the final weights back to the start; for the star a new start that is final
-//   reverse      arcs turned round behind a new start, whose epsilons carry the final weights
+//   reverse      arcs turned round behind a new start, whose epsilons carry the final weights; without `fresh` the only
+//                final state is the start where that can be
 // All O(N + M) but sorting, O(M log D) with D arcs at a state.
 #pragma once
 
@@ -22,7 +23,7 @@ Machine<S> concatenate(const Machine<S>& a, const Machine<S>& b);
 template <class S>
 Machine<S> close(const Machine<S>& a, bool star);
 template <class S>
-Machine<S> reverse(const Machine<S>& a);
+Machine<S> reverse(const Machine<S>& a, bool fresh = true);
 template <class S>
 Machine<S> invert(const Machine<S>& a);
 template <class S>

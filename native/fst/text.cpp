@@ -1,12 +1,21 @@
 #include "fst/text.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
 namespace textmill::fst {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Where fields end: one look a byte.
+constexpr auto kEndsField = [] {
+  std::array<bool, 256> ends{};
+  for (const char c : {' ', '\t', '\r', '\n'}) ends[static_cast<unsigned char>(c)] = true;
+  return ends;
+}();
 
 // Numbers of states as they appear. Small names, which nearly all are, look up an array.
 class StateNumbers {
@@ -43,16 +52,9 @@ class Parser {
       : text_(text), k_(std::move(semiring)), options_(options) {}
 
   Machine<S> run() {
-    using Weight = typename S::Weight;
-    struct Placed {
-      std::int32_t from;
-      fst::Arc<Weight> arc;
-    };
-    std::vector<Placed> placed;
     std::vector<std::pair<std::int32_t, Weight>> finals;
-    placed.reserve(text_.size() / 16);
+    arcs_.reserve(std::min(static_cast<std::size_t>(std::ranges::count(text_, '\n')), text_.size() / kShortestArc) + 1);
     std::int32_t start = kNoState;
-    bool in_order = true;
     Line line;
     const std::size_t labels = options_.acceptor ? 1 : 2;
     while (next(line)) {
@@ -69,38 +71,59 @@ class Parser {
              " [weight]), a final state 1 or 2",
              !options_.acceptor && line.count == 3 ? "; pass acceptor=True if the file is an acceptor" : "");
       }
-      fst::Arc<Weight> arc;
+      if (runs_.empty() || runs_.back().from != from) runs_.push_back({from, arcs_.size()});
+      Arc& arc = arcs_.emplace_back();
       arc.nextstate = state(line, 1);
       arc.ilabel = label(line, 2, options_.names.input);
       arc.olabel = options_.acceptor ? arc.ilabel : label(line, 3, options_.names.output);
       arc.weight = line.count == 3 + labels ? weight(line, 2 + labels) : k_.one();
-      in_order &= placed.empty() || placed.back().from <= from;
-      placed.push_back({from, arc});
     }
     const std::size_t n =
         options_.keep_numbers ? static_cast<std::size_t>(most_) + 1 : static_cast<std::size_t>(numbers_.count());
     std::vector<typename Machine<S>::State> states(n, {k_.zero(), 0, 0, 0, 0});
     for (const auto& [s, w] : finals) states[s].final = w;
-    for (const Placed& p : placed) ++states[p.from].narcs;
-    std::uint32_t pos = 0;
-    std::vector<std::uint32_t> next(in_order ? 0 : n);
-    for (std::size_t s = 0; s < n; ++s) {
-      states[s].pos = pos;
-      if (!in_order) next[s] = pos;
-      pos += states[s].narcs;
-    }
-    std::vector<fst::Arc<Weight>> arcs;
-    if (in_order) {
-      arcs.reserve(placed.size());
-      for (const Placed& p : placed) arcs.push_back(p.arc);
-    } else {
-      arcs.resize(placed.size());
-      for (const Placed& p : placed) arcs[next[p.from]++] = p.arc;
-    }
-    return Machine<S>::assembled(std::move(k_), start, std::move(states), std::move(arcs));
+    place(states);
+    return Machine<S>::assembled(std::move(k_), start, std::move(states), std::move(arcs_));
   }
 
  private:
+  using Weight = typename S::Weight;
+  using Arc = typename Machine<S>::Arc;
+  static constexpr std::size_t kShortestArc = 6;  // bytes of a line
+  struct Run {                                    // arcs of one state that follow each other in the text
+    std::int32_t from;
+    std::size_t begin;
+  };
+
+  // Brings the runs into the order of the states.
+  void place(std::vector<typename Machine<S>::State>& states) {
+    if (arcs_.size() > kMostArcs) fail("a machine has at most 4,294,967,295 arcs");
+    runs_.push_back({kNoState, arcs_.size()});
+    bool in_order = true;
+    for (std::size_t r = 0; r + 1 < runs_.size(); ++r) {
+      states[runs_[r].from].narcs += static_cast<std::uint32_t>(runs_[r + 1].begin - runs_[r].begin);
+      in_order &= r == 0 || runs_[r - 1].from < runs_[r].from;
+    }
+    std::uint32_t pos = 0;
+    for (auto& state : states) {
+      state.pos = pos;
+      pos += state.narcs;
+    }
+    if (in_order) {
+      if (arcs_.capacity() > arcs_.size() + arcs_.size() / 4) arcs_.shrink_to_fit();
+      return;
+    }
+    std::vector<std::uint32_t> next(states.size());
+    for (std::size_t s = 0; s < states.size(); ++s) next[s] = states[s].pos;
+    std::vector<Arc> placed(arcs_.size());
+    for (std::size_t r = 0; r + 1 < runs_.size(); ++r) {
+      const auto [from, begin] = runs_[r];
+      std::copy(arcs_.begin() + begin, arcs_.begin() + runs_[r + 1].begin, placed.begin() + next[from]);
+      next[from] += static_cast<std::uint32_t>(runs_[r + 1].begin - begin);
+    }
+    arcs_ = std::move(placed);
+  }
+
   bool next(Line& line) {
     if (at_ >= text_.size()) return false;
     ++line_;
@@ -111,7 +134,7 @@ class Parser {
       while (p != end && is_blank(*p)) ++p;
       if (p == end || *p == '\n') break;
       const char* const begin = p;
-      while (p != end && *p != '\n' && !is_blank(*p)) ++p;
+      while (p != end && !kEndsField[static_cast<unsigned char>(*p)]) ++p;
       if (line.count < 6) line.field[line.count] = {begin, static_cast<std::size_t>(p - begin)};
       ++line.count;
     }
@@ -122,8 +145,18 @@ class Parser {
   std::int64_t whole(const Line& line, std::size_t field, const char* what, std::int64_t most) {
     const std::string_view text = line.field[field];
     std::int64_t value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+    bool whole = true;
+    if (text.size() <= 18) {  // which cannot overflow
+      for (const char c : text) {
+        const unsigned digit = static_cast<unsigned char>(c) - '0';
+        whole &= digit < 10;
+        value = value * 10 + digit;
+      }
+    } else {
+      const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+      whole = fault == std::errc() && end == text.data() + text.size() && value >= 0;
+    }
+    if (!whole || value > most) {
       fail(line_, ":", field + 1, ": ", what, " '", text, "' is not a whole number from 0 to ", most);
     }
     return value;
@@ -167,6 +200,8 @@ class Parser {
   std::string_view text_;
   S k_;
   const TextOptions& options_;
+  std::vector<Arc> arcs_;
+  std::vector<Run> runs_;
   StateNumbers numbers_;
   std::int64_t most_ = -1;
   std::size_t at_ = 0, line_ = 0;
@@ -180,10 +215,10 @@ Machine<S> read_text(std::string_view text, S semiring, const TextOptions& optio
 }
 
 template <class S>
-std::string write_text(const Machine<S>& machine, const TextOptions& options) {
+void write_text(const Machine<S>& machine, const TextOptions& options, const Sink& sink) {
   const S& k = machine.semiring();
   std::string out;
-  out.reserve(machine.arcs() * 16);
+  out.reserve(2 * kChunk);
   const auto name = [&](std::int64_t value, const SymbolTable* symbols, const char* what) {
     if (!symbols) return base::append(out, value);
     if (const auto symbol = symbols->find(value)) return base::append(out, *symbol);
@@ -212,6 +247,10 @@ std::string write_text(const Machine<S>& machine, const TextOptions& options) {
       }
       weight(arc.weight);
       out += '\n';
+      if (out.size() >= kChunk) {
+        sink(out);
+        out.clear();
+      }
     }
     // a state without arcs that is not final, but the start of the machine, would be lost
     if (!machine.is_final(s) && !(s == machine.start() && machine.arcs(s).empty())) return;
@@ -219,11 +258,11 @@ std::string write_text(const Machine<S>& machine, const TextOptions& options) {
     weight(machine.final(s));
     out += '\n';
   };
-  if (machine.start() == kNoState) return out;
+  if (machine.start() == kNoState) return;
   one(machine.start());
   for (std::int32_t s = 0; s < machine.states(); ++s)
     if (s != machine.start()) one(s);
-  return out;
+  sink(out);
 }
 
 SymbolTable read_symbols_text(std::string_view text) {
@@ -268,7 +307,7 @@ std::string write_symbols_text(const SymbolTable& symbols) {
 
 #define X(S)                                                              \
   template Machine<S> read_text(std::string_view, S, const TextOptions&); \
-  template std::string write_text(const Machine<S>&, const TextOptions&);
+  template void write_text(const Machine<S>&, const TextOptions&, const Sink&);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 

@@ -4,13 +4,15 @@
 //   state [weight]                                 a final state
 //
 // Fields are separated by spaces or tabs; the source of the first line is the start. One pass, O(bytes): numbers and
-// symbols are read where they lie, arcs are sorted by source by counting at the end.
+// symbols are read where they lie; arcs of one source that follow each other are a run, and runs that are not in the order of
+// the states are brought into it at the end. Writing goes out in chunks.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "fst/machine.h"
+#include "fst/sink.h"
 #include "fst/symbols.h"
 
 namespace textmill::fst {
@@ -34,6 +36,6 @@ template <class S>
 Machine<S> read_text(std::string_view text, S semiring, const TextOptions& options);
 
 template <class S>
-std::string write_text(const Machine<S>& machine, const TextOptions& options);
+void write_text(const Machine<S>& machine, const TextOptions& options, const Sink& sink);
 
 }  // namespace textmill::fst

@@ -9,7 +9,7 @@
 #include "fst/algebra.h"
 #include "fst/epsilons.h"
 #include "fst/examples.h"
-#include "fst/paths.h"
+#include "fst/gallic.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
@@ -248,40 +248,14 @@ Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
   const S& k = machine.semiring();
   if (machine.start() == kNoState) return Machine<S>(k);
   const Machine<S> trimmed = connect(machine);
-  AlgebraPointer numbers;
+  AlgebraPointer weights;
   if constexpr (std::same_as<S, Dynamic>) {
-    numbers = k.algebra;
+    weights = k.algebra;
   } else {
-    numbers = std::make_shared<NumberAlgebra<S>>();
+    weights = std::make_shared<NumberAlgebra<S>>();
   }
-  const auto id_of = [&](const typename S::Weight& w) {
-    if constexpr (std::same_as<S, Dynamic>) {
-      return w.id;
-    } else {
-      return static_cast<NumberAlgebra<S>&>(*numbers).of(w);
-    }
-  };
-  const auto weight_of = [&](Algebra::Id id) -> typename S::Weight {
-    if constexpr (std::same_as<S, Dynamic>) {
-      return {id};
-    } else {
-      return static_cast<NumberAlgebra<S>&>(*numbers).value(id);
-    }
-  };
-  const auto gallic = std::make_shared<GallicAlgebra>(GallicKind::general, numbers);
-  const auto pair = [&](std::int32_t label, const typename S::Weight& w) {
-    const std::vector<std::int32_t> labels(label != 0, label);
-    const std::int32_t value[] = {static_cast<std::int32_t>(gallic->strings().of(labels)),
-                                  static_cast<std::int32_t>(id_of(w))};
-    return Dynamic::Weight{gallic->of_pairs(value)};
-  };
-  Builder<Dynamic> view(Dynamic{gallic});
-  for (std::int32_t s = 0; s < trimmed.states(); ++s) {
-    view.open(trimmed.is_final(s) ? pair(0, trimmed.final(s)) : Dynamic::zero());
-    for (const auto& arc : trimmed.arcs(s))
-      view.push({arc.ilabel, arc.ilabel, pair(arc.olabel, arc.weight), arc.nextstate});
-  }
-  const Machine<Dynamic> inputs = view.finish(trimmed.start());
+  const auto gallic = std::make_shared<GallicAlgebra>(GallicKind::general, std::move(weights));
+  const Machine<Dynamic> inputs = to_gallic(trimmed, gallic);
   const Components silent = components(inputs, EpsilonArcs{});
   for (std::int32_t s = 0; s < trimmed.states(); ++s)
     for (const auto& arc : trimmed.arcs(s))
@@ -289,37 +263,13 @@ Machine<S> normalize_epsilons(const Machine<S>& machine, bool output) {
         fail("a cycle reads nothing but writes, so that one input has outputs without end: the input ",
              string_to(trimmed, s), " leads to state ", s, ", where it begins");
   check_surplus(trimmed);
-  const Machine<Dynamic> removed = remove_epsilons(inputs, true);
-  // an arc for each string of a set
-  StringPool pool;
-  Builder<S> plain(k);
-  std::vector<std::uint32_t> outputs;
-  std::vector<std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals(removed.states());
-  for (std::int32_t s = 0; s < removed.states(); ++s) {
-    plain.open(k.zero());
-    const auto each = [&](Dynamic::Weight w, auto body) {
-      const auto value = gallic->value(w.id);
-      for (std::size_t i = 0; i + 1 < value.size(); i += 2) {
-        const auto labels = gallic->strings().value(static_cast<Algebra::Id>(value[i]));
-        body(pool.of(labels), weight_of(static_cast<Algebra::Id>(value[i + 1])));
-      }
-    };
-    if (removed.is_final(s))
-      each(removed.final(s),
-           [&](std::uint32_t string, const typename S::Weight& w) { finals[s].emplace_back(string, w); });
-    for (const auto& arc : removed.arcs(s))
-      each(arc.weight, [&](std::uint32_t string, const typename S::Weight& w) {
-        plain.push({arc.ilabel, 0, w, arc.nextstate});
-        outputs.push_back(string);
-      });
-  }
-  const Machine<S> strings = plain.finish(removed.start());
-  return factor<S>(strings, outputs, finals, 0, pool);
+  return from_gallic<S>(remove_epsilons(inputs, true));
 }
 
 template <class S>
 Machine<S> map_weights(const Machine<S>& machine, WeightMap kind, const typename S::Weight& weight, double number) {
   const S& k = machine.semiring();
+  const S made = kind == WeightMap::reverse ? k.reversed() : k;  // held: reversed weights are numbers in it
   const auto map = [&](const typename S::Weight& w) -> typename S::Weight {
     if (k.equal(w, k.zero())) return w;
     switch (kind) {
@@ -328,14 +278,19 @@ Machine<S> map_weights(const Machine<S>& machine, WeightMap kind, const typename
       case WeightMap::times: return k.times(w, weight);
       case WeightMap::quantize: return k.quantize(w, number);
       case WeightMap::remove: return k.one();
+      case WeightMap::reverse: return k.reverse(w);
       case WeightMap::power: break;
     }
     if constexpr (std::same_as<S, Probability>) {
       return std::pow(w, number);
-    } else if constexpr (std::floating_point<typename S::Weight>) {
+    } else if constexpr (std::floating_point<typename S::Weight> && !std::same_as<S, MinMax>) {
       return static_cast<typename S::Weight>(w * number);
     } else {
-      fail("weights of ", std::string(k.name()), " have no powers");
+      if (number < 0 || number != std::floor(number) || number > 1000)
+        fail("weights of ", std::string(k.name()), " have whole powers from 0 to 1000, not ", number);
+      typename S::Weight product = k.one();
+      for (int i = 0; i < static_cast<int>(number); ++i) product = k.times(product, w);
+      return product;
     }
   };
   Machine<S> out(machine);
@@ -348,6 +303,7 @@ Machine<S> map_weights(const Machine<S>& machine, WeightMap kind, const typename
     for (auto& arc : out.edit(s)) arc.weight = checked(arc.weight, s);
     if (out.is_final(s)) out.set_final(s, checked(out.final(s), s));
   }
+  out.set_semiring(made);
   return out;
 }
 

@@ -35,7 +35,7 @@ Machine<S> synchronize(const Machine<S>& machine);
 template <class S>
 Machine<S> normalize_epsilons(const Machine<S>& machine, bool output);
 
-enum class WeightMap : std::uint8_t { invert, plus, times, power, quantize, remove };
+enum class WeightMap : std::uint8_t { invert, plus, times, power, quantize, remove, reverse };
 
 template <class S>
 Machine<S> map_weights(const Machine<S>& machine, WeightMap kind, const typename S::Weight& weight, double number);

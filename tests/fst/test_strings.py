@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from reference.fst import random_fst
 
 import textmill.fst as wfst
 from textmill.errors import DataError
+from textmill.fst import Weight
 
 
 def test_token_types() -> None:
@@ -43,6 +49,194 @@ def test_applying_is_composing_and_searching() -> None:
             assert all(best[output] == weight for output, weight in outputs)
 
 
+class Shortest:
+    """Whole numbers that add up, the smaller the better; random machines have them from 1."""
+
+    zero, one, commutative, idempotent, path = 10**9, 0, True, True, True
+
+    def plus(self, a: int, b: int) -> int:
+        return min(a, b)
+
+    def times(self, a: int, b: int) -> int:
+        return min(a + b, self.zero)
+
+
+def one_by_one(fst: wfst.Fst, text: str, n: int, **special: int) -> list[tuple[str, Weight]]:
+    """What `apply` is for, by the operations on machines."""
+    found = wfst.compose(wfst.accep(text, semiring_name=fst.semiring), fst, connect=False, **special)
+    if n > 1:
+        found = wfst.project(found, "output")
+    return [(y, weight) for _, y, weight in wfst.strings(wfst.shortest_path(found, n, unique=n > 1))]
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["tropical", "tropical64", "minmax", "boolean", "lexicographic(tropical,tropical)", "custom"]
+)
+def test_applying_gives_what_composing_and_searching_give_one_by_one(name: str, count: int) -> None:
+    """Path for path, with all its ties: epsilons on both sides, cycles of them, ambiguity, labels that match all."""
+    algebra = wfst.custom(Shortest()) if name == "custom" else name
+    dice = random.Random(f"{name} {count}")
+    compared = 0
+    for _ in range(count):
+        fst = wfst.arcsort(
+            random_fst(
+                dice,
+                algebra,
+                states=dice.randint(1, 7),
+                arcs=dice.randint(1, 25),
+                labels=3,
+                epsilon=dice.choice([0.0, 0.2, 0.6]),
+                cyclic=dice.random() < 0.6,
+            )
+        )
+        special = {dice.choice(["sigma", "rho", "phi"]): 3} if dice.random() < 0.4 else {}
+        n = dice.choice([1, 1, 2, 5])
+        texts = ["".join(chr(dice.randint(1, 3)) for _ in range(dice.randint(0, 6))) for _ in range(8)]
+        try:
+            expected = [one_by_one(fst, text, n, **special) for text in texts]
+        except DataError:  # cycles that get better for ever, phi that leads round
+            continue
+        compared += sum(map(len, expected))
+        for jobs in (1, 2):
+            assert wfst.apply(fst, texts, n=n, n_jobs=jobs, **special) == expected
+    assert compared > count
+
+
+def test_every_number_of_threads_gives_the_same_outputs_in_the_order_of_the_texts() -> None:
+    dice = random.Random(5)
+    words = sorted({"".join(dice.choices("abcd", k=dice.randint(2, 7))) for _ in range(300)})
+    corrector = wfst.arcsort(wfst.compose(edits("abcd"), wfst.string_map([(word, word) for word in words])))
+    texts = ["".join(dice.choices("abcd", k=dice.randint(0, 8))) for _ in range(500)]
+    for n in (1, 4):
+        found = wfst.apply(corrector, texts, n=n, n_jobs=1)
+        assert all(found == wfst.apply(corrector, texts, n=n, n_jobs=jobs) for jobs in (2, 5))
+        assert [outputs[0][1] for outputs in found[:40]] == [
+            min(levenshtein(text, word) for word in words) for text in texts[:40]
+        ]
+
+
+def edits(letters: str) -> wfst.Fst:
+    """Any string to any other, one a letter that is replaced, put in or left out."""
+    fst = wfst.Fst()
+    fst.start = fst.add_state()
+    fst.set_final(0)
+    for x in [0, *map(ord, letters)]:
+        for y in [0, *map(ord, letters)]:
+            if x or y:
+                fst.add_arc(0, x, y, float(x != y), 0)
+    return fst
+
+
+def levenshtein(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a):
+        before, row = row, [i + 1]
+        for j, y in enumerate(b):
+            row.append(min(before[j] + (x != y), before[j + 1] + 1, row[j] + 1))
+    return row[-1]
+
+
+def test_edits_that_put_letters_in_need_no_search_through_their_loops() -> None:
+    fst = wfst.arcsort(edits("abc"))
+    assert wfst.apply(fst, ["", "abcab"]) == [[("", 0.0)], [("abcab", 0.0)]]
+    assert [weight for _, weight in wfst.apply(fst, ["a"], n=4)[0]] == [0.0, 1.0, 1.0, 1.0]
+
+
+def test_a_back_off_model_is_applied_exactly_by_phi() -> None:
+    phi = 1
+    model = wfst.compile_text("1 2 97 97 .5\n1 0 1 1 2\n2 0 1 1 3\n0 2 97 97 4\n0 2 98 98 5\n2 .25\n")
+    texts = ["a", "ab", "aa", "b", "c", ""]
+    found = wfst.apply(model, texts, phi=phi)
+    expected = {"a": 0.75, "ab": 8.75, "aa": 7.75, "b": 7.25}
+    assert found == [[(text, expected[text])] if text in expected else [] for text in texts]
+    with pytest.raises(DataError, match="above 0"):
+        wfst.apply(model, texts, phi=0)
+
+
+def test_texts_of_every_kind_and_length() -> None:
+    copy = wfst.arcsort(wfst.sigma_star([*range(1, 256), 0x4E2D, 0x1F600, 0xDC80]))
+    texts = ["", "plain", "né\xa0e", "中文中", "\U0001f600", "a\udc80", "x" * 100_000]
+    allowed = [text if all(ord(c) < 256 or c in "中\U0001f600\udc80" for c in text) else None for text in texts]
+    assert wfst.apply(copy, texts) == [[] if text is None else [(text, 0.0)] for text in allowed]
+    assert wfst.apply(copy, [texts[2], texts[3]], token_type="byte") == [[(texts[2], 0.0)], [(texts[3], 0.0)]]
+    letters = wfst.SymbolTable(["<eps>", "ab", "中", "c"])
+    named = wfst.Fst(input_symbols=letters, output_symbols=letters)
+    named.start = named.add_state()
+    named.set_final(0)
+    for key in (1, 2, 3):
+        named.add_arc(0, key, key % 3 + 1, 1.0, 0)
+    assert wfst.apply(named, ["ab\u3000中 \tc", ""], token_type="symbol") == [[("中 c ab", 3.0)], [("", 0.0)]]
+    assert wfst.apply(copy, []) == []
+    assert wfst.apply(wfst.Fst(), ["a"]) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (["a", "b\0"], {}, "texts:2: the text holds label 0"),
+        (["a", 7], {}, "texts:2: not a text but 7"),
+        (["a"], {"token_type": "word"}, "token_type is 'utf8', 'byte' or 'symbol', not 'word'"),
+        (["a"], {"token_type": "symbol"}, "token_type='symbol' needs a machine with tables"),
+        (["a", "a\ud800"], {"token_type": "byte"}, "texts:2: the text holds the lone surrogate"),
+        (["a"], {"n": 0}, "n"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_named(texts: list[str], options: dict[str, Any], message: str) -> None:
+    fst = wfst.string_map([("a", "b")])
+    with pytest.raises(DataError, match=re.escape(message)):
+        wfst.apply(fst, texts, **options)
+
+
+def test_outputs_that_are_no_text_are_named() -> None:
+    fst = wfst.compile_text("0 1 97 2000000\n1\n")
+    with pytest.raises(DataError, match="texts:1: the machine writes label 2000000, which is no code point"):
+        wfst.apply(fst, ["a"])
+    with pytest.raises(DataError, match="no byte"):
+        wfst.apply(fst, ["a"], token_type="byte")
+    with pytest.raises(DataError, match="not UTF-8"):
+        wfst.apply(wfst.compile_text("0 1 97 200\n1\n"), ["a"], token_type="byte")
+    letters = wfst.SymbolTable(["<eps>", "a"])
+    named = wfst.compile_text("0 1 1 7\n1\n")
+    named.input_symbols = named.output_symbols = letters
+    with pytest.raises(DataError, match="label 7 is not in the table of output symbols"):
+        wfst.apply(named, ["a"], token_type="symbol")
+    with pytest.raises(DataError, match="texts:2: symbol 'zz' is not in the table of input symbols"):
+        wfst.apply(named, ["", "zz"], token_type="symbol")
+
+
+def test_a_stream_of_texts_is_answered_as_it_comes() -> None:
+    fst = wfst.string_map([("a", "x"), ("b", "y", 2.0)])
+    taken = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal taken
+        for _ in range(100_000):
+            taken += 1
+            yield "ab"[taken % 2]
+
+    found = wfst.apply_stream(fst, texts())
+    assert [next(found), next(found)] == [[("y", 2.0)], [("x", 0.0)]]
+    assert taken < 10_000
+    assert sum(1 for _ in found) == 99_998
+    with pytest.raises(DataError, match="texts:20001: the text holds label 0"):
+        list(wfst.apply_stream(fst, [*["a"] * 20_000, "\0"]))
+
+
+@pytest.mark.slow
+def test_a_million_texts_take_no_more_memory_than_some_thousands() -> None:
+    fst = wfst.arcsort(wfst.string_map([("a", "x"), ("b", "y", 2.0)]))
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        assert sum(weight for ((_, weight),) in wfst.apply_stream(fst, ("ab"[i % 2] for i in range(count)))) == count
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    assert peak(1_000_000) < 1.2 * peak(30_000)
+
+
 def test_applying_needs_the_path_property() -> None:
     with pytest.raises(DataError, match="path property"):
         wfst.apply(wfst.string_map([("a", "b")], semiring_name="log64"), ["a"])
@@ -65,19 +259,6 @@ def test_random_paths_follow_the_weights() -> None:
     assert {text: w for text, _, w in wfst.strings(uniform)}["a"] == pytest.approx(0.5, abs=0.03)
     unnormalised = wfst.arcmap(wfst.convert(fst, "log64"), "times", weight=2.0)
     assert wfst.sample(unnormalised, 10).num_arcs == 10
-
-
-def test_pictures_name_every_state_and_label() -> None:
-    letters = wfst.SymbolTable(["<eps>", "a<b"])
-    fst = wfst.compile_text("0 1 a<b a<b .5\n1 0 <eps> a<b\n1 2\n", input_symbols=letters, output_symbols=letters)
-    dot, svg = wfst.to_dot(fst, title='a "machine"'), wfst.to_svg(fst)
-    assert "0 -> 1" in dot
-    assert '\\"machine\\"' in dot
-    assert "a&lt;b/0.5" in svg
-    assert svg.count("<circle") == 3
-    assert fst._repr_svg_() == svg
-    with pytest.raises(DataError, match="to_dot"):
-        wfst.to_svg(wfst.accep("a" * 500))
 
 
 def test_special_labels_match_as_they_say() -> None:

@@ -73,6 +73,8 @@ def random_weight(name: str, dice: random.Random) -> Any:
             return (dice.choice((-1.0, 1.0)), step / 4)
         case "left_string" | "right_string":
             return tuple(dice.randint(1, 2) for _ in range(dice.randint(0, 2)))
+        case "gallic_left(tropical)" | "gallic_right(tropical)" | "gallic_min(tropical)":
+            return (tuple(dice.randint(1, 2) for _ in range(dice.randint(0, 2))), step / 4)
         case "gallic(tropical)":
             return ((tuple(dice.randint(1, 2) for _ in range(dice.randint(0, 2))), step / 4),)
         case "product(tropical,log64)":
@@ -81,6 +83,15 @@ def random_weight(name: str, dice: random.Random) -> Any:
             return (step / 4, dice.randint(0, 6) / 4)
         case "power(real,2)" | "expectation(real,1)":
             return ((step + 1) / 8, dice.randint(0, 4) / 8)
+        case "intersect_union_set" | "union_intersect_set":
+            return frozenset(dice.sample(range(1, 5), dice.randint(0, 3))) if dice.random() < 0.9 else ...
+        case "boolean_set":
+            return frozenset() if dice.random() < 0.5 else ...
+        case "union(tropical)":
+            return frozenset(dice.randint(0, 6) / 4 for _ in range(dice.randint(1, 3)))
+        case "sparse_power(real)":
+            keys = sorted(dice.sample(range(-3, 9), dice.randint(0, 3)))
+            return ((step + 1) / 8, tuple((key, (dice.randint(8, 20)) / 8) for key in keys))
     return step + 1  # a custom semiring of counts
 
 

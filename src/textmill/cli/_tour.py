@@ -63,6 +63,7 @@ def tour(folder: Path) -> Path:
         show_coherence,
         show_names,
         show_tagger,
+        show_transducers,
         show_classification,
         show_files,
     ]
@@ -306,6 +307,57 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
         "textmill tag train chunks-train.txt -p patterns.txt --dev chunks-test.txt -o chunks.mill\n"
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
         "textmill tag eval tagged.txt"
+    )
+
+
+def show_transducers(report: Report, documents: list[Document], folder: Path) -> None:
+    """A lexicon as a graph, and misspelt words corrected by composing it with what goes wrong in typing."""
+    from math import log
+
+    from textmill import fst
+
+    english = [document.text for document in documents if document.fields["language"] == "en"]
+    vocabulary = Vocabulary(min_df=2).fit(english)
+    counts = zip(vocabulary.terms_, vocabulary.collection_frequency_.tolist(), strict=True)
+    words = {word: count for word, count in counts if word.isalpha()}
+    total = sum(words.values())
+    pairs = [(word, word, -log(count / total)) for word, count in words.items()]
+    lexicon = fst.optimize(fst.string_map(pairs))
+    letters = [ord(letter) for letter in sorted(set("".join(words)))]
+    edit = fst.Fst()
+    right, wrong = edit.add_states(2)
+    edit.start = right
+    for state in (right, wrong):
+        edit.set_final(state)
+        for x in letters:
+            edit.add_arc(state, x, x, 0.0, state)
+    for x in letters:
+        edit.add_arc(right, x, fst.EPSILON, 8.0, wrong)
+        edit.add_arc(right, fst.EPSILON, x, 8.0, wrong)
+        for y in letters:
+            if x != y:
+                edit.add_arc(right, x, y, 8.0, wrong)
+    corrector = fst.compose(edit, lexicon)
+    fst.write_fst(corrector, folder / "corrector.fst")
+    typed = ["temperatre", "becouse", "diferent", "wether"]
+    report.heading("Transducers")
+    report.text(
+        f"The {len(words)} words of the English articles, with their frequencies as costs, become a machine of "
+        f"{lexicon.num_states} states. Composed with one that makes a typing error it corrects words: all answers for "
+        "all words come from one call."
+    )
+    answers = [
+        (word, ", ".join(f"{answer} ({cost:.1f})" for answer, cost in found))
+        for word, found in zip(typed, fst.apply(corrector, typed, n=3), strict=True)
+    ]
+    report.table(["typed", "meant (cost)"], answers, caption="Misspelt words and the words that were meant")
+    some = [pair for pair in pairs if pair[0].startswith(("weat", "whe"))]
+    figure = fst.to_svg(fst.optimize(fst.string_map(some)), token_type="utf8", precision=2)
+    report.figure(figure, caption=f"Part of the lexicon: {', '.join(word for word, _, _ in some)}")
+    report.code(
+        "textmill fst apply --nshortest=3 --show_weight corrector.fst words.txt\n"
+        "textmill fst info corrector.fst\n"
+        "textmill fst shortestpath corrector.fst | textmill fst draw --portrait - best.dot"
     )
 
 

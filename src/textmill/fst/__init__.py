@@ -2,24 +2,48 @@
 
 semirings      how weights are added and multiplied
 machine        Fst: states, arcs, properties
+compaction     strings, acceptors and machines without weights in less memory
 symbols        names of labels
 strings        strings as machines, machines as strings, one machine applied to many strings
+brackets       generated symbols in strings: [name], [0x41]
 formats        OpenFst text and binary files; archives: many machines in one file
 rational       union, concatenation, closure, reversal, projection, sorting, trimming
 composition    composition, intersection, difference, complement
 paths          distances, best paths, pruning, pushing
-optimization   epsilon removal, determinisation, minimisation, encoding
+optimization   epsilon removal, determinisation, minimisation
+encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
-compare        equality, equivalence, random paths, what a machine is
-draw           DOT and SVG
+grammars       machines that call one another, before they are replaced
+traversal      walks over states, components, what can be reached from where
+compare        equality, equivalence, random paths
+facts          what a machine is: sizes, components, properties
+layers, layout, shapes   where the parts of a picture stand, and what they look like
+draw           SVG and DOT
+align          alignments of string pairs, learnt by EM; links, alignment, stringpairs: what they are made of
 """
 
+from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
+from textmill.fst.alignment import Alignment, Link, parse_alignment
 from textmill.fst.archives import Archive, write_archive
-from textmill.fst.compare import equal, equivalent, info, isomorphic, rand_equivalent, randgen, sample, verify
-from textmill.fst.composition import FILTERS, complement, compose, difference, intersect, sigma_star
-from textmill.fst.draw import to_dot, to_svg
+from textmill.fst.brackets import GENERATED, escape
+from textmill.fst.compaction import COMPACT, CompactFst, compact
+from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
+from textmill.fst.composition import (
+    FILTERS,
+    complement,
+    compose,
+    difference,
+    intersect,
+    lenient_compose,
+    priority_union,
+    sigma_star,
+)
+from textmill.fst.draw import draw, to_dot, to_svg
+from textmill.fst.encoding import Encoder, decode, encode
+from textmill.fst.facts import ARC_FILTERS, info
 from textmill.fst.formats import (
     compile_text,
+    file_types,
     from_bytes,
     print_text,
     read_fst,
@@ -28,8 +52,16 @@ from textmill.fst.formats import (
     write_fst,
     write_text,
 )
+from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
 from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
-from textmill.fst.optimization import Encoder, decode, determinize, disambiguate, encode, minimize, optimize, rmepsilon
+from textmill.fst.optimization import (
+    determinize,
+    disambiguate,
+    minimize,
+    minimize_strings,
+    optimize,
+    rmepsilon,
+)
 from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
 from textmill.fst.rational import (
     arcsort,
@@ -46,63 +78,122 @@ from textmill.fst.rational import (
     topsort,
     union,
 )
-from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, semiring
-from textmill.fst.strings import accep, apply, cross, labels_of, string_map, strings, text_of
+from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
+from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
+from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
 from textmill.fst.symbols import SymbolTable
-from textmill.fst.transform import MAPS, arcmap, convert, epsnormalize, map_arcs, map_weights, replace, synchronize
+from textmill.fst.transform import (
+    MAPS,
+    arcmap,
+    convert,
+    epsnormalize,
+    from_gallic,
+    map_arcs,
+    map_weights,
+    replace,
+    synchronize,
+    to_gallic,
+)
+from textmill.fst.traversal import (
+    LabelReachability,
+    StateReachability,
+    Visit,
+    accessible,
+    coaccessible,
+    depth_first,
+    partial_copy,
+    strongly_connected,
+    visit,
+)
 
 __all__ = [
+    "ARC_FILTERS",
+    "COMPACT",
     "EPSILON",
     "FILTERS",
+    "GENERATED",
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
+    "Alignment",
     "Arc",
     "Archive",
+    "CompactFst",
+    "EncodedAlignments",
     "Encoder",
     "Fst",
+    "LabelReachability",
+    "Link",
+    "LinkPosterior",
+    "PairRecord",
     "Semiring",
     "SemiringDefinition",
+    "StateReachability",
+    "StringAligner",
     "SymbolTable",
+    "Visit",
     "Weight",
     "accep",
+    "accessible",
     "apply",
+    "apply_stream",
     "arcmap",
     "arcsort",
+    "bag_counts",
+    "bag_weights",
+    "call_cycle",
+    "call_order",
+    "calls",
     "closure",
+    "coaccessible",
+    "compact",
     "compile_text",
     "complement",
     "compose",
     "concat",
     "connect",
+    "connect_calls",
     "convert",
     "cross",
     "custom",
     "decode",
+    "depth_first",
     "determinize",
     "difference",
     "disambiguate",
+    "draw",
     "encode",
     "epsnormalize",
     "equal",
     "equivalent",
+    "escape",
+    "file_types",
     "from_bytes",
+    "from_gallic",
+    "gallic",
     "info",
+    "inline_calls",
     "intersect",
     "invert",
     "isomorphic",
     "labels_of",
+    "lenient_compose",
     "map_arcs",
     "map_weights",
     "minimize",
+    "minimize_strings",
     "optimize",
+    "parse_alignment",
+    "partial_copy",
     "print_text",
+    "priority_union",
     "project",
     "prune",
     "push",
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_pairs",
     "read_text",
     "relabel",
     "relabel_symbols",
@@ -119,15 +210,18 @@ __all__ = [
     "statesort",
     "string_map",
     "strings",
+    "strongly_connected",
     "synchronize",
     "text_of",
     "to_bytes",
     "to_dot",
+    "to_gallic",
     "to_svg",
     "topsort",
     "total_weight",
     "union",
     "verify",
+    "visit",
     "write_archive",
     "write_fst",
     "write_text",

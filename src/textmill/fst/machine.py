@@ -4,9 +4,12 @@
 
 Label 0 is epsilon, the empty string; an acceptor has equal labels on every arc. Arcs of a state are contiguous in one
 flat array (native/fst/machine.h), so a machine takes 16 bytes an arc with 32-bit weights. A copy costs nothing until
-one of the two is changed. What an operation or an iterator reads is never changed under it: iterators raise when they
-find that their machine has changed. Machines know their properties (acceptor, sorted, acyclic, ...) until they are
-changed, and compute them in O(N + M) when they are asked for.
+one of the two is changed. A machine that is mapped from a file is changed through the same door: the first change
+copies its arrays once, at the speed of memory, and all later ones cost what they cost elsewhere. There is no overlay
+of edits over the file: it would save that copy, and every loop over arcs would have to ask where they lie. What an
+operation or an iterator reads is never changed under it: iterators raise when they find that their machine has
+changed. Machines know their properties (acceptor, sorted, acyclic, ...) until they are changed, and compute them in
+O(N + M) when they are asked for.
 """
 
 from __future__ import annotations
@@ -405,9 +408,14 @@ class Fst:
         return f"Fst({self.semiring.name!r}, {self.num_states} states, {self.num_arcs} arcs)"
 
     def _repr_svg_(self) -> str:
-        from textmill.fst.draw import to_svg
+        from textmill.fst.draw import _preview
 
-        return to_svg(self)
+        return _preview(self)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        from textmill.fst.draw import _NOTEBOOK, _preview
+
+        return {"text/plain": repr(self), "image/svg+xml": _preview(self, _NOTEBOOK)}
 
 
 def agreed(a: SymbolTable | None, b: SymbolTable | None, what: str) -> SymbolTable | None:

@@ -29,16 +29,20 @@ __all__ = ["prune", "push", "reweight", "shortest_distance", "shortest_path", "t
 _CONVERGED = 1e-15
 
 
-def shortest_distance(fst: Fst, *, reverse: bool = False, delta: float = _CONVERGED) -> NDArray[Any] | list[Weight]:
+def shortest_distance(
+    fst: Fst, *, reverse: bool = False, delta: float = _CONVERGED, queue_type: str = "auto"
+) -> NDArray[Any] | list[Weight]:
     """The weight of all paths from the start to each state, or with `reverse` from each state to the end.
 
     An array for semirings of numbers, else a list. `delta` says when the sum over a large cyclic part has converged.
+    `queue_type`: "auto" plans by strongly connected components; "fifo", "lifo", "shortest", "state" and "top" use one
+    such queue for the whole machine.
 
     >>> from textmill.fst.formats import compile_text
     >>> shortest_distance(compile_text("0 1 1 1 .5\\n1 2 1 1 1\\n2")).tolist()
     [0.0, 0.5, 1.5]
     """
-    found = native.distances(fst._native, reverse, delta)
+    found = native.distances(fst._native, reverse, delta, queue_type)
     return found.view(fst.semiring.dtype) if isinstance(found, np.ndarray) else list(found)
 
 
@@ -55,18 +59,20 @@ def total_weight(fst: Fst) -> Weight:
     return weight.item() if isinstance(weight, np.generic) else weight
 
 
-def shortest_path(fst: Fst, n: int = 1, *, unique: bool = False, weight: Weight | None = None) -> Fst:
+def shortest_path(
+    fst: Fst, n: int = 1, *, unique: bool = False, weight: Weight | None = None, queue_type: str = "auto"
+) -> Fst:
     """The n best paths, as a machine whose start has a way out for each, best first.
 
     With `unique`, which needs an acceptor, the best path of each of the n best strings. `weight`: only paths not
-    worse than this times the best.
+    worse than this times the best. `queue_type` as in `shortest_distance`.
 
     >>> from textmill.fst.strings import string_map, strings
     >>> [y for _, y, _ in strings(shortest_path(string_map([("a", "x", 2.0), ("a", "y", 1.0)])))]
     ['y']
     """
     check_range("n", n, at_least=1)
-    return fst._like(native.best_paths(fst._native, n, unique, weight))
+    return fst._like(native.best_paths(fst._native, n, unique, weight, queue_type))
 
 
 def prune(fst: Fst, *, weight: Weight | None = None, max_states: int | None = None) -> Fst:

@@ -11,7 +11,16 @@
     minmax                   numbers                min                     max       inf        -inf
     signed_log               (sign, -ln of size)    of signed numbers       x         (1, inf)   (1, 0)
     left_string, ...         tuples of labels       longest common prefix   concat    inf        ()
-    product(A,B), power(A,n), lexicographic(A,B), expectation(A,n), gallic(A) and its variants: made of others
+    intersect_union_set      sets of labels         intersection            union     ...        {}
+    union_intersect_set      sets of labels         union                   inters.   {}         ...
+    error                    False, True            refuses                 refuses   False      True
+    product(A,B), power(A,n), sparse_power(A), lexicographic(A,B), expectation(A,n), union(A), gallic(A) and its
+    variants (gallic_left, _right, _restricted, _min): made of others
+
+A weight of product, lexicographic, power and expectation is a tuple; of gallic a pair (labels, weight), or a tuple of
+such pairs for gallic(A) itself; of union(A) a frozenset; of sparse_power(A) a pair (default, ((key, weight), ...)); of
+sets of labels a frozenset, or `...` for the set of all (also: restricted_set_intersect_union, which adds equal sets
+only, and boolean_set).
 
 `tropical` and `log` have 32-bit weights, as OpenFst's; the others of numbers have 64 bits, but for `minmax`.
 Semirings that are made of others, and your own classes (`custom`), go through every operation too, only slower: their
@@ -28,7 +37,7 @@ import numpy as np
 from textmill._native import fst as native
 from textmill.errors import DataError
 
-__all__ = ["Semiring", "SemiringDefinition", "Weight", "custom", "semiring"]
+__all__ = ["Semiring", "SemiringDefinition", "Weight", "arguments", "custom", "gallic", "semiring"]
 
 Weight = Any  # a number, a tuple, or whatever a custom semiring uses
 
@@ -87,6 +96,11 @@ class Semiring:
         return self._native.one
 
     @property
+    def is_composite(self) -> bool:
+        """Are its weights made of others, or of the user's own, and no plain numbers?"""
+        return self.name not in _COMPONENTS
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """How a weight lies in the arrays of `Fst.arc_array`; composite weights are numbers of interned values."""
         return _COMPONENTS.get(self.name, np.dtype("u4"))
@@ -114,6 +128,26 @@ class Semiring:
         (2, 3)
         """
         return self._native.divide(a, b, side)
+
+    def member(self, a: Weight) -> bool:
+        """Is this one of its weights?
+
+        >>> semiring("real").member(0.5), semiring("real").member(-1.0)
+        (True, False)
+        """
+        try:
+            self._native.format(a)
+        except DataError:
+            return False
+        return True
+
+    def less(self, a: Weight, b: Weight) -> bool:
+        """Is a better than b in the natural order, where a plus b is a? A total order iff `path`.
+
+        >>> semiring("tropical").less(1.0, 2.0), semiring("boolean").less(True, False)
+        (True, True)
+        """
+        return bool(a != b and self.plus(a, b) == a)
 
     def approx_equal(self, a: Weight, b: Weight, delta: float = 1 / 1024) -> bool:
         """Are two weights equal up to delta?
@@ -175,6 +209,7 @@ class Semiring:
 
 _known: dict[str, Semiring] = {}
 _STRINGS = {"left_string": "left", "right_string": "right", "restricted_string": "restricted"}
+_SETS = ("intersect_union_set", "union_intersect_set", "restricted_set_intersect_union", "boolean_set")
 _GALLIC = {
     "gallic": "general",
     "gallic_left": "left",
@@ -200,6 +235,23 @@ def semiring(name: str | Semiring) -> Semiring:
     return _known[name]
 
 
+def gallic(kind: str, weights: Semiring) -> Semiring:
+    """The gallic semiring of a kind ("gallic", "gallic_left", ...) over another one, also over a custom one.
+
+    >>> gallic("gallic_min", semiring("tropical")).name
+    'gallic_min(tropical)'
+    """
+    if kind not in _GALLIC:
+        raise DataError(f"no gallic semiring is called {kind!r}; there are {', '.join(_GALLIC)}")
+    try:
+        named = semiring(weights.name)
+    except DataError:  # one of the user's own
+        named = None
+    if named == weights:
+        return semiring(f"{kind}({weights.name})")
+    return Semiring(native.gallic_semiring(_GALLIC[kind], weights._native))
+
+
 def custom(definition: SemiringDefinition, name: str | None = None) -> Semiring:
     """A semiring of your own: every operation takes it, at the speed of its Python functions.
 
@@ -218,16 +270,33 @@ def custom(definition: SemiringDefinition, name: str | None = None) -> Semiring:
     return Semiring(native.python_semiring(definition, name or type(definition).__name__.lower()))
 
 
-def _build(name: str) -> native.Semiring:
+def arguments(name: str) -> tuple[str, list[str]]:
+    """What a name of a semiring is made of: product(A,B) is product of A and B.
+
+    >>> arguments("product(tropical,power(real,2))")
+    ('product', ['tropical', 'power(real,2)'])
+    """
     kind, bracket, inside = name.partition("(")
-    kind = kind.strip()
+    if bracket and not inside.endswith(")"):
+        raise DataError(f"the name {name!r} of a semiring has no closing parenthesis")
+    return kind.strip(), _split(inside[:-1]) if bracket else []
+
+
+def _build(name: str) -> native.Semiring:
+    kind, parts = arguments(name)
+    bracket = "(" in name
+    if kind in _SETS and not bracket:
+        return native.set_semiring(kind)
+    if kind == "error" and not bracket:
+        return native.error_semiring()
     if not bracket:
         return native.string_semiring(_STRINGS[kind]) if kind in _STRINGS else native.number_semiring(kind)
-    if not inside.endswith(")"):
-        raise DataError(f"the name {name!r} of a semiring has no closing parenthesis")
-    parts = _split(inside[:-1])
     if kind in _GALLIC and len(parts) == 1:
         return native.gallic_semiring(_GALLIC[kind], semiring(parts[0])._native)
+    if kind == "union" and len(parts) == 1:
+        return native.union_semiring(semiring(parts[0])._native)
+    if kind == "sparse_power" and len(parts) == 1:
+        return native.sparse_power_semiring(semiring(parts[0])._native)
     if kind in ("product", "lexicographic") and len(parts) >= 2:
         return native.tuple_semiring(kind, [semiring(part)._native for part in parts])
     if kind in ("power", "expectation") and len(parts) == 2 and parts[1].isdigit() and 0 < int(parts[1]) <= 10_000:
@@ -235,7 +304,7 @@ def _build(name: str) -> native.Semiring:
         return native.tuple_semiring(kind, [semiring(parts[0])._native] * copies)
     raise DataError(
         f"no semiring is called {name!r}; "
-        "write product(A,B), lexicographic(A,B), power(A,n), expectation(A,n) or gallic(A)"
+        "write product(A,B), lexicographic(A,B), power(A,n), sparse_power(A), expectation(A,n), union(A) or gallic(A)"
     )
 
 

@@ -3,6 +3,7 @@
     token_type   "utf8"     a label a code point
                  "byte"     a label a byte of the UTF-8 encoding
                  "symbol"   a label a word between blanks, by its key in a symbol table
+    generated    a table of generated symbols: [name] and [65] in strings are read and written as single labels
 
 `apply` composes each string with a machine and takes the best outputs, for many strings in one threaded call and
 without a Python object an arc:  best over y of T(x, y).
@@ -11,28 +12,39 @@ without a Python object an arc:  best over y of T(x, y).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from textmill._native import fst as native
 from textmill.errors import DataError
-from textmill.fst.composition import compose
+from textmill.fst.brackets import bracketed_labels, bracketed_text
+from textmill.fst.composition import _special_labels, compose
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, Weight, semiring
 from textmill.fst.symbols import SymbolTable
 from textmill.model import check_range, effective_jobs
 
-__all__ = ["accep", "apply", "cross", "labels_of", "string_map", "strings", "text_of"]
+__all__ = ["accep", "apply", "apply_stream", "cross", "labels_of", "string_map", "strings", "text_of"]
+
+_STRETCH = 8192  # strings of a stream that are answered at a time
 
 
-def labels_of(text: str, token_type: str = "utf8", symbols: SymbolTable | None = None) -> list[int]:
-    """The labels of a string.
+def labels_of(
+    text: str,
+    token_type: str = "utf8",
+    symbols: SymbolTable | None = None,
+    *,
+    generated: SymbolTable | None = None,
+) -> list[int]:
+    """The labels of a string; with a table of generated symbols brackets are read as `fst.brackets` says.
 
     >>> labels_of("né"), labels_of("né", "byte")
     ([110, 233], [110, 195, 169])
+    >>> labels_of("a[end]", generated=SymbolTable(["<eps>"]))
+    [97, 983040]
     """
+    if generated is not None and token_type != "symbol":
+        return bracketed_labels(text, lambda plain: labels_of(plain, token_type), generated)
     if token_type == "utf8":
         labels = [ord(letter) for letter in text]
     elif token_type == "byte":
@@ -50,12 +62,20 @@ def labels_of(text: str, token_type: str = "utf8", symbols: SymbolTable | None =
     return labels
 
 
-def text_of(labels: Sequence[int], token_type: str = "utf8", symbols: SymbolTable | None = None) -> str:
-    """The string of labels; those that no character can have are an error.
+def text_of(
+    labels: Sequence[int],
+    token_type: str = "utf8",
+    symbols: SymbolTable | None = None,
+    *,
+    generated: SymbolTable | None = None,
+) -> str:
+    """The string of labels; those that no character can have are an error. Generated symbols come in brackets.
 
     >>> text_of([110, 233])
     'né'
     """
+    if generated is not None and token_type != "symbol":
+        return bracketed_text(labels, lambda plain: text_of(plain, token_type), generated)
     try:
         if token_type == "utf8":
             return "".join(map(chr, labels))
@@ -76,6 +96,7 @@ def accep(
     *,
     token_type: str = "utf8",
     symbols: SymbolTable | None = None,
+    generated: SymbolTable | None = None,
     semiring_name: str | Semiring = "tropical",
 ) -> Fst:
     """The acceptor of one string.
@@ -83,7 +104,7 @@ def accep(
     >>> accep("ab", 0.5).final(2)
     0.5
     """
-    labels = labels_of(text, token_type, symbols)
+    labels = labels_of(text, token_type, symbols, generated=generated)
     return Fst._of(native.linear(semiring(semiring_name)._native, labels, labels, weight), symbols, symbols)
 
 
@@ -106,6 +127,7 @@ def string_map(
     token_type: str = "utf8",
     input_symbols: SymbolTable | None = None,
     output_symbols: SymbolTable | None = None,
+    generated: SymbolTable | None = None,
     semiring_name: str | Semiring = "tropical",
 ) -> Fst:
     """The transducer of a list of (input, output) or (input, output, weight), prefixes of inputs shared.
@@ -119,8 +141,8 @@ def string_map(
     known: dict[tuple[int, int, int], int] = {}
     weighted: dict[int, Weight] = {}
     for pair in pairs:
-        inputs = labels_of(pair[0], token_type, input_symbols)
-        outputs = labels_of(pair[1], token_type, output_symbols)
+        inputs = labels_of(pair[0], token_type, input_symbols, generated=generated)
+        outputs = labels_of(pair[1], token_type, output_symbols, generated=generated)
         weight = pair[2] if len(pair) == 3 else algebra.one
         state = fst.start
         for i in range(max(len(inputs), len(outputs))):
@@ -136,7 +158,12 @@ def string_map(
 
 
 def strings(
-    fst: Fst, *, token_type: str = "utf8", most: int = 1_000_000, max_length: int | None = None
+    fst: Fst,
+    *,
+    token_type: str = "utf8",
+    most: int = 1_000_000,
+    max_length: int | None = None,
+    generated: SymbolTable | None = None,
 ) -> Iterator[tuple[str, str, Weight]]:
     """Input, output and weight of every path; a machine with cycles needs `max_length`, in arcs.
 
@@ -148,59 +175,67 @@ def strings(
         check_range("max_length", max_length, at_least=1)
     for inputs, outputs, weight in native.paths(fst._native, most, max_length or 0):
         yield (
-            text_of(inputs, token_type, fst.input_symbols),
-            text_of(outputs, token_type, fst.output_symbols),
+            text_of(inputs, token_type, fst.input_symbols, generated=generated),
+            text_of(outputs, token_type, fst.output_symbols, generated=generated),
             weight,
         )
 
 
 def apply(
-    fst: Fst, texts: Sequence[str], *, n: int = 1, token_type: str = "utf8", n_jobs: int | None = None
+    fst: Fst,
+    texts: Iterable[str],
+    *,
+    n: int = 1,
+    token_type: str = "utf8",
+    sigma: int | None = None,
+    rho: int | None = None,
+    phi: int | None = None,
+    n_jobs: int | None = None,
 ) -> list[list[tuple[str, Weight]]]:
     """The n best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
 
-    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...).
+    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...), and is sorted by input
+    first if it is not. `sigma`, `rho` and `phi` are labels on its inputs with the meaning they have in `compose`.
 
     >>> apply(string_map([("one", "1"), ("ten", "10", 2.0)]), ["ten", "two"])
     [[('10', 2.0)], []]
     """
     check_range("n", n, at_least=1)
-    offsets, flat = _encoded(texts, token_type, fst.input_symbols)
-    machine = fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False)
-    paths, begins, outputs, weights = native.apply(machine, offsets, flat, n, effective_jobs(n_jobs))
-    found = list(zip(_decoded(begins, outputs, token_type, fst.output_symbols), weights, strict=True))
-    bounds = paths.tolist()
-    return [found[begin:end] for begin, end in itertools.pairwise(bounds)]
+    found: list[list[tuple[str, Weight]]]
+    try:
+        found = native.apply(
+            fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False),
+            tuple(texts),
+            token_type=token_type,
+            input=fst.input_symbols and fst.input_symbols._native,
+            output=fst.output_symbols and fst.output_symbols._native,
+            n=n,
+            specials=_special_labels(sigma, rho, phi),
+            threads=effective_jobs(n_jobs),
+        )
+    except DataError as fault:
+        place, _, message = fault.message.partition(": ")
+        if not place.isdigit():
+            raise
+        raise DataError(message, source="texts", line=int(place) + 1) from None
+    return found
 
 
-def _encoded(
-    texts: Sequence[str], token_type: str, symbols: SymbolTable | None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The labels of all texts one after another, and where each begins."""
-    if token_type == "utf8":  # at once: code points as Python itself stores them
-        lengths = list(map(len, texts))
-        flat = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<i4")
-    else:
-        labels = [labels_of(text, token_type, symbols) for text in texts]
-        lengths = list(map(len, labels))
-        flat = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int32, count=sum(lengths))
-    if not flat.all():
-        text = next(text for text in texts if "\0" in text)
-        raise DataError(f"the string {text!r} holds label 0, which is epsilon; strings cannot contain it")
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets, flat.astype(np.int32, copy=False)
+def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[list[tuple[str, Weight]]]:
+    """The same for a stream of strings of any length, read and answered in stretches of some thousands.
 
-
-def _decoded(
-    begins: NDArray[np.int64], labels: NDArray[np.int32], token_type: str, symbols: SymbolTable | None
-) -> list[str]:
-    """The texts of label sequences that lie one after another."""
-    if token_type == "utf8":
+    >>> machine = string_map([("one", "1"), ("ten", "10", 2.0)])
+    >>> next(apply_stream(machine, itertools.repeat("ten")))
+    [('10', 2.0)]
+    """
+    machine = fst if fst.has("input_sorted") else fst._like(native.sort_arcs(fst._native, False))
+    stream, done = iter(texts), 0
+    while stretch := tuple(itertools.islice(stream, _STRETCH)):
         try:
-            text = labels.astype("<i4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
-        except UnicodeDecodeError:
-            raise DataError("the machine writes labels that are no code points; pass token_type=") from None
-        return [text[begin:end] for begin, end in itertools.pairwise(begins.tolist())]
-    values = labels.tolist()
-    return [text_of(values[begin:end], token_type, symbols) for begin, end in itertools.pairwise(begins.tolist())]
+            found = apply(machine, stretch, **options)
+        except DataError as fault:
+            if fault.line is None:
+                raise
+            raise DataError(fault.message, source=fault.source, line=fault.line + done) from None
+        yield from found
+        done += len(stretch)

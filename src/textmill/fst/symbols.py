@@ -9,8 +9,11 @@ ups are O(1) both ways. Two tables are compatible if they hold the same pairs, w
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import numpy as np
 
 from textmill._native import fst as native
 from textmill.errors import DataError
@@ -126,6 +129,23 @@ class SymbolTable:
         """
         return bool(self._native.same(other._native))
 
+    def checksum(self) -> bytes:
+        """32 bytes that depend on the symbols and their order, but not on their keys; as OpenFst computes them.
+
+        >>> SymbolTable(["<eps>", "a"]).checksum()[:8]
+        b'<eps>\\x00a\\x00'
+        """
+        return _folded(symbol.encode("utf-8", "surrogateescape") + b"\0" for _, symbol in self.items())
+
+    def labeled_checksum(self) -> bytes:
+        """32 bytes that depend on the symbols and their keys, but not on their order; as OpenFst computes them.
+
+        >>> SymbolTable(["<eps>", "a"]).labeled_checksum()[:10]
+        b'<eps>\\t0a\\t1'
+        """
+        rows = (f"{symbol}\t{key}" for key, symbol in sorted(self.items()))
+        return _folded(row.encode("utf-8", "surrogateescape") for row in rows)
+
     def copy(self) -> SymbolTable:
         """A table that can be changed on its own.
 
@@ -142,18 +162,25 @@ class SymbolTable:
         """
         return list(self._native.items())
 
-    def write(self, path: str | os.PathLike[str], *, binary: bool = False) -> None:
-        """Write as text, or as OpenFst's binary.
+    def write(self, path: str | os.PathLike[str], *, binary: bool = False, separator: str = "\t") -> None:
+        """Write as text, with `separator` between symbol and key, or as OpenFst's binary.
 
         >>> SymbolTable(["<eps>", "a"]).write("letters.sym"); Path("letters.sym").read_text()
         '<eps>\\t0\\na\\t1\\n'
         """
         with replacing(path) as file:
-            file.write(self._native.to_bytes() if binary else self._native.to_text())
+            if binary or separator == "\t":
+                file.write(self._native.to_bytes() if binary else self._native.to_text())
+            else:
+                rows = (f"{symbol}{separator}{key}\n" for key, symbol in self.items())
+                file.write("".join(rows).encode("utf-8", "surrogateescape"))
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> SymbolTable:
+    def read(cls, path: str | os.PathLike[str], *, separator: str | None = None) -> SymbolTable:
         """Read text or binary, whichever the file is.
+
+        Symbol and key are separated by blanks or tabs; with `separator`, by any of its characters (only), so that
+        symbols may have blanks in them.
 
         >>> SymbolTable(["<eps>", "a"]).write("letters.sym", binary=True); SymbolTable.read("letters.sym").key("a")
         1
@@ -162,6 +189,8 @@ class SymbolTable:
         try:
             if content[:4] == b"\xf4\xf7\xb2\x7e" or (b"\0" in content[:16]):
                 return cls._of(native.SymbolTable.from_bytes(content))
+            if separator is not None:
+                return _separated(content, separator)
             return cls._of(native.SymbolTable.from_text(content))
         except DataError as fault:
             raise DataError(fault.message, source=os.fspath(path)) from None
@@ -177,3 +206,27 @@ class SymbolTable:
 
     def __repr__(self) -> str:
         return f"SymbolTable({len(self)} symbols{', ' + repr(self.name) if self.name else ''})"
+
+
+def _folded(pieces: Iterable[bytes]) -> bytes:
+    """The pieces one after another, every 32 bytes laid over the first by exclusive or."""
+    content = b"".join(pieces)
+    padded = np.frombuffer(content + bytes(-len(content) % 32), dtype=np.uint8).reshape(-1, 32)
+    return bytes(np.bitwise_xor.reduce(padded, axis=0, dtype=np.uint8, initial=0).tobytes())
+
+
+def _separated(content: bytes, separator: str) -> SymbolTable:
+    """A table from text whose fields are separated by some characters."""
+    made = SymbolTable()
+    cut = re.compile(f"[{re.escape(separator)}]+")
+    for number, line in enumerate(content.decode("utf-8", "surrogateescape").split("\n"), 1):
+        if not line.strip(separator):
+            continue
+        fields = cut.split(line.strip(separator))
+        if len(fields) != 2 or not fields[1].strip().isdigit():
+            raise DataError(f"{number}: {line!r} is not a symbol, one of {separator!r} and a number >= 0")
+        try:
+            made.add(fields[0], int(fields[1]))
+        except DataError as fault:
+            raise DataError(f"{number}: {fault.message}") from None
+    return made

@@ -5,6 +5,7 @@
     epsnormalize   on each path, arcs that read nothing after those that read something
     map            weights inverted, added to, multiplied, raised to a power, rounded, removed; final states joined; ...
     convert        the same machine over another semiring
+    to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc (weights factored)
 
 All are O(result). A grammar that calls itself, and input and output that drift apart without limit, are a DataError.
 Reference: Mohri (2002; 2003).
@@ -17,12 +18,23 @@ from collections.abc import Callable, Mapping
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.fst.machine import Arc, Fst
-from textmill.fst.semirings import Semiring, Weight, semiring
+from textmill.fst.semirings import Semiring, Weight, gallic, semiring
 from textmill.model import check_range
 
-__all__ = ["MAPS", "arcmap", "convert", "epsnormalize", "map_arcs", "map_weights", "replace", "synchronize"]
+__all__ = [
+    "MAPS",
+    "arcmap",
+    "convert",
+    "epsnormalize",
+    "from_gallic",
+    "map_arcs",
+    "map_weights",
+    "replace",
+    "synchronize",
+    "to_gallic",
+]
 
-_WEIGHTS = ("invert", "plus", "times", "power", "quantize", "rmweight")
+_WEIGHTS = ("invert", "plus", "times", "power", "quantize", "rmweight", "reverse")
 _ARCS = ("superfinal", "input_epsilon", "output_epsilon", "arc_sum", "arc_unique")
 MAPS = ("identity", *_WEIGHTS, *_ARCS)
 
@@ -31,6 +43,10 @@ def arcmap(
     fst: Fst, map_type: str, *, weight: Weight | None = None, power: float = 1.0, delta: float = 1 / 1024
 ) -> Fst:
     """One of the standard maps, `MAPS`; plus and times use `weight`, power `power`, quantize `delta`.
+
+    Of weights: their inverses, sums, products, powers (of numbers any, of others whole ones), roundings, one for all,
+    or in the "reverse" semiring. Of arcs: "superfinal" leaves one final state, "input_epsilon" and "output_epsilon"
+    take labels away, "arc_sum" adds up arcs with the same labels and next state, "arc_unique" drops the equal ones.
 
     >>> from textmill.fst.formats import compile_text
     >>> arcmap(compile_text("0 1 1 1 2\\n1 3"), "times", weight=1.0).final(1)
@@ -93,6 +109,33 @@ def convert(fst: Fst, semiring_name: str | Semiring) -> Fst:
     0.6931471805599453
     """
     return fst._like(native.convert(fst._native, semiring(semiring_name)._native))
+
+
+def to_gallic(fst: Fst, kind: str = "gallic") -> Fst:
+    """The acceptor of the inputs whose weights hold the outputs: a weight w with output o becomes (o, w).
+
+    `kind` says what plus does with different outputs: "gallic" keeps them all, "gallic_left" and "gallic_right" their
+    common beginning or end, "gallic_min" the one with the better weight, "gallic_restricted" refuses.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> to_gallic(compile_text("0 1 1 7 .5\\n1"), "gallic_min").arcs(0)[0]
+    Arc(ilabel=1, olabel=1, weight=((7,), 0.5), nextstate=1)
+    """
+    made = native.to_gallic(fst._native, gallic(kind, fst.semiring)._native)
+    return Fst._of(made, fst.input_symbols, fst.input_symbols)
+
+
+def from_gallic(fst: Fst) -> Fst:
+    """The transducer that writes the strings in gallic weights, one label an arc.
+
+    What does not fit on an arc is written by those that follow, what is left at the end by arcs that read nothing.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> fst = compile_text("0 1 5 5 7_8,.5\\n1", semiring_name="gallic_left(tropical)")
+    >>> [tuple(arc) for _, arc in from_gallic(fst).iter_arcs()]
+    [(5, 7, 0.5, 1), (0, 8, 0.0, 2)]
+    """
+    return Fst._of(native.from_gallic(fst._native), fst.input_symbols, None)
 
 
 def replace(

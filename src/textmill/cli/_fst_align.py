@@ -1,0 +1,261 @@
+"""Align pairs of strings: learn which symbols go together, align new pairs, look at what was learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed
+
+if TYPE_CHECKING:
+    from textmill.fst import PairRecord, StringAligner
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+_Pairs = Annotated[str, typer.Argument(metavar="PAIRS", help="Lines of input, tab, output; - for stdin.")]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill fst align train`.")]
+_Inputs = Annotated[str, typer.Option("--input-symbols", help="Cut inputs into characters or words.")]
+_Outputs = Annotated[str, typer.Option("--output-symbols", help="Cut outputs into characters or words.")]
+_Between = Annotated[str, typer.Option(help="Sign between the sides of a link.")]
+_Within = Annotated[str, typer.Option(help="Sign between symbols of one side.")]
+_Empty = Annotated[str, typer.Option(help="Sign for an empty side.")]
+
+
+@app.command()
+def train(
+    pairs: _Pairs,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")],
+    max_input: Annotated[int, typer.Option(help="Input symbols of a link, at most.")] = 1,
+    max_output: Annotated[int, typer.Option(help="Output symbols of a link, at most.")] = 1,
+    deletions: Annotated[bool, typer.Option(help="Let an input symbol go with nothing.")] = True,
+    insertions: Annotated[bool, typer.Option(help="Let an output symbol go with nothing.")] = True,
+    many_to_many: Annotated[bool, typer.Option(help="Let links have several symbols on both sides.")] = False,
+    max_insertions: Annotated[int | None, typer.Option(help="Insertions in a row, at most.")] = None,
+    conditional: Annotated[bool, typer.Option("--conditional", help="Outputs given inputs; else joint.")] = False,
+    training: Annotated[str, typer.Option(help="em, viterbi or em+viterbi, whose last step prunes.")] = "em",
+    smoothing: Annotated[float, typer.Option(help="Added to the count of every link.")] = 0.0,
+    max_iter: Annotated[int, typer.Option(help="Iterations at most.")] = 20,
+    tol: Annotated[float, typer.Option(help="Relative gain at which training ends.")] = 1e-5,
+    restarts: Annotated[int, typer.Option(help="Further runs from random starts; the best is kept.")] = 0,
+    insertions_first: Annotated[
+        bool, typer.Option("--insertions-first", help="Of alignments that are as good, insertions before deletions.")
+    ] = False,
+    allow: Annotated[
+        Path | None, typer.Option(help="Links that are allowed, a pair a line; no others are used.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Pairs of a rule system: start from bags of symbols with them.")
+    ] = None,
+    bags: Annotated[str | None, typer.Option(help="Weights of rules, pairs and uniform, such as 0,0.9,0.1.")] = None,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="The third column says how often a pair counts.")
+    ] = False,
+    input_symbols: _Inputs = "characters",
+    output_symbols: _Outputs = "words",
+    errors: Errors = "strict",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Learn links from pairs.
+
+    Example: textmill fst align train lexicon.tsv --max-input 2 --max-output 2 --no-insertions -o links.mill
+    """
+    from json import dumps
+
+    from textmill.errors import DataError
+    from textmill.fst import StringAligner
+
+    if not output.parent.is_dir():
+        raise DataError(f"{output}: there is no folder {output.parent}; make it or choose another")
+    options: dict[str, Any] = {"inputs": input_symbols, "outputs": output_symbols}
+    records = _read(pairs, weighted=weighted, errors=errors, **options)
+    kinds = ("insertion", "deletion") if insertions_first else ("deletion", "insertion")
+    aligner = StringAligner(
+        max_input=max_input,
+        max_output=max_output,
+        deletions=deletions,
+        insertions=insertions,
+        many_to_many=many_to_many,
+        max_insertions_per_gap=max_insertions,
+        normalization="conditional" if conditional else "joint",
+        training=training,
+        smoothing=smoothing,
+        max_iter=max_iter,
+        tol=tol,
+        restarts=restarts,
+        ties=("substitution", *kinds),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    aligner.fit(
+        [(record.input, record.output) for record in records],
+        start=_start(records, allow, rules, bags, options),
+        sample_weight=[record.weight for record in records] if weighted else None,
+        errors=errors,
+    )
+    aligner.save(output)
+    facts = {
+        "pairs": len(records),
+        "unaligned": len(aligner.unaligned_),
+        "links": len(aligner.log_probabilities_),
+        "iterations": aligner.n_iter_,
+        "converged": aligner.converged_,
+        "log_likelihood": float(aligner.log_likelihoods_[-1]) if aligner.n_iter_ else None,
+    }
+    if json:
+        typer.echo(dumps({**facts, "log_likelihoods": aligner.log_likelihoods_.tolist()}))
+    else:
+        line = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
+        typer.echo(f"{output}: {line}")
+
+
+@app.command("apply")
+def apply_model(
+    model: _Model,
+    pairs: _Pairs = "-",
+    output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
+    nbest: Annotated[int, typer.Option(help="So many alignments of each pair.")] = 1,
+    merge: Annotated[bool, typer.Option("--merge", help="Make insertions part of the link before them.")] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Add ln of its probability and its share among all alignments.")
+    ] = False,
+    between: _Between = ":",
+    within: _Within = "|",
+    empty: _Empty = "_",
+    input_symbols: _Inputs = "characters",
+    output_symbols: _Outputs = "words",
+    errors: Errors = "strict",
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Align pairs: a line each, or several with --nbest; a pair without an alignment is an empty line, and counted.
+
+    Example: textmill fst align apply links.mill lexicon.tsv --between "}" -o lexicon.corpus
+    """
+    from itertools import islice
+    from json import dumps
+
+    import numpy as np
+
+    from textmill.corpus import writer
+    from textmill.fst import read_pairs
+
+    aligner = _load(model, jobs)
+    read = iter(read_pairs(pairs, inputs=input_symbols, outputs=output_symbols, errors=errors))
+    total = unaligned = 0
+    with writer(output) as out:
+        while records := list(islice(read, 1 << 16)):
+            batch = [(record.input, record.output) for record in records]
+            sums = aligner.score_samples(batch) if scores or json else np.zeros(len(batch))
+            for record, found, whole in zip(records, aligner.nbest(batch, nbest), sums.tolist(), strict=True):
+                total += 1
+                unaligned += not found
+                made = [(one.merged() if merge else one, one.log_probability) for one in found]
+                if json:
+                    rows = [
+                        {"links": one.links, "log_probability": score, "share": float(np.exp(score - whole))}
+                        for one, score in made
+                    ]
+                    line = {"line": record.line, "input": record.input, "output": record.output, "alignments": rows}
+                    out.write(dumps(line, ensure_ascii=False) + "\n")
+                    continue
+                for one, score in made:
+                    figures = f"\t{score:.6f}\t{np.exp(score - whole):.6f}" if scores else ""
+                    out.write(one.text(between=between, within=within, empty=empty) + figures + "\n")
+                if not made:
+                    out.write("\n")
+    if unaligned:
+        typer.echo(f"{unaligned} of {total} pairs have no alignment; their lines are empty", err=True)
+
+
+@app.command()
+def show(
+    model: _Model,
+    input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A string to align; else links.")] = None,
+    output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The other string.")] = None,
+    count: Annotated[int, typer.Option("--count", "-n", help="So many alignments, or links.")] = 20,
+    input_symbols: _Inputs = "characters",
+    output_symbols: _Outputs = "words",
+    json: Json = False,
+) -> None:
+    """Show the most probable links, or the best alignments of one pair with their share among all alignments.
+
+    Example: textmill fst align show links.mill phoenix "F IY N IH K S" -n 3
+    """
+    from json import dumps
+
+    import numpy as np
+
+    from textmill.errors import DataError
+    from textmill.fst import Alignment
+
+    aligner = _load(model, None)
+    if input_ is None or output is None:
+        if input_ is not None:
+            raise DataError("an input is given without an output; give both, or none to see links")
+        order = np.argsort(-aligner.log_probabilities_, kind="stable")[:count]
+        links, probabilities = aligner.links_, np.exp(aligner.log_probabilities_)
+        if not json:
+            typer.echo("link\tprobability\tcount")
+        for e in order.tolist():
+            text, p, c = Alignment((links[e],)).text(), float(probabilities[e]), float(aligner.counts_[e])
+            typer.echo(dumps({"link": links[e], "probability": p, "count": c}) if json else f"{text}\t{p:.6f}\t{c:.2f}")
+        return
+    pair = (_cut(input_, input_symbols), _cut(output, output_symbols))
+    whole = float(aligner.score_samples([pair])[0])
+    found = aligner.nbest([pair], count)[0]
+    if not found:
+        raise DataError(f"{input_!r} and {output!r} have no alignment with the links of {model}; train on such pairs")
+    for number, one in enumerate(found):
+        share = float(np.exp(one.log_probability - whole))
+        if json:
+            typer.echo(dumps({"links": one.links, "log_probability": one.log_probability, "share": share}))
+        else:
+            typer.echo(("\n" if number else "") + f"{one}\nln p {one.log_probability:.4f}, share {share:.4f}")
+
+
+def _read(source: str, **options: Any) -> list[PairRecord]:
+    from textmill.fst import read_pairs
+
+    return list(read_pairs(source, **options))
+
+
+def _start(
+    records: list[PairRecord], allow: Path | None, rules: Path | None, bags: str | None, options: dict[str, Any]
+) -> Any:
+    """What training begins with: allowed links, weights by bags of symbols, or None."""
+    from textmill.errors import DataError
+    from textmill.fst import bag_weights
+
+    if allow is not None:
+        if rules is not None or bags is not None:
+            raise DataError("--allow lists all links there are; leave out --rules and --bags")
+        return [(tuple(record.input), tuple(record.output)) for record in _read(str(allow), **options)]
+    if rules is None and bags is None:
+        return None
+    ruled = [] if rules is None else [(record.input, record.output) for record in _read(str(rules), **options)]
+    try:
+        weights = tuple(float(part) for part in (bags or "0.9,0.09,0.01").split(","))
+    except ValueError:
+        raise DataError(f"--bags must be three numbers with commas, such as 0,0.9,0.1, got {bags!r}") from None
+    pairs = [(record.input, record.output) for record in records]
+    return bag_weights(pairs, rules=ruled, weights=weights)  # type: ignore[arg-type]
+
+
+def _load(model: Path, jobs: int | None) -> StringAligner:
+    from textmill.fst import StringAligner
+    from textmill.model import load
+
+    aligner: StringAligner = load(model, expect=StringAligner)
+    return aligner.set_params(n_jobs=jobs)
+
+
+def _cut(text: str, symbols: str) -> str | list[str]:
+    from textmill.fst.stringpairs import SIDES
+    from textmill.model import check_choice
+
+    check_choice("symbols", symbols, SIDES)
+    return text if symbols == "characters" else text.split()

@@ -1,0 +1,66 @@
+"""Verb of `textmill fst` that applies a machine to strings."""
+
+from __future__ import annotations
+
+from itertools import tee
+from typing import Annotated
+
+import typer
+
+from textmill.cli import _fst_files as files
+from textmill.cli._fst_program import Program
+from textmill.cli._options import Jobs, JsonLines
+
+app = typer.Typer()
+
+
+@app.command("apply", cls=Program)
+def apply_machine(
+    machine: Annotated[str, typer.Argument(metavar="IN.FST", help="The machine.")],
+    source: Annotated[str, typer.Argument(metavar="TEXT", help="A string a line; - or nothing: stdin.")] = "",
+    target: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - or nothing: stdout.")] = "",
+    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="Outputs of a string, the best first.")] = 1,
+    unique: Annotated[bool, typer.Option(help="Distinct outputs; this cannot be switched off.")] = True,
+    token_type: Annotated[str, typer.Option(help="Labels of a string: utf8, byte or symbol.")] = "utf8",
+    isymbols: Annotated[str, typer.Option(help="File with the table of input symbols.")] = "",
+    osymbols: Annotated[str, typer.Option(help="File with the table of output symbols.")] = "",
+    show_weight: Annotated[bool, typer.Option(help="Add the weight of each output.")] = False,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Look up strings: the best outputs of a machine for each line of a text.
+
+    Prints the string, a tab and an output, a line for each output; a line without a tab where there is none.
+
+    Example: textmill fst apply --nshortest=3 --show_weight speller.fst words.txt
+    """
+    from json import dumps
+
+    from textmill.corpus import open_lines, writer
+    from textmill.errors import DataError
+    from textmill.fst.strings import apply_stream
+    from textmill.progress import track
+
+    if not unique:
+        raise typer.BadParameter("outputs are always distinct; for all paths use compose and shortestpath")
+    fst = files.read_machine(machine)
+    fst.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
+    fst.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
+    texts, asked = tee(line for _, line in open_lines(source or "-"))
+    found = apply_stream(fst, asked, n=nshortest, token_type=token_type, n_jobs=jobs)
+    form = fst.semiring.format
+    try:
+        with writer(target or "-") as out:
+            for text, outputs in track(zip(texts, found, strict=True), "looking up", unit="strings"):
+                if json:
+                    rows = [{"output": output, "weight": form(weight)} for output, weight in outputs]
+                    out.write(dumps({"input": text, "outputs": rows}, ensure_ascii=False) + "\n")
+                elif not outputs:
+                    out.write(f"{text}\n")
+                else:
+                    for output, weight in outputs:
+                        out.write(f"{text}\t{output}\t{form(weight)}\n" if show_weight else f"{text}\t{output}\n")
+    except DataError as fault:
+        if fault.source != "texts":
+            raise
+        raise DataError(fault.message, source=source or "standard input", line=fault.line) from None

@@ -1,0 +1,346 @@
+"""Verbs of `textmill fst` that join machines and rearrange them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from textmill.cli import _fst_files as files
+from textmill.cli._fst_program import Program, machines, settings
+
+if TYPE_CHECKING:
+    from textmill.fst import Fst
+
+app = typer.Typer()
+
+ComposeFilter = Annotated[str, typer.Option(help="auto, sequence, alt_sequence, match, no_match, null or trivial.")]
+Connect = Annotated[bool, typer.Option(help="Trim the result.")]
+
+
+@app.command(cls=Program)
+@machines
+def union(first: "Fst", second: "Fst") -> "Fst":
+    """All strings of two machines.
+
+    Example: textmill fst union a.fst b.fst ab.fst
+    """
+    from textmill.fst import rational
+
+    return rational.union(first, _beside(first, second))
+
+
+@app.command(cls=Program)
+@machines
+def concat(first: "Fst", second: "Fst") -> "Fst":
+    """The strings of one machine followed by those of another.
+
+    Example: textmill fst concat a.fst b.fst ab.fst
+    """
+    from textmill.fst import rational
+
+    return rational.concat(first, _beside(first, second))
+
+
+@app.command(cls=Program)
+@machines
+def closure(
+    fst: "Fst",
+    closure_plus: Annotated[bool, typer.Option(help="At least one string.")] = False,
+    closure_type: Annotated[str, typer.Option(help="star, or plus for at least one string.")] = "star",
+) -> "Fst":
+    """Any number of strings of a machine one after another.
+
+    Example: textmill fst closure --closure_plus a.fst b.fst
+    """
+    from textmill.fst import rational
+    from textmill.model import check_choice
+
+    check_choice("closure_type", closure_type, ["star", "plus"])
+    return rational.closure(fst, star=closure_type == "star" and not closure_plus)
+
+
+@app.command(cls=Program)
+@machines
+def reverse(
+    fst: "Fst",
+    require_superinitial: Annotated[
+        bool, typer.Option(help="Begin with a new state, even if one could do without.")
+    ] = True,
+) -> "Fst":
+    """All strings backwards.
+
+    Example: textmill fst reverse a.fst b.fst
+    """
+    from textmill.fst import rational
+
+    return rational.reverse(fst, require_superinitial=require_superinitial)
+
+
+@app.command(cls=Program)
+@machines
+def invert(fst: "Fst") -> "Fst":
+    """Inputs and outputs exchanged.
+
+    Example: textmill fst invert a.fst b.fst
+    """
+    from textmill.fst import rational
+
+    return rational.invert(fst)
+
+
+@app.command(cls=Program)
+@machines
+def project(
+    fst: "Fst",
+    project_type: Annotated[str, typer.Option(help="input or output.")] = "input",
+    project_output: Annotated[bool, typer.Option(help="The same as --project_type=output.")] = False,
+) -> "Fst":
+    """The acceptor of the inputs of a machine, or of its outputs.
+
+    Example: textmill fst project --project_type=output a.fst b.fst
+    """
+    from textmill.fst import rational
+
+    return rational.project(fst, "output" if project_output else project_type)
+
+
+@app.command(cls=Program)
+@machines
+def relabel(
+    fst: "Fst",
+    isymbols: Annotated[str, typer.Option(help="Old table of input symbols; default: that of the machine.")] = "",
+    osymbols: Annotated[str, typer.Option(help="Old table of output symbols; default: that of the machine.")] = "",
+    relabel_isymbols: Annotated[str, typer.Option(help="New table of input symbols.")] = "",
+    relabel_osymbols: Annotated[str, typer.Option(help="New table of output symbols.")] = "",
+    relabel_ipairs: Annotated[str, typer.Option(help="File with old and new input labels, as numbers.")] = "",
+    relabel_opairs: Annotated[str, typer.Option(help="File with old and new output labels, as numbers.")] = "",
+    unknown_isymbol: Annotated[str, typer.Option(help="For symbols that the new table has not.")] = "",
+    unknown_osymbol: Annotated[str, typer.Option(help="For symbols that the new table has not.")] = "",
+) -> "Fst":
+    """Replace labels by others: by tables of symbols or by pairs of numbers.
+
+    Example: textmill fst relabel --relabel_ipairs=pairs.txt a.fst b.fst
+    """
+    from textmill.errors import DataError
+    from textmill.fst import rational
+
+    if (relabel_isymbols or relabel_osymbols) and (relabel_ipairs or relabel_opairs):
+        raise DataError("relabel by tables of symbols or by pairs of numbers, not by both")
+    if relabel_isymbols or relabel_osymbols:
+        made = fst.copy()
+        made.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
+        made.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
+        made = rational.relabel_symbols(
+            made, input_symbols=files.read_symbols(relabel_isymbols), unknown=unknown_isymbol or None
+        )
+        return rational.relabel_symbols(
+            made, output_symbols=files.read_symbols(relabel_osymbols), unknown=unknown_osymbol or None
+        )
+    if not (relabel_ipairs or relabel_opairs):
+        raise DataError("nothing to relabel by; pass --relabel_isymbols, --relabel_osymbols or files with pairs")
+    return rational.relabel(
+        fst,
+        input_pairs=files.read_pairs(relabel_ipairs) if relabel_ipairs else (),
+        output_pairs=files.read_pairs(relabel_opairs) if relabel_opairs else (),
+    )
+
+
+@app.command(cls=Program)
+@machines
+def arcsort(fst: "Fst", sort_type: Annotated[str, typer.Option(help="ilabel or olabel.")] = "ilabel") -> "Fst":
+    """Sort the arcs of every state by their labels.
+
+    Example: textmill fst arcsort --sort_type=olabel a.fst b.fst
+    """
+    from textmill.fst import rational
+
+    return rational.arcsort(fst, sort_type)
+
+
+@app.command(cls=Program)
+@machines
+def topsort(fst: "Fst") -> "Fst":
+    """Number states so that arcs lead to later ones; a machine with cycles stays as it is, with a warning.
+
+    Example: textmill fst topsort a.fst b.fst
+    """
+    import warnings
+
+    from textmill.fst import rational
+
+    if fst.has("cyclic"):
+        warnings.warn("the machine has cycles, so its states stay in their order", UserWarning, stacklevel=2)
+        return fst
+    return rational.topsort(fst)
+
+
+@app.command(cls=Program)
+@machines
+def connect(fst: "Fst") -> "Fst":
+    """Remove states that are on no path from the start to an end.
+
+    Example: textmill fst connect a.fst b.fst
+    """
+    from textmill.fst import rational
+
+    return rational.connect(fst)
+
+
+@app.command(cls=Program)
+@machines
+def compose(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
+    """The outputs of one machine as inputs of another; arcs are sorted if need be.
+
+    Example: textmill fst compose a.fst b.fst ab.fst
+    """
+    from textmill.fst import composition
+
+    return composition.compose(first, _behind(first, second), compose_filter=compose_filter, connect=connect)
+
+
+@app.command(cls=Program)
+@machines
+def intersect(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
+    """The strings that two acceptors share.
+
+    Example: textmill fst intersect a.fst b.fst ab.fst
+    """
+    from textmill.fst import composition
+
+    return composition.intersect(first, _behind(first, second), compose_filter=compose_filter, connect=connect)
+
+
+@app.command(cls=Program)
+@machines
+def difference(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
+    """The strings of one acceptor that another, deterministic and without weights, has not.
+
+    Example: textmill fst difference a.fst b.fst c.fst
+    """
+    from textmill.fst import composition
+
+    return composition.difference(first, _behind(first, second), compose_filter=compose_filter, connect=connect)
+
+
+@app.command("map", cls=Program)
+@machines
+def map_machine(
+    fst: "Fst",
+    map_type: Annotated[
+        str,
+        typer.Option(
+            help="arc_sum, arc_unique, float_power, identity, input_epsilon, invert, output_epsilon, plus, power, "
+            "quantize, rmweight, superfinal, times, to_log, to_log64 or to_standard."
+        ),
+    ] = "identity",
+    delta: Annotated[float, typer.Option(help="Step of quantize.")] = 1 / 1024,
+    power: Annotated[float, typer.Option(help="Exponent of power and float_power.")] = 1.0,
+    weight: Annotated[str, typer.Option(help="Of plus and times.")] = "",
+) -> "Fst":
+    """Change every arc: its weight, its labels, its semiring.
+
+    Example: textmill fst map --map_type=to_log a.fst b.fst
+    """
+    from textmill.fst import transform
+
+    semirings = {"to_std": "tropical", "to_standard": "tropical", "to_log": "log", "to_log64": "log64"}
+    if map_type in semirings:
+        return transform.convert(fst, semirings[map_type])
+    given = files.weight_of(fst, weight)
+    if given is None:
+        given = {"plus": fst.semiring.zero, "times": fst.semiring.one}.get(map_type)
+    kind = "power" if map_type == "float_power" else map_type
+    made = transform.arcmap(fst, kind, weight=given, power=power, delta=delta)
+    if map_type == "input_epsilon":
+        made.input_symbols = None
+    if map_type == "output_epsilon":
+        made.output_symbols = None
+    return made
+
+
+@app.command(cls=Program)
+def replace(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ROOT.FST ROOTLABEL [RULE.FST LABEL ...] [OUT.FST]", help="Machines with their labels, as numbers."
+        ),
+    ],
+    call_arc_labeling: Annotated[
+        str, typer.Option(help="Labels that stay on arcs that call: input, output, both or neither.")
+    ] = "input",
+    return_arc_labeling: Annotated[
+        str, typer.Option(help="Where arcs that return have the label: input, output, both or neither.")
+    ] = "neither",
+    return_label: Annotated[int, typer.Option(min=0, max=files.MOST, help="Label of arcs that return.")] = 0,
+    epsilon_on_replace: Annotated[bool, typer.Option(help="No labels on arcs that call and return.")] = False,
+) -> None:
+    """Replace arcs that write the label of a machine by that machine, again and again.
+
+    Example: textmill fst replace root.fst 100 name.fst 101 number.fst 102 out.fst
+    """
+    from textmill.errors import DataError
+    from textmill.fst import transform
+
+    if len(arguments) < 2:
+        raise typer.BadParameter("every machine is followed by its label, as in: root.fst 100 rule.fst 101")
+    target = arguments[-1] if len(arguments) % 2 else ""
+    names, labels = arguments[: len(arguments) // 2 * 2 : 2], arguments[1::2]
+    for label in labels:
+        if not label.isdecimal() or int(label) > files.MOST:
+            raise typer.BadParameter(f"{label!r} stands where the label of a machine, a number, is expected")
+    if len(set(map(int, labels))) < len(labels):
+        raise DataError("every machine has a label of its own, but two have the same")
+    rules = dict(zip(map(int, labels), files.read_machines(names), strict=True))
+    call, back = ("neither", "neither") if epsilon_on_replace else (call_arc_labeling, return_arc_labeling)
+    files.write_machine(
+        transform.replace(
+            rules, int(labels[0]), call_arc_labeling=call, return_arc_labeling=back, return_label=return_label
+        ),
+        target,
+    )
+
+
+@app.command(cls=Program)
+@machines
+def synchronize(fst: "Fst") -> "Fst":
+    """Bring labels of input and output to the same arcs as early as can be.
+
+    Example: textmill fst synchronize a.fst b.fst
+    """
+    from textmill.fst import transform
+
+    return transform.synchronize(fst)
+
+
+@app.command(cls=Program)
+@machines
+def epsnormalize(
+    fst: "Fst",
+    eps_norm_output: Annotated[bool, typer.Option(help="The same as --eps_norm_type=output.")] = False,
+    eps_norm_type: Annotated[str, typer.Option(help="Epsilons of the input or of the output.")] = "input",
+) -> "Fst":
+    """Move arcs that read nothing behind those that read something, on every path.
+
+    Example: textmill fst epsnormalize --eps_norm_type=output a.fst b.fst
+    """
+    from textmill.fst import transform
+
+    return transform.epsnormalize(fst, "output" if eps_norm_output else eps_norm_type)
+
+
+def _beside(first: "Fst", second: "Fst") -> "Fst":
+    """The second machine; with the tables of the first where those need not agree."""
+    if settings.get().compatible_symbols:
+        return second
+    made = second.copy()
+    made.input_symbols, made.output_symbols = first.input_symbols, first.output_symbols
+    return made
+
+
+def _behind(first: "Fst", second: "Fst") -> "Fst":
+    """The second machine; with the table of outputs of the first for its inputs where those need not agree."""
+    if settings.get().compatible_symbols:
+        return second
+    made = second.copy()
+    made.input_symbols = first.output_symbols
+    return made

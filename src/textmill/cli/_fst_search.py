@@ -1,0 +1,206 @@
+"""Verbs of `textmill fst` that weigh paths: distances, best paths, pruning, pushing, random paths."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from textmill.cli import _fst_files as files
+from textmill.cli._fst_program import Program, machines
+from textmill.cli._options import Json
+
+if TYPE_CHECKING:
+    from textmill.fst import Fst
+
+app = typer.Typer()
+
+Delta = Annotated[float | None, typer.Option(help="When sums over cycles have converged; default: 1e-12.")]
+NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
+Queue = Annotated[str, typer.Option(help="auto, fifo, lifo, shortest, state or top.")]
+ToFinal = Annotated[bool, typer.Option(help="The same as --reweight_type=to_final.")]
+ReweightType = Annotated[str, typer.Option(help="to_initial or to_final.")]
+Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this times the best.")]
+
+
+@app.command(cls=Program)
+@machines
+def shortestdistance(
+    fst: "Fst",
+    delta: Delta = None,
+    nstate: Annotated[int, typer.Option(min=-1, max=files.MOST, help="State to begin with; -1: the start.")] = -1,
+    queue_type: Queue = "auto",
+    reverse: Annotated[bool, typer.Option(help="From each state to the end.")] = False,
+    json: Json = False,
+) -> str:
+    """Print the weight of all paths from the start to each state.
+
+    Example: textmill fst shortestdistance --reverse a.fst distances.txt
+    """
+    from textmill.fst import paths
+
+    if nstate >= 0 and not reverse:
+        fst = fst.copy()
+        fst.start = nstate
+    options: dict[str, Any] = {} if delta is None else {"delta": delta}
+    found = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
+    rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in found]
+    if json:
+        from json import dumps
+
+        return dumps([{"state": state, "distance": row} for state, row in enumerate(rows)]) + "\n"
+    return "".join(f"{state}\t{row}\n" for state, row in enumerate(rows))
+
+
+@app.command(cls=Program)
+@machines
+def shortestpath(
+    fst: "Fst",
+    delta: Delta = None,
+    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
+    nstate: NState = -1,
+    queue_type: Queue = "auto",
+    unique: Annotated[bool, typer.Option(help="Paths with distinct strings; for acceptors.")] = False,
+    weight: Weight = "",
+) -> "Fst":
+    """The best path, or the n best.
+
+    Example: textmill fst shortestpath --nshortest=10 a.fst best.fst
+    """
+    from textmill.fst import paths
+
+    limit = files.weight_of(fst, weight)
+    best = paths.shortest_path(fst, nshortest, unique=unique, weight=limit, queue_type=queue_type)
+    return best if nstate < 0 else paths.prune(best, max_states=nstate)
+
+
+@app.command(cls=Program)
+@machines
+def prune(
+    fst: "Fst",
+    delta: Delta = None,
+    nstate: NState = -1,
+    weight: Weight = "",
+) -> "Fst":
+    """Remove states and arcs that are only on bad paths.
+
+    Example: textmill fst prune --weight=5 a.fst b.fst
+    """
+    from textmill.fst import paths
+
+    if not weight and nstate < 0:
+        return fst
+    return paths.prune(fst, weight=files.weight_of(fst, weight), max_states=None if nstate < 0 else nstate)
+
+
+@app.command(cls=Program)
+@machines
+def push(
+    fst: "Fst",
+    delta: Delta = None,
+    push_weights: Annotated[bool, typer.Option(help="Push the weights.")] = False,
+    push_labels: Annotated[bool, typer.Option(help="Push the output labels.")] = False,
+    remove_common_affix: Annotated[bool, typer.Option(help="Remove outputs that all paths share.")] = False,
+    remove_total_weight: Annotated[bool, typer.Option(help="Remove the weight of all paths.")] = False,
+    reweight_type: ReweightType = "to_initial",
+    to_final: ToFinal = False,
+) -> "Fst":
+    """Move weights and output labels as far as they go towards the start or the end.
+
+    Example: textmill fst push --push_weights a.fst b.fst
+    """
+    import warnings
+
+    from textmill.fst import paths
+
+    to = _direction(reweight_type, to_final)
+    if not (push_weights or push_labels):
+        warnings.warn("nothing is pushed without --push_weights or --push_labels", UserWarning, stacklevel=2)
+        return fst
+    options = {} if delta is None else {"delta": delta}
+    return paths.push(
+        fst,
+        weights=push_weights,
+        labels=push_labels,
+        to=to,
+        remove_total_weight=remove_total_weight,
+        remove_common_affix=remove_common_affix,
+        **options,
+    )
+
+
+@app.command(cls=Program)
+@machines
+def reweight(
+    fst: "Fst",
+    potentials: Annotated[str, typer.Argument(metavar="POTENTIALS", help="A state and its potential a line.")],
+    reweight_type: ReweightType = "to_initial",
+    to_final: ToFinal = False,
+) -> "Fst":
+    """Move weights along arcs by a potential for each state; paths keep their weights.
+
+    Example: textmill fst reweight a.fst distances.txt b.fst
+    """
+    from textmill.errors import DataError
+    from textmill.fst import paths
+
+    to = _direction(reweight_type, to_final)
+    values = [fst.semiring.zero] * fst.num_states
+    for number, fields in files.lines(potentials):
+        if len(fields) != 2 or not fields[0].isdecimal():
+            raise DataError("a line has a state and its potential, such as '3 0.5'", source=potentials, line=number)
+        if int(fields[0]) >= fst.num_states:
+            raise DataError(
+                f"the machine has {fst.num_states} states, there is no state {fields[0]}",
+                source=potentials,
+                line=number,
+            )
+        try:
+            values[int(fields[0])] = fst.semiring.parse(fields[1])
+        except DataError as fault:
+            raise DataError(fault.message, source=potentials, line=number) from None
+    return paths.reweight(fst, values, to=to)
+
+
+@app.command(cls=Program)
+@machines
+def randgen(
+    fst: "Fst",
+    max_length: Annotated[int, typer.Option(min=0, max=files.MOST, help="Arcs of a path at most.")] = files.MOST,
+    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
+    remove_total_weight: Annotated[bool, typer.Option(help="With --weighted: shares of paths, not counts.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; default: another each time.")] = None,
+    select: Annotated[str, typer.Option(help="uniform, log_prob or fast_log_prob.")] = "uniform",
+    weighted: Annotated[bool, typer.Option(help="Equal paths once, weighted by how often they came.")] = False,
+) -> "Fst":
+    """Random paths of a machine.
+
+    Example: textmill fst randgen --npath=5 --seed=1 a.fst | textmill fst print
+    """
+    import math
+    from secrets import randbits
+
+    from textmill.errors import DataError
+    from textmill.fst import compare
+
+    made = compare.randgen(
+        fst,
+        npath,
+        select="log_prob" if select == "fast_log_prob" else select,
+        max_length=max_length,
+        seed=randbits(63) if seed is None else seed,
+        weighted=weighted,
+    )
+    if not weighted or remove_total_weight:
+        return made
+    if fst.semiring.name not in ("tropical", "tropical64", "log", "log64"):
+        raise DataError(f"counts of paths are no weights of {fst.semiring.name}; add --remove_total_weight")
+    for state in range(made.num_states):
+        if made.is_final(state):
+            made.set_final(state, made.final(state) - math.log(npath))
+    return made
+
+
+def _direction(reweight_type: str, to_final: bool) -> str:
+    from textmill.model import check_choice
+
+    check_choice("reweight_type", reweight_type, ["to_initial", "to_final"])
+    return "final" if to_final else reweight_type.removeprefix("to_")

@@ -1,0 +1,70 @@
+"""Weighted finite-state transducers, with the flags of OpenFst's programs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+_GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
+_VERBS = {
+    verb: module
+    for module, verbs in {
+        "_fst_apply": "apply",
+        "_fst_compare": "equal equivalent isomorphic",
+        "_fst_formats": "compile convert draw info print symbols",
+        "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
+        "project relabel replace reverse synchronize topsort union",
+        "_fst_optimize": "decode determinize disambiguate encode minimize rmepsilon",
+        "_fst_search": "prune push randgen reweight shortestdistance shortestpath",
+    }.items()
+    for verb in verbs.split()
+}
+
+
+class Verbs(TyperGroup):
+    """A group that makes the command of a verb when it is called: making all of them takes longer than most verbs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all verbs, in alphabetical order."""
+        return sorted([*_VERBS, *_GROUPS])
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a verb."""
+        if cmd_name in _GROUPS:
+            command = typer.main.get_command(_app(_GROUPS[cmd_name]))
+        elif cmd_name in _VERBS:
+            single = typer.Typer(add_completion=False)
+            single.registered_commands += [
+                info for info in _app(_VERBS[cmd_name]).registered_commands if _name(info) == cmd_name
+            ]
+            command = typer.main.get_command(single)
+        else:
+            return None
+        command.name = cmd_name
+        return command
+
+
+def _app(module: str) -> typer.Typer:
+    app: typer.Typer = importlib.import_module(f"textmill.cli.{module}").app
+    return app
+
+
+def _name(info: Any) -> str:
+    """The verb that a function is registered for."""
+    return str(info.name or info.callback.__name__)
+
+
+app = typer.Typer(cls=Verbs, no_args_is_help=True, add_completion=False, help=__doc__)
+
+
+@app.callback()
+def options() -> None:
+    """Weighted finite-state transducers, with the flags of OpenFst's programs.
+
+    Machines are OpenFst binaries; without file names they come from stdin and go to stdout.
+
+    Example: textmill fst compile a.txt | textmill fst arcsort | textmill fst print
+    """
