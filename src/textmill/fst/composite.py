@@ -15,8 +15,8 @@ Python; machines over numbers never come here. Other composite semirings have no
 
 from __future__ import annotations
 
-import re
 import math
+import re
 import struct
 from typing import Any
 
