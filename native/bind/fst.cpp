@@ -28,11 +28,6 @@ void check_state(const M& machine, std::int64_t s) {
     fail("state ", s, " is not one of the ", machine.states(), " states of the machine");
 }
 
-std::int32_t check_label(std::int64_t label) {
-  if (label < 0 || label > 0x7FFFFFFF) fail("label ", label, " is not a whole number from 0 to 2,147,483,647");
-  return static_cast<std::int32_t>(label);
-}
-
 // The arcs of a state, or all of them, as bytes that Python gives their types; the array keeps the machine as it is.
 nb::object arc_bytes(const AnyMachine& any, std::int64_t s) {
   check(any);
@@ -138,7 +133,7 @@ void translate(const std::exception_ptr& pointer, void*) {
 void check(const AnyMachine& any) {
   if (any.checked) return;
   std::visit(
-      [](const auto& held) {
+      [](auto held) {  // by value, as in with()
         using S = typename std::decay_t<decltype(*held)>::Semiring;
         if constexpr (!std::same_as<S, Dynamic>) {
           nb::gil_scoped_release nogil;
@@ -210,10 +205,9 @@ void bind_fst(nb::module_& m) {
       .def(
           "set_final",
           [](AnyMachine& any, std::int64_t s, nb::handle weight) {
-            change(any, [&](auto& machine) {
+            change(any, weight, [&](auto& machine, const auto& w) {
               check_state(machine, s);
-              const auto& k = machine.semiring();
-              machine.set_final(static_cast<std::int32_t>(s), weight.is_none() ? k.one() : to_weight(k, weight));
+              machine.set_final(static_cast<std::int32_t>(s), w);
             });
           },
           "state"_a, "weight"_a.none())
@@ -221,13 +215,11 @@ void bind_fst(nb::module_& m) {
           "add_arc",
           [](AnyMachine& any, std::int64_t s, std::int64_t ilabel, std::int64_t olabel, nb::handle weight,
              std::int64_t next) {
-            change(any, [&](auto& machine) {
+            change(any, weight, [&](auto& machine, const auto& w) {
               check_state(machine, s);
               check_state(machine, next);
-              const auto& k = machine.semiring();
               machine.add_arc(static_cast<std::int32_t>(s),
-                              {check_label(ilabel), check_label(olabel),
-                               weight.is_none() ? k.one() : to_weight(k, weight), static_cast<std::int32_t>(next)});
+                              {check_label(ilabel), check_label(olabel), w, static_cast<std::int32_t>(next)});
             });
           },
           "state"_a, "ilabel"_a, "olabel"_a, "weight"_a.none(), "nextstate"_a)
@@ -250,15 +242,13 @@ void bind_fst(nb::module_& m) {
           "set_arc",
           [](AnyMachine& any, std::int64_t s, std::int64_t i, std::int64_t ilabel, std::int64_t olabel,
              nb::handle weight, std::int64_t next) {
-            change(any, [&](auto& machine) {
+            change(any, weight, [&](auto& machine, const auto& w) {
               check_state(machine, s);
               check_state(machine, next);
-              const auto& k = machine.semiring();
               const auto arcs = machine.edit(static_cast<std::int32_t>(s));
               if (i < 0 || static_cast<std::size_t>(i) >= arcs.size())
                 fail("state ", s, " has ", arcs.size(), " arcs, there is no arc ", i);
-              arcs[i] = {check_label(ilabel), check_label(olabel), weight.is_none() ? k.one() : to_weight(k, weight),
-                         static_cast<std::int32_t>(next)};
+              arcs[i] = {check_label(ilabel), check_label(olabel), w, static_cast<std::int32_t>(next)};
               machine.recount(static_cast<std::int32_t>(s));
             });
           },

@@ -75,22 +75,18 @@ auto with(const AnyMachine& any, F f) {
 template <class F>
 auto with(const AnyMachine& left, const AnyMachine& right, F f) {
   check(right);
+  const All::Handle other = right.handle;  // held under the lock, as the left one is
   return with(left, [&](const auto& a) {
     using M = std::decay_t<decltype(a)>;
-    const auto* other = std::get_if<std::shared_ptr<M>>(&right.handle);
-    const auto name = [](const AnyMachine& any) {
-      return std::visit([](const auto& held) { return std::string(held->semiring().name()); }, any.handle);
-    };
-    if (!other)
-      fst::fail("the machines have different semirings, ", name(left), " and ", name(right),
+    const auto* held = std::get_if<std::shared_ptr<M>>(&other);
+    bool fits = held != nullptr;
+    if constexpr (std::same_as<typename M::Semiring, Dynamic>)
+      fits = fits && (*held)->semiring().algebra == a.semiring().algebra;
+    if (!fits)
+      fst::fail("the machines have different semirings, ", std::string(a.semiring().name()), " and ",
+                std::visit([](const auto& b) { return std::string(b->semiring().name()); }, other),
                 "; convert one of them first");
-    const std::shared_ptr<M> held = *other;
-    if constexpr (std::same_as<typename M::Semiring, Dynamic>) {
-      if (held->semiring().algebra != a.semiring().algebra)
-        fst::fail("the machines have different semirings, ", name(left), " and ", name(right),
-                  "; convert one of them first");
-    }
-    return f(a, std::as_const(*held));
+    return f(a, std::as_const(**held));
   });
 }
 
@@ -123,10 +119,30 @@ class TablesInUse {
   std::vector<const fst::SymbolTable*> tables_;
 };
 
+inline std::int32_t check_label(std::int64_t label) {
+  if (label < 0 || label > 0x7FFFFFFF) fst::fail("label ", label, " is not a whole number from 0 to 2,147,483,647");
+  return static_cast<std::int32_t>(label);
+}
+
 template <class S>
 nb::object to_python(const S& semiring, const typename S::Weight& w);
 template <class S>
 typename S::Weight to_weight(const S& semiring, nb::handle value);
+
+// f(machine to be changed, weight): one if there is none. The weight first, because Python's own code may run for it.
+template <class F>
+void change(AnyMachine& any, nb::handle weight, F f) {
+  std::visit(
+      [&](const auto& held) {
+        using M = std::decay_t<decltype(*held)>;
+        const auto k = held->semiring();
+        const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
+        change(any, [&](auto& machine) {
+          if constexpr (std::same_as<std::decay_t<decltype(machine)>, M>) f(machine, w);
+        });
+      },
+      any.handle);
+}
 
 // auto, fifo, lifo, shortest, state, top
 fst::Queue queue_of(const std::string& name);

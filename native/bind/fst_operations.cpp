@@ -19,6 +19,7 @@ namespace {
 
 using fst::fail;
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+using Given = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 fst::Filter filter_of(const std::string& name) {
   const std::pair<const char*, fst::Filter> filters[] = {{"sequence", fst::Filter::sequence},
@@ -33,7 +34,7 @@ fst::Filter filter_of(const std::string& name) {
   fail("no filter is called '", name, "'; there are auto, sequence, alt_sequence, match, no_match, trivial and null");
 }
 
-using Labels = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
+using Labels = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
 fst::Rewrite rewrite_of(const std::string& name) {
   if (name == "auto") return fst::Rewrite::acceptors;
@@ -53,7 +54,8 @@ fst::ComposeOptions compose_options(const std::string& filter, bool connect, con
                                     bool phi_finals, bool phi_loop, const std::string& rewrite,
                                     const std::string& matcher) {
   const auto specials = [](const Labels& labels) {
-    return fst::Specials{std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)};
+    const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
+    return fst::Specials{one(std::get<0>(labels)), one(std::get<1>(labels)), one(std::get<2>(labels))};
   };
   return {filter_of(filter), connect,  specials(left),      specials(right),
           phi_finals,        phi_loop, rewrite_of(rewrite), matcher_of(matcher)};
@@ -156,10 +158,13 @@ void bind_fst_operations(nb::module_& m) {
   m.def("project", [](const AnyMachine& a, bool output) {
     return with(a, [&](const auto& x) { return knowing(fst::project(x, output), fst::projected(x.known(), output)); });
   });
-  m.def("relabel", [](const AnyMachine& a, const Pairs& input, const Pairs& output) {
-    for (const Pairs* pairs : {&input, &output})
-      for (const auto& [old, made] : *pairs)
-        if (made < 0) fail("label ", old, " cannot become ", made, ": labels are 0 or more");
+  m.def("relabel", [](const AnyMachine& a, const Given& from, const Given& to) {
+    const auto checked = [](const Given& given) {
+      Pairs pairs;
+      for (const auto& [old, made] : given) pairs.emplace_back(check_label(old), check_label(made));
+      return pairs;
+    };
+    const Pairs input = checked(from), output = checked(to);
     return with(a, [&](const auto& x) { return knowing(fst::relabel(x, input, output), fst::relabelled(x.known())); });
   });
   m.def("sort_arcs", [](const AnyMachine& a, bool output) {
@@ -167,16 +172,17 @@ void bind_fst_operations(nb::module_& m) {
   });
   m.def("sort_states",
         [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::sort_states(x)); }); });
-  m.def("renumber", [](const AnyMachine& a, const std::vector<std::int32_t>& order) {
+  m.def("renumber", [](const AnyMachine& a, const std::vector<std::int64_t>& order) {
     return with(a, [&](const auto& x) {
       std::vector<bool> seen(x.states());
       if (order.size() != seen.size()) fail("the order has ", order.size(), " numbers for ", seen.size(), " states");
-      for (const std::int32_t s : order) {
+      for (const std::int64_t s : order) {
         if (s < 0 || static_cast<std::size_t>(s) >= seen.size() || seen[s])
           fail("the order must hold each state once; ", s, " is wrong");
         seen[s] = true;
       }
-      return knowing(fst::renumber(x, std::span<const std::int32_t>(order)), fst::renumbered(x.known()));
+      const std::vector<std::int32_t> numbers(order.begin(), order.end());
+      return knowing(fst::renumber(x, std::span<const std::int32_t>(numbers)), fst::renumbered(x.known()));
     });
   });
   m.def("connect", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::connect(x)); }); });

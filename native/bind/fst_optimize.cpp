@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@ auto encoder_variant(Semirings<S...>) -> std::variant<std::shared_ptr<fst::Encod
 
 struct AnyEncoder {
   decltype(encoder_variant(All{})) handle;
+  mutable std::mutex turn{};  // tables grow while others encode: one at a time
 };
 
 // f(machine, encoder) of one semiring.
@@ -36,8 +38,15 @@ auto with_encoder(const AnyMachine& machine, const AnyEncoder& encoder, F f) {
       if ((*held)->semiring().algebra != x.semiring().algebra)
         fail("the encoder was made for another semiring than ", x.semiring().name());
     }
+    const std::lock_guard lock(encoder.turn);
     return f(x, **held);
   });
+}
+
+template <class F>
+auto with_codes(const AnyEncoder& encoder, F f) {
+  const std::lock_guard lock(encoder.turn);
+  return std::visit([&](const auto& held) { return f(*held); }, encoder.handle);
 }
 
 }  // namespace
@@ -50,10 +59,9 @@ void bind_fst_optimize(nb::module_& m) {
   m.def(
       "determinize",
       [](const AnyMachine& machine, const std::string& outputs, double delta, nb::handle weight,
-         std::size_t most_states, std::optional<std::size_t> kept_states, std::int32_t label, bool increment) {
+         std::size_t most_states, std::optional<std::size_t> kept_states, std::int64_t label, bool increment) {
         check(machine);
         if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
-        if (label < 0) fail("the subsequential label is ", label, ", below 0");
         fst::DeterminizeOptions options;
         options.outputs = outputs == "functional"      ? fst::Outputs::functional
                           : outputs == "nonfunctional" ? fst::Outputs::nonfunctional
@@ -64,7 +72,7 @@ void bind_fst_optimize(nb::module_& m) {
         options.delta = delta;
         options.most_states = most_states;
         options.kept_states = kept_states.value_or(fst::kMostStates);
-        options.subsequential_label = label;
+        options.subsequential_label = check_label(label);
         options.increment_subsequential = increment;
         return std::visit(
             [&](auto held) {
@@ -107,8 +115,7 @@ void bind_fst_optimize(nb::module_& m) {
                  },
                  semiring.object)};
            })
-      .def("__len__",
-           [](const AnyEncoder& e) { return std::visit([](const auto& held) { return held->size(); }, e.handle); })
+      .def("__len__", [](const AnyEncoder& e) { return with_codes(e, [](const auto& codes) { return codes.size(); }); })
       .def_prop_ro("flags",
                    [](const AnyEncoder& e) {
                      return std::visit(
@@ -121,22 +128,26 @@ void bind_fst_optimize(nb::module_& m) {
                    })
       .def("codes",
            [](const AnyEncoder& e) {
-             return std::visit(
-                 [](const auto& held) {
-                   nb::list out;
-                   for (std::size_t i = 1; i <= held->size(); ++i) {
-                     const auto& code = (*held)[static_cast<std::int32_t>(i)];
-                     out.append(nb::make_tuple(code.ilabel, code.olabel, to_python(held->semiring(), code.weight)));
-                   }
-                   return out;
-                 },
-                 e.handle);
+             return with_codes(e, [](const auto& codes) {
+               nb::list out;
+               for (std::size_t i = 1; i <= codes.size(); ++i) {
+                 const auto& code = codes[static_cast<std::int32_t>(i)];
+                 out.append(nb::make_tuple(code.ilabel, code.olabel, to_python(codes.semiring(), code.weight)));
+               }
+               return out;
+             });
            })
       .def(
           "add",
-          [](AnyEncoder& e, std::int32_t ilabel, std::int32_t olabel, nb::handle weight) {
-            return std::visit([&](auto& held) { return held->of(ilabel, olabel, to_weight(held->semiring(), weight)); },
-                              e.handle);
+          [](AnyEncoder& e, std::int64_t ilabel, std::int64_t olabel, nb::handle weight) {
+            return std::visit(
+                [&](auto& held) {
+                  const auto w = to_weight(held->semiring(), weight);
+                  const std::lock_guard lock(e.turn);
+                  const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
+                  return held->of(one(ilabel), one(olabel), w);  // -1 twice: the code of a final weight
+                },
+                e.handle);
           },
           "ilabel"_a, "olabel"_a, "weight"_a.none());
   m.def("encode", [](const AnyMachine& a, AnyEncoder& encoder) {

@@ -5,6 +5,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
 
 #include "bind/fst.h"
@@ -34,8 +37,8 @@ using fst::UnionAlgebra;
 class PythonAlgebra final : public Algebra {
  public:
   PythonAlgebra(nb::object definition, std::string name) : definition_(std::move(definition)), name_(std::move(name)) {
-    of(definition_.attr("zero"));
-    of(definition_.attr("one"));
+    of(definition_.attr("zero"), "zero");
+    of(definition_.attr("one"), "one");
     if (values_.size() != 2) fail("zero and one of the semiring ", name_, " must differ");
     values_.push_back(nb::none());
     left_ = flag("left", true);
@@ -45,50 +48,66 @@ class PythonAlgebra final : public Algebra {
     path_ = flag("path", false);
   }
   nb::object value(Id a) const { return values_[a]; }
-  Id of(nb::handle value) {
-    if (value.is_none()) return kNone;
-    if (index_.contains(value)) return nb::cast<Id>(index_[value]);
+  // The number of a value; `where` says in messages how it came.
+  Id of(nb::handle value, const char* where) {
+    if (value.is_none()) fail("None is not a weight of the semiring ", name_, " (", where, ")");
+    if (PyFloat_Check(value.ptr()) && std::isnan(PyFloat_AS_DOUBLE(value.ptr())))
+      fail("NaN is not a weight of the semiring ", name_, " (", where, ")");
+    try {
+      if (index_.contains(value)) return nb::cast<Id>(index_[value]);
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError) || !std::strstr(error.what(), "unhashable")) throw;
+      fail("weights of the semiring ", name_, " must be hashable, but ", described(value), " is not (", where, ")");
+    }
+    if (values_.size() >= kMost) fail("the semiring ", name_, " has more than ", kMost, " different weights");
     const Id made = static_cast<Id>(values_.size());
+    values_.push_back(nb::borrow(value));  // before Python's code may run again
     index_[value] = made;
-    values_.push_back(nb::borrow(value));
     return made;
   }
   std::string name() const override { return name_; }
-  Id plus(Id a, Id b) override { return of(definition_.attr("plus")(values_[a], values_[b])); }
-  Id times(Id a, Id b) override { return of(definition_.attr("times")(values_[a], values_[b])); }
+  Id plus(Id a, Id b) override { return of(definition_.attr("plus")(values_[a], values_[b]), "returned by plus"); }
+  Id times(Id a, Id b) override { return of(definition_.attr("times")(values_[a], values_[b]), "returned by times"); }
   Id divide(Id a, Id b, Side side) override {
     if (!nb::hasattr(definition_, "divide"))
       fail("the semiring ", name_, " has no division: give its class a method divide(a, b, side)");
-    return of(definition_.attr("divide")(values_[a], values_[b],
-                                         side == Side::left    ? "left"
-                                         : side == Side::right ? "right"
-                                                               : "any"));
+    const nb::object made = definition_.attr("divide")(values_[a], values_[b],
+                                                       side == Side::left    ? "left"
+                                                       : side == Side::right ? "right"
+                                                                             : "any");
+    return made.is_none() ? kNone : of(made, "returned by divide");
   }
   bool approx(Id a, Id b, double delta) override {
     if (a == b || !nb::hasattr(definition_, "approx_equal")) return a == b;
-    return nb::cast<bool>(definition_.attr("approx_equal")(values_[a], values_[b], delta));
+    return truth(definition_.attr("approx_equal")(values_[a], values_[b], delta));
   }
   Id quantize(Id a, double delta) override {
-    return a <= kNone || !nb::hasattr(definition_, "quantize") ? a
-                                                               : of(definition_.attr("quantize")(values_[a], delta));
+    if (a <= kNone || !nb::hasattr(definition_, "quantize")) return a;
+    return of(definition_.attr("quantize")(values_[a], delta), "returned by quantize");
   }
   Id reverse(Id a) override {
     if (commutative_) return a;
     reversible();
-    return a <= kNone ? a : of(definition_.attr("reverse")(values_[a]));
+    return a <= kNone ? a : of(definition_.attr("reverse")(values_[a]), "returned by reverse");
   }
   AlgebraPointer reversed() override {
     if (!commutative_) reversible();
     return shared_from_this();
   }
   std::string text(Id a) override {
-    if (nb::hasattr(definition_, "format")) return nb::cast<std::string>(definition_.attr("format")(values_[a]));
-    return nb::cast<std::string>(nb::str(values_[a]));
+    if (!nb::hasattr(definition_, "format")) return nb::cast<std::string>(nb::str(values_[a]));
+    std::string made;
+    const nb::object given = definition_.attr("format")(values_[a]);
+    if (!nb::try_cast(given, made))
+      fail("format of the semiring ", name_, " must return a string, but returned ", described(given));
+    return made;
   }
   bool parse(std::string_view text, Id& a) override {
     if (!nb::hasattr(definition_, "parse"))
       fail("weights of ", name_, " cannot be read from text: give its class a method parse(text)");
-    a = of(definition_.attr("parse")(nb::str(text.data(), text.size())));
+    const nb::object made = definition_.attr("parse")(nb::str(text.data(), text.size()));
+    if (made.is_none()) return false;
+    a = of(made, "returned by parse");
     return true;
   }
   bool left() const override { return left_; }
@@ -98,8 +117,15 @@ class PythonAlgebra final : public Algebra {
   bool path() const override { return path_; }
 
  private:
+  static constexpr std::size_t kMost = 0x7FFFFFFF;
+  static bool truth(nb::handle value) {
+    const int is = PyObject_IsTrue(value.ptr());
+    if (is < 0) throw nb::python_error();
+    return is != 0;
+  }
+  static std::string described(nb::handle value) { return nb::cast<std::string>(nb::repr(value)); }
   bool flag(const char* key, bool otherwise) const {
-    return nb::hasattr(definition_, key) ? nb::cast<bool>(definition_.attr(key)) : otherwise;
+    return nb::hasattr(definition_, key) ? truth(definition_.attr(key)) : otherwise;
   }
   void reversible() const {
     if (!nb::hasattr(definition_, "reverse"))
@@ -129,7 +155,7 @@ bool try_number(Algebra& algebra, Algebra::Id a, nb::object& out) {
 }
 
 nb::object string_to_python(StringAlgebra& strings, Algebra::Id a) {
-  if (a == Algebra::kZero) return nb::none();
+  if (a == Algebra::kZero) return nb::float_(std::numeric_limits<double>::infinity());  // None means one in add_arc
   nb::list labels;
   for (const std::int32_t label : strings.value(a)) labels.append(label);
   return nb::tuple(labels);
@@ -216,10 +242,11 @@ bool try_number_from(Algebra& algebra, nb::handle value, Algebra::Id& a) {
 }
 
 Algebra::Id string_from_python(StringAlgebra& strings, nb::handle value) {
-  if (value.is_none()) return Algebra::kZero;
+  if (PyFloat_Check(value.ptr()) && PyFloat_AS_DOUBLE(value.ptr()) == std::numeric_limits<double>::infinity())
+    return Algebra::kZero;
   std::vector<std::int32_t> labels;
   if (!nb::try_cast(value, labels) || std::ranges::any_of(labels, [](std::int32_t label) { return label <= 0; }))
-    not_a_weight(strings.name(), value, "a tuple of positive labels, or None for zero");
+    not_a_weight(strings.name(), value, "a tuple of positive labels, or inf for zero");
   return strings.of(labels);
 }
 
@@ -231,7 +258,7 @@ Algebra::Id algebra_from_python(Algebra& algebra, nb::handle value) {
 #undef X
   if (auto* python = dynamic_cast<PythonAlgebra*>(&algebra)) {
     if (value.is_none()) not_a_weight(algebra.name(), value, "any hashable object but None");
-    return python->of(value);
+    return python->of(value, "given");
   }
   if (auto* strings = dynamic_cast<StringAlgebra*>(&algebra)) return string_from_python(*strings, value);
   if (auto* sets = dynamic_cast<SetAlgebra*>(&algebra)) {

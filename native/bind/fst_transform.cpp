@@ -28,25 +28,25 @@ fst::CallLabels call_labels(const std::string& name) {
   fail("labels of calls are 'neither', 'input', 'output' or 'both', not '", name, "'");
 }
 
-AnyMachine replace(const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines,
+AnyMachine replace(const std::vector<std::pair<std::int64_t, AnyMachine*>>& machines,
                    const fst::ReplaceOptions& options) {
   if (machines.empty()) fail("there is no machine to begin with");
   for (const auto& [label, machine] : machines) {
     if (label <= 0) fail("label ", label, " cannot stand for a machine: such labels are above 0");
     check(*machine);
   }
+  std::vector<std::pair<std::int32_t, All::Handle>> held;  // under the lock: nobody changes them from here on
+  for (const auto& [label, machine] : machines) held.emplace_back(check_label(label), machine->handle);
   return with(*machines[0].second, [&](const auto& first) {
     using S = typename std::decay_t<decltype(first)>::Semiring;
-    std::vector<std::shared_ptr<Machine<S>>> held;
     std::vector<std::pair<std::int32_t, const Machine<S>*>> all;
-    for (const auto& [label, machine] : machines) {
-      const auto* same = std::get_if<std::shared_ptr<Machine<S>>>(&machine->handle);
+    for (const auto& [label, handle] : held) {
+      const auto* same = std::get_if<std::shared_ptr<Machine<S>>>(&handle);
       bool fits = same != nullptr;
       if constexpr (std::same_as<S, Dynamic>) fits = fits && (*same)->semiring().algebra == first.semiring().algebra;
       if (!fits)
         fail("the machine of label ", label, " has another semiring than ", std::string(first.semiring().name()));
-      held.push_back(*same);
-      all.emplace_back(label, held.back().get());
+      all.emplace_back(label, same->get());
     }
     return any(fst::replace(all, options));
   });
@@ -116,9 +116,10 @@ void bind_fst_transform(nb::module_& m) {
       "machine"_a, nb::kw_only(), "paths"_a, "longest"_a, "seed"_a, "by_weight"_a, "weighted"_a);
   m.def(
       "replace",
-      [](const std::vector<std::pair<std::int32_t, AnyMachine*>>& machines, std::int32_t root, const std::string& call,
-         const std::string& back, std::int32_t label,
-         std::size_t most) { return replace(machines, {root, call_labels(call), call_labels(back), label, most}); },
+      [](const std::vector<std::pair<std::int64_t, AnyMachine*>>& machines, std::int64_t root, const std::string& call,
+         const std::string& back, std::int64_t label, std::size_t most) {
+        return replace(machines, {check_label(root), call_labels(call), call_labels(back), check_label(label), most});
+      },
       "machines"_a, nb::kw_only(), "root"_a, "call"_a, "back"_a, "return_label"_a, "most_states"_a);
   m.def("synchronize",
         [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::synchronize(x)); }); });

@@ -340,6 +340,13 @@ bool TupleAlgebra::parse(std::string_view text, Id& a) {
   return true;
 }
 
+bool TupleAlgebra::endless(Id a) {
+  if (a <= kNone) return false;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (parts_[i]->endless(id(value(a)[i]))) return true;
+  return false;
+}
+
 bool TupleAlgebra::left() const {
   return std::ranges::all_of(parts_, [](const auto& part) { return part->left(); });
 }
@@ -420,15 +427,35 @@ Id GallicAlgebra::plus(Id a, Id b) {
 
 Id GallicAlgebra::times(Id a, Id b) {
   const Numbers x(value(a).begin(), value(a).end()), y(value(b).begin(), value(b).end());
-  Id sum = kZero;
-  for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
-    for (std::size_t j = 0; j + 1 < y.size(); j += 2) {
-      const std::int32_t pair[] = {number(fst::times(strings_, id(x[i]), id(y[j]))),
-                                   number(fst::times(weights_, id(x[i + 1]), id(y[j + 1])))};
-      sum = plus(sum, of_pairs(pair));
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2)
+    for (std::size_t j = 0; j + 1 < y.size(); j += 2)
+      pairs.emplace_back(number(fst::times(strings_, id(x[i]), id(y[j]))),
+                         number(fst::times(weights_, id(x[i + 1]), id(y[j + 1]))));
+  if (pairs.size() > 1) {  // products of different strings may be equal, and in another order
+    std::ranges::stable_sort(pairs, [&](const auto& p, const auto& q) {
+      return std::ranges::lexicographical_compare(strings_->value(id(p.first)), strings_->value(id(q.first)));
+    });
+  }
+  Numbers product;
+  for (const auto& [string, weight] : pairs) {
+    if (product.size() >= 2 && product[product.size() - 2] == string) {
+      product.back() = number(fst::plus(weights_, id(product.back()), id(weight)));
+    } else {
+      product.insert(product.end(), {string, weight});
     }
   }
-  return sum;
+  return of_pairs(product);
+}
+
+bool GallicAlgebra::endless(Id a) {
+  if (a <= kNone) return false;
+  const auto x = value(a);
+  for (std::size_t i = 0; i + 1 < x.size(); i += 2) {
+    if (kind_ == GallicKind::general && !strings_->value(id(x[i])).empty()) return true;  // ever longer strings
+    if (weights_->endless(id(x[i + 1]))) return true;
+  }
+  return false;
 }
 
 Id GallicAlgebra::divide(Id a, Id b, Side side) {

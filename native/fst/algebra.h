@@ -111,6 +111,7 @@ class TupleAlgebra final : public SequenceAlgebra {
   AlgebraPointer reversed() override;
   std::string text(Id a) override;
   bool parse(std::string_view text, Id& a) override;
+  bool endless(Id a) override;
   bool left() const override;
   bool right() const override;
   bool commutative() const override;
@@ -143,6 +144,7 @@ class GallicAlgebra final : public SequenceAlgebra {
   AlgebraPointer reversed() override;
   std::string text(Id a) override;
   bool parse(std::string_view text, Id& a) override;
+  bool endless(Id a) override;
   bool left() const override { return kind_ != GallicKind::right && weights_->left(); }
   bool right() const override { return kind_ != GallicKind::left && weights_->right(); }
   bool commutative() const override { return false; }

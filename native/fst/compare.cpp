@@ -1,6 +1,7 @@
 #include "fst/compare.h"
 
 #include <numeric>
+#include <optional>
 
 #include "fst/distance.h"
 #include "fst/minimize.h"
@@ -11,21 +12,32 @@
 namespace textmill::fst {
 namespace {
 
-// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, some rounds deep.
+// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, as many rounds deep
+// as they tell more states apart. With delta, of rounded weights too.
 template <class S>
-std::vector<std::uint64_t> colours(const Machine<S>& machine) {
+std::vector<std::uint64_t> colours(const Machine<S>& machine, std::optional<double> delta) {
+  constexpr std::size_t kMostVisits = 200'000'000;
+  const S& k = machine.semiring();
+  const auto hash = [&](const typename S::Weight& w) { return delta ? k.hash(k.quantize(w, *delta)) : 0; };
   std::vector<std::uint64_t> colour(machine.states()), finer(machine.states()), incoming(machine.states());
   for (std::int32_t s = 0; s < machine.states(); ++s)
-    colour[s] = join(machine.arcs(s).size(), machine.is_final(s) + 2 * (s == machine.start()));
-  for (int round = 0; round < 8; ++round) {
+    colour[s] = join(machine.arcs(s).size() + hash(machine.final(s)), machine.is_final(s) + 2 * (s == machine.start()));
+  std::size_t rounds = kMostVisits / (machine.arcs() + machine.states() + 1), classes = 0;
+  for (std::vector<std::uint64_t> sorted; rounds-- > 0;) {
+    sorted = colour;
+    std::ranges::sort(sorted);
+    const auto count = static_cast<std::size_t>(std::ranges::unique(sorted).begin() - sorted.begin());
+    if (count == classes || count == colour.size()) break;
+    classes = count;
     std::ranges::fill(incoming, 0);
     for (std::int32_t s = 0; s < machine.states(); ++s) {
       std::uint64_t sum = 0;  // sums do not depend on the order
       for (const auto& arc : machine.arcs(s)) {
         const std::uint64_t labels =
             std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
-        sum += join(labels, colour[arc.nextstate]);
-        incoming[arc.nextstate] += join(labels + 1, colour[s]);
+        const std::uint64_t weight = hash(arc.weight);
+        sum += join(labels + weight, colour[arc.nextstate]);
+        incoming[arc.nextstate] += join(labels + weight + 1, colour[s]);
       }
       finer[s] = sum;
     }
@@ -51,14 +63,14 @@ bool equal(const Machine<S>& a, const Machine<S>& b, double delta) {
   return true;
 }
 
+namespace {
+
+// Pairs states from the start on; arcs that labels, colours and weights do not tell apart are paired as they come.
 template <class S>
-bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
+bool pairs_up(const Machine<S>& a, const Machine<S>& b, double delta, const std::vector<std::uint64_t>& colour_a,
+              const std::vector<std::uint64_t>& colour_b) {
   using Arc = typename Machine<S>::Arc;
   const S& k = a.semiring();
-  if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState))
-    return false;
-  if (a.start() == kNoState) return true;
-  const auto colour_a = colours(a), colour_b = colours(b);
   std::vector<std::int32_t> pair(a.states(), kNoState), back(b.states(), kNoState), queue;
   const auto unite = [&](std::int32_t s, std::int32_t t) {
     if (pair[s] == t && back[t] == s) return true;
@@ -95,6 +107,22 @@ bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
         return false;
   }
   return true;  // what cannot be reached from the start has no say
+}
+
+}  // namespace
+
+template <class S>
+bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
+  if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState))
+    return false;
+  if (a.start() == kNoState) return true;
+  if (is(a, property::ideterministic) && is(b, property::ideterministic)) {  // labels tell all arcs apart
+    const std::vector<std::uint64_t> none(a.states());
+    return pairs_up(a, b, delta, none, none);
+  }
+  // weights help to tell states apart, but equal ones may be rounded differently: then labels alone have to do
+  if (delta > 0.0 && pairs_up(a, b, delta, colours(a, delta), colours(b, delta))) return true;
+  return pairs_up(a, b, delta, colours(a, std::nullopt), colours(b, std::nullopt));
 }
 
 template <class S>

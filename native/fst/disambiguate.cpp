@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "fst/determinize.h"
 #include "fst/minimize.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
@@ -121,9 +122,19 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
   const auto ahead = [&](const Weight& theirs, std::int32_t p, const Weight& mine, std::int32_t q) {
     return k.less(theirs, mine) || (!k.less(mine, theirs) && p < q);
   };
+  std::size_t suspicious = std::max<std::size_t>(20'000, 8 * static_cast<std::size_t>(from.states()));
   Builder<S> out(k);
   of(from.start(), {});
   for (std::size_t i = 0; i < subsets.size(); ++i) {
+    if (subsets.size() > suspicious) {
+      const auto wanted = [&](std::int32_t p, std::int32_t q) { return share(p, q); };
+      for (const std::size_t most : {std::size_t{20'000}, std::size_t{2'000'000}}) {
+        const std::string example = find_unequal_twins(from, delta, most, wanted);
+        if (!example.empty())
+          fail("the machine cannot be disambiguated: ", example, "; push or round the weights, or prune it first");
+      }
+      suspicious = std::max<std::size_t>(4 * subsets.size(), 1'000'000);
+    }
     if (subsets.size() > most_states)
       fail("disambiguation has made more than ", most_states, " states; raise max_states, or prune the machine first");
     const std::int32_t q = subsets[i].first;

@@ -138,6 +138,15 @@ struct Flow {
     }
   }
 
+  // Has a sum stopped growing? Masses may be as small as they like, so theirs is a share.
+  bool settled(const Weight& sum, const Weight& before, double delta) const {
+    if constexpr (std::same_as<S, Probability>) {
+      return sum - before <= delta * sum;
+    } else {
+      return k.approx(sum, before, delta);
+    }
+  }
+
   void iterate(double delta) {
     std::vector<Weight> residue = value;
     std::vector<std::int32_t> queue;
@@ -159,7 +168,7 @@ struct Flow {
           const Weight more = step(r, edge.weight), sum = k.plus(value[edge.to], more);
           if (!k.member(sum)) endless(edge.to);
           residue[edge.to] = k.plus(residue[edge.to], more);
-          if (k.approx(sum, value[edge.to], delta)) {
+          if (settled(sum, value[edge.to], delta)) {
             value[edge.to] = sum;
             continue;
           }

@@ -12,6 +12,8 @@
 namespace textmill::fst {
 namespace {
 
+constexpr std::size_t kPrefixes = std::size_t{1} << 26;  // labels of common prefixes of outputs, all states together
+
 template <class S>
 void need_path(const S& k, const char* what) {
   if (!k.path())
@@ -133,7 +135,8 @@ Machine<S> unique_paths(const Machine<S>& machine, const PathOptions& options,
       waiting[s] = false;
       if (machine.state(s).niepsilons == 0) continue;
       for (const auto& arc : machine.arcs(s)) {
-        if (arc.ilabel != 0) continue;
+        if (arc.ilabel != 0 || k.equal(d[arc.nextstate], k.zero()))
+          continue;  // cycles that lead nowhere may be negative
         const Weight w = k.times(best[s], arc.weight);
         if (!k.less(w, best[arc.nextstate])) continue;
         if (k.equal(best[arc.nextstate], k.zero())) touched.push_back(arc.nextstate);
@@ -375,6 +378,8 @@ template <class S>
 PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
   const std::int32_t n = machine.states();
   std::vector<std::uint32_t> prefix(n, StringPool::kInfinite);  // longest common prefix of what can still be written
+  // ... as far as memory goes: all that is left to write, at every state of a long chain, would be a square
+  const std::size_t most = std::max<std::size_t>(64, kPrefixes / static_cast<std::size_t>(std::max(n, 1)));
   const auto pull = [&](std::int32_t s) {
     std::uint32_t sum = machine.is_final(s) ? 0 : StringPool::kInfinite;
     for (const auto& arc : machine.arcs(s)) {
@@ -382,6 +387,7 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
       if (prefix[arc.nextstate] == StringPool::kInfinite) continue;
       sum = pool.common_prefix(sum, pool.concat(pool.of(arc.olabel), prefix[arc.nextstate]));
     }
+    if (sum != StringPool::kInfinite && pool[sum].size() > most) sum = pool.prefix(sum, most);
     return sum;
   };
   const Components found = components(machine);

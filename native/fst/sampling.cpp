@@ -2,12 +2,16 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/random.h"
 #include "fst/path_writer.h"
+#include "fst/properties.h"
 
 namespace textmill::fst {
 namespace {
+
+constexpr std::size_t kMostLength = 10'000'000;  // of a path whose length nobody has limited
 
 template <class S>
 constexpr bool kLogarithmic = std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> ||
@@ -37,6 +41,7 @@ Machine<S> random_paths(const Machine<S>& machine, const SampleOptions& options)
   std::map<std::vector<std::uint32_t>, std::size_t> counts;  // arcs chosen, by place
   std::vector<std::vector<std::uint32_t>> order;
   std::vector<double> masses;
+  std::optional<Components> found;  // looked up for the first path that has gone round a cycle
   for (std::size_t i = 0; i < options.paths; ++i) {
     base::Random random(options.seed, i);
     std::vector<std::uint32_t> chosen;
@@ -63,6 +68,13 @@ Machine<S> random_paths(const Machine<S>& machine, const SampleOptions& options)
         break;
       }
       if (chosen.size() == options.longest) break;
+      if (chosen.size() >= static_cast<std::size_t>(machine.states())) {
+        if (!found) found = components(machine);
+        if (!found->coaccessible[s]) break;  // it would never end
+        if (chosen.size() >= kMostLength && options.longest == SampleOptions{}.longest)
+          fail("a random path has more than ", kMostLength, " arcs: leaving a cycle through state ", s,
+               " is too unlikely; pass max_length=");
+      }
       chosen.push_back(static_cast<std::uint32_t>(pick));
       s = arcs[pick].nextstate;
     }

@@ -31,6 +31,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -73,7 +74,12 @@ bool read_number(std::string_view text, Real& x) {
   }
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), x);
-  return fault == std::errc() && end == text.data() + text.size() && x == x;
+  if (end != text.data() + text.size()) return false;
+  if (fault == std::errc::result_out_of_range) {  // too large, or so small that it is 0
+    x = static_cast<Real>(std::strtod(std::string(text).c_str(), nullptr));
+    return x > -1 && x < 1;
+  }
+  return fault == std::errc() && x == x;
 }
 
 template <std::floating_point Real>
@@ -89,7 +95,7 @@ std::uint64_t hash_number(Real x) {
 // floor(x / delta + 1/2) delta: equal for numbers that differ by rounding, but at the borders.
 template <std::floating_point Real>
 Real quantize_number(Real x, double delta) {
-  if (!std::isfinite(x)) return x;
+  if (!std::isfinite(x) || !(delta > 0.0)) return x;
   return static_cast<Real>(std::floor(x / delta + 0.5) * delta);
 }
 
@@ -347,6 +353,7 @@ class Algebra : public std::enable_shared_from_this<Algebra> {
   virtual std::shared_ptr<Algebra> reversed() = 0;  // itself if commutative
   virtual std::string text(Id a) = 0;
   virtual bool parse(std::string_view text, Id& a) = 0;
+  virtual bool endless(Id) { return false; }  // does one plus a plus aa plus ... grow for ever?
   virtual bool left() const = 0;
   virtual bool right() const = 0;
   virtual bool commutative() const = 0;
@@ -395,6 +402,7 @@ struct Dynamic {
   bool less(Weight a, Weight b) const { return a.id != b.id && plus(a, b).id == a.id; }
   // one plus a plus aa plus ...: summed until it stands still, none if it does not.
   Weight star(Weight a) const {
+    if (algebra->endless(a.id)) return none();
     Weight sum = one();
     for (int i = 0; i < 1000; ++i) {
       const Weight next = plus(one(), times(a, sum));

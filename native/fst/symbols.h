@@ -4,7 +4,9 @@
 // no other index is needed; the first exception builds a map from keys to places.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,7 +47,8 @@ class SymbolTable {
   }
   // Adds a symbol with a key; the same pair may be added again. A fault if either belongs to another.
   std::int64_t add(std::string_view symbol, std::int64_t key) {
-    if (key < 0) fail("key ", key, " of symbol '", symbol, "' is negative");
+    if (key < 0 || key == std::numeric_limits<std::int64_t>::max())
+      fail("key ", key, " of symbol '", symbol, "' is not from 0 to 2^63 - 2");
     const std::int64_t had = find(symbol);
     if (had == key) return key;
     if (had >= 0) fail("symbol '", symbol, "' has key ", had, " already; it cannot have ", key, " too");

@@ -172,7 +172,7 @@ class Parser {
                    options_.keep_numbers ? kMostStates - 1 : std::numeric_limits<std::int64_t>::max());
     }
     if (!options_.keep_numbers) return numbers_.of(name);
-    if (name > 64 * static_cast<std::int64_t>(text_.size()) + 1024)
+    if (name >= static_cast<std::int64_t>(kMostStates) || name > 64 * static_cast<std::int64_t>(text_.size()) + 1024)
       fail(line_, ":", field + 1, ": state ", name,
            " is far beyond the number of lines; compile without keeping the numbers of states");
     most_ = std::max(most_, name);

@@ -121,6 +121,21 @@ def test_symbol_tables_travel_with_the_machine(tmp_path: Path) -> None:
     assert len(empty) == 0
 
 
+def test_empty_tables_are_tables(tmp_path: Path) -> None:
+    empty = wfst.SymbolTable(name="nothing")
+    fst = wfst.compile_text("0 0.5\n", input_symbols=empty, output_symbols=empty)
+    read = wfst.from_bytes(wfst.to_bytes(fst))
+    assert isinstance(read.input_symbols, wfst.SymbolTable)
+    assert read.input_symbols.name == "nothing"
+    other = wfst.compile_text("0 1 1 1\n1\n", input_symbols=None)
+    other.input_symbols = wfst.SymbolTable(["<eps>", "a"])
+    with pytest.raises(DataError, match="input label 1 is not in the table"):
+        wfst.print_text(other, input_symbols=empty)
+    encoder = wfst.Encoder("tropical", labels=True, weights=True)
+    assert wfst.encode(other, encoder=encoder)[1] is encoder
+    assert len(encoder) == 2
+
+
 @pytest.mark.parametrize("far_type", ["sttable", "stlist"])
 def test_archives_are_shared_with_the_reference(far_type: str, tmp_path: Path) -> None:
     machines = {f"k{i}": random_fst(random.Random(i)) for i in range(5)}

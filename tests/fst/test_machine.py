@@ -190,3 +190,24 @@ def test_symbol_tables_that_contradict_are_refused() -> None:
             operation(a, b)
     with pytest.raises(DataError, match="different semirings"):
         wfst.union(wfst.accep("a"), wfst.accep("a", semiring_name="log64"))
+
+
+def test_isomorphism_is_found_though_states_differ_only_far_away() -> None:
+    """Two arcs with one label lead into chains that differ at their ends, by length or by a weight."""
+    for lengths, weights in (((20, 21), (0.0, 0.0)), ((20, 20), (0.0, 0.5))):
+        machines = []
+        for order in ((0, 1), (1, 0)):
+            fst = Fst()
+            fst.start = fst.add_state()
+            for chain in order:
+                state = fst.start
+                for _ in range(lengths[chain]):
+                    target = fst.add_state()
+                    fst.add_arc(state, 1, 1, None, target)
+                    state = target
+                fst.set_final(state, weights[chain])
+            machines.append(fst)
+        assert wfst.isomorphic(*machines)
+        changed = machines[1].copy()
+        changed.set_final(changed.num_states - 1, 0.25)
+        assert not wfst.isomorphic(machines[0], changed)

@@ -15,6 +15,7 @@ Python; machines over numbers never come here. Other composite semirings have no
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from typing import Any
@@ -168,7 +169,7 @@ class _File:
             if not 0 <= count <= len(self.content) // 4:
                 raise DataError(f"byte {self.at - 4}: a string of {count} labels; the file is damaged")
             labels = self.take(f"{count}i")
-            return None if labels == (-1,) else labels
+            return math.inf if labels == (-1,) else labels
         kind, parts = arguments(name)
         if kind == "gallic":
             (count,) = self.take("i")
@@ -177,7 +178,7 @@ class _File:
             return tuple((self._value("restricted_string"), self._value(parts[0])) for _ in range(count))
         if kind in _GALLIC:
             pair = (self._value(kind.partition("_")[2].replace("min", "restricted") + "_string"), self._value(parts[0]))
-            return semiring(name).zero if pair[0] is None else pair
+            return semiring(name).zero if pair[0] == math.inf else pair
         if kind in ("power", "expectation"):
             parts = [parts[0]] * (int(parts[1]) + (kind == "expectation"))
         return tuple(self._value(part) for part in parts)
@@ -193,7 +194,7 @@ def _packed(name: str, value: Weight) -> bytes:
     if name in _FORMATS:
         return struct.pack("<" + _FORMATS[name], value)
     if name in _STRINGS:
-        labels = (-1,) if value is None else value
+        labels = (-1,) if value == math.inf else value
         return struct.pack(f"<i{len(labels)}i", len(labels), *labels)
     kind, parts = arguments(name)
     if kind == "gallic":

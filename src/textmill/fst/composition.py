@@ -6,12 +6,14 @@
     priority      (a .P. b)(x, y) = a(x, y), or b(x, y) where a has nothing for x
     lenient       a .O. b       = (a o b) .P. a                            b a constraint that may be broken
 
-Filters keep paths with epsilons from being counted several times; all but `trivial` are right in every semiring,
-`null` lets no epsilon of one machine alone through. Special labels of one machine: sigma matches any label, rho any
-that nothing else matches, phi is followed without reading when nothing matches (exact back-off). Sorting is done when
-it is needed: at most one of the machines is sorted, and which one is searched is decided state by state. Cost
-O(states of a x states of b x arcs x log arcs) at worst. Reference: Mohri (2009); Karttunen (1998), The proper
-treatment of optimality in computational phonology (priority union and lenient composition).
+Filters keep paths with epsilons from being counted several times: `sequence` (`auto`), `alt_sequence` and `match` are
+right in every semiring; `no_match` and `trivial` count such paths several times, which only idempotent semirings
+forgive, and `null` lets no epsilon of one machine alone through. Special labels of one machine: sigma matches any
+label, rho any that nothing else matches, phi is followed without reading when nothing matches (exact back-off).
+Sorting is done when it is needed: at most one of the machines is sorted, and which one is searched is decided state
+by state. Cost O(states of a x states of b x arcs x log arcs) at worst. Reference: Mohri (2009);
+Karttunen (1998), The proper treatment of optimality in computational phonology (priority union and lenient
+composition).
 """
 
 from __future__ import annotations

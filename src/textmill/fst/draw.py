@@ -84,8 +84,8 @@ def to_dot(
     """
     style = _Style(
         acceptor,
-        None if numeric else input_symbols or fst.input_symbols,
-        None if numeric else output_symbols or fst.output_symbols,
+        None if numeric else fst.input_symbols if input_symbols is None else input_symbols,
+        None if numeric else fst.output_symbols if output_symbols is None else output_symbols,
         state_symbols,
         precision,
         float_format,
@@ -141,8 +141,8 @@ def to_svg(
         raise DataError(f"token_type is 'utf8', 'byte' or 'symbol', not {token_type!r}")
     style = _Style(
         fst.has("acceptor") if acceptor is None else acceptor,
-        None if numeric else input_symbols or fst.input_symbols,
-        None if numeric else output_symbols or fst.output_symbols,
+        None if numeric else fst.input_symbols if input_symbols is None else input_symbols,
+        None if numeric else fst.output_symbols if output_symbols is None else output_symbols,
         state_symbols,
         precision,
         float_format,

@@ -99,7 +99,7 @@ class Encoder:
         content = Path(path).read_bytes()
         try:
             return _from_bytes(content) if content[:4] == struct.pack("<i", _MAGIC) else _from_lines(content)
-        except (IndexError, KeyError, TypeError, ValueError, struct.error) as fault:
+        except (IndexError, KeyError, RecursionError, TypeError, ValueError, struct.error) as fault:
             message = fault.message if isinstance(fault, DataError) else str(fault)
             raise DataError(f"not a table of codes: {message}", source=os.fspath(path)) from None
 
@@ -122,7 +122,7 @@ def encode(
     >>> coded.has("acceptor"), coded.has("weighted"), decode(coded, encoder).arcs(0)[0].olabel
     (True, False, 7)
     """
-    used = encoder or Encoder(fst.semiring, labels=labels, weights=weights)
+    used = Encoder(fst.semiring, labels=labels, weights=weights) if encoder is None else encoder
     made = native.encode(fst._native, used._native)
     used.input_symbols = used.input_symbols or fst.input_symbols
     used.output_symbols = used.output_symbols or fst.output_symbols

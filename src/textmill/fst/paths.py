@@ -26,7 +26,7 @@ from textmill.model import check_range
 
 __all__ = ["prune", "push", "reweight", "shortest_distance", "shortest_path", "total_weight"]
 
-_CONVERGED = 1e-12
+_CONVERGED = 1e-15
 
 
 def shortest_distance(
@@ -84,6 +84,8 @@ def prune(fst: Fst, *, weight: Weight | None = None, max_states: int | None = No
     """
     if weight is None and max_states is None:
         raise DataError("prune needs weight= or max_states=")
+    if max_states is not None:
+        check_range("max_states", max_states, at_least=0)
     return fst._like(native.prune(fst._native, weight, max_states))
 
 

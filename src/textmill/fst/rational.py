@@ -35,6 +35,8 @@ __all__ = [
     "union",
 ]
 
+_MOST_STATES = 1 << 27
+
 
 def union(first: Fst, *others: Fst) -> Fst:
     """All strings of all machines.
@@ -84,13 +86,24 @@ def repeat(fst: Fst, lower: int, upper: int | None = None) -> Fst:
     empty = Fst(fst.semiring, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
     empty.start = empty.add_state()
     empty.set_final(0)
-    result = concat(empty, *[fst] * lower)
+    copies = lower if upper is None else upper
+    one = concat(empty, fst)  # with a start that no arc leads to, so that it can be final between two copies
+    if copies * one.num_states > _MOST_STATES:
+        raise DataError(
+            f"{copies} repetitions of {fst.num_states} states are more than {_MOST_STATES:,} states; repeat less often"
+        )
+    if one.start < 0:
+        return empty if lower == 0 else one
+    result = empty
+    for bit in f"{copies:b}" if copies else "":  # doubled for each digit
+        result = concat(result, result) if result is not empty else result
+        if bit == "1":
+            result = one if result is empty else concat(result, one)
     if upper is None:
         return concat(result, closure(fst))
-    tail = empty
-    for _ in range(upper - lower):  # (a(a(a)?)?)?
-        tail = union(concat(fst, tail), empty)
-    return concat(result, tail)
+    for copy in range(lower, upper):
+        result.set_final(one.start + copy * one.num_states)
+    return result
 
 
 def reverse(fst: Fst, *, require_superinitial: bool = True) -> Fst:
@@ -180,8 +193,8 @@ def relabel_symbols(
         input_pairs=pairs(fst.input_symbols, input_symbols, "input"),
         output_pairs=pairs(fst.output_symbols, output_symbols, "output"),
     )
-    result.input_symbols = input_symbols or fst.input_symbols
-    result.output_symbols = output_symbols or fst.output_symbols
+    result.input_symbols = fst.input_symbols if input_symbols is None else input_symbols
+    result.output_symbols = fst.output_symbols if output_symbols is None else output_symbols
     return result
 
 

@@ -10,7 +10,7 @@
     boolean                  False, True            or                      and       False      True
     minmax                   numbers                min                     max       inf        -inf
     signed_log               (sign, -ln of size)    of signed numbers       x         (1, inf)   (1, 0)
-    left_string, ...         tuples of labels       longest common prefix   concat    None       ()
+    left_string, ...         tuples of labels       longest common prefix   concat    inf        ()
     intersect_union_set      sets of labels         intersection            union     ...        {}
     union_intersect_set      sets of labels         union                   inters.   {}         ...
     error                    False, True            refuses                 refuses   False      True

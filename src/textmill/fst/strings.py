@@ -59,6 +59,8 @@ def labels_of(
         labels = [symbols.key(token) for token in text.split()]
     else:
         raise DataError(f"token_type is 'utf8', 'byte' or 'symbol', not {token_type!r}")
+    if max(labels, default=0) > 0x7FFFFFFF:
+        raise DataError(f"the string {text!r} holds a symbol whose key is too large for a label; compact the table")
     if 0 in labels:
         raise DataError(f"the string {text!r} holds label 0, which is epsilon; strings cannot contain it")
     return labels
@@ -172,6 +174,9 @@ def strings(
     >>> list(strings(accep("ab", 0.5)))
     [('ab', 'ab', 0.5)]
     """
+    check_range("most", most, at_least=1)
+    if max_length is not None:
+        check_range("max_length", max_length, at_least=1)
     for inputs, outputs, weight in native.paths(fst._native, most, max_length or 0):
         yield (
             text_of(inputs, token_type, fst.input_symbols, generated=generated),
