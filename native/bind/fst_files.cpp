@@ -125,14 +125,6 @@ nb::tuple read_binary(In<std::uint8_t, 1> buffer, std::size_t begin, bool map) {
   return nb::make_tuple(std::move(*made), end, std::move(header.input), std::move(header.output));
 }
 
-// As with(), but under the lock if there are tables, which another thread may add to.
-template <class F>
-void with_tables(const AnyMachine& any, bool tables, F f) {
-  if (!tables) return with(any, f);
-  check(any);
-  std::visit([&](auto held) { f(std::as_const(*held)); }, any.handle);
-}
-
 // Hands chunks to a Python function; returns how many bytes that were.
 template <class Write>
 std::size_t write_to(const nb::callable& write, Write native) {
@@ -149,7 +141,7 @@ std::size_t write_binary(const AnyMachine& any, const std::string& type, bool al
                          const SymbolTable* output, const nb::callable& write) {
   const TablesInUse in_use{input, output};
   return write_to(write, [&](const fst::Sink& sink) {
-    with_tables(any, input || output, [&](const auto& machine) {
+    with(any, [&](const auto& machine) {
       using S = typename std::decay_t<decltype(machine)>::Semiring;
       if constexpr (std::same_as<S, Dynamic>) {
         fail("machines of the semiring ", machine.semiring().name(), " have no binary form; write them as text");
@@ -176,8 +168,7 @@ void bind_fst_files(nb::module_& m) {
               if constexpr (std::same_as<std::decay_t<decltype(k)>, Dynamic>) {
                 return any(fst::read_text(view, k, options));
               } else {
-                if (input || output || states) return any(fst::read_text(view, k, options));
-                nb::gil_scoped_release nogil;  // not while tables are read that another thread may add to
+                nb::gil_scoped_release nogil;
                 return any(fst::read_text(view, k, options));
               }
             },
@@ -192,8 +183,7 @@ void bind_fst_files(nb::module_& m) {
         const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing};
         const TablesInUse in_use{input, output, states};
         return write_to(write, [&](const fst::Sink& sink) {
-          with_tables(any, input || output || states,
-                      [&](const auto& machine) { fst::write_text(machine, options, sink); });
+          with(any, [&](const auto& machine) { fst::write_text(machine, options, sink); });
         });
       },
       "machine"_a, nb::kw_only(), "acceptor"_a, "input"_a.none(), "output"_a.none(), "states"_a.none(), "show_one"_a,

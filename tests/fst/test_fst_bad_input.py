@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import struct
@@ -359,7 +360,7 @@ def test_damaged_files_are_read_or_refused(kind: str, count: int, tmp_path: Path
                     archive = wfst.Archive(path2)
                     for key in archive:
                         wfst.connect(archive[key]).properties()
-        except (DataError, KeyError):  # a key that a damaged index does not lead to
+        except DataError:
             refused += 1
     assert refused > count // 5
 
@@ -402,7 +403,8 @@ def test_machines_may_be_changed_while_other_threads_work_with_them() -> None:
                 machine.set_final(state, 0.5)
                 if i % 100 == 99:
                     machine.delete_arcs(state)
-            symbols.add(f"s{i}")
+            with contextlib.suppress(DataError):  # refused while the table is read
+                symbols.add(f"s{i}")
         done.set()
 
     def use() -> None:
