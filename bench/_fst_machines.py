@@ -60,6 +60,21 @@ def letters_to_words(words: Words) -> wfst.Fst:
     return paths([(list(map(ord, word)), [i + 1]) for i, word in enumerate(distinct)])
 
 
+def running_text(words: list[str]) -> wfst.Fst:
+    """Letters to words of running text: a word, then a blank, digit or sign of punctuation, again and again."""
+    signs = [chr(code) for code in range(32, 127) if not chr(code).isalpha()]
+    between = wfst.Fst.from_arrays(
+        "tropical",
+        start=0,
+        sources=[0] * len(signs),
+        ilabels=list(map(ord, signs)),
+        olabels=[0] * len(signs),
+        nextstates=[1] * len(signs),
+        final_states=[1],
+    )
+    return wfst.closure(wfst.concat(paths([(list(map(ord, word)), [i + 1]) for i, word in enumerate(words)]), between))
+
+
 def letter_model(words: Words) -> wfst.Fst:
     """A bigram model of letters with back-off by epsilon, discounted by 1/2."""
     pairs: Counter[tuple[int, int]] = Counter()

@@ -6,7 +6,8 @@ Three machines, each through composition, determinisation, minimisation, epsilon
 pushing: a lexicon of CMUdict (letters to phones, letters to words); a 3-gram back-off model of the Brown corpus; a
 random acyclic machine of a million arcs. States and arcs of both results stand beside the times: the 10 best paths are
 a tree for OpenFst and separate paths here, and where sums are rounded in another order a few states more or less are
-merged.
+merged. With the words of OpenFst's own example, "The War of the Worlds", in TEXTMILL_DATA/wotw/wotw.syms, its lexicon
+too.
 Memory: what a process holds after reading a machine, and what an operation adds to that at its peak.
 """
 
@@ -146,6 +147,11 @@ def jobs(options: Options) -> list[Job]:
         ("determinise", "random"), ("minimise", "random, deterministic"), ("remove epsilons", "random, epsilons"),
         ("best path", "random"), ("10 best paths", "random"), ("push weights", "random"),
     ]  # fmt: skip
+    table = options.data / "wotw" / "wotw.syms"  # the example of OpenFst's documentation: its words, if they are there
+    if table.exists():
+        add_novel(bench, [symbol for _, symbol in wfst.SymbolTable.read(table).items()][1:])
+        rows += [("remove epsilons", "novel"), ("determinise", "novel, no epsilons"),
+                 ("minimise", "novel, deterministic"), ("determinise", "novel, encoded")]  # fmt: skip
     against_rustfst = [
         ("compose", "spelling", "letter model"), ("compose", "lattice", "Brown"), ("determinise", "lexicon, part"),
         ("minimise", "phones, deterministic"), ("remove epsilons", "lexicon, closure"), ("best path", "Brown"),
@@ -181,6 +187,14 @@ def add_lexicon(bench: Bench, words: made.Words) -> None:
     bench.add("words", wfst.project(wfst.minimize(wfst.determinize(made.letters_to_words(words[::5])))))
     spelling = bench.add("spelling", wfst.arcsort(wfst.project(lexicon), "olabel"))
     bench.add("scored", wfst.compose(spelling, bench.add("letter model", made.letter_model(words))))
+
+
+def add_novel(bench: Bench, words: list[str]) -> None:
+    """The lexicon of "The War of the Worlds", for running text."""
+    lexicon = wfst.rmepsilon(bench.add("novel", made.running_text(words)))
+    bench.add("novel, no epsilons", lexicon)
+    bench.add("novel, deterministic", wfst.determinize(lexicon))
+    bench.add("novel, encoded", wfst.encode(lexicon, labels=True)[0])
 
 
 def add_model(bench: Bench, options: Options) -> Job:

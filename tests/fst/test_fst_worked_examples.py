@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 
 import pytest
 from reference.fst import relation
@@ -322,3 +323,30 @@ def test_rewrite_rules_as_machines(name: str, backwards: bool, text: str, output
     fst = wfst.reverse(rule(name)) if backwards else rule(name)
     assert {y for _, y, _ in wfst.strings(wfst.compose(wfst.accep(text), fst))} == outputs
     assert {y for y, _ in wfst.apply(fst, [text], n=10)[0]} == outputs
+
+
+@pytest.mark.data
+def test_lexicon_of_the_war_of_the_worlds_has_the_published_sizes(data: Path) -> None:
+    """Words of OpenFst's example, each a path, then one of 43 signs, again and again."""
+    table = data / "wotw" / "wotw.syms"
+    if not table.exists():
+        pytest.skip("the words of OpenFst's example are not in the data folder as wotw/wotw.syms")
+    words = [(word, key) for key, word in wfst.SymbolTable.read(table).items() if 0 < key <= 7102]
+    lines, state = [], 0
+    for word, key in words:
+        lines += [f"{state + i if i else 0} {state + i + 1} {ord(c)} {0 if i else key}" for i, c in enumerate(word)]
+        state += len(word)
+        lines.append(str(state))
+    signs = "".join(f"0 1 {code} 0\n" for code in range(32, 127) if not chr(code).isalpha()) + "1\n"
+    lexicon = wfst.closure(wfst.concat(wfst.compile_text("\n".join(lines)), wfst.compile_text(signs)))
+    without = wfst.rmepsilon(lexicon)
+    deterministic = wfst.determinize(without)
+    coded = wfst.encode(without, labels=True)[0]
+    made = [lexicon, without, deterministic, wfst.minimize(deterministic), wfst.minimize(wfst.determinize(coded))]
+    assert list(map(size, made)) == [
+        (49_457, 56_600),
+        (49_455, 361_941),
+        (22_333, 327_767),
+        (7_795, 80_416),
+        (14_717, 21_860),
+    ]
