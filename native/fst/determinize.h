@@ -11,7 +11,6 @@
 // Reference: Mohri (1997), Finite-state transducers in language and speech processing.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,12 +34,6 @@ struct DeterminizeOptions {
 };
 
 // `worst` (path semirings): only what is on paths not worse than that times the best.
-// Is there a pair of states, reached by one string, with cycles over one string of different weight? Then determinisation
-// cannot end. Looks at no more than `most` pairs, only at those that are wanted; returns an example, or nothing.
-template <class S>
-std::string find_unequal_twins(const Machine<S>& machine, double delta, std::size_t most,
-                               const std::function<bool(std::int32_t, std::int32_t)>& wanted = {});
-
 template <class S>
 Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& options,
                        const std::optional<typename S::Weight>& worst = {});

@@ -3,10 +3,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "fst/determinize.h"
 #include "fst/minimize.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
+#include "fst/twins.h"
 
 namespace textmill::fst {
 namespace {
