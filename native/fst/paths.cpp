@@ -195,7 +195,8 @@ Machine<S> unique_paths(const Machine<S>& machine, const PathOptions& options,
 }
 
 // Dijkstra's algorithm from the start until all that is as good as the best end is known; then, depth first, the way
-// along arcs that lose nothing which takes the earliest arcs. No weight may be better than one.
+// along arcs that lose nothing which takes the earliest arcs. No weight may be better than one, and a worse way to a
+// state must stay worse whatever follows: that is so for sums, not for the larger of two.
 template <class S>
 bool search_best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>& arcs,
                       typename S::Weight& final) {
@@ -253,8 +254,10 @@ bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>&
   const S& k = machine.semiring();
   need_path(k, "a best path");
   if (machine.start() == kNoState) return false;
-  if (queue == Queue::automatic && !numbered_along_paths(machine) && never_better(machine))
-    return search_best_path(machine, arcs, final);
+  if constexpr (std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> || std::same_as<S, Boolean>) {
+    if (queue == Queue::automatic && !numbered_along_paths(machine) && never_better(machine))
+      return search_best_path(machine, arcs, final);
+  }
   std::vector<std::int32_t> next;
   const auto d = distances_by(queue, machine, true, 0.0, &next);
   std::int32_t s = machine.start();
