@@ -97,6 +97,7 @@ nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer&
   const auto put = [&](const fst::Outputs<typename S::Weight>& outputs) {
     const CollectorPaused paused;
     std::size_t at = 0, begin = 0;
+    nb::object weight;  // of the output before, often that of the next one too
     for (std::size_t i = 0; i < outputs.counts.size(); ++i) {
       nb::object row = nb::steal(PyList_New(outputs.counts[i]));
       if (!row.is_valid()) throw nb::python_error();
@@ -104,11 +105,12 @@ nb::list apply(const Machine<S>& machine, nb::tuple texts, const fst::Tokenizer&
         nb::object text =
             text_of(std::string_view(outputs.bytes).substr(begin, outputs.ends[at] - begin), tokenizer.tokens());
         begin = outputs.ends[at];
-        nb::object weight = bind::to_python(machine.semiring(), outputs.weights[at]);
+        if (at == 0 || !machine.semiring().equal(outputs.weights[at], outputs.weights[at - 1]))
+          weight = bind::to_python(machine.semiring(), outputs.weights[at]);
         PyObject* const pair = PyTuple_New(2);
         if (!pair) throw nb::python_error();
         PyTuple_SET_ITEM(pair, 0, text.release().ptr());
-        PyTuple_SET_ITEM(pair, 1, weight.release().ptr());
+        PyTuple_SET_ITEM(pair, 1, nb::object(weight).release().ptr());
         if (std::is_arithmetic_v<typename S::Weight>) PyObject_GC_UnTrack(pair);  // as the collector itself would
         PyList_SET_ITEM(row.ptr(), j, pair);
       }
