@@ -8,6 +8,7 @@
 
 #include "bind/fst.h"
 #include "fst/compare.h"
+#include "fst/factor.h"
 #include "fst/gallic.h"
 #include "fst/propagation.h"
 #include "fst/sampling.h"
@@ -94,6 +95,13 @@ AnyMachine from_gallic(const AnyMachine& machine) {
   return std::move(*made);
 }
 
+AnyMachine factor_weights(const AnyMachine& machine, bool arcs, bool finals, std::size_t most_states) {
+  const auto* held = std::get_if<std::shared_ptr<Machine<Dynamic>>>(&machine.handle);
+  if (!held) return {machine.handle, 0, machine.checked};  // numbers cannot be cut
+  const std::shared_ptr<Machine<Dynamic>> kept = *held;
+  return any(fst::factor_weights(*kept, arcs, finals, most_states));
+}
+
 }  // namespace
 
 void bind_fst_transform(nb::module_& m) {
@@ -170,6 +178,7 @@ void bind_fst_transform(nb::module_& m) {
                       machine.handle);
   });
   m.def("from_gallic", &from_gallic);
+  m.def("factor_weights", &factor_weights, "machine"_a, "arcs"_a, "finals"_a, "most_states"_a);
 }
 
 }  // namespace textmill::bind

@@ -60,6 +60,18 @@ def renamed(labels: tuple[int, ...], names: dict[int, int]) -> tuple[int, ...]:
 # ---- labels
 
 
+@operation(["left_string", "gallic(tropical)", "gallic_left(tropical)", "gallic_min(tropical)", "tropical"])
+def factored(dice: random.Random, algebra: Semiring) -> Made:
+    fst = small(dice, algebra)
+    arcs, finals = dice.random() < 0.7, dice.random() < 0.7
+    made = wfst.factor_weight(fst, arcs=arcs, finals=finals)
+    if arcs and algebra.name == "left_string":
+        assert all(len(arc.weight) <= 1 for _, arc in made.iter_arcs())
+    if arcs and algebra.name == "gallic_left(tropical)":
+        assert all(len(arc.weight[0]) <= 1 for _, arc in made.iter_arcs())
+    return made, relation(fst)
+
+
 @operation(SIX)
 def relabelled(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra)

@@ -154,6 +154,10 @@ def dense() -> wfst.Fst:
 
 ENDLESS: dict[str, tuple[Callable[[], Any], str]] = {
     "twins": (lambda: wfst.determinize(wfst.compile_text(W3.format(4, 4))), "the string 1 leads to the states"),
+    "factors that pile up": (
+        lambda: wfst.factor_weight(wfst.compile_text("0 0 1 1 1_2\n0\n", semiring_name="left_string")),
+        "hold more labels than it has arcs",
+    ),
     "twins of a dense machine": (lambda: wfst.determinize(dense()), "the string .* leads to the states"),
     "twins, disambiguated": (
         lambda: wfst.disambiguate(wfst.compile_text(W3.format(3, 3))),

@@ -5,7 +5,8 @@
     epsnormalize   on each path, arcs that read nothing after those that read something
     map            weights inverted, added to, multiplied, raised to a power, rounded, removed; final states joined; ...
     convert        the same machine over another semiring
-    to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc (weights factored)
+    to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc
+    factor_weight  strings in weights cut into single labels, one an arc
 
 All are O(result). A grammar that calls itself, and input and output that drift apart without limit, are a DataError.
 Reference: Mohri (2002; 2003).
@@ -26,6 +27,7 @@ __all__ = [
     "arcmap",
     "convert",
     "epsnormalize",
+    "factor_weight",
     "from_gallic",
     "map_arcs",
     "map_weights",
@@ -136,6 +138,23 @@ def from_gallic(fst: Fst) -> Fst:
     [(5, 7, 0.5, 1), (0, 8, 0.0, 2)]
     """
     return Fst._of(native.from_gallic(fst._native), fst.input_symbols, None)
+
+
+def factor_weight(fst: Fst, *, arcs: bool = True, finals: bool = True, max_states: int = 1 << 24) -> Fst:
+    """Strings in weights spread over arcs, a label each; `arcs` and `finals` say which weights are factored.
+
+    The labels behind the first wait for the arcs that follow, those left at the end go on arcs that read nothing. For
+    weights of strings and gallic ones; numbers cannot be cut, and their machines stay as they are.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> fst = compile_text("0 1 5 5 7_8,.5\\n1", semiring_name="gallic_left(tropical)")
+    >>> [arc.weight for _, arc in factor_weight(fst).iter_arcs()]
+    [((7,), 0.5)]
+    >>> factor_weight(fst).final(1)
+    ((8,), 0.0)
+    """
+    check_range("max_states", max_states, at_least=1)
+    return fst._like(native.factor_weights(fst._native, arcs=arcs, finals=finals, most_states=max_states))
 
 
 def replace(
