@@ -9,6 +9,7 @@ import typer
 
 from textmill.cli._options import Jobs, JsonLines, Seed
 from textmill.cli._outputs import output_option
+from textmill.cli._reading import Reading, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -19,22 +20,24 @@ _Sources = Annotated[
 
 
 @app.command()
+@with_options
 def train(
     sources: _Sources,
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
     order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
     min_count: Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")] = 1,
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Count n-grams and smooth them by modified Kneser-Ney.
 
     Example: textmill lm train sentences.txt --order 3 -o model.mill
     """
-    from textmill.corpus import read_documents
     from textmill.lm import NGramModel, to_arpa
     from textmill.readable import counted
 
-    model = NGramModel(order=order, min_count=min_count, n_jobs=jobs).fit(read_documents(sources, unit="line"))
+    model = NGramModel(order=order, min_count=min_count, n_jobs=jobs).fit(reading.documents(sources, by_line=True))
     if output.suffix == ".arpa":
         to_arpa(model, output)
     else:
@@ -44,9 +47,12 @@ def train(
 
 
 @app.command()
+@with_options
 def score(
     model: _Model,
     sources: _Sources,
+    *,
+    reading: Reading,
     json: JsonLines = False,
 ) -> None:
     """Print log10 probability, number of words (with the end) and of unknown words per sentence, and the perplexity.
@@ -55,10 +61,9 @@ def score(
     """
     from json import dumps
 
-    from textmill.corpus import read_documents
     from textmill.lm import read_model
 
-    found = read_model(model).scores(read_documents(sources, unit="line"))
+    found = read_model(model).scores(reading.documents(sources, by_line=True))
     rows = zip(found.log_probability.tolist(), found.words.tolist(), found.unknown.tolist(), strict=True)
     for log_probability, words, unknown in rows:
         if json:
