@@ -7,7 +7,9 @@
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers
 #   make bench      ours and the peers, as ratios (SUBJECT=vectorise for one)
 #   make docs       the documentation site, in site/
+#   make wheel      a wheel for other machines, in dist/, tried in an environment without a compiler
 #   make browser    Debian's chromium for the browser tests (as root)
+#   make programs   OpenFst's programs, which tests compare ours with (as root)
 #   make clean      remove everything that was made
 
 PYTHON ?= python3
@@ -19,22 +21,25 @@ NATIVE := CMakeLists.txt $(shell find native -type f)
 MODULES := $(shell find src/textmill -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT := $(STAMPS)/built-$(MODULES)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
-INSTALL := $(PIP) --no-build-isolation -e
+# Only textmill itself is built without isolation, on the build tools of $(STAMPS)/venv: everything else is not ours to build.
+OURS := --no-build-isolation --no-deps
+REQUIREMENTS := $(PY) tools/requirements.py
+PYTEST := $(PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test check test-all sanitize bench docs browser clean
+.PHONY: demo test check test-all sanitize bench docs wheel browser programs clean
 
 demo: $(BUILT)
 	$(VENV)/bin/textmill demo --output demo
 
 test: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q
+	$(PYTEST)
 
 test-all: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q -m "slow or not slow"
+	$(PYTEST) -m "slow or not slow"
 
 check: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q -x $$($(PY) tools/changed_tests.py)
+	$(PYTEST) -x $$($(PY) tools/changed_tests.py)
 
 bench: $(BUILT) $(STAMPS)/bench .venv-peer-py_stringmatching
 	$(PY) -m bench $(SUBJECT)
@@ -51,21 +56,34 @@ $(STAMPS)/venv:
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/all: $(STAMPS)/venv pyproject.toml
-	$(INSTALL) '.[all]'
+	$(REQUIREMENTS) all
 	touch $@
 
 $(STAMPS)/test: $(STAMPS)/all
-	$(INSTALL) '.[all,test]'
+	$(REQUIREMENTS) test
+	$(REQUIREMENTS) --optional peers
 	touch $@
 
 $(STAMPS)/bench: $(STAMPS)/test
-	$(INSTALL) '.[bench]'
+	$(REQUIREMENTS) bench
+	touch $@
+
+$(STAMPS)/wheel: $(STAMPS)/all
+	$(REQUIREMENTS) wheel
 	touch $@
 
 $(BUILT): $(STAMPS)/all $(NATIVE)
 	rm -f $(STAMPS)/built-*
-	$(INSTALL) . --no-deps
+	$(PIP) $(OURS) -e .
 	touch $@
+
+# One compiled wheel; auditwheel tags it with the oldest Linux it runs on.
+wheel: $(STAMPS)/wheel
+	rm -rf dist && mkdir -p dist
+	$(PY) -m pip wheel --quiet --disable-pip-version-check $(OURS) --wheel-dir build/wheels .
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheels/textmill-*.whl
+	rm -r build/wheels
+	$(PY) tools/check_wheel.py dist/textmill-*.whl
 
 # A peer that needs an older NumPy, measured in a process of its own.
 .venv-peer-py_stringmatching:
@@ -89,6 +107,11 @@ browser:
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; \
 	else echo "chromium is missing; run 'make browser' as root, or browser tests are skipped"; fi
+
+programs:
+	@if command -v fstcompile >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq libfst-tools >/dev/null; \
+	else echo "OpenFst's programs are missing; run 'make programs' as root, or the tests against them are skipped"; fi
 
 clean:
 	rm -rf .venv .venv-* build dist site demo src/textmill/_native .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results

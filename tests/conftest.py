@@ -1,9 +1,10 @@
-"""Fixtures of all tests, and the count of those that had no data."""
+"""Fixtures of all tests, and what was skipped and why."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
+
+PEERS = {"gensim", "kenlm", "pyLDAvis", "pycrfsuite", "pynini", "pywrapfst", "rapidfuzz", "tomotopy", "wapiti"}
 
 
 def pytest_configure() -> None:
@@ -45,7 +48,22 @@ def client() -> Iterator[Any]:
         yield client
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """A test whose peer is not installed is skipped, wherever it imports it."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if error.name in PEERS:
+            pytest.skip(f"{error.name} is not installed")
+        raise
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = sum("TEXTMILL_DATA" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", []))
-    if skipped:
-        terminalreporter.write_line(f"{skipped} tests skipped: TEXTMILL_DATA is not set")
+    """One line for each reason why tests were skipped."""
+    reasons = Counter(
+        report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        for report in terminalreporter.stats.get("skipped", [])
+    )
+    for reason, tests in reasons.most_common():
+        terminalreporter.write_line(f"{tests} skipped: {reason.removeprefix('Skipped: ')}")

@@ -157,7 +157,7 @@ def test_a_column_can_be_added_or_replaced():
         ("a X\nb\0 Y\n", {}, r"^stream:2:2: NUL"),
         (b"a X\n\nb Y\nc\xff Z\n", {}, r"^stream:4:2: byte 0xff is not UTF-8"),
         ("é X\n".encode("utf-16"), {}, r"^stream:1:1: .*utf-16"),
-        (gzip.compress(b"a X\n" * 1000)[:-10], {}, r"^stream:.*ends in the middle"),
+        (gzip.compress(b"a X\n" * 1000, mtime=0)[:-10], {}, r"^stream:.*ends in the middle"),
     ],
 )
 def test_faults_are_named_with_their_place(text, options, fault):
