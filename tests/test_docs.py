@@ -8,6 +8,7 @@ import importlib
 import io
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,12 +60,17 @@ def run_textmill(arguments: list[str], given: bytes | None) -> bytes:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    run_page(page, run_shell)
+
+
+def run_page(page: Path, shell: Callable[[str], None]) -> None:
+    """Run the code of a page in its order; `shell` runs the lines of shell blocks."""
     names: dict[str, object] = {"__name__": page.stem}
     for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "bash":
             for line in code.replace("\\\n", " ").splitlines():
                 if line.strip() and not line.startswith("#"):
-                    run_shell(line.removeprefix("$ "))
+                    shell(line.removeprefix("$ "))
         elif ">>>" in code:
             test = doctest.DocTestParser().get_doctest(code, names, str(page), str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

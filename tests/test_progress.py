@@ -17,10 +17,21 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyte
 import pytest
 
 from textmill import progress
-from textmill.progress import Progress, TrainingInterrupted, interruptible, reporting, shown, start, track
+from textmill.progress import (
+    Progress,
+    TrainingInterrupted,
+    all_or_nothing,
+    interruptible,
+    report_interrupt,
+    reporting,
+    shown,
+    start,
+    track,
+)
 
 
 @pytest.fixture
@@ -247,10 +258,20 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage().split(",")[0] for record in caplog.records if record.name == "textmill"]
 
 
-def test_shown_logs_the_first_and_the_last_line(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "textmill"), shown(), shown():  # the second changes nothing
+def test_a_loop_that_is_over_soon_writes_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "textmill"), shown():
         list(track("ab", "reading", unit="letters"))
-    assert lines(caplog) == ["reading: 0 of 2 letters", "reading: 2 of 2 letters"]
+    assert lines(caplog) == []
+
+
+def test_a_loop_that_lasts_is_logged_once_however_often_it_is_shown(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.05)
+    with caplog.at_level(logging.INFO, "textmill"), shown(), shown():  # the second changes nothing
+        for _ in track("ab", "reading", unit="letters"):
+            time.sleep(0.04)
+    assert lines(caplog) == ["reading: 2 of 2 letters"]
     assert {record.levelno for record in caplog.records} == {logging.INFO}
 
 
@@ -262,7 +283,7 @@ def test_lines_come_at_most_every_few_seconds(
     with caplog.at_level(logging.INFO, "textmill"), shown(), start("reading", total=20) as step:
         for _ in range(20):
             step.advance(loss=1.0)
-    assert lines(caplog) == [f"reading: {done} of 20 items" for done in (0, 5, 10, 15, 20, 20)]
+    assert lines(caplog) == [f"reading: {done} of 20 items" for done in (4, 9, 14, 19, 20)]
 
 
 def test_an_inner_loop_is_logged_only_if_it_lasts(
@@ -271,12 +292,11 @@ def test_an_inner_loop_is_logged_only_if_it_lasts(
     with caplog.at_level(logging.INFO, "textmill"), shown():
         for _ in track("ab", "outer"):
             list(track("xyz", "inner"))
-        assert lines(caplog) == ["outer: 0 of 2 items", "outer: 2 of 2 items"]
-        caplog.clear()
+        assert lines(caplog) == []
         monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
         for _ in track("a", "outer"):
             list(track("x", "inner"))
-        assert "inner: 1 of 1 items" in lines(caplog)
+        assert "inner: 1 of 1 item" in lines(caplog)
 
 
 def run(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -286,7 +306,9 @@ def run(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
 def test_loops_are_silent_until_shown_and_then_speak_on_stderr() -> None:
     code = """
 import sys
+from textmill import progress
 from textmill.progress import shown, track
+progress.LOG_SECONDS = 0.0
 list(track("ab", "silent"))
 with shown():
     list(track("ab", "heard"))
@@ -335,40 +357,90 @@ def on_terminal(code: str, *, stdout: int | None = None, **environment: str) -> 
 
 BARS = """
 import time
+from textmill import progress
 from textmill.progress import shown, start, track
+progress.BAR_SECONDS, progress.TICK_SECONDS, progress.REPORT_SECONDS = 0.05, 0.01, 0.0
 with shown():
     for _ in track(range(3), "reading [odd]", unit="files"):
         for _ in track(range(2), "inner loop"):
-            time.sleep(0.02)
+            time.sleep(0.1)
         print("a line of output")
     with start("training", unit="iterations") as step:
         step.advance(2, loss=0.125)
+        time.sleep(0.2)
 """
+
+
+def screen(seen: str) -> list[str]:
+    """The lines that a person sees on a terminal at the end."""
+    terminal = pyte.Screen(120, 24)
+    pyte.Stream(terminal).feed(seen)
+    assert not terminal.cursor.hidden
+    return [line.rstrip() for line in terminal.display if line.strip()]
 
 
 def test_a_terminal_sees_bars_and_a_pipe_the_output() -> None:
     out, seen = on_terminal(BARS)
     assert out == "a line of output\n" * 3
     assert "reading [odd]" in seen
-    assert "3 of 3 files, in " in seen
-    assert "  inner loop" in seen
-    assert "2 iterations, in " in seen
+    assert "1 of 3 files, 33 %" in seen
+    assert "; inner loop: 1 of 2 items" in seen, "one bar, with a word on the inner loop"
+    assert "2 iterations, " in seen
     assert "loss 0.125" in seen
     assert "━" in seen
     assert "a line of output" not in seen
-    last = seen[seen.rindex("reading [odd]") :]
-    assert "inner loop" not in last, "an inner loop leaves the screen"
+    assert screen(seen) == [], "bars leave nothing behind"
 
 
-def test_output_to_the_same_terminal_appears_above_the_bars() -> None:
+def test_output_to_the_same_terminal_is_all_that_stays_on_it() -> None:
     _, seen = on_terminal(BARS, stdout=1)
-    assert seen.count("a line of output") == 3
-    assert "3 of 3 files" in seen
+    assert "1 of 3 files" in seen
+    assert screen(seen) == ["a line of output"] * 3
+
+
+def test_a_line_that_is_not_yet_whole_is_not_overwritten() -> None:
+    code = BARS.replace('print("a line of output")', 'print("a line ", end="", flush=True); time.sleep(0.1)')
+    _, seen = on_terminal(code, stdout=1)
+    assert screen(seen) == ["a line a line a line"]
+
+
+def test_bytes_and_errors_go_through_the_same_gate() -> None:
+    code = BARS.replace(
+        'print("a line of output")',
+        'import sys; sys.stdout.buffer.write(b"bytes\\n"); print("error", file=sys.stderr); assert sys.stdout.isatty()',
+    )
+    _, seen = on_terminal(code, stdout=1)
+    assert "1 of 3 files" in seen
+    assert screen(seen) == ["bytes", "error"] * 3
+
+
+def test_a_job_of_less_than_a_second_has_no_bar() -> None:
+    _, seen = on_terminal(BARS.replace("progress.BAR_SECONDS, ", "progress.UNCHANGED, ").replace("0.2)", "0.1)"))
+    assert seen == ""
+
+
+def test_a_narrow_terminal_has_one_line_of_bar() -> None:
+    _, seen = on_terminal(BARS, COLUMNS="30")
+    terminal = pyte.Screen(30, 24)
+    stream, rows = pyte.Stream(terminal), set()
+    for letter in seen:
+        stream.feed(letter)
+        rows |= {row for row, line in enumerate(terminal.display) if line.strip()}
+    assert rows == {0}
+
+
+def test_a_display_of_ones_own_takes_the_place_of_the_bar() -> None:
+    code = BARS.replace("with shown():", "with shown(), progress.shown_by(lambda report: print('own', report.done)):")
+    out, seen = on_terminal(code)
+    assert "own 2" in out
+    assert seen == ""
+    out, seen = on_terminal(code.replace("shown(), ", ""))
+    assert "own" not in out, "what is not shown is not shown by anybody"
 
 
 def test_a_dumb_terminal_sees_lines() -> None:
-    _, seen = on_terminal(BARS, TERM="dumb")
-    assert "reading [odd]: 0 of 3 files" in seen
+    _, seen = on_terminal(BARS.replace("progress.BAR_SECONDS", "progress.LOG_SECONDS"), TERM="dumb")
+    assert "reading [odd]: 1 of 3 files" in seen
     assert "━" not in seen
 
 
@@ -475,6 +547,39 @@ def test_a_program_may_turn_the_warning_into_an_error_and_loses_nothing() -> Non
     assert model.weights == 0
 
 
+def test_the_loops_inside_may_count_for_themselves() -> None:
+    sweeps = 0
+
+    def run(presses: int) -> None:
+        nonlocal sweeps
+        with interruptible(range(2), unit="sweeps", count=lambda: sweeps) as chains:
+            for _ in chains:
+                if not presses:
+                    press()
+                while sweeps < 100 and not chains.interrupted:
+                    sweeps += 1
+                    if sweeps == presses:
+                        press()
+
+    with pytest.warns(TrainingInterrupted, match="after 52 sweeps; the model holds"):
+        run(52)
+    sweeps = 0
+    with pytest.raises(KeyboardInterrupt):
+        run(0)
+
+
+def test_an_interrupt_without_a_whole_iteration_is_raised() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        report_interrupt(0)
+    with pytest.warns(TrainingInterrupted, match="after 1 pass;"):
+        report_interrupt(1, unit="passes")
+
+
+def test_all_or_nothing_gives_up_a_training_that_was_interrupted() -> None:
+    with pytest.raises(KeyboardInterrupt), all_or_nothing():
+        loop(range(10), lambda iteration: press() if iteration == 1 else None)
+
+
 def test_a_program_with_its_own_handler_gets_the_second_press() -> None:
     presses = []
     before = signal.signal(signal.SIGINT, lambda signum, frame: presses.append(signum))
@@ -492,7 +597,7 @@ def test_where_interrupts_are_ignored_they_stay_ignored() -> None:
         with interruptible(range(3)) as iterations:
             for _ in iterations:
                 press()
-        assert iterations.started == 3
+        assert iterations.whole() == 3
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -545,7 +650,6 @@ def test_ctrl_c_in_a_real_process_keeps_the_last_whole_iteration(tmp_path: Path)
     assert (tmp_path / "model").read_text() == "model after iteration 1"
     assert "finishing this iteration; press Ctrl-C again to stop at once" in errors
     assert "TrainingInterrupted: training stopped by Ctrl-C after 2 iterations" in errors
-    assert "training: 2 of 1,000 iterations, in " in errors
 
 
 def test_a_second_ctrl_c_ends_a_real_process_at_once(tmp_path: Path) -> None:

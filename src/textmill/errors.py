@@ -7,12 +7,17 @@
       ClusterError           a cluster that cannot be reached or gave up
 
 A message names the place, the fault and the remedy, in one line. Places read `source:line:column: ...` so that
-editors can jump to them.
+editors can jump to them. A warning points to the line outside the package that led to it.
 """
 
 from __future__ import annotations
 
-__all__ = ["ClusterError", "DataError", "ModelFileError"]
+import sys
+import warnings
+
+__all__ = ["ClusterError", "DataError", "ModelFileError", "warn_caller"]
+
+_NOT_CALLERS = ("textmill", "contextlib")  # packages whose frames a warning passes over
 
 
 class DataError(ValueError):
@@ -50,3 +55,17 @@ class ModelFileError(Exception):
 
 class ClusterError(Exception):
     """A cluster that cannot be reached, lost its work too often, or was asked for something it cannot do."""
+
+
+def warn_caller(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points to the code that called textmill, however deep inside it was found.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_caller("few documents")
+    >>> str(caught[0].message)
+    'few documents'
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_CALLERS and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

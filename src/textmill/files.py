@@ -23,7 +23,7 @@ import stat
 from collections.abc import Iterator
 from typing import IO
 
-__all__ = ["replacing"]
+__all__ = ["check_target", "replacing"]
 
 _PREFIX = ".textmill-"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # these faults come without the name of the file
@@ -71,6 +71,34 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.close(descriptor)  # which also unlocks: not before the rename
     with contextlib.suppress(OSError):  # some network file systems cannot; the file itself is safe
         _flush_folder(os.path.dirname(target))
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise the `OSError` that `replacing` would meet, before the work whose result it is to hold is done.
+
+    >>> check_target("/no such folder/words.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] there is no such folder; make it or choose another: '/no such folder'
+    """
+    name = os.fspath(path)
+    target = os.path.realpath(name)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        wrong = os.path.dirname(name) or folder
+        if os.path.exists(folder):
+            raise NotADirectoryError(errno.ENOTDIR, "is a file, not a folder; choose another", wrong)
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder; make it or choose another", wrong)
+    try:
+        kind = os.stat(target).st_mode
+    except FileNotFoundError:
+        kind = None
+    if kind is not None and stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", name)
+    if kind is None or stat.S_ISREG(kind):  # a new file takes its name, so it is the folder that must take it
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "no permission to write into its folder; choose another", name)
+    elif not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
 
 def _create(target: str) -> tuple[str, int]:

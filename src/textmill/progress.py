@@ -3,9 +3,13 @@
     rate = done / seconds          seconds left = (total - done) / rate
 
 Models never print. They mark their loops with `track` (an iterable) or `start` (anything else), and whoever wants to
-know listens: `with reporting(callback)` hands every report to a function, `with shown()` draws bars on a terminal and
+know listens: `with reporting(callback)` hands every report to a function, `with shown()` draws a bar on a terminal and
 writes plain log lines (logger "textmill", level INFO) elsewhere. Listening belongs to the context (contextvars): a
 loop in another thread, or in another asynchronous task, is not heard unless it was started with a copy of it.
+
+What is shown is for jobs that last. The bar appears when the outermost loop has run for a second and leaves nothing
+behind when that loop ends; there is one, however many loops run inside. A log line comes every five seconds, so a loop
+that is over sooner writes none.
 
 A listener hears of the start and the end of a loop, of every step that brings figures (`loss=0.3`), and otherwise at
 most ten times a second. What it raises comes out of the loop it was told about, and it hears no more of that loop.
@@ -39,16 +43,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+from textmill.errors import warn_caller
+from textmill.readable import counted, noun
+from textmill.terminal import Bar, is_terminal
 
 __all__ = [
     "Iterations",
     "Progress",
     "Step",
     "TrainingInterrupted",
+    "all_or_nothing",
     "interruptible",
+    "report_interrupt",
     "reporting",
     "shown",
+    "shown_by",
     "start",
     "track",
 ]
@@ -56,7 +67,9 @@ __all__ = [
 T = TypeVar("T")
 
 REPORT_SECONDS = 0.1  # between reports that bring no figures
-LOG_SECONDS = 5.0  # between log lines of one loop
+BAR_SECONDS = 1.0  # that the outermost loop must last to have a bar
+TICK_SECONDS = 0.1  # between two looks at whether there is something to draw
+LOG_SECONDS = 5.0  # between log lines of one loop, and before the first
 
 _logger = logging.getLogger("textmill")
 _numbers = itertools.count()
@@ -115,6 +128,7 @@ class _Audience(NamedTuple):
 
     listeners: tuple[Callback, ...]
     steps: list[Step]
+    shown: bool = False  # whether people see it
 
 
 _audience: ContextVar[_Audience | None] = ContextVar("textmill_audience", default=None)
@@ -248,8 +262,13 @@ def reporting(callback: Callback) -> Iterator[None]:
     reading 0
     reading 0
     """
-    outer = _audience.get()
-    audience = _Audience((callback,), []) if outer is None else _Audience((*outer.listeners, callback), outer.steps)
+    outer = _audience.get() or _Audience((), [])
+    with _listening(outer._replace(listeners=(*outer.listeners, callback)), callback):
+        yield
+
+
+@contextlib.contextmanager
+def _listening(audience: _Audience, callback: Callback) -> Iterator[None]:
     token = _audience.set(audience)
     try:
         yield
@@ -261,7 +280,7 @@ def reporting(callback: Callback) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shown() -> Iterator[None]:
-    """Show the loops in this block: bars when stderr is a terminal, log lines elsewhere.
+    """Show the loops in this block that last: a bar when stderr is a terminal, log lines elsewhere.
 
     If nothing in the program handles log records of "textmill", the lines go to stderr.
 
@@ -272,18 +291,36 @@ def shown() -> Iterator[None]:
     if _is_shown():
         yield
         return
-    terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    with _Bars() if terminal else _LogLines() as display, reporting(display):
+    outer = _audience.get() or _Audience((), [])
+    with (
+        _Bars() if is_terminal(sys.stderr) else _LogLines() as display,
+        _listening(outer._replace(listeners=(*outer.listeners, display), shown=True), display),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def shown_by(callback: Callback) -> Iterator[None]:
+    """Let `callback` show the loops in this block in place of bars and log lines, if those are shown at all.
+
+    >>> with shown_by(print):
+    ...     for word in track(["text", "mill"], "reading"):
+    ...         pass
+    """
+    if not _is_shown():
+        yield
+        return
+    with _listening(_Audience((callback,), [], shown=True), callback):
         yield
 
 
 def _is_shown() -> bool:
     audience = _audience.get()
-    return audience is not None and any(isinstance(listener, (_Bars, _LogLines)) for listener in audience.listeners)
+    return audience is not None and audience.shown
 
 
 class _LogLines:
-    """Plain lines. A loop inside a loop is heard of only if it lasts."""
+    """Plain lines of the loops that last."""
 
     def __init__(self) -> None:
         self._spoke: dict[int, float] = {}  # number of a step -> its seconds at its last line
@@ -305,9 +342,8 @@ class _LogLines:
 
     def __call__(self, progress: Progress) -> None:
         last = self._spoke.get(progress.step)
-        begins = last is None and progress.depth == 0
         ends = last is not None and progress.finished
-        if begins or ends or progress.seconds - (last or 0.0) >= LOG_SECONDS:
+        if ends or progress.seconds - (last or 0.0) >= LOG_SECONDS:
             self._spoke[progress.step] = progress.seconds
             _logger.info("%s", progress)
         if progress.finished:
@@ -315,49 +351,57 @@ class _LogLines:
 
 
 class _Bars:
-    """Rich bars on stderr. A loop inside a loop leaves the screen when it ends."""
+    """A bar of the outermost loop, with a word on the innermost one; a thread of its own draws it when it is time."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        self._bars = RichProgress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[details]}", markup=False),
-            console=Console(stderr=True),
-            # Rich would send what is printed to stdout through its own console, which is stderr: right when both are
-            # the same terminal (the lines then appear above the bars), wrong when stdout is a file or a pipe.
-            redirect_stdout=sys.stdout.isatty(),
-        )
-        self._tasks: dict[int, Any] = {}  # number of a step -> Rich's number of its bar
+        self._bar = Bar()
+        self._lock = threading.Lock()
+        self._loops: dict[int, tuple[Progress, float]] = {}  # by number, outermost first: last report, when it began
+        self._over = threading.Event()
+        self._drawer = threading.Thread(target=self._draw_in_time, name="textmill-bar", daemon=True)
 
     def __enter__(self) -> _Bars:
-        self._bars.start()
+        self._bar.__enter__()
+        self._drawer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+        self._over.set()
+        self._drawer.join()
+        self._bar.__exit__(None, None, None)
 
     def __call__(self, progress: Progress) -> None:
-        details = _details(progress)
-        task = self._tasks.get(progress.step)
-        if task is None:
-            indented = "  " * progress.depth + progress.description
-            task = self._tasks[progress.step] = self._bars.add_task(indented, total=progress.total, details=details)
-        total = progress.done if progress.finished and progress.total is None else progress.total
-        self._bars.update(task, completed=progress.done, total=total, details=details)
-        if progress.finished:
-            del self._tasks[progress.step]
-            if progress.depth:
-                self._bars.remove_task(task)
+        with self._lock:
+            if not progress.finished:
+                self._loops[progress.step] = (progress, time.perf_counter() - progress.seconds)
+                return
+            self._loops.pop(progress.step, None)
+            if not self._loops:
+                self._bar.erase()
+
+    def is_visible(self) -> bool:
+        """Whether the bar is on the screen at this moment."""
+        return self._bar.visible
+
+    def _draw_in_time(self) -> None:
+        while not self._over.wait(TICK_SECONDS):
+            with self._lock:
+                self._draw()
+
+    def _draw(self) -> None:
+        loops = list(self._loops.values())
+        if not loops or time.perf_counter() - loops[0][1] < BAR_SECONDS:
+            return
+        outer, inner = loops[0][0], loops[-1][0]
+        details = _details(outer) if inner is outer else f"{_details(outer)}; {inner}"
+        self._bar.show(outer.description, outer.done, outer.total, details)
 
 
 def _details(progress: Progress) -> str:
     """Counts, share, rate, time and figures, as far as they are known and of use."""
     of = "" if progress.total is None else f" of {progress.total:,}"
-    parts = [f"{progress.done:,}{of} {progress.unit}"]
+    units = noun(progress.done if progress.total is None else progress.total, progress.unit)
+    parts = [f"{progress.done:,}{of} {units}"]
     if progress.total and not progress.finished:
         parts.append(f"{100 * progress.done // progress.total} %")
     if progress.finished:
@@ -395,45 +439,64 @@ class Iterations(Generic[T]):
     `interrupted` says whether it was pressed.
     """
 
-    def __init__(self, iterations: Iterable[T], before: Callable[[int, FrameType | None], object] | None) -> None:
+    def __init__(
+        self,
+        iterations: Iterable[T],
+        before: Callable[[int, FrameType | None], object] | None,
+        count: Callable[[], int] | None = None,
+    ) -> None:
         self.interrupted = False
-        self.started = 0
+        self._whole = 0
+        self._count = count
+        self._running = False
         self._iterator = iter(iterations)
         self._before = before  # what Ctrl-C did before this loop
-        self._announce = _is_shown()
+        self._audience = _audience.get()
 
     def __iter__(self) -> Iterator[T]:
         return self
 
     def __next__(self) -> T:
+        self._whole += self._running
+        self._running = False
         if not self.interrupted:
             item = next(self._iterator)
         if self.interrupted:  # perhaps while the item was being read: then its iteration must not begin
-            if not self.started:
+            if not self.whole():
                 raise KeyboardInterrupt  # there is no whole iteration to keep
             raise StopIteration
-        self.started += 1
+        self._running = True
         return item
+
+    def whole(self) -> int:
+        """Iterations that have come to their end, when the loop is between two of them or over."""
+        return self._whole + self._running if self._count is None else self._count()
 
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         if self.interrupted and self._before is not None:
             self._before(signum, frame)
             return
         self.interrupted = True
-        if self._announce:
+        if self._audience is not None and self._audience.shown:
+            bars = (listener for listener in self._audience.listeners if isinstance(listener, _Bars))
+            line_start = b"\r\x1b[K" if any(bar.is_visible() for bar in bars) else b"\n"
             # Not through sys.stderr: a handler may run in the middle of a write to it, which cannot be entered twice.
             with contextlib.suppress(OSError):
-                os.write(2, b"\nfinishing this iteration; press Ctrl-C again to stop at once\n")
+                os.write(2, line_start + b"finishing this iteration; press Ctrl-C again to stop at once\n")
 
 
 @contextlib.contextmanager
-def interruptible(iterations: Iterable[T]) -> Iterator[Iterations[T]]:
-    """Let Ctrl-C end a training loop after the iteration that is running.
+def interruptible(
+    iterations: Iterable[T], *, unit: str = "iterations", count: Callable[[], int] | None = None
+) -> Iterator[Iterations[T]]:
+    """Let Ctrl-C end a training loop after the iteration that is running; `unit` is the plural of its name.
 
     In the block the first Ctrl-C only sets `.interrupted`, which ends the loop before its next item; the second does
     what it did before the block: it raises KeyboardInterrupt, unless the program has its own handler. When the block
-    ends, the old handler is back, and after a Ctrl-C the warning `TrainingInterrupted` is issued. If no iteration had
-    begun, there is nothing to keep and KeyboardInterrupt is raised.
+    ends, the old handler is back, and after a Ctrl-C the warning `TrainingInterrupted` is issued. If no iteration is
+    whole, there is nothing to keep and KeyboardInterrupt is raised.
+
+    Where an iteration is a run of many sweeps that looks at `.interrupted` itself, `count` says how many were whole.
 
     Only the outermost loop is stopped: a loop inside it is part of its iteration and runs to its end. Outside the
     main thread, and where SIGINT is ignored, nothing is changed.
@@ -445,17 +508,44 @@ def interruptible(iterations: Iterable[T]) -> Iterator[Iterations[T]]:
     """
     before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(before) or isinstance(getattr(before, "__self__", None), Iterations):
-        yield Iterations(iterations, None)
+        yield Iterations(iterations, None, count)
         return
-    loop = Iterations(iterations, before)
+    loop = Iterations(iterations, before, count)
     signal.signal(signal.SIGINT, loop._on_interrupt)
     try:
         yield loop
     finally:
         signal.signal(signal.SIGINT, before)
     if loop.interrupted:
-        plural = "" if loop.started == 1 else "s"
-        message = (
-            f"training stopped by Ctrl-C after {loop.started} iteration{plural}; the model holds the last whole one"
-        )
-        warnings.warn(message, TrainingInterrupted, stacklevel=3)
+        report_interrupt(loop.whole(), unit=unit)
+
+
+def report_interrupt(whole: int, *, unit: str = "iterations") -> None:
+    """Warn that Ctrl-C ended a training loop after `whole` iterations; without a whole one, raise KeyboardInterrupt.
+
+    For loops that stop in another way than `interruptible`, which does it by itself.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     report_interrupt(1, unit="sweeps")
+    >>> print(caught[0].message)
+    training stopped by Ctrl-C after 1 sweep; the model holds the last whole one
+    """
+    if not whole:
+        raise KeyboardInterrupt
+    message = f"training stopped by Ctrl-C after {counted(whole, unit)}; the model holds the last whole one"
+    warn_caller(message, TrainingInterrupted)
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Let Ctrl-C in a training loop of this block raise KeyboardInterrupt: a half-trained model would be of no use.
+
+    >>> with all_or_nothing(), interruptible(range(3)) as iterations:
+    ...     done = [iteration for iteration in iterations]
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingInterrupted)
+        try:
+            yield
+        except TrainingInterrupted:
+            raise KeyboardInterrupt from None

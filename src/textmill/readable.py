@@ -1,4 +1,4 @@
-"""Numbers and text for readers: a column of numbers with the same decimals, text without what cannot be shown.
+"""Numbers and text for readers: columns of numbers with the same decimals, counted nouns, text that can be shown.
 
     decimals = those that give the greatest number `digits` digits and the least two, less the zeros all of them end in
 
@@ -13,9 +13,10 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["MISSING", "numerals", "one_line", "printable"]
+__all__ = ["MISSING", "counted", "noun", "numerals", "one_line", "printable"]
 
 MISSING = "–"  # stands for NaN
+_SINGULARS = {"ies": "y", "sses": "ss", "ches": "ch", "shes": "sh", "xes": "x", "s": ""}  # by the end of the plural
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -48,6 +49,31 @@ def _numeral(value: float, form: str) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return format(int(value) if form.endswith("d") else value, form)
+
+
+def noun(count: float, plural: str) -> str:
+    """The noun that goes with a count, given in the plural; what follows its first word stays.
+
+    >>> noun(1, "documents"), noun(2, "documents"), noun(1, "batches of pairs"), noun(1, "entries")
+    ('document', 'documents', 'batch of pairs', 'entry')
+    """
+    if count != 1:
+        return plural
+    first, space, rest = plural.partition(" ")
+    for ending, singular in _SINGULARS.items():
+        if first.endswith(ending):
+            first = first.removesuffix(ending) + singular
+            break
+    return first + space + rest
+
+
+def counted(count: int, plural: str) -> str:
+    """A count with its noun, given in the plural.
+
+    >>> counted(1, "documents"), counted(0, "documents"), counted(2, "passes")
+    ('1 document', '0 documents', '2 passes')
+    """
+    return f"{count} {noun(count, plural)}"
 
 
 def printable(text: object) -> str:

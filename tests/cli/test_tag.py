@@ -14,10 +14,10 @@ TRAIN, TEST = str(sample_path("chunks-train.txt")), str(sample_path("chunks-test
 PATTERNS = "u:w=%x[0,0]\nu:p-1=%x[-1,1]\nu:p=%x[0,1]\nu:p+1=%x[1,1]\n*\n"
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> tuple[str, str]:
+def said(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0, quiet: bool = True) -> tuple[str, str]:
     """Output and errors of a run in this process."""
     with pytest.raises(SystemExit) as left:
-        main(["-q", "tag", *map(str, arguments)])
+        main([*["-q"] * quiet, "tag", *map(str, arguments)])
     captured = capsys.readouterr()
     assert left.value.code == code, captured.err
     return captured.out, captured.err
@@ -40,13 +40,31 @@ def test_training_shows_a_row_for_every_iteration(
 ) -> None:
     out, err = said(
         capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", TEST, "--max-iter", 6, "--json",
-        "--plot", tmp_path / "run.svg", "-o", tmp_path / "m.mill",
+        "--plot", tmp_path / "run.svg", "-o", tmp_path / "m.mill", quiet=False,
     )  # fmt: skip
     header, *rows = err.splitlines()
     assert header.split() == ["iteration", "objective", "active", "dev", "error", "time", "cpu"]
     assert len(rows) == json.loads(out)["iterations"] == 6
     assert all("%" in row for row in rows)
     assert (tmp_path / "run.svg").read_text().startswith("<?xml")
+
+
+def test_the_summary_says_which_iteration_was_kept_and_why_training_ended(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["train", TRAIN, "-p", folder / "patterns.txt", "-o", tmp_path / "m.mill", "--max-iter", 7]
+    out, err = said(capsys, *train)
+    assert err == ""
+    assert ", 7 iterations, objective " in out
+    assert out.endswith(", stopped: iteration limit\n")
+    facts = json.loads(said(capsys, *train, "--dev", TEST, "--json")[0])
+    out, err = said(capsys, *train, "--dev", TEST, quiet=False)
+    rows = [row.split() for row in err.splitlines()[1:]]
+    errors = [float(row[3].rstrip("%")) for row in rows]
+    kept = facts["kept_iteration"]
+    assert errors[kept - 1] == min(errors)
+    assert f", kept iteration {kept} of 7, objective {rows[kept - 1][1]}, stopped: " in out
+    assert facts["active"] == int(rows[kept - 1][2]), "the figures are those of the weights that were kept"
 
 
 def test_label_and_eval(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -294,7 +294,7 @@ def test_readers_can_share_one_count():
 
 
 def test_errors_must_be_strict_or_skip():
-    with pytest.raises(ValueError, match="errors must be 'strict' or 'skip', not 'ignore'"):
+    with pytest.raises(ValueError, match="errors must be 'strict' or 'skip', got 'ignore'"):
         lines_of(b"", errors="ignore")
 
 

@@ -1,4 +1,4 @@
-"""Align pairs of strings: learn which symbols go together, align new pairs, look at what was learnt."""
+"""Align pairs of strings: learn which symbols go together, align new pairs, show what was learned."""
 
 from __future__ import annotations
 
@@ -8,50 +8,54 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed
+from textmill.cli._outputs import output_option
 
 if TYPE_CHECKING:
     from textmill.fst import PairRecord, StringAligner
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_Pairs = Annotated[str, typer.Argument(metavar="PAIRS", help="Lines of input, tab, output; - for stdin.")]
-_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill fst align train`.")]
-_Inputs = Annotated[str, typer.Option("--input-symbols", help="Cut inputs into characters or words.")]
-_Outputs = Annotated[str, typer.Option("--output-symbols", help="Cut outputs into characters or words.")]
-_Between = Annotated[str, typer.Option(help="Sign between the sides of a link.")]
-_Within = Annotated[str, typer.Option(help="Sign between symbols of one side.")]
-_Empty = Annotated[str, typer.Option(help="Sign for an empty side.")]
+_Pairs = Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs, one per line: input, tab, output; - for stdin.")]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill fst align train`.")]
+_Inputs = Annotated[str, typer.Option("--input-symbols", help="Symbols of inputs: characters or words.")]
+_Outputs = Annotated[str, typer.Option("--output-symbols", help="Symbols of outputs: characters or words.")]
+_Between = Annotated[str, typer.Option(help="Separator between the sides of a link.")]
+_Within = Annotated[str, typer.Option(help="Separator between symbols of one side.")]
+_Empty = Annotated[str, typer.Option(help="Mark for an empty side.")]
 
 
 @app.command()
 def train(
     pairs: _Pairs,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model to write.")],
-    max_input: Annotated[int, typer.Option(help="Input symbols of a link, at most.")] = 1,
-    max_output: Annotated[int, typer.Option(help="Output symbols of a link, at most.")] = 1,
-    deletions: Annotated[bool, typer.Option(help="Let an input symbol go with nothing.")] = True,
-    insertions: Annotated[bool, typer.Option(help="Let an output symbol go with nothing.")] = True,
-    many_to_many: Annotated[bool, typer.Option(help="Let links have several symbols on both sides.")] = False,
-    max_insertions: Annotated[int | None, typer.Option(help="Insertions in a row, at most.")] = None,
-    conditional: Annotated[bool, typer.Option("--conditional", help="Outputs given inputs; else joint.")] = False,
-    training: Annotated[str, typer.Option(help="em, viterbi or em+viterbi, whose last step prunes.")] = "em",
+    output: Annotated[Path, output_option("The model to write.")],
+    max_input: Annotated[int, typer.Option(help="Maximum number of input symbols in a link.")] = 1,
+    max_output: Annotated[int, typer.Option(help="Maximum number of output symbols in a link.")] = 1,
+    deletions: Annotated[bool, typer.Option(help="Allow input symbols to be aligned with nothing.")] = True,
+    insertions: Annotated[bool, typer.Option(help="Allow output symbols to be aligned with nothing.")] = True,
+    many_to_many: Annotated[bool, typer.Option(help="Allow links with several symbols on both sides.")] = False,
+    max_insertions: Annotated[int | None, typer.Option(help="Maximum number of insertions in a row.")] = None,
+    conditional: Annotated[
+        bool, typer.Option("--conditional", help="Model outputs given inputs; default: the joint probability.")
+    ] = False,
+    training: Annotated[str, typer.Option(help="Training: em, viterbi, or em+viterbi, whose last step prunes.")] = "em",
     smoothing: Annotated[float, typer.Option(help="Added to the count of every link.")] = 0.0,
-    max_iter: Annotated[int, typer.Option(help="Iterations at most.")] = 20,
-    tol: Annotated[float, typer.Option(help="Relative gain at which training ends.")] = 1e-5,
-    restarts: Annotated[int, typer.Option(help="Further runs from random starts; the best is kept.")] = 0,
+    max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 20,
+    tol: Annotated[float, typer.Option(help="Relative gain below which training ends.")] = 1e-5,
+    restarts: Annotated[int, typer.Option(help="Number of further runs from random starts; the best is kept.")] = 0,
     insertions_first: Annotated[
-        bool, typer.Option("--insertions-first", help="Of alignments that are as good, insertions before deletions.")
+        bool, typer.Option("--insertions-first", help="Among equally good alignments, put insertions before deletions.")
     ] = False,
-    allow: Annotated[
-        Path | None, typer.Option(help="Links that are allowed, a pair a line; no others are used.")
-    ] = None,
+    allow: Annotated[Path | None, typer.Option(help="File with the links that are allowed, one pair per line.")] = None,
     rules: Annotated[
-        Path | None, typer.Option(help="Pairs of a rule system: start from bags of symbols with them.")
+        Path | None, typer.Option(help="File with pairs from a rule system, used for the starting weights.")
     ] = None,
-    bags: Annotated[str | None, typer.Option(help="Weights of rules, pairs and uniform, such as 0,0.9,0.1.")] = None,
-    weighted: Annotated[
-        bool, typer.Option("--weighted", help="The third column says how often a pair counts.")
-    ] = False,
+    bags: Annotated[
+        str | None,
+        typer.Option(
+            help="Shares of rules, pairs and the uniform distribution in the starting weights, such as 0,0.9,0.1."
+        ),
+    ] = None,
+    weighted: Annotated[bool, typer.Option("--weighted", help="The third column holds the weight of a pair.")] = False,
     input_symbols: _Inputs = "characters",
     output_symbols: _Outputs = "words",
     errors: Errors = "strict",
@@ -59,17 +63,14 @@ def train(
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Learn links from pairs.
+    """Learn links between symbols from pairs of strings.
 
     Example: textmill fst align train lexicon.tsv --max-input 2 --max-output 2 --no-insertions -o links.mill
     """
     from json import dumps
 
-    from textmill.errors import DataError
     from textmill.fst import StringAligner
 
-    if not output.parent.is_dir():
-        raise DataError(f"{output}: there is no folder {output.parent}; make it or choose another")
     options: dict[str, Any] = {"inputs": input_symbols, "outputs": output_symbols}
     records = _read(pairs, weighted=weighted, errors=errors, **options)
     kinds = ("insertion", "deletion") if insertions_first else ("deletion", "insertion")
@@ -116,11 +117,12 @@ def train(
 def apply_model(
     model: _Model,
     pairs: _Pairs = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
-    nbest: Annotated[int, typer.Option(help="So many alignments of each pair.")] = 1,
-    merge: Annotated[bool, typer.Option("--merge", help="Make insertions part of the link before them.")] = False,
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    nbest: Annotated[int, typer.Option(help="Number of alignments per pair.")] = 1,
+    merge: Annotated[bool, typer.Option("--merge", help="Join insertions to the link before them.")] = False,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Add ln of its probability and its share among all alignments.")
+        bool,
+        typer.Option("--scores", help="Add the log probability of the alignment and its share among all alignments."),
     ] = False,
     between: _Between = ":",
     within: _Within = "|",
@@ -131,7 +133,7 @@ def apply_model(
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Align pairs: a line each, or several with --nbest; a pair without an alignment is an empty line, and counted.
+    """Align pairs, one line per alignment; a pair without an alignment is an empty line, and counted.
 
     Example: textmill fst align apply links.mill lexicon.tsv --between "}" -o lexicon.corpus
     """
@@ -174,9 +176,11 @@ def apply_model(
 @app.command()
 def show(
     model: _Model,
-    input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A string to align; else links.")] = None,
+    input_: Annotated[
+        str | None, typer.Argument(metavar="[INPUT]", help="String to align; without it, links are shown.")
+    ] = None,
     output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The other string.")] = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="So many alignments, or links.")] = 20,
+    count: Annotated[int, typer.Option("--count", "-n", help="Number of alignments or links to show.")] = 20,
     input_symbols: _Inputs = "characters",
     output_symbols: _Outputs = "words",
     json: Json = False,

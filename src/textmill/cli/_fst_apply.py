@@ -10,18 +10,21 @@ import typer
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program
 from textmill.cli._options import Jobs, JsonLines
+from textmill.cli._outputs import output_argument
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command("apply", cls=Program)
 def apply_machine(
     machine: Annotated[str, typer.Argument(metavar="IN.FST", help="The machine.")],
-    source: Annotated[str, typer.Argument(metavar="TEXT", help="A string a line; - or nothing: stdin.")] = "",
-    target: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - or nothing: stdout.")] = "",
-    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="Outputs of a string, the best first.")] = 1,
-    unique: Annotated[bool, typer.Option(help="Distinct outputs; this cannot be switched off.")] = True,
-    token_type: Annotated[str, typer.Option(help="Labels of a string: utf8, byte or symbol.")] = "utf8",
+    source: Annotated[str, typer.Argument(metavar="TEXT", help="Strings, one per line; - or none for stdin.")] = "",
+    target: Annotated[str, output_argument("File to write; - or none for stdout.", "OUT")] = "",
+    nshortest: Annotated[
+        int, typer.Option(min=1, max=files.MOST, help="Number of outputs per string, the best first.")
+    ] = 1,
+    unique: Annotated[bool, typer.Option(help="Outputs are distinct; this cannot be switched off.")] = True,
+    token_type: Annotated[str, typer.Option(help="What labels stand for: utf8, byte or symbol.")] = "utf8",
     isymbols: Annotated[str, typer.Option(help="File with the table of input symbols.")] = "",
     osymbols: Annotated[str, typer.Option(help="File with the table of output symbols.")] = "",
     show_weight: Annotated[bool, typer.Option(help="Add the weight of each output.")] = False,
@@ -30,7 +33,7 @@ def apply_machine(
 ) -> None:
     """Look up strings: the best outputs of a machine for each line of a text.
 
-    Prints the string, a tab and an output, a line for each output; a line without a tab where there is none.
+    Prints one line per output: the string, a tab and the output. A string without outputs is a line without a tab.
 
     Example: textmill fst apply --nshortest=3 --show_weight speller.fst words.txt
     """

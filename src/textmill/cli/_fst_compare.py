@@ -10,9 +10,9 @@ from textmill.cli._fst_program import Comparison, machines
 if TYPE_CHECKING:
     from textmill.fst import Fst
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-Delta = Annotated[float, typer.Option(help="Weights that differ by less count as equal.")]
+Delta = Annotated[float, typer.Option(help="Weights that differ by less are equal.")]
 
 
 @app.command(cls=Comparison)
@@ -45,11 +45,15 @@ def equivalent(
     first: "Fst",
     second: "Fst",
     delta: Delta = 1 / 1024,
-    max_length: Annotated[int, typer.Option(min=0, max=files.MOST, help="Arcs of a random path at most.")] = files.MOST,
-    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many random paths.")] = 1,
-    random: Annotated[bool, typer.Option(help="Compare the strings of random paths of any machines.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; default: another each time.")] = None,
-    select: Annotated[str, typer.Option(help="uniform, log_prob or fast_log_prob.")] = "uniform",
+    max_length: Annotated[
+        int, typer.Option(min=0, max=files.MOST, help="Maximum number of arcs in a random path.")
+    ] = files.MOST,
+    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="Number of random paths.")] = 1,
+    random: Annotated[bool, typer.Option(help="Compare strings of random paths, for machines of any kind.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of the random numbers; default: a new one each time.")
+    ] = None,
+    select: Annotated[str, typer.Option(help="How to choose arcs: uniform, log_prob or fast_log_prob.")] = "uniform",
 ) -> None:
     """Exit with 0 if two machines have the same weighted strings, with 2 if not.
 

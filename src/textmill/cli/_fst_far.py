@@ -13,30 +13,35 @@ import typer
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Comparison, Program
 from textmill.cli._options import Json
+from textmill.cli._outputs import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from textmill.fst import Archive, Fst, SymbolTable
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _COLUMNS = ("key", "type", "# of states", "# of arcs", "# of final states")
 _Archive = Annotated[str, typer.Argument(metavar="IN.FAR", help="An archive.")]
-BeginKey = Annotated[str, typer.Option(help="First key; default: the first of the archive.")]
-EndKey = Annotated[str, typer.Option(help="Last key; default: the last of the archive.")]
-Delta = Annotated[float, typer.Option(help="Weights that differ by less count as equal.")]
-EntryType = Annotated[str, typer.Option(help="line: a string a line; file: a string a file.")]
-FarType = Annotated[str, typer.Option(help="default, sttable or stlist.")]
-FileList = Annotated[bool, typer.Option(help="Inputs are lists of file names, one a line.")]
-FilenamePrefix = Annotated[str, typer.Option(help="In front of file names.")]
-FilenameSuffix = Annotated[str, typer.Option(help="Behind file names.")]
-GenerateFilenames = Annotated[int, typer.Option(min=0, max=100, help="Names of files as numbers of so many digits.")]
-GenerateKeys = Annotated[int, typer.Option(min=0, max=100, help="Keys as numbers of so many digits.")]
-KeyPrefix = Annotated[str, typer.Option(help="In front of keys.")]
-KeySuffix = Annotated[str, typer.Option(help="Behind keys.")]
-TokenType = Annotated[str, typer.Option(help="symbol, byte or utf8.")]
-Archives = Annotated[list[str] | None, typer.Argument(metavar="IN.FAR...", help="Archives; nothing: stdin.")]
+BeginKey = Annotated[str, typer.Option(help="First key to use; default: the first of the archive.")]
+EndKey = Annotated[str, typer.Option(help="Last key to use; default: the last of the archive.")]
+Delta = Annotated[float, typer.Option(help="Weights that differ by less are equal.")]
+EntryType = Annotated[str, typer.Option(help="line (one string per line) or file (one string per file).")]
+FarType = Annotated[str, typer.Option(help="Type of the archive: default, sttable or stlist.")]
+FileList = Annotated[bool, typer.Option(help="Inputs are lists of file names, one per line.")]
+FilenamePrefix = Annotated[str, typer.Option(help="Prefix for every file name.")]
+FilenameSuffix = Annotated[str, typer.Option(help="Suffix for every file name.")]
+GenerateFilenames = Annotated[
+    int, typer.Option(min=0, max=100, help="Name files by numbers with this many digits; 0: by their keys.")
+]
+GenerateKeys = Annotated[
+    int, typer.Option(min=0, max=100, help="Use numbers with this many digits as keys; 0: file names.")
+]
+KeyPrefix = Annotated[str, typer.Option(help="Prefix for every key.")]
+KeySuffix = Annotated[str, typer.Option(help="Suffix for every key.")]
+TokenType = Annotated[str, typer.Option(help="What labels stand for: symbol, byte or utf8.")]
+Archives = Annotated[list[str] | None, typer.Argument(metavar="IN.FAR...", help="Archives; none for stdin.")]
 
 
 @app.command(cls=Program)
@@ -55,6 +60,7 @@ def create(
     Example: textmill fst far create a.fst b.fst all.far
     """
     sources, target = _split(arguments)
+    check_output(target)
     names = _listed(sources) if file_list_input else sources
     machines = {
         f"{key_prefix}{_key(name, number, generate_keys)}{key_suffix}": files.read_machine(name)
@@ -70,8 +76,8 @@ def extract(
     filename_suffix: FilenameSuffix = "",
     generate_filenames: GenerateFilenames = 0,
     keys: Annotated[str, typer.Option(help="Keys and ranges of keys, such as a,c-f; default: all.")] = "",
-    key_separator: Annotated[str, typer.Option(help="Between keys.")] = ",",
-    range_delimiter: Annotated[str, typer.Option(help="Between the ends of a range.")] = "-",
+    key_separator: Annotated[str, typer.Option(help="Separator between keys.")] = ",",
+    range_delimiter: Annotated[str, typer.Option(help="Separator between the ends of a range.")] = "-",
 ) -> None:
     """Write the machines of archives to files called by their keys.
 
@@ -91,10 +97,10 @@ def info(
     archives: Archives = None,
     begin_key: BeginKey = "",
     end_key: EndKey = "",
-    list_fsts: Annotated[bool, typer.Option(help="A line for each machine.")] = False,
+    list_fsts: Annotated[bool, typer.Option(help="Print one line per machine.")] = False,
     json: Json = False,
 ) -> None:
-    """Print what is in archives.
+    """Describe archives.
 
     Example: textmill fst far info --list_fsts all.far
     """
@@ -131,21 +137,27 @@ def compilestrings(
     arguments: Annotated[
         list[str] | None, typer.Argument(metavar="IN.TXT [IN.TXT ... OUT.FAR]", help="Texts, then the archive.")
     ] = None,
-    arc_type: Annotated[str, typer.Option(help="standard, log, log64, or the name of another semiring.")] = "standard",
+    arc_type: Annotated[
+        str, typer.Option(help="Arc type: standard, log, log64, or the name of another semiring.")
+    ] = "standard",
     entry_type: EntryType = "line",
     far_type: FarType = "default",
     file_list_input: FileList = False,
     fst_type: Annotated[str, typer.Option(help="Type of the machines: vector.")] = "vector",
     generate_keys: GenerateKeys = 0,
-    initial_symbols: Annotated[bool, typer.Option(help="With --keep_symbols: only in the first machine.")] = True,
+    initial_symbols: Annotated[
+        bool, typer.Option(help="With --keep_symbols: keep them only in the first machine.")
+    ] = True,
     keep_symbols: Annotated[bool, typer.Option(help="Keep the symbols in the archive.")] = False,
     key_prefix: KeyPrefix = "",
     key_suffix: KeySuffix = "",
     symbols: Annotated[str, typer.Option(help="File with the table of symbols.")] = "",
     token_type: TokenType = "symbol",
-    unknown_symbol: Annotated[str, typer.Option(help="For words that the table has not; none: an error.")] = "",
+    unknown_symbol: Annotated[
+        str, typer.Option(help="Symbol for words that are not in the table; default: such words are an error.")
+    ] = "",
 ) -> None:
-    """Make a machine of every line, or every file, and put them into an archive.
+    """Compile each line, or each file, to a machine, and put the machines into an archive.
 
     Example: textmill fst far compilestrings --token_type=utf8 words.txt words.far
     """
@@ -156,6 +168,7 @@ def compilestrings(
     check_choice("fst_type", fst_type, ["vector"])
     table = files.read_symbols(symbols)
     sources, target = _split(arguments)
+    check_output(target)
     machines: dict[str, Fst] = {}
     count = 0
     for name in _listed(sources) if file_list_input else sources:
@@ -181,13 +194,13 @@ def printstrings(
     filename_prefix: FilenamePrefix = "",
     filename_suffix: FilenameSuffix = "",
     generate_filenames: GenerateFilenames = 0,
-    initial_symbols: Annotated[bool, typer.Option(help="The symbols of the first machine for all.")] = True,
-    print_key: Annotated[bool, typer.Option(help="The key in front of each string.")] = False,
-    print_weight: Annotated[bool, typer.Option(help="The weight behind each string.")] = False,
+    initial_symbols: Annotated[bool, typer.Option(help="Use the symbols of the first machine for all.")] = True,
+    print_key: Annotated[bool, typer.Option(help="Print the key before each string.")] = False,
+    print_weight: Annotated[bool, typer.Option(help="Print the weight after each string.")] = False,
     symbols: Annotated[str, typer.Option(help="File with the table of symbols.")] = "",
     token_type: TokenType = "symbol",
 ) -> None:
-    """Print the outputs of machines that hold one string each.
+    """Print the strings of machines that hold one string each.
 
     Example: textmill fst far printstrings --token_type=utf8 --print_key words.far
     """

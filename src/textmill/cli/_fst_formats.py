@@ -7,27 +7,30 @@ import typer
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, Source, Target, machines, settings
 from textmill.cli._options import Json
+from textmill.cli._outputs import further_output
 
 if TYPE_CHECKING:
     from textmill.fst import Fst, SymbolTable
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 ISymbols = Annotated[str, typer.Option(help="File with the table of input symbols.")]
 OSymbols = Annotated[str, typer.Option(help="File with the table of output symbols.")]
-SSymbols = Annotated[str, typer.Option(help="File with the names of states.")]
-FstType = Annotated[str, typer.Option(help="vector, const, or a compact type such as compact_string.")]
-Acceptor = Annotated[bool, typer.Option(help="One label an arc.")]
-Numeric = Annotated[bool, typer.Option(help="Labels as numbers.")]
-ShowOne = Annotated[bool, typer.Option(help="Show weights that are one, too.")]
+SSymbols = Annotated[str, typer.Option(help="File with the table of state names.")]
+FstType = Annotated[str, typer.Option(help="File type: vector, const, or a compact type such as compact_string.")]
+Acceptor = Annotated[bool, typer.Option(help="Arcs have one label (an acceptor).")]
+Numeric = Annotated[bool, typer.Option(help="Print labels as numbers.")]
+ShowOne = Annotated[bool, typer.Option(help="Print weights that are one, too.")]
 
 
 @app.command("compile", cls=Program)
 def compile_machine(
-    source: Annotated[str, typer.Argument(metavar="TEXT", help="Text to read; - or nothing: stdin.")] = "",
+    source: Annotated[str, typer.Argument(metavar="TEXT", help="Text to read; - or none for stdin.")] = "",
     target: Target = "",
     acceptor: Acceptor = False,
-    arc_type: Annotated[str, typer.Option(help="standard, log, log64, or the name of another semiring.")] = "standard",
+    arc_type: Annotated[
+        str, typer.Option(help="Arc type: standard, log, log64, or the name of another semiring.")
+    ] = "standard",
     fst_type: FstType = "vector",
     isymbols: ISymbols = "",
     osymbols: OSymbols = "",
@@ -36,7 +39,7 @@ def compile_machine(
     keep_osymbols: Annotated[bool, typer.Option(help="Keep the output symbols in the machine.")] = False,
     keep_state_numbering: Annotated[bool, typer.Option(help="Do not renumber the states.")] = False,
 ) -> None:
-    """Make a machine from text: an arc or a final state a line.
+    """Compile a machine from text, one arc or final state per line.
 
     Example: textmill fst compile --isymbols=a.syms --osymbols=a.syms a.txt a.fst
     """
@@ -76,9 +79,11 @@ def print_machine(
     ssymbols: SSymbols = "",
     numeric: Numeric = False,
     show_weight_one: ShowOne = False,
-    missing_symbol: Annotated[str, typer.Option(help="For labels without a symbol; none: an error.")] = "",
-    save_isymbols: Annotated[str, typer.Option(help="Write the input symbols of the machine to this file.")] = "",
-    save_osymbols: Annotated[str, typer.Option(help="Write the output symbols of the machine to this file.")] = "",
+    missing_symbol: Annotated[
+        str, typer.Option(help="Symbol for labels that have none; default: such labels are an error.")
+    ] = "",
+    save_isymbols: Annotated[str, further_output("Write the input symbols of the machine to this file.")] = "",
+    save_osymbols: Annotated[str, further_output("Write the output symbols of the machine to this file.")] = "",
 ) -> str:
     """Print a machine as text, with the symbols of its tables or of files.
 
@@ -102,9 +107,9 @@ def print_machine(
 
 
 @app.command(cls=Program)
-@machines
 def draw(
-    fst: "Fst",
+    source: Source = "",
+    target: Target = "",
     acceptor: Acceptor = False,
     isymbols: ISymbols = "",
     osymbols: OSymbols = "",
@@ -112,28 +117,31 @@ def draw(
     numeric: Numeric = False,
     show_weight_one: ShowOne = False,
     title: Annotated[str, typer.Option(help="Title of the picture.")] = "",
-    portrait: Annotated[bool, typer.Option(help="Portrait, not landscape.")] = False,
-    vertical: Annotated[bool, typer.Option(help="From bottom to top, not from left to right.")] = False,
-    fontsize: Annotated[int, typer.Option(help="Size of letters.")] = 14,
+    portrait: Annotated[bool, typer.Option(help="Portrait instead of landscape.")] = False,
+    vertical: Annotated[bool, typer.Option(help="From bottom to top instead of from left to right.")] = False,
+    fontsize: Annotated[int, typer.Option(help="Font size.")] = 14,
     height: Annotated[float, typer.Option(help="Height of the page.")] = 11.0,
     width: Annotated[float, typer.Option(help="Width of the page.")] = 8.5,
-    nodesep: Annotated[float, typer.Option(help="Least distance of states, as dot has it.")] = 0.25,
-    ranksep: Annotated[float, typer.Option(help="Least distance of layers, as dot has it.")] = 0.4,
-    precision: Annotated[int, typer.Option(help="Digits of weights.")] = 5,
-    float_format: Annotated[str, typer.Option(help="Numbers as printf does them: e, f or g.")] = "g",
-    svg: Annotated[bool, typer.Option(help="A picture in SVG, drawn without Graphviz.")] = False,
-) -> str:
+    nodesep: Annotated[float, typer.Option(help="Minimum distance between states, as in dot.")] = 0.25,
+    ranksep: Annotated[float, typer.Option(help="Minimum distance between layers, as in dot.")] = 0.4,
+    precision: Annotated[int, typer.Option(help="Number of digits of weights.")] = 5,
+    float_format: Annotated[str, typer.Option(help="Number format of printf: e, f or g.")] = "g",
+    svg: Annotated[bool, typer.Option(help="Draw an SVG picture, which needs no Graphviz.")] = False,
+) -> None:
     """Draw a machine in the DOT language of Graphviz, or as SVG.
 
     Example: textmill fst draw --svg a.fst a.svg
     """
+    import warnings
+
     from textmill.fst.draw import to_dot, to_svg
 
+    fst = files.read_machine(source)
     shown = fst.copy()
     shown.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
     shown.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
     if svg:
-        return to_svg(
+        picture = to_svg(
             shown,
             title=title,
             acceptor=acceptor or None,
@@ -145,7 +153,9 @@ def draw(
             state_symbols=files.read_symbols(ssymbols),
             standalone=True,
         )
-    return to_dot(
+        files.write_text(picture, target)
+        return
+    text = to_dot(
         shown,
         title=title,
         acceptor=acceptor,
@@ -162,20 +172,25 @@ def draw(
         show_weight_one=show_weight_one,
         state_symbols=files.read_symbols(ssymbols),
     )
+    files.write_text(text, target)
+    kind = target.rpartition(".")[2].lower()
+    if kind in ("svg", "png", "pdf"):
+        advice = f"draw it with 'dot -T{kind} {target}'" + (", or pass --svg" if kind == "svg" else "")
+        warnings.warn(f"{target} holds text in the DOT language, not a picture; {advice}", stacklevel=2)
 
 
 @app.command(cls=Program)
 def info(
     source: Source = "",
     arc_filter: Annotated[
-        str, typer.Option(help="Arcs that count for components and access: any, epsilon, iepsilon or oepsilon.")
+        str, typer.Option(help="Arcs to follow for components and accessibility: any, epsilon, iepsilon or oepsilon.")
     ] = "any",
-    info_type: Annotated[str, typer.Option(help="auto, long, short or fast.")] = "auto",
-    test_properties: Annotated[bool, typer.Option(help="Find out properties that are not known.")] = True,
+    info_type: Annotated[str, typer.Option(help="Amount of detail: auto, long, short or fast.")] = "auto",
+    test_properties: Annotated[bool, typer.Option(help="Compute properties that are not known.")] = True,
     fst_verify: Annotated[bool, typer.Option(help="Check the machine first.")] = True,
     json: Json = False,
 ) -> None:
-    """Print what a machine is: type, symbols, sizes, components, properties.
+    """Describe a machine: type, symbols, sizes, components, properties.
 
     Example: textmill fst info --info_type=short a.fst
     """
@@ -197,7 +212,7 @@ def info(
 
 @app.command(cls=Program)
 def convert(source: Source = "", target: Target = "", fst_type: FstType = "vector") -> None:
-    """Write a machine as a file of another type.
+    """Convert a machine to another file type.
 
     Example: textmill fst convert --fst_type=const --fst_align a.fst a.const
     """
@@ -210,15 +225,15 @@ def symbols(
     fst: "Fst",
     isymbols: Annotated[str, typer.Option(help="Give the machine this table of input symbols.")] = "",
     osymbols: Annotated[str, typer.Option(help="Give the machine this table of output symbols.")] = "",
-    clear_isymbols: Annotated[bool, typer.Option(help="Take the input symbols away.")] = False,
-    clear_osymbols: Annotated[bool, typer.Option(help="Take the output symbols away.")] = False,
+    clear_isymbols: Annotated[bool, typer.Option(help="Remove the table of input symbols.")] = False,
+    clear_osymbols: Annotated[bool, typer.Option(help="Remove the table of output symbols.")] = False,
     relabel_ipairs: Annotated[str, typer.Option(help="File with old and new keys of input symbols.")] = "",
     relabel_opairs: Annotated[str, typer.Option(help="File with old and new keys of output symbols.")] = "",
-    save_isymbols: Annotated[str, typer.Option(help="Write the input symbols of the machine to this file.")] = "",
-    save_osymbols: Annotated[str, typer.Option(help="Write the output symbols of the machine to this file.")] = "",
+    save_isymbols: Annotated[str, further_output("Write the input symbols of the machine to this file.")] = "",
+    save_osymbols: Annotated[str, further_output("Write the output symbols of the machine to this file.")] = "",
     verify: Annotated[bool, typer.Option(help="Check that every label has a symbol.")] = False,
 ) -> "Fst":
-    """Give a machine tables of symbols, save them, take them away, or change their keys; arcs stay as they are.
+    """Set, save, remove or renumber the symbol tables of a machine; its arcs stay the same.
 
     Example: textmill fst symbols --clear_isymbols --save_osymbols=out.syms a.fst plain.fst
     """

@@ -6,20 +6,23 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, machines, settings
+from textmill.cli._outputs import check_output
 
 if TYPE_CHECKING:
     from textmill.fst import Fst
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-ComposeFilter = Annotated[str, typer.Option(help="auto, sequence, alt_sequence, match, no_match, null or trivial.")]
-Connect = Annotated[bool, typer.Option(help="Trim the result.")]
+ComposeFilter = Annotated[
+    str, typer.Option(help="Filter: auto, sequence, alt_sequence, match, no_match, null or trivial.")
+]
+Connect = Annotated[bool, typer.Option(help="Remove states that are on no complete path.")]
 
 
 @app.command(cls=Program)
 @machines
 def union(first: "Fst", second: "Fst") -> "Fst":
-    """All strings of two machines.
+    """Accept the strings of both machines.
 
     Example: textmill fst union a.fst b.fst ab.fst
     """
@@ -31,7 +34,7 @@ def union(first: "Fst", second: "Fst") -> "Fst":
 @app.command(cls=Program)
 @machines
 def concat(first: "Fst", second: "Fst") -> "Fst":
-    """The strings of one machine followed by those of another.
+    """Concatenate the strings of two machines.
 
     Example: textmill fst concat a.fst b.fst ab.fst
     """
@@ -44,10 +47,10 @@ def concat(first: "Fst", second: "Fst") -> "Fst":
 @machines
 def closure(
     fst: "Fst",
-    closure_plus: Annotated[bool, typer.Option(help="At least one string.")] = False,
+    closure_plus: Annotated[bool, typer.Option(help="At least one string: the same as --closure_type=plus.")] = False,
     closure_type: Annotated[str, typer.Option(help="star, or plus for at least one string.")] = "star",
 ) -> "Fst":
-    """Any number of strings of a machine one after another.
+    """Repeat the strings of a machine any number of times.
 
     Example: textmill fst closure --closure_plus a.fst b.fst
     """
@@ -63,10 +66,10 @@ def closure(
 def reverse(
     fst: "Fst",
     require_superinitial: Annotated[
-        bool, typer.Option(help="Begin with a new state, even if one could do without.")
+        bool, typer.Option(help="Add a new start state even where it is not needed.")
     ] = True,
 ) -> "Fst":
-    """All strings backwards.
+    """Reverse all strings.
 
     Example: textmill fst reverse a.fst b.fst
     """
@@ -78,7 +81,7 @@ def reverse(
 @app.command(cls=Program)
 @machines
 def invert(fst: "Fst") -> "Fst":
-    """Inputs and outputs exchanged.
+    """Exchange inputs and outputs.
 
     Example: textmill fst invert a.fst b.fst
     """
@@ -91,10 +94,10 @@ def invert(fst: "Fst") -> "Fst":
 @machines
 def project(
     fst: "Fst",
-    project_type: Annotated[str, typer.Option(help="input or output.")] = "input",
+    project_type: Annotated[str, typer.Option(help="Side to keep: input or output.")] = "input",
     project_output: Annotated[bool, typer.Option(help="The same as --project_type=output.")] = False,
 ) -> "Fst":
-    """The acceptor of the inputs of a machine, or of its outputs.
+    """Keep only the inputs of a machine, or only its outputs.
 
     Example: textmill fst project --project_type=output a.fst b.fst
     """
@@ -113,10 +116,10 @@ def relabel(
     relabel_osymbols: Annotated[str, typer.Option(help="New table of output symbols.")] = "",
     relabel_ipairs: Annotated[str, typer.Option(help="File with old and new input labels, as numbers.")] = "",
     relabel_opairs: Annotated[str, typer.Option(help="File with old and new output labels, as numbers.")] = "",
-    unknown_isymbol: Annotated[str, typer.Option(help="For symbols that the new table has not.")] = "",
-    unknown_osymbol: Annotated[str, typer.Option(help="For symbols that the new table has not.")] = "",
+    unknown_isymbol: Annotated[str, typer.Option(help="Symbol in place of those that are not in the new table.")] = "",
+    unknown_osymbol: Annotated[str, typer.Option(help="Symbol in place of those that are not in the new table.")] = "",
 ) -> "Fst":
-    """Replace labels by others: by tables of symbols or by pairs of numbers.
+    """Replace labels, by tables of symbols or by pairs of numbers.
 
     Example: textmill fst relabel --relabel_ipairs=pairs.txt a.fst b.fst
     """
@@ -146,8 +149,10 @@ def relabel(
 
 @app.command(cls=Program)
 @machines
-def arcsort(fst: "Fst", sort_type: Annotated[str, typer.Option(help="ilabel or olabel.")] = "ilabel") -> "Fst":
-    """Sort the arcs of every state by their labels.
+def arcsort(
+    fst: "Fst", sort_type: Annotated[str, typer.Option(help="Labels to sort by: ilabel or olabel.")] = "ilabel"
+) -> "Fst":
+    """Sort the arcs of each state by their labels.
 
     Example: textmill fst arcsort --sort_type=olabel a.fst b.fst
     """
@@ -159,7 +164,7 @@ def arcsort(fst: "Fst", sort_type: Annotated[str, typer.Option(help="ilabel or o
 @app.command(cls=Program)
 @machines
 def topsort(fst: "Fst") -> "Fst":
-    """Number states so that arcs lead to later ones; a machine with cycles stays as it is, with a warning.
+    """Renumber states so that arcs lead to higher numbers; a machine with cycles stays the same, with a warning.
 
     Example: textmill fst topsort a.fst b.fst
     """
@@ -176,7 +181,7 @@ def topsort(fst: "Fst") -> "Fst":
 @app.command(cls=Program)
 @machines
 def connect(fst: "Fst") -> "Fst":
-    """Remove states that are on no path from the start to an end.
+    """Remove states that are on no path from the start to a final state.
 
     Example: textmill fst connect a.fst b.fst
     """
@@ -188,7 +193,7 @@ def connect(fst: "Fst") -> "Fst":
 @app.command(cls=Program)
 @machines
 def compose(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
-    """The outputs of one machine as inputs of another; arcs are sorted if need be.
+    """Compose two machines: the outputs of the first are the inputs of the second; arcs are sorted if necessary.
 
     Example: textmill fst compose a.fst b.fst ab.fst
     """
@@ -200,7 +205,7 @@ def compose(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto",
 @app.command(cls=Program)
 @machines
 def intersect(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
-    """The strings that two acceptors share.
+    """Intersect two acceptors.
 
     Example: textmill fst intersect a.fst b.fst ab.fst
     """
@@ -212,7 +217,7 @@ def intersect(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto
 @app.command(cls=Program)
 @machines
 def difference(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
-    """The strings of one acceptor that another, deterministic and without weights, has not.
+    """Subtract from an acceptor the strings of another, which must be deterministic and unweighted.
 
     Example: textmill fst difference a.fst b.fst c.fst
     """
@@ -232,11 +237,11 @@ def map_machine(
             "quantize, rmweight, superfinal, times, to_log, to_log64 or to_standard."
         ),
     ] = "identity",
-    delta: Annotated[float, typer.Option(help="Step of quantize.")] = 1 / 1024,
-    power: Annotated[float, typer.Option(help="Exponent of power and float_power.")] = 1.0,
-    weight: Annotated[str, typer.Option(help="Of plus and times.")] = "",
+    delta: Annotated[float, typer.Option(help="Step size for --map_type=quantize.")] = 1 / 1024,
+    power: Annotated[float, typer.Option(help="Exponent for --map_type=power or float_power.")] = 1.0,
+    weight: Annotated[str, typer.Option(help="Weight for --map_type=plus or times.")] = "",
 ) -> "Fst":
-    """Change every arc: its weight, its labels, its semiring.
+    """Change the weight, the labels or the semiring of all arcs.
 
     Example: textmill fst map --map_type=to_log a.fst b.fst
     """
@@ -262,19 +267,20 @@ def replace(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="ROOT.FST ROOTLABEL [RULE.FST LABEL ...] [OUT.FST]", help="Machines with their labels, as numbers."
+            metavar="ROOT.FST ROOTLABEL [RULE.FST LABEL ...] [OUT.FST]",
+            help="Machines, each followed by its label, a number.",
         ),
     ],
     call_arc_labeling: Annotated[
-        str, typer.Option(help="Labels that stay on arcs that call: input, output, both or neither.")
+        str, typer.Option(help="Sides that keep their label on call arcs: input, output, both or neither.")
     ] = "input",
     return_arc_labeling: Annotated[
-        str, typer.Option(help="Where arcs that return have the label: input, output, both or neither.")
+        str, typer.Option(help="Sides that have the label on return arcs: input, output, both or neither.")
     ] = "neither",
-    return_label: Annotated[int, typer.Option(min=0, max=files.MOST, help="Label of arcs that return.")] = 0,
-    epsilon_on_replace: Annotated[bool, typer.Option(help="No labels on arcs that call and return.")] = False,
+    return_label: Annotated[int, typer.Option(min=0, max=files.MOST, help="Label of return arcs.")] = 0,
+    epsilon_on_replace: Annotated[bool, typer.Option(help="Leave call and return arcs without labels.")] = False,
 ) -> None:
-    """Replace arcs that write the label of a machine by that machine, again and again.
+    """Replace arcs whose output is the label of a machine by that machine, recursively.
 
     Example: textmill fst replace root.fst 100 name.fst 101 number.fst 102 out.fst
     """
@@ -284,6 +290,7 @@ def replace(
     if len(arguments) < 2:
         raise typer.BadParameter("every machine is followed by its label, as in: root.fst 100 rule.fst 101")
     target = arguments[-1] if len(arguments) % 2 else ""
+    check_output(target)
     names, labels = arguments[: len(arguments) // 2 * 2 : 2], arguments[1::2]
     for label in labels:
         if not label.isdecimal() or int(label) > files.MOST:
@@ -303,7 +310,7 @@ def replace(
 @app.command(cls=Program)
 @machines
 def synchronize(fst: "Fst") -> "Fst":
-    """Bring labels of input and output to the same arcs as early as can be.
+    """Synchronize: move inputs and outputs to the same arcs as early as possible.
 
     Example: textmill fst synchronize a.fst b.fst
     """
@@ -317,9 +324,9 @@ def synchronize(fst: "Fst") -> "Fst":
 def epsnormalize(
     fst: "Fst",
     eps_norm_output: Annotated[bool, typer.Option(help="The same as --eps_norm_type=output.")] = False,
-    eps_norm_type: Annotated[str, typer.Option(help="Epsilons of the input or of the output.")] = "input",
+    eps_norm_type: Annotated[str, typer.Option(help="Side of the epsilons: input or output.")] = "input",
 ) -> "Fst":
-    """Move arcs that read nothing behind those that read something, on every path.
+    """Move epsilons to the end of each path.
 
     Example: textmill fst epsnormalize --eps_norm_type=output a.fst b.fst
     """

@@ -6,27 +6,32 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, machines
+from textmill.cli._outputs import output_argument
 
 if TYPE_CHECKING:
     from textmill.fst import Fst
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-Delta = Annotated[float, typer.Option(help="Weights that differ by less count as equal.")]
-NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
-Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this times the best.")]
-Label = Annotated[int, typer.Option(min=0, max=files.MOST, help="Input label of outputs that are left at the end.")]
-Codex = Annotated[str, typer.Argument(metavar="CODEX", help="File with the codes.")]
+Delta = Annotated[float, typer.Option(help="Weights that differ by less are equal.")]
+NState = Annotated[int, typer.Option(min=-1, help="Maximum number of states, the best ones; -1: all.")]
+Weight = Annotated[str, typer.Option(help="Keep only paths whose weight is at most this times the best.")]
+Label = Annotated[
+    int, typer.Option(min=0, max=files.MOST, help="Input label of arcs for outputs that remain at the end.")
+]
+Codex = Annotated[str, typer.Argument(metavar="CODEX", help="File that holds the codes.")]
 
 
 @app.command(cls=Program)
 @machines
 def rmepsilon(
     fst: "Fst",
-    connect: Annotated[bool, typer.Option(help="Trim the result.")] = True,
-    delta: Annotated[float, typer.Option(help="When sums over cycles of epsilons have converged.")] = 1e-6,
+    connect: Annotated[bool, typer.Option(help="Remove states that are on no complete path.")] = True,
+    delta: Annotated[float, typer.Option(help="Change at which sums over epsilon cycles have converged.")] = 1e-6,
     nstate: NState = -1,
-    queue_type: Annotated[str, typer.Option(help="auto, fifo, lifo, shortest, state or top.")] = "auto",
+    queue_type: Annotated[
+        str, typer.Option(help="Order of states: auto, fifo, lifo, shortest, state or top.")
+    ] = "auto",
     weight: Weight = "",
 ) -> "Fst":
     """Remove arcs that read and write nothing.
@@ -49,9 +54,9 @@ def rmepsilon(
 def determinize(
     fst: "Fst",
     delta: Delta = 1 / 1024,
-    det_type: Annotated[str, typer.Option(help="functional, nonfunctional or disambiguate.")] = "functional",
+    det_type: Annotated[str, typer.Option(help="Type: functional, nonfunctional or disambiguate.")] = "functional",
     increment_subsequential_label: Annotated[
-        bool, typer.Option(help="Distinct labels for several outputs that are left.")
+        bool, typer.Option(help="Use distinct labels for several outputs that remain at the end.")
     ] = False,
     nstate: NState = -1,
     subsequential_label: Label = 0,
@@ -99,13 +104,15 @@ def disambiguate(
 @machines
 def minimize(
     fst: "Fst",
-    strings: Annotated[str, typer.Argument(metavar="OUT2.FST", help="Where to write the strings of numbers.")] = "",
+    strings: Annotated[
+        str, output_argument("File for the second machine, which maps numbers to strings.", "OUT2.FST")
+    ] = "",
     delta: Delta = 1e-6,
-    allow_nondet: Annotated[bool, typer.Option(help="Take machines that are not deterministic, too.")] = False,
+    allow_nondet: Annotated[bool, typer.Option(help="Accept machines that are not deterministic, too.")] = False,
 ) -> "Fst":
-    """Make the equivalent machine with the fewest states, of a deterministic one.
+    """Minimize the number of states of a deterministic machine.
 
-    With a second output the machine writes numbers of strings, and the second one the strings of the numbers.
+    With a second output, the first machine maps strings to numbers, and the second maps the numbers to outputs.
 
     Example: textmill fst minimize a.fst b.fst
     """
@@ -123,12 +130,12 @@ def minimize(
 def encode(
     fst: "Fst",
     codex: Codex,
-    decode: Annotated[bool, typer.Option(help="The other way, as 'decode' does.")] = False,
+    decode: Annotated[bool, typer.Option(help="Decode instead, as 'decode' does.")] = False,
     encode_labels: Annotated[bool, typer.Option(help="Encode the output labels.")] = False,
     encode_weights: Annotated[bool, typer.Option(help="Encode the weights.")] = False,
-    encode_reuse: Annotated[bool, typer.Option(help="Use the codes that are in the file, and add to them.")] = False,
+    encode_reuse: Annotated[bool, typer.Option(help="Use the codes of the file and add to them.")] = False,
 ) -> "Fst":
-    """Put labels and weights of each arc into one label; the codes go to a file.
+    """Encode labels and weights of each arc as one label; the codes are written to a file.
 
     Example: textmill fst encode --encode_labels --encode_weights a.fst codes b.fst
     """
@@ -145,7 +152,7 @@ def encode(
 @app.command(cls=Program)
 @machines
 def decode(fst: "Fst", codex: Codex) -> "Fst":
-    """Take labels and weights apart again that 'encode' has put together.
+    """Restore the labels and weights that 'encode' has put together.
 
     Example: textmill fst decode b.fst codes a.fst
     """

@@ -18,11 +18,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from textmill.cli._outputs import output_argument
+
 __all__ = ["Comparison", "Program", "Settings", "Source", "Target", "machines", "settings"]
 
-Source = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; - or nothing: stdin.")]
-Target = Annotated[str, typer.Argument(metavar="OUT.FST", help="Where to write; - or nothing: stdout.")]
-_Needed = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; -: stdin.")]
+Source = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; - or none for stdin.")]
+Target = Annotated[str, output_argument("File to write; - or none for stdout.", "OUT.FST")]
+_Needed = Annotated[str, typer.Argument(metavar="IN.FST", help="Machine to read; - for stdin.")]
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Program(TyperCommand):
             if parameter.param_type_name == "option":
                 parameter.opts = [_underscored(name) for name in parameter.opts]
                 negative = [_underscored(name) for name in parameter.secondary_opts]
-                parameter.secondary_opts = negative if parameter.default else []  # what is off need not be put off
+                # an option that is off by default needs no negative form
+                parameter.secondary_opts = negative if parameter.default else []
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
@@ -87,7 +90,7 @@ class Program(TyperCommand):
                 continue
             name, equals, value = word.lstrip("-").partition("=")
             name = name.replace("-", "_")
-            if name in ("help", "helpshort"):
+            if name in ("h", "help", "helpshort"):
                 yield "--help"
             elif (option := options.get(f"--{name}")) is not None:
                 if not getattr(option, "is_flag", False):

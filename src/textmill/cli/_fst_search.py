@@ -11,14 +11,14 @@ from textmill.cli._options import Json
 if TYPE_CHECKING:
     from textmill.fst import Fst
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-Delta = Annotated[float | None, typer.Option(help="When sums over cycles have converged; default: 1e-12.")]
-NState = Annotated[int, typer.Option(min=-1, help="States at most, the best; -1: all.")]
-Queue = Annotated[str, typer.Option(help="auto, fifo, lifo, shortest, state or top.")]
+Delta = Annotated[float | None, typer.Option(help="Change at which sums over cycles have converged; default: 1e-12.")]
+NState = Annotated[int, typer.Option(min=-1, help="Maximum number of states, the best ones; -1: all.")]
+Queue = Annotated[str, typer.Option(help="Order of states: auto, fifo, lifo, shortest, state or top.")]
 ToFinal = Annotated[bool, typer.Option(help="The same as --reweight_type=to_final.")]
-ReweightType = Annotated[str, typer.Option(help="to_initial or to_final.")]
-Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this times the best.")]
+ReweightType = Annotated[str, typer.Option(help="Direction: to_initial or to_final.")]
+Weight = Annotated[str, typer.Option(help="Keep only paths whose weight is at most this times the best.")]
 
 
 @app.command(cls=Program)
@@ -26,12 +26,12 @@ Weight = Annotated[str, typer.Option(help="Keep only paths not worse than this t
 def shortestdistance(
     fst: "Fst",
     delta: Delta = None,
-    nstate: Annotated[int, typer.Option(min=-1, max=files.MOST, help="State to begin with; -1: the start.")] = -1,
+    nstate: Annotated[int, typer.Option(min=-1, max=files.MOST, help="State to start from; -1: the start state.")] = -1,
     queue_type: Queue = "auto",
-    reverse: Annotated[bool, typer.Option(help="From each state to the end.")] = False,
+    reverse: Annotated[bool, typer.Option(help="From each state to the final states.")] = False,
     json: Json = False,
 ) -> str:
-    """Print the weight of all paths from the start to each state.
+    """Print the total weight of the paths from the start to each state.
 
     Example: textmill fst shortestdistance --reverse a.fst distances.txt
     """
@@ -55,13 +55,13 @@ def shortestdistance(
 def shortestpath(
     fst: "Fst",
     delta: Delta = None,
-    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
+    nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="Number of paths.")] = 1,
     nstate: NState = -1,
     queue_type: Queue = "auto",
-    unique: Annotated[bool, typer.Option(help="Paths with distinct strings; for acceptors.")] = False,
+    unique: Annotated[bool, typer.Option(help="Only paths with distinct strings; for acceptors.")] = False,
     weight: Weight = "",
 ) -> "Fst":
-    """The best path, or the n best.
+    """Find the best path, or the n best.
 
     Example: textmill fst shortestpath --nshortest=10 a.fst best.fst
     """
@@ -80,7 +80,7 @@ def prune(
     nstate: NState = -1,
     weight: Weight = "",
 ) -> "Fst":
-    """Remove states and arcs that are only on bad paths.
+    """Remove states and arcs that are on no good path.
 
     Example: textmill fst prune --weight=5 a.fst b.fst
     """
@@ -98,12 +98,12 @@ def push(
     delta: Delta = None,
     push_weights: Annotated[bool, typer.Option(help="Push the weights.")] = False,
     push_labels: Annotated[bool, typer.Option(help="Push the output labels.")] = False,
-    remove_common_affix: Annotated[bool, typer.Option(help="Remove outputs that all paths share.")] = False,
-    remove_total_weight: Annotated[bool, typer.Option(help="Remove the weight of all paths.")] = False,
+    remove_common_affix: Annotated[bool, typer.Option(help="Remove outputs that are common to all paths.")] = False,
+    remove_total_weight: Annotated[bool, typer.Option(help="Remove the total weight.")] = False,
     reweight_type: ReweightType = "to_initial",
     to_final: ToFinal = False,
 ) -> "Fst":
-    """Move weights and output labels as far as they go towards the start or the end.
+    """Push weights and output labels as far as possible towards the start or the final states.
 
     Example: textmill fst push --push_weights a.fst b.fst
     """
@@ -131,11 +131,13 @@ def push(
 @machines
 def reweight(
     fst: "Fst",
-    potentials: Annotated[str, typer.Argument(metavar="POTENTIALS", help="A state and its potential a line.")],
+    potentials: Annotated[
+        str, typer.Argument(metavar="POTENTIALS", help="File with one state and its potential per line.")
+    ],
     reweight_type: ReweightType = "to_initial",
     to_final: ToFinal = False,
 ) -> "Fst":
-    """Move weights along arcs by a potential for each state; paths keep their weights.
+    """Move weights along arcs by the potentials of states; complete paths keep their weights.
 
     Example: textmill fst reweight a.fst distances.txt b.fst
     """
@@ -164,14 +166,20 @@ def reweight(
 @machines
 def randgen(
     fst: "Fst",
-    max_length: Annotated[int, typer.Option(min=0, max=files.MOST, help="Arcs of a path at most.")] = files.MOST,
-    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="How many paths.")] = 1,
-    remove_total_weight: Annotated[bool, typer.Option(help="With --weighted: shares of paths, not counts.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; default: another each time.")] = None,
-    select: Annotated[str, typer.Option(help="uniform, log_prob or fast_log_prob.")] = "uniform",
-    weighted: Annotated[bool, typer.Option(help="Equal paths once, weighted by how often they came.")] = False,
+    max_length: Annotated[
+        int, typer.Option(min=0, max=files.MOST, help="Maximum number of arcs in a path.")
+    ] = files.MOST,
+    npath: Annotated[int, typer.Option(min=1, max=files.MOST, help="Number of paths.")] = 1,
+    remove_total_weight: Annotated[
+        bool, typer.Option(help="With --weighted: shares of paths instead of counts.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of the random numbers; default: a new one each time.")
+    ] = None,
+    select: Annotated[str, typer.Option(help="How to choose arcs: uniform, log_prob or fast_log_prob.")] = "uniform",
+    weighted: Annotated[bool, typer.Option(help="Print equal paths once, weighted by their number.")] = False,
 ) -> "Fst":
-    """Random paths of a machine.
+    """Draw random paths of a machine.
 
     Example: textmill fst randgen --npath=5 --seed=1 a.fst | textmill fst print
     """

@@ -9,9 +9,9 @@ import typer
 
 __all__ = ["ModelFile", "Sources", "is_bags", "load_model", "read_input"]
 
-_HELP_INPUT = "Files or folders of documents, - for stdin; or one file of bags (.npz, .mm, .svmlight, ...)."
+_HELP_INPUT = "Files or folders of documents, - for stdin; or a single file of bags (.npz, .mm, .svmlight, ...)."
 Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help=_HELP_INPUT)]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill topics train`.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill topics train`.")]
 
 
 def load_model(path: Path, jobs: int | None = None) -> Any:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Errors, Jobs, JsonLines, TextField
+from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._topic_options import ModelFile, Sources, load_model, read_input
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 EXPORTS = ["pyldavis", "mallet-state", "mallet-keys", "ldac", "matrix"]
 IMPORTS = ["mallet-state", "ldac", "matrix"]
@@ -20,15 +21,18 @@ IMPORTS = ["mallet-state", "ldac", "matrix"]
 def coherence(
     model: ModelFile,
     sources: Sources,
-    measure: Annotated[str, typer.Option(help="c_v, npmi, uci or umass.")] = "c_v",
-    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
-    window: Annotated[int | None, typer.Option(help="Tokens of a window, 0: a document; default: by measure.")] = None,
+    measure: Annotated[str, typer.Option(help="Measure of coherence: c_v, npmi, uci or umass.")] = "c_v",
+    words: Annotated[int, typer.Option(help="Number of terms per topic.")] = 10,
+    window: Annotated[
+        int | None,
+        typer.Option(help="Number of tokens in a window; 0: whole documents; default: what suits the measure."),
+    ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Judge topics by how often their words meet in documents, and by how few topics share them.
+    """Judge topics by how often their words occur together in documents, and by how few topics share them.
 
     Example: textmill topics coherence news.mill news.jsonl.gz --measure npmi
     """
@@ -37,10 +41,10 @@ def coherence(
     from textmill.topics import topic_coherence, topic_diversity, topic_exclusivity
 
     loaded = load_model(model, jobs)
+    exclusive = topic_exclusivity(loaded, n_words=words)  # first: it refuses models without distributions of words
     documents = read_input(sources, text_field, errors)
     options: dict[str, Any] = {"measure": measure, "n_words": words, "window": window, "n_jobs": jobs}
     scores = topic_coherence(loaded, documents, **options)
-    exclusive = topic_exclusivity(loaded, n_words=words)
     lists = [" ".join(word for word, _ in topic) for topic in loaded.topics(words)]
     if json:
         for number, (score, share, topic) in enumerate(zip(scores, exclusive, lists, strict=True)):
@@ -58,12 +62,14 @@ def coherence(
 def diff(
     model: ModelFile,
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="A second model, perhaps of later documents.")],
-    measure: Annotated[str, typer.Option(help="hellinger, js, kl or jaccard.")] = "hellinger",
-    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
-    plot: Annotated[Path | None, typer.Option(help="Draw the distances of all topics into this file.")] = None,
+    measure: Annotated[str, typer.Option(help="Distance of topics: hellinger, js, kl or jaccard.")] = "hellinger",
+    words: Annotated[int, typer.Option(help="Number of terms per topic.")] = 10,
+    plot: Annotated[
+        Path | None, figure_option("Draw the distances of all topics to this file (.png, .svg or .pdf).")
+    ] = None,
     json: JsonLines = False,
 ) -> None:
-    """Pair the topics of two models and say how far apart they are: which words stayed, went and came.
+    """Pair the topics of two models: how far apart they are, and which words were kept, lost and gained.
 
     Example: textmill topics diff may.mill june.mill --plot drift.png
     """
@@ -94,12 +100,12 @@ def diff(
 @app.command()
 def explain(
     model: ModelFile,
-    text: Annotated[str, typer.Option(help="The text, - for stdin.")],
-    words: Annotated[int, typer.Option(help="Terms that name a topic.")] = 6,
-    html: Annotated[Path | None, typer.Option(help="Write a page instead.")] = None,
+    text: Annotated[str, typer.Option(help="The text; - for stdin.")],
+    words: Annotated[int, typer.Option(help="Number of terms that name a topic.")] = 6,
+    html: Annotated[Path | None, further_output("Write an HTML page instead of printing.")] = None,
     json: JsonLines = False,
 ) -> None:
-    """Show which topic each word of a text stands for: in colours, as a page, or as JSON.
+    """Show the topic of each word of a text: in colours, as a page, or as JSON.
 
     Example: textmill topics explain news.mill --text "The bank raised its rates." --html why.html
     """
@@ -109,6 +115,8 @@ def explain(
     from textmill.topics.explain import explain_text
 
     found = explain_text(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
+    if not found.words:
+        typer.echo("textmill: no word of the text is known to the model, so there is nothing to explain", err=True)
     if html is not None:
         found.report().write(html)
     elif json:
@@ -125,11 +133,11 @@ def explain(
 def export(
     model: ModelFile,
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write; ldac: its name without suffix.")],
-    to: Annotated[str, typer.Option(help=f"One of {', '.join(EXPORTS)}.")],
+    to: Annotated[str, typer.Option(help=f"Format: {', '.join(EXPORTS)}.")],
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents, for pyldavis and mallet-state.")
+        list[str] | None, typer.Argument(metavar="[INPUT...]", help="The documents, for pyldavis and mallet-state.")
     ] = None,
-    words: Annotated[int, typer.Option(help="Terms of a topic, for mallet-keys.")] = 20,
+    words: Annotated[int, typer.Option(help="Number of terms per topic, for mallet-keys.")] = 20,
     text_field: TextField = None,
     errors: Errors = "strict",
     jobs: Jobs = None,
@@ -139,10 +147,12 @@ def export(
     Example: textmill topics export news.mill news.jsonl.gz --to mallet-state -o state.gz
     """
     from textmill.errors import DataError
+    from textmill.files import check_target
     from textmill.model import check_choice
     from textmill.topics import exchange
 
     check_choice("--to", to, EXPORTS)
+    check_target(f"{output}.beta" if to == "ldac" else output)
     if (to in ("pyldavis", "mallet-state")) != bool(sources):
         raise DataError("pyldavis and mallet-state need INPUT, the others take none; see --to")
     loaded = load_model(model, jobs)
@@ -161,19 +171,24 @@ def export(
 
 @app.command(name="import")
 def import_(
-    source: Annotated[str, typer.Argument(metavar="FILE", help="ldac: the name of its two files without suffix.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
-    made_by: Annotated[str, typer.Option("--from", help=f"One of {', '.join(IMPORTS)}.")],
-    terms: Annotated[str | None, typer.Option(help="Terms of the columns, one a line; not for mallet-state.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="matrix: prior of topics in documents.")] = None,
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to read; ldac: the name of its two files without suffix.")
+    ],
+    output: Annotated[Path, output_option("The model file to write.")],
+    made_by: Annotated[str, typer.Option("--from", help=f"Format: {', '.join(IMPORTS)}.")],
+    terms: Annotated[
+        str | None, typer.Option(help="File with the terms of the columns, one per line; not for mallet-state.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="matrix: the prior of topics in documents.")] = None,
 ) -> None:
-    """Make a model of topics that another tool found: MALLET's state, LDA-C's files, a NumPy array of topics x terms.
+    """Make a model from the topics of another tool: MALLET's state, LDA-C's files, a NumPy array of topics x terms.
 
     Example: textmill topics import final --from ldac --terms vocab.txt -o topics.mill
     """
     from textmill.corpus import read_terms
     from textmill.errors import DataError
     from textmill.model import check_choice
+    from textmill.readable import counted
     from textmill.topics import exchange
 
     check_choice("--from", made_by, IMPORTS)
@@ -189,4 +204,5 @@ def import_(
     else:
         made = exchange.read_matrix(source, alpha=alpha, terms=names)
     made.save(output)
-    typer.echo(f"{len(made.components_)} topics of {made.components_.shape[1]} terms")
+    rows, columns = made.components_.shape
+    typer.echo(f"{counted(rows, 'topics')} of {counted(columns, 'terms')}")

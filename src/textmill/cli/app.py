@@ -4,28 +4,34 @@ A job is a module of this package with a Typer `app`; the first line of its docs
 --help`. Jobs are imported when they are called, and import what they need inside their functions, so that help is
 instant.
 
-Exit codes: 0 done, 1 an error in the data or the files, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done, 1 an error in the data or the files, 2 wrong usage, 130 interrupted, 141 when whoever read the
+output has gone. After Ctrl-C in a training loop the model of the last whole iteration is saved, and the code is 130.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from textmill.cli._groups import LazyGroup, command_of, plain
 
 __all__ = ["app", "main"]
 
 _FOLDER = Path(__file__).parent
 _INTERRUPTED = 130
+_CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE has ended
 _interrupted: list[Warning] = []  # warnings of training loops that Ctrl-C has ended
+_arguments: list[str] = []  # of the command that runs
 
 
-class Jobs(TyperGroup):
+class Jobs(LazyGroup):
     """A group whose commands are the modules of this folder."""
 
     listing = False
@@ -42,7 +48,7 @@ class Jobs(TyperGroup):
             first_line = (_FOLDER / f"{cmd_name}.py").read_text(encoding="utf-8").split("\n", 1)[0]
             return TyperCommand(cmd_name, callback=None, help=first_line.strip('"'))
         job = importlib.import_module(f"textmill.cli.{cmd_name}")
-        return typer.main.get_command(job.app)
+        return plain(typer.main.get_command(job.app))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help page."""
@@ -53,7 +59,12 @@ class Jobs(TyperGroup):
             self.listing = False
 
 
-app = typer.Typer(cls=Jobs, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=Jobs,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -74,30 +85,58 @@ def options(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no warnings.")] = False,
 ) -> None:
     """The classical language-technology toolbox at native speed."""
-    if quiet:
-        warnings.simplefilter("ignore")
-        return
     from textmill import progress
 
-    warnings.showwarning = _one_line_warning
-    warnings.simplefilter("always", UserWarning)
-    ctx.with_resource(progress.shown())
+    def note(message: Warning | str, *_: Any, **__: Any) -> None:
+        if isinstance(message, progress.TrainingInterrupted):
+            _interrupted.append(message)
+        if not quiet:
+            typer.echo(f"textmill: {_worded(str(message))}", err=True)
+
+    warnings.showwarning = note
+    warnings.simplefilter("ignore" if quiet else "always", UserWarning)
+    warnings.simplefilter("always", progress.TrainingInterrupted)
+    if not quiet:
+        ctx.with_resource(progress.shown())
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _interrupted.clear()
+    _arguments[:] = arguments
     try:
+        _require_output()
         code = app(arguments, prog_name="textmill", standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
+    except SystemExit as left:
+        code = _CLOSED_PIPE if isinstance(left.__context__, BrokenPipeError) else left.code  # Typer hides the pipe so
     except Exception as error:
-        if "--debug" in arguments:
+        if "--debug" in arguments and not isinstance(error, BrokenPipeError):
             raise
         code = _report(error)
+    if code == _CLOSED_PIPE:
+        _silence_output()
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _require_output() -> None:
+    """An error if standard output is closed: results would vanish, and the next file opened would take its place."""
+    from textmill.errors import DataError
+
+    if sys.stdout is None:
+        raise DataError("standard output is closed; send it to a file, or to /dev/null if it is not wanted")
+
+
+def _silence_output() -> None:
+    """Let nothing complain, while the process ends, about output that nobody reads any more."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
 
 
 def _report(error: Exception) -> int:
@@ -111,27 +150,26 @@ def _report(error: Exception) -> int:
         if not message:  # a command without its verb: the help page is the answer
             typer.echo(context.get_help() if context is not None else "", err=True)
         else:
-            typer.echo(f"{command}: {message.rstrip('.')}; see '{command} --help'", err=True)
+            end = " See" if message.endswith("?") else "; see"
+            typer.echo(f"{command}: {message.rstrip('.')}{end} '{command} --help'", err=True)
         return 2
     if isinstance(error, BrokenPipeError):  # the reader of our output left early: not a fault
-        sys.stderr.close()
-        return 0
+        return _CLOSED_PIPE
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         typer.echo(f"textmill: {place}{error.strerror or error}", err=True)
         return 1
     if isinstance(error, DataError | ModelFileError | ClusterError | MemoryError):
-        typer.echo("textmill: " + " ".join((str(error) or "out of memory").splitlines()), err=True)
+        typer.echo("textmill: " + " ".join(_worded(str(error) or "out of memory").splitlines()), err=True)
         return 1
     raise error
 
 
-def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    from textmill.progress import TrainingInterrupted
+def _worded(message: str) -> str:
+    """A message of the library in the words of the command that runs."""
+    from textmill.cli._wording import in_options, options_of
 
-    if isinstance(message, TrainingInterrupted):
-        _interrupted.append(message)
-    typer.echo(f"textmill: {message}", err=True)
+    return in_options(message, options_of(command_of(typer.main.get_command(app), _arguments)))
 
 
 if __name__ == "__main__":

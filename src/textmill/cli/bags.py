@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from textmill.cli._options import Errors, Jobs, Json, TextField
+from textmill.cli._outputs import output_argument, output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 
 @app.callback()
@@ -20,9 +21,12 @@ def bags() -> None:
 @app.command()
 def make(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    vocab: Annotated[Path, typer.Option(help="Made by `textmill vocab build`.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write; its suffix names the format.")],
-    format: Annotated[str | None, typer.Option(help="npz, mm, svmlight, ldac, uci, low or mallet.")] = None,  # noqa: A002
+    vocab: Annotated[Path, typer.Option(help="Vocabulary made by `textmill vocab build`.")],
+    output: Annotated[Path, output_option("The file to write; its suffix names the format.")],
+    format: Annotated[  # noqa: A002
+        str | None,
+        typer.Option(help="Format of the output: npz, mm, svmlight, ldac, uci, low or mallet; default: by suffix."),
+    ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
@@ -34,24 +38,24 @@ def make(
     """
     from textmill.corpus import Vocabulary, read_documents, write_bags
     from textmill.model import load
+    from textmill.readable import counted
 
     vocabulary = load(vocab, expect=Vocabulary)
     vocabulary.set_params(n_jobs=jobs)
     bags = vocabulary.bags(read_documents(sources, text_field=text_field, errors=errors, encoding=encoding))
     write_bags(output, bags, format=format, columns=len(vocabulary), vocabulary=vocabulary)
-    typer.echo(
-        f"{bags.documents} documents ({bags.empty} empty), {bags.tokens} tokens in the vocabulary, {bags.unknown} not"
-    )
+    documents, tokens = counted(bags.documents, "documents"), counted(bags.tokens, "tokens")
+    typer.echo(f"{documents} ({bags.empty} empty), {tokens} in the vocabulary, {bags.unknown} not")
 
 
 @app.command()
 def convert(
     source: Annotated[Path, typer.Argument(help="A file of bags.")],
-    output: Annotated[Path, typer.Argument(help="The file to write; its suffix names the format.")],
+    output: Annotated[Path, output_argument("The file to write; its suffix names the format.")],
     from_format: Annotated[str | None, typer.Option("--from", help="Format of the input; default: by suffix.")] = None,
     to_format: Annotated[str | None, typer.Option("--to", help="Format of the output; default: by suffix.")] = None,
-    vocab: Annotated[Path | None, typer.Option(help="The vocabulary, for formats that hold words.")] = None,
-    columns: Annotated[int | None, typer.Option(help="Number of columns, for formats that do not say.")] = None,
+    vocab: Annotated[Path | None, typer.Option(help="Vocabulary, for formats that hold words.")] = None,
+    columns: Annotated[int | None, typer.Option(help="Number of columns, for formats that do not state it.")] = None,
     negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
 ) -> None:
     """Convert between formats of bags, chunk by chunk; labels of SVMlight and MALLET are kept.
@@ -60,6 +64,7 @@ def convert(
     """
     from textmill.corpus import Vocabulary, convert_bags
     from textmill.model import load
+    from textmill.readable import counted
 
     vocabulary = None if vocab is None else load(vocab, expect=Vocabulary)
     bags = convert_bags(
@@ -71,7 +76,7 @@ def convert(
         columns=columns,
         negative=negative,
     )
-    typer.echo(f"{bags.documents} documents, {bags.columns} columns")
+    typer.echo(f"{counted(bags.documents, 'documents')}, {counted(bags.columns, 'columns')}")
 
 
 @app.command()
@@ -79,10 +84,12 @@ def info(
     source: Annotated[Path, typer.Argument(help="A file of bags.")],
     format: Annotated[str | None, typer.Option(help="Its format; default: by suffix.")] = None,  # noqa: A002
     negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
-    index: Annotated[bool, typer.Option("--index", help="Also write an index for single documents.")] = False,
+    index: Annotated[
+        bool, typer.Option("--index", help="Also write an index that gives access to single documents.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Read a file of bags through and say what it holds.
+    """Read a whole file of bags and describe it.
 
     Example: textmill bags info news.mm.gz
     """

@@ -8,34 +8,39 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Errors, IdField, Jobs, Json, Seed, TextField
+from textmill.cli._outputs import figure_option, output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_Detector = Annotated[Path, typer.Argument(metavar="DETECTOR", help="Made by `textmill coherence train`.")]
+_Detector = Annotated[Path, typer.Argument(metavar="DETECTOR", help="Detector made by `textmill coherence train`.")]
 
 
 @app.command()
 def train(
     sources: Annotated[list[str], typer.Argument(metavar="GOOD...", help="Files or folders of good documents.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The detector to write.")],
+    output: Annotated[Path, output_option("The detector to write.")],
     topics: Annotated[int, typer.Option(help="Number of topics.")] = 50,
-    sweeps: Annotated[int, typer.Option(help="Sweeps of the Gibbs sampler.")] = 300,
+    sweeps: Annotated[int, typer.Option(help="Number of sweeps of the Gibbs sampler.")] = 300,
     model: Annotated[
-        Path | None, typer.Option(help="Use the topics of this model, with a vectorizer; then all documents calibrate.")
+        Path | None,
+        typer.Option(
+            help="Use the topics of this model, which must have a vectorizer; then all documents serve to calibrate."
+        ),
     ] = None,
     false_alarms: Annotated[float, typer.Option(help="Share of good documents that may be called incoherent.")] = 0.05,
-    held_out: Annotated[float, typer.Option(help="Share of the documents that only calibrate.")] = 0.2,
+    held_out: Annotated[float, typer.Option(help="Share of the documents that serve only to calibrate.")] = 0.2,
     text_field: TextField = None,
     errors: Errors = "strict",
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
-    """Learn topics from good documents and calibrate the decision with forgeries of those held out.
+    """Learn topics from good documents and calibrate the decision on forgeries of held-out ones.
 
     Example: textmill coherence train good/ -o detector.mill
     """
     from textmill.corpus import read_documents
     from textmill.model import load
+    from textmill.readable import counted
     from textmill.tasks import CoherenceDetector
 
     detector = CoherenceDetector(
@@ -45,14 +50,15 @@ def train(
     detector.fit(documents, topics=None if model is None else load(model))
     detector.save(output)
     rates = ", ".join(f"{kind} {100 * rate:.1f} %" for kind, rate in detector.equal_errors_.items())
-    typer.echo(f"{len(detector.vocabulary_)} terms, {len(detector.components_)} topics; equal error, held out: {rates}")
+    sizes = f"{counted(len(detector.vocabulary_), 'terms')}, {counted(len(detector.components_), 'topics')}"
+    typer.echo(f"{sizes}; equal error, held out: {rates}")
 
 
 @app.command()
 def score(
     detector: _Detector,
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    explain: Annotated[bool, typer.Option(help="List the sentences that offend.")] = False,
+    explain: Annotated[bool, typer.Option(help="List the sentences that do not fit.")] = False,
     text_field: TextField = None,
     id_field: IdField = None,
     errors: Errors = "strict",
@@ -79,23 +85,30 @@ def score(
 
 @app.command()
 def fake(
-    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="True documents to forge from.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="JSON lines with id and text; default: stdout.")] = "-",
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Files or folders of true documents to forge from; - for stdin."),
+    ],
+    output: Annotated[str, output_option("File for the documents, JSON lines with id and text; - for stdout.")] = "-",
     kind: Annotated[
-        str, typer.Option(help="sentence-salad, word-salad, markov, word-noise, word-stuffing or chunk-blend.")
+        str, typer.Option(help="Kind: sentence-salad, word-salad, markov, word-noise, word-stuffing or chunk-blend.")
     ] = "sentence-salad",
-    count: Annotated[int | None, typer.Option(help="How many; default: one for each document.")] = None,
-    length: Annotated[int | None, typer.Option(help="Content words of each; default: those of the documents.")] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Number of false documents; default: as many as there are documents.")
+    ] = None,
+    length: Annotated[
+        int | None, typer.Option(help="Number of content words in each; default: the lengths of the documents.")
+    ] = None,
     order: Annotated[int, typer.Option(help="Order of the Markov model.")] = 3,
-    level: Annotated[float, typer.Option(help="Share of words replaced, for noise and stuffing.")] = 0.5,
+    level: Annotated[float, typer.Option(help="Share of words to replace, for word-noise and word-stuffing.")] = 0.5,
     words: Annotated[
-        str | None, typer.Option(help="Words to stuff with, parted by commas; default: rare ones.")
+        str | None, typer.Option(help="Words to stuff with, separated by commas; default: rare words.")
     ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     seed: Seed = 0,
 ) -> None:
-    """Make false documents of one kind, of exact lengths, the same for the same seed.
+    """Make false documents of one kind and of given lengths; the same seed gives the same documents.
 
     Example: textmill coherence fake news.jsonl --kind markov --count 500 --seed 1 -o fake.jsonl
     """
@@ -104,8 +117,13 @@ def fake(
     import numpy as np
 
     from textmill.corpus import read_documents, writer
+    from textmill.model import check_range
     from textmill.tasks.coherence import Forger
 
+    if count is not None:
+        check_range("--count", count, at_least=1, whole=True)
+    if length is not None:
+        check_range("--length", length, at_least=1, whole=True)
     texts = read_documents(sources, text_field=text_field, errors=errors).texts()
     forger = Forger.of(list(texts), order=order, random_state=seed)
     lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if count is None else count)
@@ -118,11 +136,15 @@ def fake(
 @app.command()
 def evaluate(
     detector: _Detector,
-    true: Annotated[list[str], typer.Option("--true", help="Files of true documents.")],
-    false: Annotated[list[str], typer.Option("--false", help="Files of false documents; each file is a kind.")],
-    plot: Annotated[Path | None, typer.Option(help="Draw the ROC curves to this file.")] = None,
+    true: Annotated[list[str], typer.Option("--true", help="File of true documents; repeat the option for more.")],
+    false: Annotated[
+        list[str], typer.Option("--false", help="File of false documents of one kind; repeat the option for more.")
+    ],
+    plot: Annotated[Path | None, figure_option("Draw the ROC curves to this file (.png, .svg or .pdf).")] = None,
     det: Annotated[bool, typer.Option(help="Draw DET curves instead.")] = False,
-    histogram: Annotated[Path | None, typer.Option(help="Draw histograms of the entropies to this file.")] = None,
+    histogram: Annotated[
+        Path | None, figure_option("Draw histograms of the entropies to this file (.png, .svg or .pdf).")
+    ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     json: Json = False,

@@ -6,7 +6,8 @@ import importlib
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from textmill.cli._groups import LazyGroup, plain
 
 _GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
 _VERBS = {
@@ -24,7 +25,7 @@ _VERBS = {
 }
 
 
-class Verbs(TyperGroup):
+class Verbs(LazyGroup):
     """A group that makes the command of a verb when it is called: making all of them takes longer than most verbs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -44,7 +45,7 @@ class Verbs(TyperGroup):
         else:
             return None
         command.name = cmd_name
-        return command
+        return plain(command)
 
 
 def _app(module: str) -> typer.Typer:

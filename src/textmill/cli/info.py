@@ -9,7 +9,7 @@ import typer
 
 from textmill.cli._options import Json
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -8,19 +8,22 @@ from typing import Annotated
 import typer
 
 from textmill.cli._options import Jobs, JsonLines, Seed
+from textmill.cli._outputs import output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Made by `textmill lm train`, or an ARPA file.")]
-_Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, a sentence a line.")]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill lm train`, or an ARPA file.")]
+_Sources = Annotated[
+    list[str], typer.Argument(metavar="INPUT...", help="Files or folders, one sentence per line; - for stdin.")
+]
 
 
 @app.command()
 def train(
     sources: _Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model to write; .arpa for an ARPA file.")],
+    output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
     order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
-    min_count: Annotated[int, typer.Option(help="Words that occur less often count as unknown.")] = 1,
+    min_count: Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Count n-grams and smooth them by modified Kneser-Ney.
@@ -29,13 +32,15 @@ def train(
     """
     from textmill.corpus import read_documents
     from textmill.lm import NGramModel, to_arpa
+    from textmill.readable import counted
 
     model = NGramModel(order=order, min_count=min_count, n_jobs=jobs).fit(read_documents(sources, unit="line"))
     if output.suffix == ".arpa":
         to_arpa(model, output)
     else:
         model.save(output)
-    typer.echo(f"{model.sentences_} sentences, {len(model.words_)} words, {len(model.last_words_) - 1} n-grams")
+    sizes = {"sentences": model.sentences_, "words": len(model.words_), "n-grams": len(model.last_words_) - 1}
+    typer.echo(", ".join(counted(count, name) for name, count in sizes.items()))
 
 
 @app.command()
@@ -44,7 +49,7 @@ def score(
     sources: _Sources,
     json: JsonLines = False,
 ) -> None:
-    """Print log10 probability, words (with the end) and unknown words of each sentence, and the perplexity.
+    """Print log10 probability, number of words (with the end) and of unknown words per sentence, and the perplexity.
 
     Example: textmill lm score model.mill - < sentences.txt
     """
@@ -68,11 +73,11 @@ def score(
 @app.command()
 def sample(
     model: _Model,
-    count: Annotated[int, typer.Option("--count", "-n", help="How many sentences.")] = 10,
-    longest: Annotated[int, typer.Option(help="Words after which a sentence is cut.")] = 100,
+    count: Annotated[int, typer.Option("--count", "-n", help="Number of sentences.")] = 10,
+    longest: Annotated[int, typer.Option(help="Number of words after which a sentence is cut off.")] = 100,
     seed: Seed = 0,
 ) -> None:
-    """Draw sentences from a model, one a line.
+    """Draw random sentences from a model, one per line.
 
     Example: textmill lm sample model.mill -n 5 --seed 1
     """

@@ -8,33 +8,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textmill.cli._options import Cluster, Errors, Jobs, Json
+from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
     from textmill.strings import Evaluation, NameList, Normaliser
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Measure = Annotated[
-    str | None, typer.Option("--measure", "-m", help="Such as 'tfidf(trigrams)'; default: words aligned by Jaro.")
+    str | None,
+    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: words aligned by Jaro."),
 ]
-_Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="A measure; several times for several.")]
-_Format = Annotated[str | None, typer.Option("--format", help="csv, jsonl, parquet, secondstring, tsv or txt.")]
-_NameField = Annotated[str, typer.Option(help="Field with the name, for CSV, JSONL and Parquet.")]
-_IdField = Annotated[str, typer.Option(help="Field with the id.")]
+_Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="Measure; repeat the option for more.")]
+_Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Input format: csv, jsonl, parquet, secondstring, tsv or txt; default: by suffix."),
+]
+_NameField = Annotated[str, typer.Option(help="Field that holds the name, for CSV, JSONL and Parquet.")]
+_IdField = Annotated[str, typer.Option(help="Field that holds the id.")]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
 _Normalise = Annotated[
     list[str] | None,
-    typer.Option(help="Step before comparing: case, accents, punctuation, titles, legal-forms, nfkc; several times."),
+    typer.Option(
+        help="Ignore case, accents, punctuation, titles or legal-forms, or apply nfkc; repeat the option for more."
+    ),
 ]
-_MinCount = Annotated[int, typer.Option(help="Least count of a name.")]
-_Types = Annotated[list[str] | None, typer.Option("--type", help="Only names of this type; several times for several.")]
+_MinCount = Annotated[int, typer.Option(help="Leave out names with a smaller count.")]
+_Types = Annotated[
+    list[str] | None, typer.Option("--type", help="Only names of this type; repeat the option for more.")
+]
 _Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
-_Other = Annotated[str | None, typer.Option(help="A second list: pairs between both lists only.")]
-_List = Annotated[str, typer.Argument(metavar="NAMES", help="The list, - for stdin.")]
-_Output = Annotated[str, typer.Option("--output", "-o", help="Pairs: .tsv, .jsonl or .parquet; - for stdout.")]
-_Report = Annotated[Path | None, typer.Option(help="Also write a page to review the pairs in a browser.")]
-_Unlabelled = Annotated[str, typer.Option(help="Pairs without a label: negative or ignore.")]
-_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Least score of a match, from 0 to 1.")]
+_Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
+_List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - for stdin.")]
+_Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
+_Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
+_Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
+_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1.")]
 
 
 @app.command()
@@ -43,9 +52,10 @@ def score(
     right: Annotated[str, typer.Argument(help="Another name.")],
     measure: _Measure = None,
     names: Annotated[
-        str | None, typer.Option(help="A list to learn the weights of words from; else all weigh the same.")
+        str | None,
+        typer.Option(help="List of names to learn the weights of words from; default: all words weigh the same."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what was aligned with what.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show which parts were aligned.")] = False,
     format: _Format = None,  # noqa: A002
     json: Json = False,
 ) -> None:
@@ -75,9 +85,12 @@ def dedupe(
     output: _Output = "-",
     measure: _Measure = None,
     threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep the best matches of each name only.")] = None,
-    clusters: Annotated[str | None, typer.Option(help="Also write the group of each name to this file.")] = None,
-    method: Annotated[str, typer.Option(help="Groups: connected, or correlation, which resists chains.")] = "connected",
+    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name.")] = None,
+    clusters: Annotated[str | None, further_output("Also write the groups of names to this file.")] = None,
+    method: Annotated[
+        str,
+        typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
+    ] = "connected",
     report: _Report = None,
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
@@ -90,10 +103,11 @@ def dedupe(
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
 ) -> None:
-    """Find names in a list that mean the same.
+    """Find duplicates in a list of names.
 
     Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
     """
+    from textmill.readable import counted
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
@@ -113,20 +127,22 @@ def dedupe(
         n_jobs=jobs,
         cluster=cluster,
     )
-    groups = "" if found.clusters is None else f", {found.clusters} groups of several"
-    typer.echo(f"{len(collection)} names, {found.pairs} pairs{groups}", err=True)
+    groups = "" if found.clusters is None else f", {counted(found.clusters, 'groups')} of several"
+    typer.echo(f"{counted(len(collection), 'names')}, {counted(found.pairs, 'pairs')}{groups}", err=True)
 
 
 @app.command()
 def join(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="A list.")],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words come from it.")],
+    right: Annotated[
+        str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words are learned from it.")
+    ],
     output: _Output = "-",
     measure: _Measure = None,
     threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep the best matches of each left name only.")] = None,
+    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name of LEFT.")] = None,
     one_to_one: Annotated[
-        str | None, typer.Option(help="Match every name at most once: greedy, the best pairs first, or optimal.")
+        str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
     ] = None,
     report: _Report = None,
     format: _Format = None,  # noqa: A002
@@ -142,6 +158,7 @@ def join(
 
     Example: textmill match join orders.csv customers.csv -o pairs.tsv --top 1
     """
+    from textmill.readable import counted
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
@@ -162,7 +179,7 @@ def join(
         n_jobs=jobs,
         cluster=cluster,
     )
-    typer.echo(f"{len(one)} and {len(two)} names, {found.pairs} pairs", err=True)
+    typer.echo(f"{len(one)} and {counted(len(two), 'names')}, {counted(found.pairs, 'pairs')}", err=True)
 
 
 @app.command()
@@ -171,15 +188,17 @@ def evaluate(
     gold: _Gold = None,
     measure: _Measures = None,
     other: _Other = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw F by number of pairs: .png, .svg or .pdf.")] = None,
-    beta: Annotated[float, typer.Option(help="F of the figure: below 1 favours precision, above 1 recall.")] = 1.0,
+    plot: Annotated[Path | None, figure_option("Draw F by number of pairs to this file (.png, .svg or .pdf).")] = None,
+    beta: Annotated[
+        float, typer.Option(help="Beta of F in the figure: below 1 favours precision, above 1 recall.")
+    ] = 1.0,
     unlabelled: _Unlabelled = "negative",
-    floor: Annotated[float, typer.Option(help="Hold only pairs that score more.")] = 0.0,
+    floor: Annotated[float, typer.Option(help="Ignore pairs with a lower score.")] = 0.0,
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
-    json: Annotated[bool, typer.Option("--json", help="A JSON object a measure.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per measure.")] = False,
 ) -> None:
     """Rank all pairs by measures and compare the rankings with labelled pairs.
 
@@ -208,14 +227,14 @@ def compare(
     gold: _Gold = None,
     measure: _Measures = None,
     other: _Other = None,
-    show: Annotated[int, typer.Option(help="Pairs to list where two measures differ.")] = 10,
+    show: Annotated[int, typer.Option(help="Number of pairs to list where two measures differ.")] = 10,
     unlabelled: _Unlabelled = "negative",
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
 ) -> None:
-    """Show which measure is best, its threshold, and the positives in which measures differ.
+    """Show the best measure, its threshold, and the matches on which measures disagree.
 
     Example: textmill match compare names.tsv --gold gold.tsv -m "tfidf(words)" -m "ml(words, sub=jaro)"
     """
@@ -231,20 +250,21 @@ def compare(
 def pool(
     names: _List,
     output: _Output = "-",
-    best: Annotated[int, typer.Option(help="Pairs that each measure proposes.")] = 100,
+    best: Annotated[int, typer.Option(help="Number of pairs that each measure proposes.")] = 100,
     measure: _Measures = None,
-    gold: Annotated[Path | None, typer.Option(help="Labelled pairs, which are left out.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Labelled pairs to leave out.")] = None,
     other: _Other = None,
-    report: Annotated[Path | None, typer.Option(help="Also write a page to label the pairs in a browser.")] = None,
+    report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
     normalise: _Normalise = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
 ) -> None:
-    """Collect the pairs that are worth a label: the best ones of several measures.
+    """Collect pairs worth labelling: the best ones of several measures.
 
     Example: textmill match pool names.tsv --best 200 -o pool.tsv --report pool.html
     """
+    from textmill.readable import counted
     from textmill.strings import read_gold, write_pairs
     from textmill.tasks import names as task
 
@@ -262,13 +282,13 @@ def pool(
     count = write_pairs(output, [found], collection, second)
     if report is not None:
         task.review_pairs(found, collection, second, title="Pairs to label").write(report)
-    typer.echo(f"{count} pairs to label", err=True)
+    typer.echo(f"{counted(count, 'pairs')} to label", err=True)
 
 
 @app.command()
 def review(
-    pairs: Annotated[str, typer.Argument(metavar="PAIRS", help="Made by dedupe, join or pool.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")],
+    pairs: Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs made by dedupe, join or pool.")],
+    output: Annotated[Path, output_option("The page to write.")],
     measure: _Measure = None,
     gold: Annotated[Path | None, typer.Option(help="Labels to start from.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -288,15 +308,16 @@ def review(
 
 @app.command()
 def accept(
-    gold: Annotated[Path, typer.Argument(help="Labelled pairs; made if it is not there.")],
-    decisions: Annotated[Path, typer.Argument(help="What the page has given for download.")],
-    names: Annotated[str | None, typer.Option(help="The list, to check the ids.")] = None,
+    gold: Annotated[Path, output_argument("Labelled pairs; created if it does not exist.")],
+    decisions: Annotated[Path, typer.Argument(help="Decisions downloaded from the review page.")],
+    names: Annotated[str | None, typer.Option(help="List of names, to check the ids.")] = None,
     format: _Format = None,  # noqa: A002
 ) -> None:
-    """Add decisions of a reviewed page to a file of labelled pairs; newer labels replace older ones.
+    """Add decisions from a review page to a file of labelled pairs; newer labels replace older ones.
 
     Example: textmill match accept gold.tsv decisions.tsv
     """
+    from textmill.readable import counted
     from textmill.strings import Gold, read_gold, write_gold
 
     known = None if names is None else _names(names, format=format)
@@ -305,7 +326,8 @@ def accept(
     changed = sum(label != after.labels[pair] for pair, label in before.labels.items())
     write_gold(gold, after)
     counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
-    typer.echo(f"{len(after.labels) - len(before.labels)} labels added, {changed} changed; {counts}")
+    added = counted(len(after.labels) - len(before.labels), "labels")
+    typer.echo(f"{added} added, {changed} changed" + (f"; {counts}" if counts else ""))
 
 
 def _names(source: str, **options: str | None) -> NameList:

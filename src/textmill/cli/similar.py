@@ -1,4 +1,4 @@
-"""Find similar documents: index them, ask with a text or a document, list near-duplicates."""
+"""Find similar documents: index them, search by text or by document, list near-duplicates."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Errors, IdField, Jobs, JsonLines, TextField
+from textmill.cli._outputs import output_argument, output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Made by `textmill similar index`.")]
+_Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`.")]
+_Changed = Annotated[Path, output_argument("Index made by `textmill similar index`; it is replaced.", "INDEX")]
 _Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
 
 
 @app.command()
 def index(
     sources: _Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The index file to write.")],
+    output: Annotated[Path, output_option("The index file to write.")],
     model: Annotated[
-        Path | None, typer.Option(help="A model for texts, such as LSA; default: TF-IDF of the documents themselves.")
+        Path | None,
+        typer.Option(
+            help="Model that turns texts into vectors, such as LSA; default: TF-IDF of the documents themselves."
+        ),
     ] = None,
-    measure: Annotated[str, typer.Option(help="cosine, euclidean or hellinger.")] = "cosine",
-    method: Annotated[str, typer.Option(help="auto, scan, coarse, prefix, va or inverted.")] = "auto",
-    bits: Annotated[int, typer.Option(help="Bits of a cell, for --method va.")] = 8,
+    measure: Annotated[str, typer.Option(help="Similarity or distance: cosine, euclidean or hellinger.")] = "cosine",
+    method: Annotated[str, typer.Option(help="Kind of index: auto, scan, coarse, prefix, va or inverted.")] = "auto",
+    bits: Annotated[int, typer.Option(help="Bits per cell, for --method va.")] = 8,
     text_field: TextField = None,
     id_field: IdField = None,
     errors: Errors = "strict",
@@ -36,6 +41,7 @@ def index(
     """
     from textmill.corpus import read_documents, require_passes
     from textmill.model import load
+    from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
     from textmill.vectors import TextVectorizer
 
@@ -44,20 +50,25 @@ def index(
     texts = TextVectorizer().fit(documents) if model is None else load(model)
     similar = SimilarDocuments(model=texts, measure=measure, method=method, bits=bits, n_jobs=jobs).fit(documents)
     similar.save(output)
-    typer.echo(f"{len(similar)} documents, vectors of {similar.index_.columns_} numbers")
+    typer.echo(f"{counted(len(similar), 'documents')}, vectors of {counted(similar.index_.columns_, 'numbers')}")
 
 
 @app.command()
 def query(
     indexes: Annotated[
-        list[Path], typer.Argument(metavar="INDEX...", help="Made by `textmill similar index`; several answer as one.")
+        list[Path],
+        typer.Argument(metavar="INDEX...", help="Index made by `textmill similar index`; several are searched as one."),
     ],
-    text: Annotated[str | None, typer.Option(help="Ask with this text.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Ask with this document of the index.")] = None,  # noqa: A002
-    file: Annotated[str | None, typer.Option(help="Ask with every document of this file, - for stdin.")] = None,
-    k: Annotated[int, typer.Option("-k", help="How many documents to find.")] = 10,
+    text: Annotated[str | None, typer.Option(help="Search for documents like this text.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Search for documents like this one of the index.")] = None,  # noqa: A002
+    file: Annotated[
+        str | None, typer.Option(help="Search for documents like each one of this file; - for stdin.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="Number of documents to find.")] = 10,
     text_field: TextField = None,
-    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler that holds the indexes.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler whose workers can read the indexes.")
+    ] = None,
     json: JsonLines = False,
 ) -> None:
     """Print the documents nearest to a text, a document or each document of a file, with their scores.
@@ -70,10 +81,10 @@ def query(
     from textmill.tasks import SimilarDocuments, query_shards
 
     if [text, id, file].count(None) != 2:
-        raise DataError("ask with exactly one of --text, --id and --file")
+        raise DataError("pass exactly one of --text, --id and --file")
     if id is not None:
         if len(indexes) > 1 or cluster is not None:
-            raise DataError("--id asks one index in this process; pass one INDEX and no --cluster")
+            raise DataError("--id searches one index in this process; pass one INDEX and no --cluster")
         names, found = [id], load(indexes[0], expect=SimilarDocuments).query_ids([id], k=k)
     else:
         asked = [("query", text)] if text is not None else []
@@ -89,7 +100,7 @@ def query(
 
 @app.command()
 def add(
-    index: _Index,
+    index: _Changed,
     sources: _Sources,
     text_field: TextField = None,
     id_field: IdField = None,
@@ -101,17 +112,18 @@ def add(
     """
     from textmill.corpus import read_documents
     from textmill.model import load
+    from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
 
     similar = load(index, expect=SimilarDocuments)
     added = similar.add(read_documents(sources, text_field=text_field, id_field=id_field, errors=errors))
     similar.save(index)
-    typer.echo(f"{added} documents added, {len(similar)} in all")
+    typer.echo(f"{counted(added, 'documents')} added, {len(similar)} in all")
 
 
 @app.command()
 def remove(
-    index: _Index,
+    index: _Changed,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the documents to remove.")],
 ) -> None:
     """Remove documents from an index, in place.
@@ -119,21 +131,22 @@ def remove(
     Example: textmill similar remove news-index.mill n7 n12
     """
     from textmill.model import load
+    from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
 
     similar = load(index, expect=SimilarDocuments)
     similar.remove(ids)
     similar.save(index)
-    typer.echo(f"{len(ids)} documents removed, {len(similar)} in all")
+    typer.echo(f"{counted(len(ids), 'documents')} removed, {len(similar)} in all")
 
 
 @app.command()
 def pairs(
     index: _Index,
-    threshold: Annotated[float, typer.Option(help="Least cosine, or largest distance, of a pair.")] = 0.9,
+    threshold: Annotated[float, typer.Option(help="Smallest cosine, or largest distance, of a pair.")] = 0.9,
     json: JsonLines = False,
 ) -> None:
-    """Print all pairs of documents that are at least so near, with their scores.
+    """Print all pairs of documents that are nearer than a threshold, with their scores.
 
     Example: textmill similar pairs news-index.mill --threshold 0.95
     """

@@ -8,29 +8,49 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Cluster, Jobs, Json, Seed
+from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-Patterns = Annotated[Path | None, typer.Option("--patterns", "-p", help="Pattern file; none for attributes or tests.")]
-Syntax = Annotated[str, typer.Option(help="Of the patterns: textmill, wapiti or crf++.")]
-Format = Annotated[str, typer.Option("--format", help="Of the data: columns, tests or crfsuite.")]
-Algorithm = Annotated[str, typer.Option(help="owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")]
-Kind = Annotated[str, typer.Option("--type", help="crf, or memm for a conditional Markov model.")]
-L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 where the algorithm has none.")]
-L2 = Annotated[float | None, typer.Option(help="L2 penalty, with its half; default: 1e-5, or 1 without L1.")]
-MaxIter = Annotated[int | None, typer.Option(help="Iterations or epochs at most.")]
-MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A .mill file, a Wapiti model or a CRFsuite dump.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
+Patterns = Annotated[
+    Path | None, typer.Option("--patterns", "-p", help="Pattern file; not needed for --format tests or crfsuite.")
+]
+Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
+Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
+Algorithm = Annotated[
+    str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
+]
+Kind = Annotated[str, typer.Option("--type", help="Kind of model: crf, or memm for a conditional Markov model.")]
+L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
+L2 = Annotated[
+    float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
+]
+MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
+MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a Wapiti model or a CRFsuite dump.")
+]
+# why a run ended -> what people call it
+STOPPED = {
+    "gradient": "converged",
+    "value": "converged",
+    "iterations": "iteration limit",
+    "interrupted": "Ctrl-C",
+    "line_search": "no better point found",
+    "stopped": "error on --dev no longer changes",
+    "unbounded": "objective has no minimum",
+}
+Output = Annotated[Path, output_option("The file to write.")]
 
 
 @app.command()
 def train(
-    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labelled sequences, - for stdin.")],
+    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labelled sequences; - for stdin.")],
     output: Output,
     patterns: Patterns = None,
     dev: Annotated[
-        Path | None, typer.Option(help="Labelled sequences to stop early on; the best model is kept.")
+        Path | None,
+        typer.Option(help="Labelled sequences for early stopping; the iteration with the lowest error is kept."),
     ] = None,
     syntax: Syntax = "textmill",
     format: Format = "columns",  # noqa: A002
@@ -41,20 +61,28 @@ def train(
     max_iter: MaxIter = None,
     min_count: MinCount = 1,
     hash_bits: Annotated[
-        int | None, typer.Option(help="Number tests by a hash of so many bits, keep no names.")
+        int | None, typer.Option(help="Number tests by a hash with this many bits instead of keeping their names.")
     ] = None,
-    start_label: Annotated[bool, typer.Option(help="Bigram tests are true at first tokens too.")] = False,
-    features: Annotated[str, typer.Option(help="all, or seen: a test only with labels it has in TRAIN.")] = "all",
-    fine_tune: Annotated[int, typer.Option(help="Iterations of L-BFGS on the surviving weights at the end.")] = 0,
-    model: Annotated[
-        Path | None, typer.Option(help="A tagger to begin with; its labels and patterns are kept.")
-    ] = None,
+    start_label: Annotated[bool, typer.Option(help="Apply bigram tests at the first token, too.")] = False,
+    features: Annotated[
+        str, typer.Option(help="all, or seen: combine a test only with labels it occurs with in TRAIN.")
+    ] = "all",
+    fine_tune: Annotated[
+        int, typer.Option(help="Number of L-BFGS iterations on the remaining weights at the end.")
+    ] = 0,
+    model: Annotated[Path | None, typer.Option(help="Tagger to start from; its labels and patterns are kept.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Checkpoint file: written while training, continued from.")
+        Path | None,
+        further_output("Checkpoint file: written during training; if it exists, training continues from it."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the run into this SVG or PNG file.")] = None,
+    plot: Annotated[
+        Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
+    ] = None,
     counts: Annotated[
-        bool, typer.Option(help="Add a table: tests and features of every pattern, and those with a weight.")
+        bool,
+        typer.Option(
+            help="Add a table with the number of tests and features of each pattern, all and those with a weight."
+        ),
     ] = False,
     cluster: Cluster = None,
     jobs: Jobs = None,
@@ -67,13 +95,10 @@ def train(
     """
     from json import dumps
 
-    from textmill.errors import DataError
-    from textmill.progress import reporting
+    from textmill.progress import shown_by
+    from textmill.readable import counted
     from textmill.sequence import read_labelled, read_tagger
 
-    for target in (output, plot):
-        if target is not None and not target.parent.is_dir():
-            raise DataError(f"{target}: there is no folder {target.parent}; make it or choose another")
     data = read_labelled(source, format=format)
     held_out = read_labelled(dev, format=format) if dev is not None else None
     tagger = _tagger(kind, patterns, syntax, format)
@@ -83,11 +108,12 @@ def train(
     )  # fmt: skip
     parts = (held_out.X, held_out.y) if held_out is not None else (None, None)
     start = None if model is None else read_tagger(model)
-    with reporting(_Table()):
+    with shown_by(_Table()):
         tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, start=start, checkpoint=resume, cluster=cluster)
     tagger.save(output)
     if plot is not None:
         _plot(tagger.training_log_, plot)
+    kept = _kept_iteration(tagger.training_log_) if not fine_tune else None
     facts = {
         "sequences": len(data.X),
         "labels": len(tagger.classes_),
@@ -96,9 +122,11 @@ def train(
         "active_tests": sum(row["active_tests"] for row in tagger.pattern_counts_),
         "active": len(tagger.features_),
         "iterations": tagger.n_iter_,
-        "objective": tagger.objective_,
+        "objective": tagger.objective_ if kept is None else tagger.training_log_[kept - 1]["objective"],
         "stopped": tagger.stopped_,
     }
+    if kept is not None:
+        facts["kept_iteration"] = kept
     if json:
         typer.echo(dumps({**facts, "patterns": tagger.pattern_counts_}, ensure_ascii=False))
         return
@@ -106,22 +134,25 @@ def train(
         typer.echo("tests\tfeatures\tactive tests\tactive\tpattern")
         for name, *numbers in (row.values() for row in tagger.pattern_counts_):
             typer.echo("\t".join(map(str, [*numbers, name])))
-    line = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
-    typer.echo(f"{output}: {line}")
+    sizes = ("sequences", "labels", "tests", "features", "active_tests", "active")
+    line = ", ".join(f"{name.replace('_', ' ')} {facts[name]}" for name in sizes)
+    whole = counted(tagger.n_iter_, "iterations") if kept is None else f"kept iteration {kept} of {tagger.n_iter_}"
+    objective = "" if facts["objective"] is None else f", objective {facts['objective']:.6g}"
+    typer.echo(f"{output}: {line}, {whole}{objective}, stopped: {STOPPED[tagger.stopped_]}")
 
 
 @app.command()
 def label(
     model: Model,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns, - for stdin.")] = "-",
-    output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
-    nbest: Annotated[int, typer.Option(help="So many labellings of each sequence.")] = 1,
+    source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns; - for stdin.")] = "-",
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    nbest: Annotated[int, typer.Option(help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option(help="Add scores and probabilities.")] = False,
     posterior: Annotated[
-        bool, typer.Option(help="The most probable label of each token, not the best labelling.")
+        bool, typer.Option(help="Choose the most probable label of each token instead of the best labelling.")
     ] = False,
     constrain: Annotated[
-        bool, typer.Option(help="The last column has labels that are known, or anything else.")
+        bool, typer.Option(help="Keep labels given in the last column; other values leave the token free.")
     ] = False,
     format: Format = "columns",  # noqa: A002
     jobs: Jobs = None,
@@ -150,16 +181,22 @@ def label(
 @app.command("eval")
 def evaluate(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Columns, the last two gold and predicted; - for stdin.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="Columns, of which the last two are gold and predicted labels; - for stdin."
+        ),
     ],
     chunks: Annotated[
-        bool | None, typer.Option("--chunks/--no-chunks", help="Labels are tags of chunks; default: if they look so.")
+        bool | None,
+        typer.Option("--chunks/--no-chunks", help="Score chunks (IOB tags); default: detect from the labels."),
     ] = None,
     intervals: Annotated[bool, typer.Option(help="Add 95 % bootstrap intervals over sequences.")] = False,
-    confusion: Annotated[bool, typer.Option(help="Add the table gold x predicted, parted by tabs.")] = False,
+    confusion: Annotated[
+        bool, typer.Option(help="Add the table of gold by predicted labels, separated by tabs.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Score labels: token and sequence error, figures per label, chunks exactly as conlleval.
+    """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
 
     Example: textmill tag eval news.tagged --chunks --intervals
     """
@@ -189,11 +226,13 @@ def evaluate(
 @app.command()
 def dump(
     model: Model,
-    output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
-    precision: Annotated[int | None, typer.Option(help="Digits after the point; default: all that matter.")] = None,
-    zeros: Annotated[bool, typer.Option("--all", help="Also the weights that are 0.")] = False,
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    precision: Annotated[
+        int | None, typer.Option(help="Digits after the decimal point; default: as many as needed.")
+    ] = None,
+    zeros: Annotated[bool, typer.Option("--all", help="Include weights that are 0.")] = False,
 ) -> None:
-    """Write the weights as text: test, label before or #, label, weight.
+    """Write the weights as text: test, previous label or #, label, weight.
 
     Example: textmill tag dump chunks.mill --precision 5 > chunks.dump
     """
@@ -205,10 +244,12 @@ def dump(
 @app.command()
 def update(
     model: Model,
-    patch: Annotated[Path, typer.Argument(metavar="PATCH", help="Lines as `dump` writes them; 0 removes a weight.")],
+    patch: Annotated[
+        Path, typer.Argument(metavar="PATCH", help="Lines in the format of `dump`; weight 0 removes a feature.")
+    ],
     output: Output,
 ) -> None:
-    """Put the weights of a dump into a tagger.
+    """Replace weights of a tagger by those of a dump.
 
     Example: textmill tag update chunks.mill patch.txt -o patched.mill
     """
@@ -219,7 +260,7 @@ def update(
 
 @app.command()
 def compact(model: Model, output: Output) -> None:
-    """Drop the tests that have no weight; no label changes.
+    """Drop tests that have no weight; the labels do not change.
 
     Example: textmill tag compact chunks.mill -o small.mill
     """
@@ -228,7 +269,7 @@ def compact(model: Model, output: Output) -> None:
 
     tagger = read_tagger(model)
     if tagger.encoder_.hash_bits is not None:
-        raise DataError(f"{model}: hashed tests are not kept, so there is nothing to drop; train without hash_bits")
+        raise DataError(f"{model}: hashed tests are not kept, so there is nothing to drop; train without --hash-bits")
     before = len(tagger.encoder_.tests_)
     tagger.drop_unused_tests().save(output)
     typer.echo(f"{output}: {len(tagger.encoder_.tests_)} of {before} tests have a weight")
@@ -237,10 +278,10 @@ def compact(model: Model, output: Output) -> None:
 @app.command()
 def convert(
     model: Model,
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="By its suffix: .mill, .wapiti or .dump.")],
-    to: Annotated[str | None, typer.Option(help="mill, wapiti or dump, whatever the suffix.")] = None,
+    output: Annotated[Path, output_argument("The file to write: .mill, .wapiti or .dump.", "OUTPUT")],
+    to: Annotated[str | None, typer.Option(help="Output format: mill, wapiti or dump; default: by suffix.")] = None,
 ) -> None:
-    """Turn a model of Wapiti or a dump of CRFsuite into ours, or ours into a model of Wapiti or a dump.
+    """Convert a Wapiti model or a CRFsuite dump to a tagger, or a tagger to a Wapiti model or a dump.
 
     Example: textmill tag convert model.wapiti model.mill
     """
@@ -253,19 +294,22 @@ def convert(
 def path(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labelled sequences.")],
     patterns: Patterns = None,
-    test: Annotated[Path | None, typer.Option(help="Labelled sequences to score every model on.")] = None,
-    steps: Annotated[int, typer.Option(help="Penalties, from the one at which all weights are zero.")] = 10,
-    ratio: Annotated[float, typer.Option(help="Last penalty as a share of the first.")] = 0.01,
+    test: Annotated[Path | None, typer.Option(help="Labelled sequences to score each model on.")] = None,
+    steps: Annotated[
+        int, typer.Option(help="Number of penalties, beginning with the one at which all weights are zero.")
+    ] = 10,
+    ratio: Annotated[float, typer.Option(help="Last penalty divided by the first.")] = 0.01,
     syntax: Syntax = "textmill",
     format: Format = "columns",  # noqa: A002
     l2: L2 = None,
     max_iter: MaxIter = None,
     jobs: Jobs = None,
 ) -> None:
-    """Train along a path of L1 penalties and print the size and error of every model.
+    """Train with decreasing L1 penalties and print size and error of each model.
 
     Example: textmill tag path train.txt -p patterns.txt --test dev.txt --steps 8
     """
+    from textmill.progress import all_or_nothing
     from textmill.sequence import evaluate_tags, read_labelled
 
     data = read_labelled(source, format=format)
@@ -273,19 +317,20 @@ def path(
     tagger = _tagger("crf", patterns, syntax, format)
     tagger.set_params(l2=l2, max_iter=max_iter, n_jobs=jobs)
     typer.echo("l1\tactive\tobjective" + ("\ttoken error" if held_out is not None else ""))
-    for fitted in tagger.path(data.X, data.y, steps=steps, ratio=ratio):
-        row = [f"{fitted.l1:.6g}", str(len(fitted.features_)), f"{fitted.objective_:.6g}"]
-        if held_out is not None:
-            row.append(f"{evaluate_tags(held_out.y, fitted.predict(held_out.X)).token_error:.4%}")
-        typer.echo("\t".join(row))
+    with all_or_nothing():
+        for fitted in tagger.path(data.X, data.y, steps=steps, ratio=ratio):
+            row = [f"{fitted.l1:.6g}", str(len(fitted.features_)), f"{fitted.objective_:.6g}"]
+            if held_out is not None:
+                row.append(f"{evaluate_tags(held_out.y, fitted.predict(held_out.X)).token_error:.4%}")
+            typer.echo("\t".join(row))
 
 
 @app.command()
 def crossval(
     source: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences.")],
     patterns: Patterns = None,
-    folds: Annotated[int, typer.Option(help="Parts that the sequences are dealt into.")] = 10,
-    dev: Annotated[bool, typer.Option(help="One more part to stop early on.")] = True,
+    folds: Annotated[int, typer.Option(help="Number of parts.")] = 10,
+    dev: Annotated[bool, typer.Option(help="Set another part aside for early stopping.")] = True,
     syntax: Syntax = "textmill",
     format: Format = "columns",  # noqa: A002
     kind: Kind = "crf",
@@ -298,7 +343,7 @@ def crossval(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Train and test on every part of the data in turn, and score all answers together.
+    """Cross-validate: test on each part of the data in turn, and score all answers together.
 
     Example: textmill tag crossval all.txt -p patterns.txt --folds 10
     """
@@ -323,6 +368,7 @@ def crossval(
 
 def _tagger(kind: str, patterns: Path | None, syntax: str, format: str) -> Any:  # noqa: A002
     """An estimator that is not yet trained."""
+    from textmill.corpus import open_lines
     from textmill.errors import DataError
     from textmill.model import check_choice
     from textmill.sequence import CRF, ConditionalMarkov, parse_patterns
@@ -332,11 +378,17 @@ def _tagger(kind: str, patterns: Path | None, syntax: str, format: str) -> Any: 
         raise DataError("columns need patterns; pass -p FILE, or --format tests if every column is a test itself")
     text = None
     if patterns is not None:
-        text = patterns.read_text(encoding="utf-8")
+        text = "\n".join(line for _, line in open_lines(patterns))
         parse_patterns(text, syntax=syntax, source=str(patterns))
     return {"crf": CRF, "memm": ConditionalMarkov}[kind](
         patterns=text, syntax="wapiti" if format == "tests" else syntax
     )
+
+
+def _kept_iteration(log: list[dict[str, float]]) -> int | None:
+    """The iteration whose weights are kept: the first with the lowest error on the development sequences."""
+    errors = [entry["dev_error"] for entry in log if "dev_error" in entry]
+    return 1 + errors.index(min(errors)) if errors else None
 
 
 class _Table:

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from textmill.cli._options import Errors, Jobs, TextField
+from textmill.cli._outputs import output_option
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
@@ -16,20 +17,33 @@ def tokenize(
     sources: Annotated[
         list[str] | None, typer.Argument(metavar="[INPUT]...", help="Files or folders, - for stdin.")
     ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="Default: stdout.")] = "-",
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
     text_field: TextField = None,
-    unit: Annotated[str, typer.Option(help="word, sentence or character.")] = "word",
-    case: Annotated[str, typer.Option(help="fold or keep.")] = "fold",
-    digits: Annotated[str, typer.Option(help="Tokens without letters: keep, drop or mask.")] = "keep",
-    keep: Annotated[list[str] | None, typer.Option(help="Compounds kept whole: numbers, dates, addresses, ...")] = None,
-    split: Annotated[list[str] | None, typer.Option(help="Compounds split into their parts.")] = None,
-    stem: Annotated[str | None, typer.Option(help="Snowball stemmer, such as english.")] = None,
-    lengths: Annotated[tuple[int, int], typer.Option(help="Shortest and longest character n-gram.")] = (3, 3),
+    unit: Annotated[str, typer.Option(help="What to cut into: word, sentence or character.")] = "word",
+    case: Annotated[str, typer.Option(help="Case of letters: fold or keep.")] = "fold",
+    digits: Annotated[str, typer.Option(help="What to do with tokens without letters: keep, drop or mask.")] = "keep",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Kind of compound to keep whole: numbers, dates, addresses, ...; repeat the option for more."
+        ),
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Kind of compound to split into its parts; repeat the option for more.")
+    ] = None,
+    stem: Annotated[str | None, typer.Option(help="Language of the Snowball stemmer, such as english.")] = None,
+    lengths: Annotated[
+        tuple[int, int], typer.Option(help="Length of the shortest and the longest character n-gram.")
+    ] = (3, 3),
     errors: Errors = "strict",
-    json: Annotated[bool, typer.Option("--json", help="A JSON list a line instead of tokens with blanks.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON list per line instead of tokens with blanks between them.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Print the tokens of each document, one document a line (sentences: one a line; character n-grams: with tabs).
+    """Print the tokens of each document, one document per line.
+
+    Sentences have a line each; character n-grams are separated by tabs.
 
     Example: echo "To be, or not to be." | textmill tokenize -
     """

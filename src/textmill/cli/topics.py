@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Cluster, Errors, Jobs, JsonLines, Seed, TextField
+from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._topic_options import ModelFile, Sources, is_bags, load_model, read_input
 from textmill.cli._topic_tools import app as tools
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(tools)
 
 # --model -> class in textmill.topics, and the weights of terms that suit it
@@ -24,6 +25,7 @@ MODELS = {
     "pca": ("PCA", "ntc"),
     "plsa": ("PLSA", "nnn"),
 }
+WITHOUT_CURVE = ("lsa", "pca")  # trained in passes that improve nothing step by step
 # option -> names that the parameter has in the classes
 _PARAMETERS = {
     "topics": ("n_topics",),
@@ -48,41 +50,58 @@ _PARAMETERS = {
 @app.command()
 def train(
     sources: Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    output: Annotated[Path, output_option("The model file to write.")],
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "lsa",
     topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
-    vocab: Annotated[Path | None, typer.Option(help="Made by `textmill vocab build`; default: all terms.")] = None,
-    weighting: Annotated[str | None, typer.Option(help="SMART letters such as ntc; default: by model.")] = None,
-    min_df: Annotated[int, typer.Option(help="Without --vocab: least documents of a term.")] = 2,
-    max_df: Annotated[float, typer.Option(help="Without --vocab: largest share of documents of a term.")] = 0.5,
+    vocab: Annotated[
+        Path | None, typer.Option(help="Vocabulary made by `textmill vocab build`; default: the terms of the input.")
+    ] = None,
+    weighting: Annotated[
+        str | None, typer.Option(help="Weights of terms in SMART letters, such as ntc; default: what suits the model.")
+    ] = None,
+    min_df: Annotated[int, typer.Option(help="Without --vocab: leave out terms that occur in fewer documents.")] = 2,
+    max_df: Annotated[
+        float, typer.Option(help="Without --vocab: leave out terms that occur in a larger share of the documents.")
+    ] = 0.5,
     method: Annotated[str | None, typer.Option(help="lda: online, batch, gibbs or cvb0.")] = None,
-    algorithm: Annotated[str | None, typer.Option(help="lsa, pca, nmf: how the model is found; see its class.")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="lsa, pca, nmf: the algorithm; see the class of the model.")
+    ] = None,
     alpha: Annotated[
-        str | None, typer.Option(help="lda, mixture: prior of topics; lda also symmetric, asymmetric, auto.")
+        str | None,
+        typer.Option(help="lda, mixture: prior of topics, a number; lda: also symmetric, asymmetric or auto."),
     ] = None,
-    eta: Annotated[str | None, typer.Option(help="lda, mixture: prior of words; lda also auto.")] = None,
+    eta: Annotated[str | None, typer.Option(help="lda, mixture: prior of words, a number; lda: also auto.")] = None,
     loss: Annotated[str | None, typer.Option(help="nmf: euclidean or kl.")] = None,
-    chunk: Annotated[int | None, typer.Option(help="Documents of a step, for streams.")] = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the documents.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="nmf, plsa, mixture: most iterations.")] = None,
-    sweeps: Annotated[int | None, typer.Option(help="lda by gibbs or cvb0: sweeps over the tokens.")] = None,
-    update_every: Annotated[int | None, typer.Option(help="lda: chunks of an update, 0 for all.")] = None,
+    chunk: Annotated[int | None, typer.Option(help="Number of documents per step, for streams.")] = None,
+    passes: Annotated[int | None, typer.Option(help="Number of passes over the documents.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="nmf, plsa, mixture: maximum number of iterations.")] = None,
+    sweeps: Annotated[int | None, typer.Option(help="lda by gibbs or cvb0: number of sweeps over the tokens.")] = None,
+    update_every: Annotated[int | None, typer.Option(help="lda: number of chunks per update; 0: all of them.")] = None,
     decay: Annotated[
-        float | None, typer.Option(help="Weight of old documents at each step, 1 to keep all; lda: of the schedule.")
+        float | None,
+        typer.Option(
+            help="Factor for old documents at each step, 1 to forget nothing; lda: exponent of the learning rate."
+        ),
     ] = None,
-    weight_tokens: Annotated[str | None, typer.Option(help="lda: idf or pmi, what a token counts.")] = None,
+    weight_tokens: Annotated[str | None, typer.Option(help="lda: weigh tokens by idf or pmi.")] = None,
     heldout: Annotated[
-        str | None, typer.Option(help="lda: documents whose perplexity is watched, and says when to stop.")
+        str | None,
+        typer.Option(help="lda: documents to measure perplexity on; training stops when it no longer falls."),
     ] = None,
-    eval_every: Annotated[int | None, typer.Option(help="lda: updates between two looks at --heldout.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw how training went into this file (.png, .svg, .pdf).")] = None,
+    eval_every: Annotated[
+        int | None, typer.Option(help="lda: number of updates between two measurements on --heldout.")
+    ] = None,
+    plot: Annotated[
+        Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
+    ] = None,
     cluster: Cluster = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
-    """Train a topic model on documents or bags; the file holds everything needed to read further text.
+    """Train a topic model on documents or bags; the model file holds everything needed to read further text.
 
     Example: textmill topics train news.jsonl.gz --model lda --topics 50 --heldout more.jsonl -o news.mill
     """
@@ -92,10 +111,13 @@ def train(
     from textmill.model import check_choice, load
     from textmill.model.estimators import constructor_parameters
     from textmill.plot import save
+    from textmill.readable import counted
     from textmill.topics.pictures import draw_training
     from textmill.vectors import TextVectorizer, Weighting
 
     check_choice("--model", model, list(MODELS))
+    if plot is not None and model in WITHOUT_CURVE:
+        raise DataError(f"--model {model} has no training curve to draw; leave out --plot, see 'topics show --plot'")
     name, usual = MODELS[model]
     made: Any = getattr(textmill.topics, name)
     given: dict[str, Any] = {"topics": topics, "algorithm": algorithm, "loss": loss, "chunk": chunk, "passes": passes}
@@ -131,9 +153,11 @@ def train(
     fitted.fit(read_input(sources, text_field, errors), **options)
     fitted.save(output)
     rows, columns = fitted.components_.shape
-    typer.echo(f"{model}: {rows} topics of {columns} terms from {fitted.documents_} documents")
+    sizes = counted(rows, "topics"), counted(columns, "terms"), counted(fitted.documents_, "documents")
+    typer.echo(f"{model}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
     if heldout is not None and len(fitted.perplexities_):
-        typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {fitted.updates_} updates")
+        updates = counted(fitted.updates_, "updates")
+        typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {updates}")
     if plot is not None:
         save(draw_training(fitted), plot)
 
@@ -142,14 +166,16 @@ def train(
 def show(
     model: ModelFile,
     sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents to draw.")] = None,
-    words: Annotated[int, typer.Option(help="Terms of a topic.")] = 10,
-    top: Annotated[int, typer.Option(help="Topics to print, from the first; 0 for all.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw into this file (.png, .svg, .pdf).")] = None,
+    words: Annotated[int, typer.Option(help="Number of terms per topic.")] = 10,
+    top: Annotated[int, typer.Option(help="Number of topics to print; 0: all.")] = 0,
+    plot: Annotated[Path | None, figure_option("Draw the model to this file (.png, .svg or .pdf).")] = None,
     picture: Annotated[
         str | None,
-        typer.Option(help="topics: by distance; terms: with documents; time: with --date-field. Default: by model."),
+        typer.Option(
+            help="topics (by distance), terms (with documents) or time (with --date-field); default: by model."
+        ),
     ] = None,
-    date_field: Annotated[str | None, typer.Option(help="Field with the date, such as 2024-05-17.")] = None,
+    date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     json: JsonLines = False,
@@ -180,10 +206,10 @@ def show(
 def transform(
     model: ModelFile,
     sources: Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The .npy file to write, a row a document.")],
+    output: Annotated[Path, output_option("The .npy file to write, one row per document.")],
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
     inference: Annotated[
-        str | None, typer.Option(help="lda: variational, em, smoothed-em, eg, gibbs or monte-carlo.")
+        str | None, typer.Option(help="lda: inference by variational, em, smoothed-em, eg, gibbs or monte-carlo.")
     ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
@@ -194,6 +220,7 @@ def transform(
     Example: textmill topics transform news.mill more.jsonl.gz -o more.npy
     """
     from textmill.errors import DataError
+    from textmill.readable import counted
     from textmill.topics.projecting import save_projections
 
     loaded = load_model(model, jobs)
@@ -201,41 +228,46 @@ def transform(
     if options and "inference" not in signature(loaded.transform).parameters:
         raise DataError(f"--inference is no option of a model of kind {type(loaded).__name__}; leave it out")
     rows = save_projections(loaded, read_input(sources, text_field, errors), output, dtype=dtype, **options)
-    typer.echo(f"{rows} documents, {len(loaded.components_)} topics")
+    typer.echo(f"{counted(rows, 'documents')}, {counted(len(loaded.components_), 'topics')}")
 
 
 @app.command()
 def update(
     model: ModelFile,
     sources: Sources,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Default: the model file itself.")] = None,
+    output: Annotated[Path | None, output_option("Default: the model file itself.")] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     jobs: Jobs = None,
 ) -> None:
-    """Teach a model further documents; its vocabulary stays.
+    """Train a model on further documents; its vocabulary stays the same.
 
     Example: textmill topics update news.mill today.jsonl
     """
+    from textmill.files import check_target
+    from textmill.readable import counted
+
+    check_target(output or model)
     loaded = load_model(model, jobs)
     before = loaded.documents_
     loaded.partial_fit(read_input(sources, text_field, errors))
     loaded.save(output or model)
-    typer.echo(f"{loaded.documents_ - before} documents added, {loaded.documents_} in all")
+    typer.echo(f"{counted(loaded.documents_ - before, 'documents')} added, {loaded.documents_} in all")
 
 
 @app.command()
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Trained with one vocabulary.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Models trained with the same vocabulary.")],
+    output: Annotated[Path, output_option("The model file to write.")],
 ) -> None:
-    """Make one model of several that were trained on parts of a corpus.
+    """Merge models that were trained on parts of a corpus into one.
 
     Example: textmill topics merge part1.mill part2.mill -o whole.mill
     """
     from functools import reduce
 
     from textmill.errors import DataError
+    from textmill.readable import counted
 
     loaded = [load_model(path) for path in models]
     for path, other in zip(models, loaded, strict=True):
@@ -245,27 +277,29 @@ def merge(
             )
     merged = reduce(lambda one, other: one.merge(other), loaded)
     merged.save(output)
-    typer.echo(f"{len(merged.components_)} topics from {merged.documents_} documents")
+    typer.echo(f"{counted(len(merged.components_), 'topics')} from {counted(merged.documents_, 'documents')}")
 
 
 @app.command()
 def cluster(
     model: ModelFile,
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents; not for --of terms.")
+        list[str] | None, typer.Argument(metavar="[INPUT...]", help="The documents; none for --of terms.")
     ] = None,
     clusters: Annotated[int, typer.Option(help="Number of clusters.")] = 10,
-    of: Annotated[str, typer.Option(help="documents or terms.")] = "documents",
+    of: Annotated[str, typer.Option(help="What to cluster: documents or terms.")] = "documents",
     algorithm: Annotated[str, typer.Option(help="kmeans, minibatch or agglomerative.")] = "kmeans",
-    words: Annotated[int, typer.Option(help="Terms of a label.")] = 8,
-    plot: Annotated[Path | None, typer.Option(help="Draw the clusters of documents into this file.")] = None,
+    words: Annotated[int, typer.Option(help="Number of terms in the label of a cluster.")] = 8,
+    plot: Annotated[
+        Path | None, figure_option("Draw the clusters of documents to this file (.png, .svg or .pdf).")
+    ] = None,
     text_field: TextField = None,
     errors: Errors = "strict",
     seed: Seed = 0,
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Cluster documents or terms in the space of a model: a line a member with cluster, label and name.
+    """Cluster documents or terms in the space of a model; prints cluster, label and name of each member.
 
     Example: textmill topics cluster news.mill news.jsonl.gz --clusters 20 --plot clusters.png > clusters.tsv
     """

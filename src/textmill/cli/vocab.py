@@ -8,30 +8,44 @@ from typing import Annotated
 import typer
 
 from textmill.cli._options import Cluster, Errors, Jobs, Json, JsonLines, TextField
+from textmill.cli._outputs import output_option
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 
 @app.command()
 def build(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
+    output: Annotated[Path, output_option("The vocabulary file to write.")],
     text_field: TextField = None,
-    min_df: Annotated[str, typer.Option(help="Least documents of a term, a number or a share such as 0.01.")] = "1",
-    max_df: Annotated[str, typer.Option(help="Most documents of a term, a number or a share such as 0.1.")] = "1.0",
-    min_count: Annotated[int, typer.Option(help="Least occurrences of a term.")] = 1,
-    keep: Annotated[int | None, typer.Option(help="Keep only this many most frequent terms.")] = None,
-    rank_by: Annotated[str, typer.Option(help="What --keep goes by: documents or occurrences.")] = "documents",
-    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one a line.")] = None,
-    order: Annotated[str, typer.Option(help="Ids by first appearance or sorted.")] = "appearance",
+    min_df: Annotated[
+        str, typer.Option(help="Leave out terms in fewer documents: a number, or a share such as 0.01.")
+    ] = "1",
+    max_df: Annotated[
+        str, typer.Option(help="Leave out terms in more documents: a number, or a share such as 0.1.")
+    ] = "1.0",
+    min_count: Annotated[int, typer.Option(help="Leave out terms that occur less often.")] = 1,
+    keep: Annotated[int | None, typer.Option(help="Keep only the most frequent terms, this many of them.")] = None,
+    rank_by: Annotated[
+        str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
+    ] = "documents",
+    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one per line.")] = None,
+    order: Annotated[str, typer.Option(help="Order of the ids: appearance or sorted.")] = "appearance",
     characters: Annotated[
-        tuple[int, int] | None, typer.Option(help="Character n-grams of these lengths instead of words.")
+        tuple[int, int] | None, typer.Option(help="Count character n-grams of these lengths instead of words.")
     ] = None,
-    stem: Annotated[str | None, typer.Option(help="Snowball stemmer, such as english.")] = None,
-    digits: Annotated[str, typer.Option(help="Tokens without letters: keep, drop or mask.")] = "keep",
-    keep_compound: Annotated[list[str] | None, typer.Option(help="Compounds kept whole, such as dates.")] = None,
-    split_compound: Annotated[list[str] | None, typer.Option(help="Compounds split into their parts.")] = None,
-    memory: Annotated[str | None, typer.Option(help="Spill terms to disk beyond this, such as 512MB.")] = None,
+    stem: Annotated[str | None, typer.Option(help="Language of the Snowball stemmer, such as english.")] = None,
+    digits: Annotated[str, typer.Option(help="What to do with tokens without letters: keep, drop or mask.")] = "keep",
+    keep_compound: Annotated[
+        list[str] | None,
+        typer.Option(help="Kind of compound to keep whole, such as dates; repeat the option for more."),
+    ] = None,
+    split_compound: Annotated[
+        list[str] | None, typer.Option(help="Kind of compound to split into its parts; repeat the option for more.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Limit of memory, such as 512MB; beyond it terms are counted on disk.")
+    ] = None,
     cluster: Cluster = None,
     errors: Errors = "strict",
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
@@ -64,9 +78,9 @@ def build(
 
 @app.command()
 def show(
-    vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
-    top: Annotated[int, typer.Option(help="Terms to show, the most frequent first; 0 for all.")] = 20,
-    by: Annotated[str, typer.Option(help="documents, occurrences or id.")] = "documents",
+    vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
+    top: Annotated[int, typer.Option(help="Number of terms to show, the most frequent first; 0: all.")] = 20,
+    by: Annotated[str, typer.Option(help="Order: documents, occurrences or id.")] = "documents",
     json: JsonLines = False,
 ) -> None:
     """Print terms with id, document frequency and collection frequency.
@@ -106,7 +120,7 @@ def _count_or_share(option: str, value: str) -> float:
 @app.command()
 def merge(
     vocabularies: Annotated[list[Path], typer.Argument(help="Vocabularies that were not pruned.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
+    output: Annotated[Path, output_option("The vocabulary file to write.")],
 ) -> None:
     """Add the counts of vocabularies of several parts of a corpus, exactly.
 
@@ -125,14 +139,20 @@ def merge(
 
 @app.command()
 def prune(
-    vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The vocabulary file to write.")],
-    min_df: Annotated[str, typer.Option(help="Least documents of a term, a number or a share.")] = "1",
-    max_df: Annotated[str, typer.Option(help="Most documents of a term, a number or a share.")] = "1.0",
-    min_count: Annotated[int, typer.Option(help="Least occurrences of a term.")] = 1,
-    keep: Annotated[int | None, typer.Option(help="Keep only this many most frequent terms.")] = None,
-    rank_by: Annotated[str, typer.Option(help="What --keep goes by: documents or occurrences.")] = "documents",
-    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one a line.")] = None,
+    vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
+    output: Annotated[Path, output_option("The vocabulary file to write.")],
+    min_df: Annotated[
+        str, typer.Option(help="Leave out terms in fewer documents: a number, or a share such as 0.01.")
+    ] = "1",
+    max_df: Annotated[
+        str, typer.Option(help="Leave out terms in more documents: a number, or a share such as 0.1.")
+    ] = "1.0",
+    min_count: Annotated[int, typer.Option(help="Leave out terms that occur less often.")] = 1,
+    keep: Annotated[int | None, typer.Option(help="Keep only the most frequent terms, this many of them.")] = None,
+    rank_by: Annotated[
+        str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
+    ] = "documents",
+    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one per line.")] = None,
 ) -> None:
     """Remove terms by rules, without counting again.
 
@@ -155,13 +175,13 @@ def prune(
 
 @app.command()
 def report(
-    vocabulary: Annotated[Path, typer.Argument(help="Made by `textmill vocab build`.")],
+    vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     text_field: TextField = None,
     errors: Errors = "strict",
     json: Json = False,
 ) -> None:
-    """Read documents through a vocabulary and report density, empty documents, unknown tokens, memory.
+    """Report density, empty documents, unknown tokens and memory of documents under a vocabulary.
 
     Example: textmill vocab report news.mill news.jsonl.gz
     """
@@ -176,7 +196,7 @@ def report(
 
 
 def _words(path: Path | None) -> list[str]:
-    """Words of a file, one a line."""
+    """Words of a file, one per line."""
     from textmill.corpus import open_lines
 
     return [] if path is None else [line.strip() for _, line in open_lines(path) if line.strip()]

@@ -19,7 +19,6 @@ import itertools
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -27,7 +26,7 @@ from typing import IO, NamedTuple, TypeAlias, cast
 
 from textmill.corpus.compression import BLOCK, COMPRESSIONS, decompress, pieces, recognise, stream_of
 from textmill.corpus.remote import is_remote, open_remote
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 
 __all__ = [
     "BadRecords",
@@ -88,7 +87,7 @@ class BadRecords:
 
     def __init__(self, errors: str, source: str) -> None:
         if errors not in ("strict", "skip"):
-            raise ValueError(f"errors must be 'strict' or 'skip', not {errors!r}")
+            raise DataError(f"errors must be 'strict' or 'skip', got {errors!r}")
         self.errors = errors
         self.source = source
         self.count = 0
@@ -109,7 +108,7 @@ class BadRecords:
     ) -> None:
         stopped_early = kind is GeneratorExit
         if self.first is not None and (kind is None or stopped_early):
-            warnings.warn(SkippedRecords(self.count, self.source, self.first), stacklevel=3)
+            warn_caller(SkippedRecords(self.count, self.source, self.first))
 
 
 def source_name(source: Source) -> str:

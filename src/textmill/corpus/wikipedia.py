@@ -13,7 +13,6 @@ format 0.3 to 0.11.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 from xml.parsers import expat
@@ -21,7 +20,7 @@ from xml.parsers import expat
 from textmill.corpus.compression import pieces
 from textmill.corpus.streams import BadRecords, Part, open_bytes
 from textmill.corpus.wikitext import HIDDEN, plain_text, rough_text
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 
 __all__ = ["RoughPages", "read_wikipedia"]
 
@@ -98,7 +97,7 @@ def read_wikipedia(
                 bad(wrong)
                 break
     if rough:
-        warnings.warn(RoughPages(rough, part.name, first), stacklevel=2)
+        warn_caller(RoughPages(rough, part.name, first))
 
 
 class _Pages:

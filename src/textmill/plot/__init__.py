@@ -20,6 +20,6 @@ from __future__ import annotations
 
 from textmill.plot.charts import bars, histogram, lines, scatter
 from textmill.plot.heat import heat_map
-from textmill.plot.output import save, to_svg
+from textmill.plot.output import check_figure_path, save, to_svg
 
-__all__ = ["bars", "heat_map", "histogram", "lines", "save", "scatter", "to_svg"]
+__all__ = ["bars", "check_figure_path", "heat_map", "histogram", "lines", "save", "scatter", "to_svg"]

@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from textmill.errors import DataError
-from textmill.files import replacing
+from textmill.files import check_target, replacing
 from textmill.plot.style import GRID, INK, MUTED, PAPER, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawing", "save", "to_svg"]
+__all__ = ["check_figure_path", "drawing", "save", "to_svg"]
 
 DPI = 200  # of PNG, and of images inside SVG and PDF
 IN_PAGE = {
@@ -60,13 +60,30 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     ...     pathlib.Path(folder, "f.png").read_bytes()[1:4]
     b'PNG'
     """
+    content = _rendered(figure, _kind(path), "#ffffff")
+    with replacing(path) as file:
+        file.write(content)
+
+
+def check_figure_path(path: str | os.PathLike[str]) -> None:
+    """Raise what `save` would raise for this path, before the work whose figure it is to hold is done.
+
+    >>> check_figure_path("curve.docx")
+    Traceback (most recent call last):
+    textmill.errors.DataError: curve.docx: figures are written as .png, .svg or .pdf; choose one of these suffixes
+    """
+    _kind(path)
+    import_matplotlib()
+    check_target(path)
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """The format that a suffix names."""
     name = os.fspath(path)
     kind = os.path.splitext(name)[1].lower().removeprefix(".")
     if kind not in _NO_METADATA:
         raise DataError("figures are written as .png, .svg or .pdf; choose one of these suffixes", source=name)
-    content = _rendered(figure, kind, "#ffffff")
-    with replacing(path) as file:
-        file.write(content)
+    return kind
 
 
 def to_svg(figure: Figure) -> str:

@@ -200,6 +200,8 @@ class CRF(ChainModel):
                     for clock in ("seconds", "cpu_seconds"):
                         entry[clock] += before.get(clock, 0.0)
                     self.training_log_.append(entry)
+                if result.reason == "interrupted":
+                    break
         kept = weights.astype(self.dtype)
         self.features_, self.weights_ = features[kept != 0], kept[kept != 0]
         self.n_iter_ = len(self.training_log_)

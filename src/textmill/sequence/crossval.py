@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.model import check_range
-from textmill.progress import track
+from textmill.progress import all_or_nothing, track
 from textmill.sequence.evaluation import TagScores, evaluate_tags
 
 __all__ = ["Split", "cross_validate", "folds"]
@@ -70,10 +70,11 @@ def cross_validate(
     (3, 0.5)
     """
     results = []
-    for split in track(folds(len(X), k=k, dev=dev, seed=seed), "cross-validation", total=k, unit="folds"):
-        train, stop, test = ([X[i] for i in part] for part in split)
-        train_y, stop_y, test_y = ([y[i] for i in part] for part in split)
-        fresh = type(estimator)(**estimator.get_params(deep=False))
-        fitted = fresh.fit(train, train_y, X_dev=stop, y_dev=stop_y) if dev else fresh.fit(train, train_y)
-        results.append(evaluate_tags(test_y, fitted.predict(test), chunks=chunks))
+    with all_or_nothing():
+        for split in track(folds(len(X), k=k, dev=dev, seed=seed), "cross-validation", total=k, unit="folds"):
+            train, stop, test = ([X[i] for i in part] for part in split)
+            train_y, stop_y, test_y = ([y[i] for i in part] for part in split)
+            fresh = type(estimator)(**estimator.get_params(deep=False))
+            fitted = fresh.fit(train, train_y, X_dev=stop, y_dev=stop_y) if dev else fresh.fit(train, train_y)
+            results.append(evaluate_tags(test_y, fitted.predict(test), chunks=chunks))
     return results

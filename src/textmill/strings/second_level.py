@@ -25,7 +25,6 @@ the TF-IDF cosine; Moreau, Yvon & Cappé (2008), who correct it and define ML.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textmill._native import strings as native
+from textmill.errors import warn_caller
 from textmill.model import check_choice, check_range
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.characters import Exact
@@ -425,10 +425,9 @@ class FittedSecondLevel(FittedSequences):
         """Return the positions of pairs whose score exceeds 1, and warn of them; only Soft-TFIDF has such."""
         found = np.flatnonzero(self.pairs(left, right) > 1.0 + 1e-9)
         if warn and len(found):
-            warnings.warn(
+            warn_caller(
                 f"{len(found)} scores of {self.measure} exceed 1, the first at pair {found[0]}; "
-                "raise theta, pass clip=True, or use ml, which is one-to-one",
-                stacklevel=2,
+                "raise theta, pass clip=True, or use ml, which is one-to-one"
             )
         return found
 

@@ -67,7 +67,10 @@ def collapse_variational(
     learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
     expected = native.make_collapsed_variational(*arrays(X), alpha_of(alpha, n_topics), words, X.shape[1], seed)
     chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
-    with begin("inferring", total=sweeps, unit="sweeps") as told, interruptible(range(1)) as loop:
+    with (
+        begin("inferring", total=sweeps, unit="sweeps") as told,
+        interruptible(range(1), unit="sweeps", count=lambda: told.done) as loop,
+    ):
         for _ in loop:
             chain.run(sweeps, True, learn_alpha, lambda: loop.interrupted, watch, told)
     return chain.result(0)

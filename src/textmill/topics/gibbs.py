@@ -132,7 +132,10 @@ def sample_topics(
     seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(chains, np.uint64)
     best: Sampled | None = None
     best_score = -np.inf
-    with begin("sampling", total=sweeps * chains, unit="sweeps") as told, interruptible(range(chains)) as loop:
+    with (
+        begin("sampling", total=sweeps * chains, unit="sweeps") as told,
+        interruptible(range(chains), unit="sweeps", count=lambda: told.done) as loop,
+    ):
         for chain in loop:
             sampler = native.make_sampler(
                 *arrays(X), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given

@@ -11,7 +11,6 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from textmill._native import topics as native
 from textmill.cluster import Cluster
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.model import effective_jobs
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
@@ -62,7 +61,7 @@ class Learning:
         model, batch = self.model, self.model.method == "batch"
         most = passes or _MOST_PASSES
         read = 0
-        with start("LDA", total=passes, unit="passes") as told, interruptible(range(most)) as loop:
+        with start("LDA", total=passes, unit="passes") as told, interruptible(range(most), unit="passes") as loop:
             for number in loop:
                 before, documents, bound, tokens = model.updates_, 0, 0.0, 0.0
                 for part, whole in self._updates(batch):
@@ -91,7 +90,7 @@ class Learning:
     def add(self, known: float | None) -> None:
         """Learn from further documents, which are read once."""
         model, found = self.model, 0
-        with start("LDA", unit="updates") as told, interruptible(self._updates(False)) as loop:
+        with start("LDA", unit="updates") as told, interruptible(self._updates(False), unit="updates") as loop:
             for part, _ in loop:
                 found += part.documents
                 model.documents_ += part.documents
@@ -171,9 +170,8 @@ class Learning:
             eta = improve_eta(float(model.eta_[0, 0]), log_beta(model._topics()), topics, terms, rho)
             model.eta_ = np.full((1, 1), eta)
         if model.updates_ == _LONG and model.decay == 0.5 and model.half_life is None:
-            warnings.warn(
-                f"{_LONG} updates with decay=0.5: the topics will never come to rest; pass decay=0.7, or a half_life",
-                stacklevel=2,
+            warn_caller(
+                f"{_LONG} updates with decay=0.5: the topics will never come to rest; pass decay=0.7, or a half_life"
             )
         if self.watch is not None and model.eval_every and model.updates_ % model.eval_every == 0:
             self._evaluate()

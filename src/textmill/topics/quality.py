@@ -116,6 +116,8 @@ def topic_exclusivity(topics: TopicModel | NDArray[Any], *, n_words: int = 10) -
     """
     check_range("n_words", n_words, at_least=1, whole=True)
     rows = np.asarray(_components(topics) if isinstance(topics, TopicModel) else topics, dtype=np.float64)
+    if isinstance(topics, TopicModel) and rows.min(initial=0) < 0:
+        raise DataError(f"the topics of {type(topics).__name__} are directions, not distributions; use LDA or PLSA")
     if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all() or rows.min() < 0:
         raise DataError("topics must be rows of finite numbers that are not negative, one row a topic")
     shares = rows / np.maximum(rows.sum(axis=0), 1e-300)

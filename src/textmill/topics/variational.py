@@ -23,7 +23,6 @@ Latent Dirichlet allocation; Hoffman, Blei & Bach (2010), Online learning for la
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +32,7 @@ from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.errors import warn_caller
 from textmill.model import effective_jobs
 from textmill.topics.chunks import Chunks
 from textmill.topics.weighting import weighed
@@ -204,9 +204,7 @@ def partial_of_job(job: Chunks, topics: Topics, n_jobs: int | None) -> Partial:
     made: Partial | None = None
     for X in job:
         if (X.data % 1).any():
-            warnings.warn(
-                "X holds fractions, but LDA is a model of counts; pass unweighed bags, or weighting='idf'", stacklevel=2
-            )
+            warn_caller("X holds fractions, but LDA is a model of counts; pass unweighed bags, or weighting='idf'")
         more = expect(topics.weighed(X), topics, n_jobs)
         made = more if made is None else add_partials(made, more)
     return made if made is not None else expect(sparse.csr_matrix((0, len(topics.statistics))), topics)

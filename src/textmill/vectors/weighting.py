@@ -25,7 +25,6 @@ of Semantic Analysis in Natural Language Processing, chapter 2.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
@@ -36,7 +35,7 @@ from scipy import sparse
 from textmill._native import vectors as native
 from textmill.corpus import Vocabulary, check_bags
 from textmill.corpus.bags import csr_of
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Model, Transformer, check_choice, check_fitted, check_range, effective_jobs
 
 __all__ = ["NegativeWeights", "Vectors", "Weighting", "weigh"]
@@ -244,11 +243,10 @@ class Weighting(Transformer, Model):
         idf: NDArray[np.float64] = np.log(ratio) / math.log(self.log_base) + (seen if self.idf == "smooth" else 0)
         negative = idf < 0
         if self.negative == "clip" and negative.any():
-            warnings.warn(
+            warn_caller(
                 f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, "
                 "which counts as 0; pass negative='keep', or idf='smooth' to weigh them",
                 NegativeWeights,
-                stacklevel=2,
             )
             idf[negative] = 0.0
         return idf

@@ -4,7 +4,8 @@ After every iteration (epoch, sweep) the weights so far label the development se
 when the token errors of the last `stop_window` iterations differ by less than `stop_tolerance` percentage points, and
 the weights with the lowest error are kept, not the last ones. Fine-tuning then drops the L1 penalty and runs L-BFGS on
 the weights that are not zero: their number cannot grow. A checkpoint holds the state of the optimiser, the log and the
-best weights, in NumPy's own format without pickles; a run that finds its checkpoint goes on to the same result.
+best weights, in NumPy's own format without pickles; a run that finds its checkpoint goes on to the same result. The
+first Ctrl-C lets the iteration at work come to its end, whatever the algorithm, and the run ends with what it has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter, process_time
 from typing import Any, Literal
 from zipfile import BadZipFile
@@ -24,7 +25,7 @@ from textmill.cluster import Cluster
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.optimize import Plateau, Stopping
-from textmill.progress import Step, start
+from textmill.progress import Step, interruptible, start
 from textmill.sequence.decoders import ChainScorer, viterbi
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
@@ -100,18 +101,26 @@ class Trainer:
         plateau = Plateau(window=self.settings.stop_window, tolerance=self.settings.stop_tolerance)
         for entry in self.log:
             plateau.update(entry.get("dev_error", math.inf))
-        with start("training", total=self.settings.max_iter, unit="iterations") as step:
+        with (
+            start("training", total=self.settings.max_iter, unit="iterations") as step,
+            interruptible(range(0), count=lambda: len(self.log)) as loop,  # the algorithms have the iterations
+        ):
             if self.log:
                 step.advance(len(self.log))
 
             def watch(done: Progressed) -> bool:
-                return self._watch(done, plateau, step, np.add(spent, (perf_counter(), process_time())))
+                stop = self._watch(done, plateau, step, np.add(spent, (perf_counter(), process_time())))
+                return stop or loop.interrupted
 
             result = self._run(saved, features, weights, watch)
+            if result.reason == "interrupted":  # by a second Ctrl-C, in the middle of an iteration
+                raise KeyboardInterrupt
             if self.best is not None:
-                result = Result(*self.best[1:], result.reason, result.iterations, result.evaluations, result.objectives)
-            if self.settings.fine_tune:
+                result = replace(result, features=self.best[1], weights=self.best[2])
+            if self.settings.fine_tune and not loop.interrupted:
                 result = self._fine_tuned(result, watch)
+            if loop.interrupted:
+                result = replace(result, reason="interrupted")
         return result
 
     def _run(self, saved: dict[str, Any] | None, features: Ints, weights: Floats, watch: Any) -> Result:
