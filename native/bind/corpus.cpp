@@ -9,12 +9,14 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <unordered_map>
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "corpus/arpa.h"
 #include "corpus/bagfiles.h"
 #include "corpus/counting.h"
+#include "corpus/pairs.h"
 #include "corpus/sentences.h"
 #include "corpus/spill.h"
 #include "corpus/words.h"
@@ -54,6 +56,7 @@ class Held {
     }
   }
   corpus::Documents view() const { return {texts_, begin_, first_}; }
+  const nb::object& token(std::size_t number) const { return owners_[number]; }  // of all documents
 
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
@@ -69,14 +72,132 @@ class Held {
   std::vector<std::size_t> begin_;
 };
 
-bool given(const corpus::TokenRules& rules) { return std::holds_alternative<corpus::GivenTokens>(rules); }
+bool given(const corpus::TokenRules& rules) { return std::holds_alternative<corpus::GivenTokens>(rules.cut); }
 
-using Rules = std::optional<std::variant<corpus::WordRules, corpus::NgramRules>>;  // None: documents are token lists
+using Cut = std::optional<std::variant<corpus::WordRules, corpus::NgramRules>>;  // None: documents are token lists
+using Rules = std::optional<std::variant<corpus::WordRules, corpus::NgramRules, corpus::TokenRules>>;
 
 corpus::TokenRules token_rules(const Rules& rules) {
-  if (!rules) return corpus::GivenTokens{};
-  return std::visit([](const auto& rule) { return corpus::TokenRules(rule); }, *rules);
+  if (!rules) return {corpus::GivenTokens{}};
+  return std::visit(
+      [](const auto& rule) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(rule)>, corpus::TokenRules>)
+          return rule;
+        else
+          return corpus::TokenRules{rule};
+      },
+      *rules);
 }
+
+// The UTF-8 bytes of a str; they live as long as it does.
+std::string_view utf8_of(nb::handle string, const char* what) {
+  Py_ssize_t size = 0;
+  const char* utf8 = PyUnicode_Check(string.ptr()) ? PyUnicode_AsUTF8AndSize(string.ptr(), &size) : nullptr;
+  if (utf8 == nullptr) {
+    if (PyErr_Occurred()) throw nb::python_error();
+    throw nb::type_error(what);
+  }
+  return {utf8, static_cast<std::size_t>(size)};
+}
+
+base::InternTable intern(nb::list strings) {
+  base::InternTable table;
+  for (const nb::handle string : strings) {
+    const std::string_view bytes = utf8_of(string, "a word must be a str");
+    table.insert(bytes, base::hash_bytes(bytes));
+  }
+  return table;
+}
+
+void insert_forms(corpus::Forms& forms, nb::list written, nb::list rewritten) {
+  require(written.size() == rewritten.size(), "a token needs a form");
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const nb::handle form = rewritten[i];
+    forms.insert(utf8_of(written[i], "a token must be a str"),
+                 form.is_none() ? std::string_view() : utf8_of(form, "a form must be a str or None"));
+  }
+}
+
+nb::tuple strings_to_python(const base::InternTable& table) {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::int64_t> offsets{0};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    bytes.insert(bytes.end(), table[i].begin(), table[i].end());
+    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+  }
+  return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
+}
+
+// A PairCounter that several Python threads may use, one after the other.
+class Pairs {
+ public:
+  explicit Pairs(nb::list connectors) : counter_(intern(connectors)) {}
+
+  void count(nb::list documents, const Rules& rules, std::size_t threads, std::size_t first) {
+    require(threads > 0, "threads must be at least 1");
+    const corpus::TokenRules how = token_rules(rules);
+    const Held held(documents, given(how), first);
+    nb::gil_scoped_release nogil;
+    const std::scoped_lock lock(mutex_);
+    counter_.count(held.view(), how, threads);
+  }
+
+  std::size_t memory() {
+    nb::gil_scoped_release nogil;
+    const std::scoped_lock lock(mutex_);
+    return counter_.memory();
+  }
+
+  std::size_t size() {
+    nb::gil_scoped_release nogil;
+    const std::scoped_lock lock(mutex_);
+    return counter_.size();
+  }
+
+  void drop_below(std::int64_t count) {
+    nb::gil_scoped_release nogil;
+    const std::scoped_lock lock(mutex_);
+    counter_.drop_below(count);
+  }
+
+  std::int64_t tokens() {
+    nb::gil_scoped_release nogil;
+    const std::scoped_lock lock(mutex_);
+    return counter_.tokens();
+  }
+
+  nb::tuple words() {
+    const std::scoped_lock lock(mutex_);
+    nb::object strings = strings_to_python(counter_.words());
+    return nb::make_tuple(strings, to_numpy(std::vector<std::int64_t>(counter_.word_counts())));
+  }
+
+  nb::tuple links() {
+    const std::scoped_lock lock(mutex_);
+    return strings_to_python(counter_.links());
+  }
+
+  nb::tuple pairs(std::int64_t least) {
+    std::vector<std::int32_t> first, link, second;
+    std::vector<std::int64_t> count;
+    {
+      nb::gil_scoped_release nogil;
+      const std::scoped_lock lock(mutex_);
+      for (const auto& pair : counter_.pairs(least)) {
+        first.push_back(static_cast<std::int32_t>(pair.first));
+        link.push_back(static_cast<std::int32_t>(pair.link));
+        second.push_back(static_cast<std::int32_t>(pair.second));
+        count.push_back(pair.count);
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(first)), to_numpy(std::move(link)), to_numpy(std::move(second)),
+                          to_numpy(std::move(count)));
+  }
+
+ private:
+  corpus::PairCounter counter_;
+  std::mutex mutex_;
+};
 
 std::u32string folded(nb::str abbreviation) {
   std::u32string result;
@@ -257,13 +378,7 @@ class Terms {
         ids.push_back(-1);
         continue;
       }
-      Py_ssize_t size;
-      const char* utf8 = PyUnicode_Check(string.ptr()) ? PyUnicode_AsUTF8AndSize(string.ptr(), &size) : nullptr;
-      if (utf8 == nullptr) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        throw nb::type_error("a term must be a str or None");
-      }
-      ids.push_back(table_->insert({utf8, static_cast<std::size_t>(size)}));
+      ids.push_back(table_->insert(utf8_of(string, "a term must be a str or None")));
     }
     return to_numpy(std::move(ids));
   }
@@ -313,6 +428,41 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
       nb::list tokens = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(end - token)));
       for (Py_ssize_t k = 0; token < end; ++token, ++k)
         PyList_SET_ITEM(tokens.ptr(), k, nb::object(strings[stream.tokens[token]]).release().ptr());
+      result.append(tokens);
+    }
+  }
+  return result;
+}
+
+// Lists of tokens with phrases joined; a token that stays single is the very object that was given.
+nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std::size_t threads, std::size_t first) {
+  require(threads > 0, "threads must be at least 1");
+  const Held held(documents, true, first);
+  std::vector<corpus::JoinedTokens> chunks;
+  {
+    nb::gil_scoped_release nogil;
+    chunks = corpus::join_tokens(held.view(), phrases, threads);
+  }
+  nb::list result;
+  std::size_t given = 0;  // token of all documents
+  for (const corpus::JoinedTokens& chunk : chunks) {
+    std::unordered_map<std::string_view, nb::str> strings;  // one Python string for each distinct phrase
+    std::size_t token = 0, phrase = 0;
+    for (const std::size_t end : chunk.document_ends) {
+      nb::list tokens = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(end - token)));
+      for (Py_ssize_t k = 0; token < end; ++token, ++k) {
+        nb::object item;
+        if (chunk.parts[token] == 1) {
+          item = held.token(given);
+        } else {
+          const std::string_view bytes = chunk.phrases[phrase++];
+          auto found = strings.find(bytes);
+          if (found == strings.end()) found = strings.emplace(bytes, python_string(bytes)).first;
+          item = found->second;
+        }
+        given += chunk.parts[token];
+        PyList_SET_ITEM(tokens.ptr(), k, item.release().ptr());
+      }
       result.append(tokens);
     }
   }
@@ -394,21 +544,34 @@ nb::tuple remap(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::
   return to_python(std::move(result));
 }
 
-nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_words, double most_documents,
-                     double least_documents, std::int64_t least_occurrences, std::size_t threads) {
+Numpy<std::uint8_t, 1> holding_words(const Terms& words, In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets,
+                                     std::size_t threads) {
+  require(threads > 0, "threads must be at least 1");
+  check_strings(view(bytes), view(offsets));
+  std::vector<std::uint8_t> holding;
+  {
+    nb::gil_scoped_release nogil;
+    holding = corpus::holding_words(words.table(), view(bytes), view(offsets), threads);
+  }
+  return to_numpy(std::move(holding));
+}
+
+nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_words, bool any_word,
+                     double most_documents, double least_documents, std::int64_t least_occurrences,
+                     std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   corpus::MergedTerms merged;
   {
     nb::gil_scoped_release nogil;
     const corpus::TermTable* stop = stop_words == nullptr ? nullptr : &stop_words->table();
-    merged = corpus::merge_runs(paths, {stop, most_documents, least_documents, least_occurrences}, threads);
+    merged = corpus::merge_runs(paths, {stop, any_word, most_documents, least_documents, least_occurrences}, threads);
   }
   nb::list removed;
   for (const auto& rule : merged.removed) removed.append(nb::make_tuple(rule.types, rule.tokens));
   return nb::make_tuple(to_numpy(std::move(merged.terms.bytes)), to_numpy(std::move(merged.terms.offsets)),
                         to_numpy(std::move(merged.terms.document_frequency)),
                         to_numpy(std::move(merged.terms.collection_frequency)), to_numpy(std::move(merged.first)),
-                        removed, merged.tokens, merged.nonzeros);
+                        removed, merged.tokens, merged.nonzeros, merged.words);
 }
 
 corpus::ParseLimits limits(std::int64_t base, std::int64_t columns, std::int64_t rows, bool negative) {
@@ -512,6 +675,46 @@ void bind_corpus(nb::module_& m) {
             new (self) corpus::NgramRules{fold, shortest, longest, within_words};
           },
           nb::kw_only(), "fold"_a, "shortest"_a, "longest"_a, "within_words"_a);
+  nb::class_<corpus::Forms>(m, "Forms", "What each distinct token becomes.")
+      .def(nb::init<>())
+      .def("insert", &insert_forms, "tokens"_a, "forms"_a, "Add tokens with their forms, None for those to drop.");
+  nb::class_<corpus::PhraseTable>(m, "PhraseTable", "Phrases by level, their words joined by _.")
+      .def(
+          "__init__",
+          [](corpus::PhraseTable* self, const std::vector<nb::list>& levels, nb::list connectors) {
+            corpus::PhraseTable table;
+            for (const nb::list& level : levels) table.levels.push_back(intern(level));
+            table.connectors = intern(connectors);
+            new (self) corpus::PhraseTable(std::move(table));
+          },
+          "levels"_a, "connectors"_a);
+  nb::class_<corpus::TokenRules>(m, "TokenRules", "How texts are cut, and what becomes of the tokens.")
+      .def(
+          "__init__",
+          [](corpus::TokenRules* self, const Cut& cut, const corpus::Forms* forms, const corpus::PhraseTable* phrases,
+             std::size_t shortest, std::size_t longest) {
+            require(shortest >= 1 && longest >= shortest, "n-gram lengths must be 1 <= shortest <= longest");
+            corpus::TokenRules rules =
+                token_rules(cut ? std::visit([](const auto& rule) { return Rules(rule); }, *cut) : Rules());
+            rules.forms = forms;
+            rules.phrases = phrases;
+            rules.shortest = shortest;
+            rules.longest = longest;
+            new (self) corpus::TokenRules(std::move(rules));
+          },
+          nb::kw_only(), "cut"_a.none(), "forms"_a.none(), "phrases"_a.none(), "shortest"_a, "longest"_a,
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+  nb::class_<Pairs>(m, "PairCounter", "Counts of neighbouring tokens.")
+      .def(nb::init<nb::list>(), "connectors"_a)
+      .def("__len__", &Pairs::size)
+      .def("count", &Pairs::count, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
+           "Count the pairs of documents.")
+      .def("memory", &Pairs::memory, "Bytes held, about.")
+      .def("drop_below", &Pairs::drop_below, "count"_a, "Forget pairs that occur less often.")
+      .def("tokens", &Pairs::tokens, "Number of tokens counted.")
+      .def("words", &Pairs::words, "((bytes, offsets), occurrences) of the words; connectors occur 0 times.")
+      .def("links", &Pairs::links, "(bytes, offsets) of what stood between words; the first is nothing.")
+      .def("pairs", &Pairs::pairs, "least"_a, "(first words, links, second words, counts) of frequent pairs.");
   nb::class_<Terms>(m, "TermTable", "Distinct terms with their frequencies.")
       .def(nb::init<>())
       .def(nb::init<In<std::uint8_t, 1>, In<std::int64_t, 1>, std::size_t>(), "bytes"_a, "offsets"_a, "threads"_a)
@@ -539,6 +742,20 @@ void bind_corpus(nb::module_& m) {
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
   m.def("tokenize", &tokenize, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,
         "The tokens of each document.");
+  m.def("join_tokens", &join_tokens, "documents"_a, "phrases"_a, nb::kw_only(), "threads"_a, "first"_a,
+        "Lists of tokens with phrases joined.");
+  m.def(
+      "sort_strings",
+      [](In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
+        check_strings(view(bytes), view(offsets));
+        std::vector<std::int64_t> order;
+        {
+          nb::gil_scoped_release nogil;
+          order = corpus::sort_strings(view(bytes), view(offsets));
+        }
+        return to_numpy(std::move(order));
+      },
+      "bytes"_a, "offsets"_a, "Positions of strings in the order of their code points.");
   m.def("count_hashed", &count_hashed, "documents"_a, "rules"_a.none(), nb::kw_only(), "columns"_a, "with_sign"_a,
         "threads"_a, "first"_a, "Count documents by hashed terms: (offsets, columns, counts).");
   m.def("word_spans", &word_spans, "text"_a, "rules"_a, "(begin, end) of each word.");
@@ -547,10 +764,12 @@ void bind_corpus(nb::module_& m) {
         "(begin, end) of each sentence; they cover the text.");
   m.def("remap", &remap, "offsets"_a, "terms"_a, "counts"_a, "new_id"_a, nb::kw_only(), "threads"_a,
         "Rename columns by new_id (-1 drops), sort rows, add equal columns.");
-  m.def("merge_runs", &merge_runs, "paths"_a, nb::kw_only(), "stop_words"_a.none(), "most_documents"_a,
+  m.def("holding_words", &holding_words, "words"_a, "bytes"_a, "offsets"_a, nb::kw_only(), "threads"_a,
+        "1 for n-grams with one of the words, else 0.");
+  m.def("merge_runs", &merge_runs, "paths"_a, nb::kw_only(), "stop_words"_a.none(), "any_word"_a, "most_documents"_a,
         "least_documents"_a, "least_occurrences"_a, "threads"_a,
         "Merge runs: (bytes, offsets, document frequencies, collection frequencies, first positions, removed, tokens, "
-        "nonzeros).");
+        "nonzeros, tokens that are single words).");
   m.def("parse_triples", &parse_triples, "block"_a, nb::kw_only(), "base"_a, "columns"_a, "rows"_a, "negative"_a,
         "previous"_a, "Lines 'row column value': (rows, columns, values, line positions, fault or None).");
   m.def("parse_pairs", &parse_pairs, "block"_a, nb::kw_only(), "labels"_a, "base"_a, "columns"_a, "negative"_a,

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 
 #include "base/parallel.h"
@@ -12,6 +13,7 @@ namespace textmill::corpus {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 18;  // code points; part of no result, only of the speed
+constexpr std::size_t kAhead = 8;  // look-ups in the big table under way at once: with n-grams most miss the cache
 
 // Cuts documents into runs of about kChunk code points; returns the first document of each and the end.
 std::vector<std::size_t> cut(const Documents& documents) {
@@ -28,10 +30,10 @@ std::vector<std::size_t> cut(const Documents& documents) {
   return cuts;
 }
 
-// Calls token(bytes) for each token and end() after each document of [first, last).
+// Calls token(bytes) for each token as it is cut and end(d) after each document of [first, last).
 template <class Token, class End>
-void scan(const Documents& documents, std::size_t first, std::size_t last, const TokenRules& rules, Token&& token,
-          End&& end) {
+void scan_cut(const Documents& documents, std::size_t first, std::size_t last, const TokenRules& rules, Token&& token,
+              End&& end) {
   TokenBuffer buffer;
   std::visit(
       [&](const auto& rule) {
@@ -43,7 +45,32 @@ void scan(const Documents& documents, std::size_t first, std::size_t last, const
           end(d);
         }
       },
-      rules);
+      rules.cut);
+}
+
+// Calls token(bytes) for each token that the rules make and end(d) after each document of [first, last).
+template <class Token, class End>
+void scan(const Documents& documents, std::size_t first, std::size_t last, const TokenRules& rules, Token&& token,
+          End&& end) {
+  if (rules.only_cut()) {
+    scan_cut(documents, first, last, rules, token, end);
+    return;
+  }
+  TokenRun run;
+  scan_cut(
+      documents, first, last, rules,
+      [&](std::string_view cut) {
+        if (rules.forms == nullptr)
+          run.push(cut);
+        else if (const std::string_view form = (*rules.forms)[cut]; !form.empty())
+          run.push(form);
+      },
+      [&](std::size_t d) {
+        if (rules.phrases != nullptr) run.join(*rules.phrases);
+        run.emit_ngrams(rules.shortest, rules.longest, token);
+        run.clear();
+        end(d);
+      });
 }
 
 // MurmurHash3, 32 bits, seed 0 (Appleby 2011). Part of saved models and of what other machines compute: never to change.
@@ -217,6 +244,7 @@ void TermTable::merge(std::span<Chunk> chunks, std::size_t threads) {
     Partition& partition = partitions_[p];
     for (Chunk& chunk : chunks) {
       for (std::size_t k = chunk.bound[p]; k < chunk.bound[p + 1]; ++k) {
+        if (k + kAhead < chunk.bound[p + 1]) partition.table.prefetch(chunk.table.hash(chunk.order[k + kAhead]));
         const std::uint32_t local = chunk.order[k];
         const std::size_t known = partition.ids.size();
         const std::uint32_t entry = partition.add(chunk.table[local], chunk.table.hash(local));
@@ -378,6 +406,76 @@ std::vector<TokenStream> tokenize(const Documents& documents, const TokenRules& 
         [&](std::size_t) { stream.document_ends.push_back(stream.tokens.size()); });
   });
   return streams;
+}
+
+std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTable& phrases, std::size_t threads) {
+  const std::vector<std::size_t> cuts = cut(documents);
+  std::vector<JoinedTokens> chunks(cuts.size() - 1);
+  base::parallel_for(chunks.size(), threads, [&](std::size_t c) {
+    JoinedTokens& chunk = chunks[c];
+    TokenRun run;
+    scan_cut(
+        documents, cuts[c], cuts[c + 1], {GivenTokens{}}, [&](std::string_view token) { run.push(token); },
+        [&](std::size_t) {
+          run.join(phrases);
+          for (std::size_t t = 0; t < run.size(); ++t) {
+            chunk.parts.push_back(static_cast<std::uint32_t>(run.parts(t)));
+            if (run.parts(t) > 1) chunk.phrases.emplace_back(run[t]);
+          }
+          chunk.document_ends.push_back(chunk.parts.size());
+          run.clear();
+        });
+  });
+  return chunks;
+}
+
+std::vector<std::int64_t> sort_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
+  struct Key {
+    std::uint64_t head;  // the first eight bytes, most significant first: most comparisons end here
+    std::int64_t string;
+  };
+  const std::size_t n = offsets.size() - 1;
+  const auto view = [&](std::int64_t i) {
+    const auto s = static_cast<std::size_t>(i);
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()) + offsets[s],
+                            static_cast<std::size_t>(offsets[s + 1] - offsets[s]));
+  };
+  std::vector<Key> keys(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string_view string = view(static_cast<std::int64_t>(i));
+    std::uint64_t head = 0;
+    for (std::size_t b = 0; b < 8; ++b)
+      head = head << 8 | (b < string.size() ? static_cast<unsigned char>(string[b]) : 0u);
+    keys[i] = {head, static_cast<std::int64_t>(i)};
+  }
+  std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+    if (a.head != b.head) return a.head < b.head;
+    const int order = view(a.string).compare(view(b.string));
+    return order != 0 ? order < 0 : a.string < b.string;
+  });
+  std::vector<std::int64_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = keys[i].string;
+  return order;
+}
+
+bool holds_word(const TermTable& words, std::string_view ngram) {
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = ngram.find(kNgramMark, begin);
+    if (words.find(ngram.substr(begin, end - begin)) >= 0) return true;
+    if (end == std::string_view::npos) return false;
+    begin = end + 1;
+  }
+}
+
+std::vector<std::uint8_t> holding_words(const TermTable& words, std::span<const std::uint8_t> bytes,
+                                        std::span<const std::int64_t> offsets, std::size_t threads) {
+  std::vector<std::uint8_t> holding(offsets.size() - 1);
+  base::parallel_blocks(holding.size(), 1 << 14, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      holding[i] = holds_word(words, {reinterpret_cast<const char*>(bytes.data()) + offsets[i],
+                                      static_cast<std::size_t>(offsets[i + 1] - offsets[i])});
+  });
+  return holding;
 }
 
 Counts remap(std::span<const std::int64_t> offsets, std::span<const std::int32_t> terms,

@@ -111,6 +111,25 @@ struct TokenStream {
 // One stream for each chunk of documents, in order.
 std::vector<TokenStream> tokenize(const Documents& documents, const TokenRules& rules, std::size_t threads);
 
+// Phrases in lists of given tokens: for each document the number of tokens that each of its tokens is made of, 1 for
+// those that stay single, one document behind the other. `phrases` are those with more than one, in the same order.
+struct JoinedTokens {
+  std::vector<std::uint32_t> parts;
+  std::vector<std::size_t> document_ends;  // into parts
+  std::vector<std::string> phrases;
+};
+// One for each chunk of documents, in order.
+std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTable& phrases, std::size_t threads);
+
+// Order of strings by their bytes, which is that of their code points. offsets: strings + 1, monotone, within bytes.
+std::vector<std::int64_t> sort_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets);
+
+// Whether one of the words of an n-gram is in the table.
+bool holds_word(const TermTable& words, std::string_view ngram);
+// The same for many n-grams: 1 or 0 by string. offsets: strings + 1, monotone, within bytes.
+std::vector<std::uint8_t> holding_words(const TermTable& words, std::span<const std::uint8_t> bytes,
+                                        std::span<const std::int64_t> offsets, std::size_t threads);
+
 // Renames the columns of rows by new_id[old] (-1 drops them) and sorts; columns that become equal are added.
 Counts remap(std::span<const std::int64_t> offsets, std::span<const std::int32_t> terms,
              std::span<const std::int32_t> values, std::span<const std::int32_t> new_id, std::size_t threads);

@@ -108,10 +108,12 @@ void merge_section(const std::vector<std::string>& paths, std::size_t section, c
         std::push_heap(heap.begin(), heap.end(), later);
     }
     out.tokens += sum.collection_frequency;
+    if (!rules.any_word || term.find(kNgramMark) == std::string::npos) out.words += sum.collection_frequency;
     out.nonzeros += sum.document_frequency;
     const auto documents = static_cast<double>(sum.document_frequency);
-    const std::array<bool, 4> objects = {rules.stop_words != nullptr && rules.stop_words->find(term) >= 0,
-                                         documents > rules.most_documents, documents < rules.least_documents,
+    const bool stopped = rules.stop_words != nullptr &&
+                         (rules.any_word ? holds_word(*rules.stop_words, term) : rules.stop_words->find(term) >= 0);
+    const std::array<bool, 4> objects = {stopped, documents > rules.most_documents, documents < rules.least_documents,
                                          sum.collection_frequency < rules.least_occurrences};
     if (const auto rule = std::ranges::find(objects, true); rule != objects.end()) {
       MergedTerms::Removed& removed = out.removed[static_cast<std::size_t>(rule - objects.begin())];
@@ -178,6 +180,7 @@ MergedTerms merge_runs(const std::vector<std::string>& paths, const TermRules& r
       all.removed[rule].tokens += part.removed[rule].tokens;
     }
     all.tokens += part.tokens;
+    all.words += part.words;
     all.nonzeros += part.nonzeros;
   }
   return all;

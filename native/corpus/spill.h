@@ -33,6 +33,7 @@ void write_run(const TermTable& table, std::int64_t base, const std::string& pat
 // Which merged terms stay. They are asked in this order, and each removal is tallied by the first that objects.
 struct TermRules {
   const TermTable* stop_words = nullptr;
+  bool any_word = false;   // terms are n-grams: one goes if any of its words is a stop word
   double most_documents;   // df > this goes
   double least_documents;  // df < this goes
   std::int64_t least_occurrences;
@@ -46,6 +47,7 @@ struct MergedTerms {
   };
   std::array<Removed, 4> removed;         // by rule: stop words, most documents, least documents, least occurrences
   std::int64_t tokens = 0, nonzeros = 0;  // of all terms, removed ones included
+  std::int64_t words = 0;                 // tokens without those of n-grams of several words
 };
 
 MergedTerms merge_runs(const std::vector<std::string>& paths, const TermRules& rules, std::size_t threads);

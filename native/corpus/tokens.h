@@ -3,6 +3,8 @@
 //   words      scan_words, then case folding
 //   n-grams    of the folded text with each run of white space as one blank, or of each word with a blank on both sides
 //   given      each text is one token, taken as it is
+//
+// What was cut may then be rewritten, joined into phrases and combined into n-grams of words (runs.h), in this order.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "corpus/runs.h"
 #include "corpus/text.h"
 #include "corpus/unicode.h"
 #include "corpus/words.h"
@@ -27,7 +30,14 @@ struct NgramRules {
 
 struct GivenTokens {};
 
-using TokenRules = std::variant<WordRules, NgramRules, GivenTokens>;
+struct TokenRules {
+  std::variant<WordRules, NgramRules, GivenTokens> cut;
+  const Forms* forms = nullptr;  // holds all tokens that will be cut
+  const PhraseTable* phrases = nullptr;
+  std::size_t shortest = 1, longest = 1;  // of the n-grams of words
+
+  bool only_cut() const { return forms == nullptr && phrases == nullptr && longest == 1; }
+};
 
 // Scratch memory of one thread.
 struct TokenBuffer {

@@ -2,6 +2,7 @@
 
 readers, streams, writers   files, folders and pipes, plain or compressed, into records and documents
 tokenize, variants          words, sentences, character n-grams; spellings that mean the same
+phrases                     neighbouring words that belong together
 vocabulary, hashing         terms with their frequencies; columns by hash
 bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
 dictionaries, arpa          term lists and back-off models of other tools
@@ -26,6 +27,7 @@ from textmill.corpus.function_words import FUNCTION_WORDS
 from textmill.corpus.hashing import HashedBags
 from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
 from textmill.corpus.nettalk import NettalkWord, read_nettalk
+from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
 from textmill.corpus.presets import preset
 from textmill.corpus.products import Operator, as_operator
 from textmill.corpus.readers import (
@@ -49,6 +51,7 @@ from textmill.corpus.variants import VariantTokenizer
 from textmill.corpus.vocabulary import Bags, Vocabulary
 
 __all__ = [
+    "ENGLISH_CONNECTORS",
     "FUNCTION_WORDS",
     "Arpa",
     "ArpaOrder",
@@ -65,6 +68,7 @@ __all__ = [
     "NettalkWord",
     "Operator",
     "PatternTokenizer",
+    "Phrases",
     "Record",
     "Sentence",
     "SkippedRecords",

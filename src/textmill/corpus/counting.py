@@ -25,7 +25,7 @@ from textmill.corpus.bags import csr_of
 from textmill.corpus.readers import Documents
 from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer, text_batches
 from textmill.errors import DataError
-from textmill.model import StringTable, effective_jobs
+from textmill.model import StringTable, check_range, effective_jobs
 
 __all__ = [
     "Counted",
@@ -35,8 +35,11 @@ __all__ = [
     "TokenizerLike",
     "add_counts",
     "byte_count",
+    "check_ngrams",
     "count_piece",
+    "single_words",
     "texts_of",
+    "token_list",
 ]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -49,16 +52,31 @@ Terms: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]
 class Cutter:
     """How documents become what the kernel takes.
 
-    `tokenizer` is a `Tokenizer`, a `CharacterNgrams`, any function from a text to tokens, or None for `Tokenizer()`.
+    `tokenizer` is a `Tokenizer`, a `CharacterNgrams`, fitted `Phrases`, any function from a text to tokens, or None for
+    `Tokenizer()`. `ngrams` are the shortest and the longest run of tokens that is a term, its words with blanks between
+    them; `phrases` are joined before that.
     """
 
-    def __init__(self, tokenizer: TokenizerLike, n_jobs: int | None) -> None:
+    def __init__(
+        self,
+        tokenizer: TokenizerLike,
+        n_jobs: int | None,
+        *,
+        ngrams: tuple[int, int] = (1, 1),
+        phrases: native.PhraseTable | None = None,
+    ) -> None:
+        if hasattr(tokenizer, "phrase_table"):  # Phrases, which are made with a Cutter themselves
+            learned: Any = tokenizer
+            phrases, tokenizer = learned.phrase_table(), learned.tokenizer
         self.tokenizer = Tokenizer() if tokenizer is None else tokenizer
         self.threads = effective_jobs(n_jobs)
         self.rules: Rules | None = None
         if isinstance(self.tokenizer, Tokenizer | CharacterNgrams):
             self.rules = self.tokenizer.rules()
         self.normalize = normalizer(self.tokenizer)
+        self.ngrams = check_ngrams(ngrams)
+        self.phrases = phrases
+        self.combines = phrases is not None or self.ngrams != (1, 1)
         self.forget()
 
     def forget(self) -> None:
@@ -67,15 +85,33 @@ class Cutter:
         self.written = native.TermTable()
         self.form_ids = np.zeros(0, dtype=np.int32)  # by number of the written token; -1: no term
         self.dropped = np.zeros(0, dtype=bool)  # by number of the written token: the normaliser wants it gone
+        self.written_forms = native.Forms()  # the same for tokens that are combined, by name
 
     def normalizes(self, batch: list[Any]) -> bool:
-        """Say whether the normaliser applies to this batch; lists of tokens are taken as they are."""
-        return self.normalize is not None and isinstance(batch[0], str)
+        """Say whether `count_forms` has to normalise this batch; lists of tokens are taken as they are, and where
+        tokens are combined the kernel itself puts forms in their place.
+        """
+        return self.normalize is not None and isinstance(batch[0], str) and not self.combines
 
-    def cut(self, batch: list[Any]) -> tuple[list[Any], Rules | None]:
+    def cut(self, batch: list[Any]) -> tuple[list[Any], Any]:
         """Return the batch and the rules by which the kernel cuts it; no rules: it is cut already."""
+        documents, rules = self._cut(batch)
+        if not self.combines:
+            return documents, rules
+        forms = None
+        if self.normalize is not None and isinstance(batch[0], str):
+            known = len(self.written)
+            self.written.count(documents, rules, threads=self.threads, rows=False, first=0)
+            tokens = StringTable.from_arrays(*self.written.terms_from(known)[:2]).to_list()
+            self.written_forms.insert(tokens, [self.normalize(token) or None for token in tokens])
+            forms = self.written_forms
+        shortest, longest = self.ngrams
+        rules = native.TokenRules(cut=rules, forms=forms, phrases=self.phrases, shortest=shortest, longest=longest)
+        return documents, rules
+
+    def _cut(self, batch: list[Any]) -> tuple[list[Any], Rules | None]:
         if not isinstance(batch[0], str):
-            return [_token_list(document) for document in batch], None
+            return [token_list(document) for document in batch], None
         if self.rules is not None:
             return batch, self.rules
         tokenizer: Any = self.tokenizer
@@ -116,10 +152,14 @@ class Cutter:
 
 
 class Counted(NamedTuple):
-    """Terms (bytes, offsets, document and collection frequencies) by first appearance, and totals over all of them."""
+    """Terms (bytes, offsets, document and collection frequencies) by first appearance, and totals over all of them.
+
+    `words` are the tokens without those that are n-grams of several words.
+    """
 
     terms: Terms
     tokens: int
+    words: int
     nonzeros: int
     removed: dict[str, dict[str, int]]
 
@@ -171,13 +211,17 @@ class TermCounter:
         """Return all terms. If some were spilled, terms that the rules remove are removed while runs are merged."""
         if not self.runs:
             terms = self.table.terms_from(0)
-            return Counted(terms, int(terms[3].sum()), int(terms[2].sum()), {})
-        self._spill()
+            tokens = int(terms[3].sum())
+            words = int(terms[3][single_words(terms[0], terms[1])].sum()) if self._any_word else tokens
+            return Counted(terms, tokens, words, int(terms[2].sum()), {})
+        if len(self.table):
+            self._spill()
         stop_table = native.TermTable()
         stop_table.insert(list(stop_words))
-        names, offsets, documents, occurrences, first, removed, tokens, nonzeros = native.merge_runs(
+        names, offsets, documents, occurrences, first, removed, tokens, nonzeros, words = native.merge_runs(
             self.runs,
             stop_words=stop_table,
+            any_word=self._any_word,
             most_documents=most_documents,
             least_documents=least_documents,
             least_occurrences=least_occurrences,
@@ -188,6 +232,7 @@ class TermCounter:
         return Counted(
             (table.bytes, table.offsets, documents[order], occurrences[order]),
             tokens,
+            words,
             nonzeros,
             {
                 rule: {"types": types, "tokens": lost}
@@ -195,6 +240,11 @@ class TermCounter:
                 if types
             },
         )
+
+    @property
+    def _any_word(self) -> bool:
+        """Whether terms are n-grams, which a stop word in them removes."""
+        return self.cutter.ngrams[1] > 1
 
     def _count(self, batch: list[Any], *, rows: bool) -> Any:
         first = self.documents
@@ -232,13 +282,15 @@ class TermCounts(NamedTuple):
     documents: int
 
 
-def count_piece(piece: Iterable[Any], tokenizer: TokenizerLike, n_jobs: int | None) -> TermCounts:
+def count_piece(
+    piece: Iterable[Any], tokenizer: TokenizerLike, n_jobs: int | None, ngrams: tuple[int, int] = (1, 1)
+) -> TermCounts:
     """Count the terms of one piece of a corpus; pure, so it runs unchanged on a worker.
 
     >>> count_piece(["to be", "to do"], None, 1).terms[2].tolist()
     [2, 1, 1]
     """
-    with TermCounter(Cutter(tokenizer, n_jobs)) as counter:
+    with TermCounter(Cutter(tokenizer, n_jobs, ngrams=ngrams)) as counter:
         for batch in text_batches(texts_of(piece)):
             counter.add(batch)
         return TermCounts(counter.result().terms, counter.documents)
@@ -269,6 +321,30 @@ def byte_count(memory: int | str) -> int:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
+def check_ngrams(ngrams: Any) -> tuple[int, int]:
+    """Return the shortest and the longest n-gram, once they are two such numbers.
+
+    >>> check_ngrams([1, 3])
+    (1, 3)
+    """
+    if isinstance(ngrams, int | str) or len(ngrams) != 2:
+        raise DataError(f"ngrams must be the shortest and the longest, such as (1, 3), got {ngrams!r}")
+    check_range("ngrams[0]", ngrams[0], at_least=1, whole=True)
+    check_range("ngrams[1]", ngrams[1], at_least=ngrams[0], at_most=100, whole=True)
+    return int(ngrams[0]), int(ngrams[1])
+
+
+def single_words(names: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say which n-grams are of one word: those without a blank.
+
+    >>> table = StringTable(["to", "to be", "be"])
+    >>> single_words(table.bytes, table.offsets).tolist()
+    [True, False, True]
+    """
+    blanks = np.concatenate([np.zeros(1, np.int64), np.cumsum(names == ord(" "))])
+    return np.asarray(np.diff(blanks[offsets]) == 0)
+
+
 def texts_of(documents: Iterable[Any]) -> Iterable[Any]:
     """Return the texts or token lists of what a caller passed as documents.
 
@@ -281,7 +357,11 @@ def texts_of(documents: Iterable[Any]) -> Iterable[Any]:
     return documents.texts() if isinstance(documents, Documents) else documents
 
 
-def _token_list(document: Any) -> Any:
-    """A list or tuple of tokens, also of one that is some other collection; what is none, the kernel will name."""
+def token_list(document: Any) -> Any:
+    """Return a list or tuple of tokens, also of one that is some other collection; what is none, the kernel will name.
+
+    >>> token_list(word for word in ["to", "be"])
+    ['to', 'be']
+    """
     other = isinstance(document, Iterable) and not isinstance(document, list | tuple | str | bytes)
     return list(document) if other else document

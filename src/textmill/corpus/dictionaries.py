@@ -91,7 +91,7 @@ def _vocabulary(terms: Iterable[str], frequencies: list[int], documents: int, na
     vocabulary.collection_frequency_ = vocabulary.document_frequency_.copy()
     vocabulary.documents_ = documents
     vocabulary.tokens_ = vocabulary.nonzeros_ = int(vocabulary.document_frequency_.sum())
-    vocabulary.removed_ = {}
+    vocabulary.removed_, vocabulary.stop_words_ = {}, []
     try:
         vocabulary.check_values()
     except ModelFileError as error:

@@ -31,7 +31,7 @@ class HashedBags(Transformer, Model):
     """Count documents by hashed terms; the columns are those of scikit-learn's HashingVectorizer.
 
     Parameters: columns, their number; signed, whether half of the terms count negatively, so that collisions cancel
-    out on average; tokenizer and n_jobs as in `Vocabulary`.
+    out on average; tokenizer, ngrams and n_jobs as in `Vocabulary`.
 
     >>> X = HashedBags(columns=16).transform(["to be or not to be"])
     >>> X.shape, int(X.sum())
@@ -46,11 +46,13 @@ class HashedBags(Transformer, Model):
         columns: int = 1 << 20,
         signed: bool = False,
         tokenizer: TokenizerLike = None,
+        ngrams: tuple[int, int] = (1, 1),
         n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
         self.signed = signed
         self.tokenizer = tokenizer
+        self.ngrams = ngrams
         self.n_jobs = n_jobs
 
     def fit(self, documents: Iterable[Any] = (), y: object = None) -> HashedBags:
@@ -73,7 +75,7 @@ class HashedBags(Transformer, Model):
         [(2, 8)]
         """
         check_range("columns", self.columns, at_least=1, at_most=np.iinfo(np.int32).max, whole=True)
-        cutter = Cutter(self.tokenizer, self.n_jobs)
+        cutter = Cutter(self.tokenizer, self.n_jobs, ngrams=self.ngrams)
         first = 0
         for batch in text_batches(track(texts_of(documents), "hashing terms", unit="documents")):
             cut, rules = (cutter.forms(batch), None) if cutter.normalizes(batch) else cutter.cut(batch)

@@ -8,11 +8,14 @@ One pass over a stream of any length counts all three, in parallel and exactly; 
 term (or the alphabet), whatever the number of threads. Rules then remove terms, in this order, and what each removed
 is recorded:
 
-    stop_words   terms of a list
+    stop_words   terms of a list, or those that the corpus shows to be function words ("auto"); n-grams with one in them
     max_df       d_t > max_df (a data-driven stop list; a float is a share of n)
     min_df       d_t < min_df (typing errors, hapaxes; a float is a share of n)
     min_count    c_t < min_count
     keep         all but the `keep` most frequent of the rest, ties going to the smaller id
+
+Terms are words, or with `ngrams` all runs of so many words, a blank between them, as they follow each other in a
+document: nothing is bridged, so an n-gram with a stop word in it is removed, not shortened.
 
 Frequencies add, so vocabularies of parts of a corpus merge exactly, as long as nothing was removed yet.
 
@@ -38,13 +41,17 @@ from textmill.corpus.counting import (
     TermCounter,
     TokenizerLike,
     add_counts,
+    check_ngrams,
     count_piece,
+    single_words,
     texts_of,
 )
 from textmill.corpus.readers import Documents
-from textmill.corpus.tokenize import text_batches
+from textmill.corpus.stop_words import LEAST_DOCUMENTS, function_words_of
+from textmill.corpus.tokenize import CharacterNgrams, text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model.file import Saved
 from textmill.progress import track
 
 __all__ = ["Bags", "Vocabulary"]
@@ -59,15 +66,21 @@ class Vocabulary(Transformer, Model):
 
     Documents are texts, cut by `tokenizer`, or lists of tokens, taken as they are.
 
-    Parameters: tokenizer, a `Tokenizer`, a `CharacterNgrams`, any function from a text to tokens, or None for
-    `Tokenizer()`; min_df, max_df, min_count, keep, stop_words, see the module; rank_by, "documents" or "occurrences",
-    which frequency `keep` goes by; order, "appearance" or "sorted", how ids are given; memory, how much the counting
-    may take before terms are spilled to temporary files, in bytes or as "512MB", None for no limit (the counts are
-    the same); n_jobs, threads, None for all cores.
+    Parameters:
+      tokenizer    a `Tokenizer`, a `CharacterNgrams`, fitted `Phrases`, any function from a text to tokens, or None for
+                   `Tokenizer()`
+      ngrams       the shortest and the longest run of words that is a term
+      min_df, max_df, min_count, keep    see the module
+      rank_by      "documents" or "occurrences", which frequency `keep` goes by
+      stop_words   a list, or "auto", see the module
+      order        "appearance" or "sorted", how ids are given
+      memory       how much the counting may take before terms are spilled to temporary files, in bytes or as "512MB",
+                   None for no limit (the counts are the same)
+      n_jobs       threads, None for all cores
 
     Attributes: terms_ (V,) strings, document_frequency_ (V,), collection_frequency_ (V,), documents_, tokens_ and
     nonzeros_, totals before anything was removed, removed_, a mapping from each rule that removed something to the
-    numbers of types and tokens.
+    numbers of types and tokens, stop_words_, the words that "auto" recognised.
 
     >>> vocabulary = Vocabulary().fit(["to be or not to be", "to do"])
     >>> vocabulary.terms_.to_list(), vocabulary.document_frequency_.tolist()
@@ -76,15 +89,23 @@ class Vocabulary(Transformer, Model):
     [[0, 2, 0, 0, 3]]
     >>> vocabulary["not"], "question" in vocabulary
     (3, False)
+    >>> Vocabulary(ngrams=(1, 2)).fit(["to be or"]).terms_.to_list()
+    ['to', 'to be', 'be', 'be or', 'or']
     """
 
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "terms_": "term: str",
         "document_frequency_": "term: int64",
         "collection_frequency_": "term: int64",
     }
-    state: ClassVar[dict[str, type]] = {"documents_": int, "tokens_": int, "nonzeros_": int, "removed_": dict}
+    state: ClassVar[dict[str, type]] = {
+        "documents_": int,
+        "tokens_": int,
+        "nonzeros_": int,
+        "removed_": dict,
+        "stop_words_": list,
+    }
 
     terms_: StringTable
     document_frequency_: NDArray[np.int64]
@@ -93,22 +114,25 @@ class Vocabulary(Transformer, Model):
     tokens_: int
     nonzeros_: int
     removed_: dict[str, dict[str, int]]
+    stop_words_: list[str]
 
     def __init__(
         self,
         *,
         tokenizer: TokenizerLike = None,
+        ngrams: tuple[int, int] = (1, 1),
         min_df: float = 1,
         max_df: float = 1.0,
         min_count: int = 1,
         keep: int | None = None,
         rank_by: str = "documents",
-        stop_words: Collection[str] = (),
+        stop_words: Collection[str] | str = (),
         order: str = "appearance",
         memory: int | str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.tokenizer = tokenizer
+        self.ngrams = ngrams
         self.min_df = min_df
         self.max_df = max_df
         self.min_count = min_count
@@ -143,7 +167,7 @@ class Vocabulary(Transformer, Model):
         with connect(cluster) as workers:
             todo = track(chain([first], pieces), "counting terms", unit="pieces")
             jobs = workers.worker_jobs(self.n_jobs)
-            counts = workers.map_reduce(count_piece, todo, add_counts, self.tokenizer, jobs)
+            counts = workers.map_reduce(count_piece, todo, add_counts, self.tokenizer, jobs, self.ngrams)
         if counts.documents == 0:
             raise DataError(_NO_DOCUMENTS)
         self._take_terms(*counts.terms)
@@ -151,6 +175,7 @@ class Vocabulary(Transformer, Model):
         self.tokens_ = int(self.collection_frequency_.sum())
         self.nonzeros_ = int(self.document_frequency_.sum())
         self.removed_ = {}
+        self.stop_words_ = self._recognise(self._word_tokens()) if self.stop_words == "auto" else []
         self._apply_rules()
         return self
 
@@ -200,6 +225,8 @@ class Vocabulary(Transformer, Model):
             if part.removed_:
                 rules = ", ".join(part.removed_)
                 raise DataError(f"counts removed by {rules} are lost and cannot be merged; merge first, then prune")
+        if check_ngrams(self.ngrams) != check_ngrams(other.ngrams):
+            raise DataError(f"terms are n-grams of {self.ngrams} words here and of {other.ngrams} there; use one range")
         if repr(self.tokenizer) != repr(other.tokenizer):
             raise DataError(
                 f"tokens were made by {self.tokenizer!r} here and by {other.tokenizer!r} there; use one tokenizer"
@@ -213,7 +240,7 @@ class Vocabulary(Transformer, Model):
         merged.documents_ = self.documents_ + other.documents_
         merged.tokens_ = self.tokens_ + other.tokens_
         merged.nonzeros_ = self.nonzeros_ + other.nonzeros_
-        merged.removed_ = {}
+        merged.removed_, merged.stop_words_ = {}, []
         if merged._reordered():
             merged._select(_alphabetical(merged.terms_, np.arange(len(merged))))
         return merged
@@ -229,6 +256,8 @@ class Vocabulary(Transformer, Model):
         [-1, 0, 1]
         """
         check_fitted(self)
+        if rules.get("stop_words") == "auto" and self.removed_:
+            raise DataError("stop_words='auto' needs all counts, but some were removed; recognise first, then prune")
         unknown = sorted(set(rules) - {*_RULES, "rank_by"})
         if unknown:
             raise DataError(f"{unknown[0]} is no rule; there are {', '.join((*_RULES, 'rank_by'))}")
@@ -236,6 +265,8 @@ class Vocabulary(Transformer, Model):
         defaults = Vocabulary()
         smaller.set_params(**{name: rules.get(name, getattr(defaults, name)) for name in (*_RULES, "rank_by")})
         smaller._check()
+        if smaller.stop_words == "auto":
+            smaller.stop_words_ = smaller._recognise(smaller._word_tokens())
         smaller._apply_rules()
         return smaller
 
@@ -257,6 +288,14 @@ class Vocabulary(Transformer, Model):
             text += f"; removed by {rule}: {counts['types']} types, {counts['tokens']} tokens"
         return text
 
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 knew no words that were recognised."""
+        if saved.fitted:
+            saved.state["stop_words_"] = []
+        saved.format = 2
+        return saved
+
     def check_values(self) -> None:
         """Check what the layout cannot say of a vocabulary from a file."""
         d, c = self.document_frequency_, self.collection_frequency_
@@ -266,6 +305,8 @@ class Vocabulary(Transformer, Model):
             named = isinstance(counts, dict) and counts.keys() == {"types", "tokens"}
             if not named or {*map(type, counts.values())} != {int}:
                 raise ModelFileError("the record of removed terms is not one")
+        if not all(isinstance(word, str) for word in self.stop_words_):
+            raise ModelFileError("the list of recognised words holds something else")
         try:
             self._table = native.TermTable(self.terms_.bytes, self.terms_.offsets, effective_jobs(None))
         except ValueError as error:
@@ -316,8 +357,13 @@ class Vocabulary(Transformer, Model):
             check_range("keep", self.keep, at_least=1, whole=True)
         check_choice("rank_by", self.rank_by, ["documents", "occurrences"])
         check_choice("order", self.order, ["appearance", "sorted"])
-        if isinstance(self.stop_words, str):
-            raise DataError(f"stop_words must be a list of words, got the text {self.stop_words!r}")
+        check_ngrams(self.ngrams)
+        if isinstance(self.stop_words, str) and self.stop_words != "auto":
+            raise DataError(f"stop_words must be a list of words or 'auto', got the text {self.stop_words!r}")
+        if self.stop_words == "auto" and (self.ngrams[0] > 1 or isinstance(self.tokenizer, CharacterNgrams)):
+            raise DataError(
+                "stop_words='auto' needs single words among the terms; let ngrams begin with 1, or pass a list"
+            )
 
     def _reordered(self) -> bool:
         return self.order == "sorted"
@@ -332,14 +378,38 @@ class Vocabulary(Transformer, Model):
         """Take over all counts, apply the rules and the order; returns the new id of every counted term."""
         if counter.documents == 0:
             raise DataError(_NO_DOCUMENTS)
-        stop_words = set(self.stop_words)
+        self.documents_ = counter.documents
+        self.stop_words_ = []
+        if counter.runs and self.stop_words == "auto":  # known before the runs are merged: memory is short
+            frequent = counter.result(least_documents=LEAST_DOCUMENTS)
+            self._take_terms(*frequent.terms)
+            self.stop_words_ = self._recognise(frequent.words)
         counted = counter.result(
-            stop_words, self._most(counter.documents), self._least(counter.documents), self.min_count
+            self._stop_list(), self._most(counter.documents), self._least(counter.documents), self.min_count
         )
         self._take_terms(*counted.terms)
-        self.documents_, self.tokens_, self.nonzeros_ = counter.documents, counted.tokens, counted.nonzeros
+        self.tokens_, self.nonzeros_ = counted.tokens, counted.nonzeros
         self.removed_ = counted.removed
+        if not counter.runs and self.stop_words == "auto":
+            self.stop_words_ = self._recognise(counted.words)
         return self._apply_rules()
+
+    def _stop_list(self) -> Collection[str]:
+        return self.stop_words_ if isinstance(self.stop_words, str) else set(self.stop_words)
+
+    def _recognise(self, words: int) -> list[str]:
+        """The function words among the terms, whose occurrences, n-grams apart, are `words`."""
+        single = np.ones(len(self.terms_), dtype=bool)
+        if self.ngrams[1] > 1:
+            single = single_words(self.terms_.bytes, self.terms_.offsets)
+        ids = np.flatnonzero(single & (self.document_frequency_ >= LEAST_DOCUMENTS))
+        d, c = self.document_frequency_[ids], self.collection_frequency_[ids]
+        return function_words_of(self.terms_.take(ids).to_list(), d, c, self.documents_, words)
+
+    def _word_tokens(self) -> int:
+        """The occurrences of terms that are single words."""
+        single = single_words(self.terms_.bytes, self.terms_.offsets) if self.ngrams[1] > 1 else slice(None)
+        return int(self.collection_frequency_[single].sum())
 
     def _take_terms(
         self,
@@ -359,7 +429,7 @@ class Vocabulary(Transformer, Model):
         return self.min_df * documents if isinstance(self.min_df, float) else self.min_df
 
     def _cutter(self) -> Cutter:
-        return Cutter(self.tokenizer, self.n_jobs)
+        return Cutter(self.tokenizer, self.n_jobs, ngrams=self.ngrams)
 
     def _apply_rules(self) -> NDArray[np.int32]:
         """Remove terms by the rules and put the rest in order; returns the new id of every term there was."""
@@ -385,9 +455,15 @@ class Vocabulary(Transformer, Model):
     def _rules(self, kept: NDArray[np.bool_]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Each rule in use with the terms it objects to; `kept` holds those that are still there."""
         d, c = self.document_frequency_, self.collection_frequency_
-        if self.stop_words:
+        if stop_words := self._stop_list():
             listed = np.zeros(len(self), dtype=bool)
-            listed[[self[word] for word in set(self.stop_words) if word in self]] = True
+            if self.ngrams[1] > 1:
+                table = native.TermTable()
+                table.insert(list(stop_words))
+                terms, threads = self.terms_, effective_jobs(self.n_jobs)
+                listed = native.holding_words(table, terms.bytes, terms.offsets, threads=threads).astype(bool)
+            else:
+                listed[[self[word] for word in stop_words if word in self]] = True
             yield "stop_words", listed
         yield "max_df", d > self._most(self.documents_)
         yield "min_df", d < self._least(self.documents_)
@@ -457,5 +533,6 @@ def _stack(parts: list[Any], columns: int) -> sparse.csr_matrix:
 
 def _alphabetical(terms: StringTable, ids: NDArray[np.intp]) -> NDArray[np.intp]:
     """The ids in the order of their terms' code points."""
-    names = terms.to_list()
-    return np.array(sorted(ids.tolist(), key=names.__getitem__), dtype=np.intp)
+    chosen = terms.take(ids)
+    order: NDArray[np.int64] = native.sort_strings(chosen.bytes, chosen.offsets)
+    return np.asarray(ids[order])

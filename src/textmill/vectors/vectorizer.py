@@ -18,6 +18,7 @@ from scipy import sparse
 from textmill.corpus import Vocabulary, check_bags
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted, check_range
+from textmill.model.file import Saved
 from textmill.vectors.weighting import Vectors, Weighting
 
 __all__ = ["TextVectorizer"]
@@ -40,7 +41,7 @@ class TextVectorizer(Transformer, Model):
     [['do', 'be'], ['to']]
     """
 
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = Vocabulary.layout
     state: ClassVar[dict[str, type]] = Vocabulary.state
     parts: ClassVar[dict[str, str]] = {"vocabulary": "corpus.Vocabulary", "weighting": "vectors.Weighting"}
@@ -151,6 +152,11 @@ class TextVectorizer(Transformer, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a vectorizer from a file."""
         self.vocabulary_.check_values()
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 knew no words that were recognised."""
+        return Vocabulary.upgrade(saved)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms by column, as scikit-learn asks for them."""
