@@ -93,6 +93,19 @@ def client(cluster_of: Callable[[int], AbstractContextManager[Any]]) -> Iterator
         yield client
 
 
+@pytest.fixture
+def threads() -> Iterator[Any]:
+    """A cluster of one worker in threads of this process, quick to start and to stop."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = sum("TEXTMILL_DATA" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", []))
     if skipped:

@@ -495,19 +495,6 @@ def test_a_closed_client_is_a_cluster_error(workers: Any) -> None:
         pass
 
 
-@pytest.fixture
-def threads() -> Iterator[Any]:
-    """A cluster of one worker in threads of this process, quick to start and to stop."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
-
-
 def test_a_scheduler_without_workers_is_a_cluster_error(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONNECT_SECONDS", 0.3)
     threads.cluster.scale(0)

@@ -57,6 +57,15 @@ class Task:
         """The tasks among the arguments."""
         return list(_tasks_in(tuple(self.arguments)))
 
+    def release(self) -> None:
+        """Let the cluster forget the present attempt.
+
+        Said aloud, because Dask's own frames, in a cycle with the error of a wait that timed out, keep futures alive.
+        """
+        if self.future is not None:
+            self.future.release()
+            self.future = None
+
 
 class Flight:
     """The tasks of one call; those that are not finished are cancelled when the call ends early."""
@@ -80,7 +89,8 @@ class Flight:
 
     def __exit__(self, *_: object) -> None:
         # Failed ones too: the error they hold has our frames in its traceback, which would keep every task for ever.
-        unwanted = [task.future for task in self._tasks if not task.kept and task.future.status != "finished"]
+        futures = [task.future for task in self._tasks if task.future is not None and not task.kept]
+        unwanted = [future for future in futures if future.status != "finished"]
         for task in self._tasks:
             _release_needs(task)
         if unwanted and self._client.status == "running":
@@ -117,7 +127,7 @@ class Flight:
             self._wait()
 
     def result(self, task: Task) -> Any:
-        """The value of a task, in this process."""
+        """The value of a task, in this process; the cluster may forget it."""
         self._sweep()
         waited = 0.0
         while True:
@@ -137,6 +147,7 @@ class Flight:
                         )
                 if arrival.done():
                     value = arrival.result()
+                    task.release()
                     return value.open() if isinstance(value, Parcel) else value
             arrival.cancel()  # lost on the way; it is being made again
             waited += time.monotonic() - began
@@ -237,6 +248,7 @@ class Flight:
                 if need not in again and (everything or need.future is None or need.future.status != "finished"):
                     send(need)
             task.resends += 1
+            task.release()  # else the scheduler takes its worker for busy, and holds back the new attempt
             self._send(task)
 
         for task in list(self._tasks):
@@ -347,7 +359,7 @@ def _release_needs(task: Task) -> list[Task]:
     """Let the cluster forget what only this task needed."""
     needs = [need for need in task.needs if not need.kept]
     for need in needs:
-        need.future = None
+        need.release()
     return needs
 
 
