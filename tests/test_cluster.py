@@ -375,7 +375,6 @@ def test_the_stream_is_read_only_as_fast_as_it_is_worked_off(workers: Any, tmp_p
         ahead.clear()
         results = there.map(wait_a_little, chunks())
         next(results)
-        time.sleep(0.3)
         assert len(ahead) <= bound  # a slow reader of results holds the stream back as well
         results.close()
 
@@ -429,6 +428,19 @@ def test_a_worker_killed_in_an_add_loses_nothing(workers: Any, tmp_path: Path) -
     assert total.tobytes() == expected_floats(20)
 
 
+def await_results(client: Any, count: int) -> None:
+    """Until the workers hold so many results of steps."""
+
+    def results(dask_scheduler: Any) -> int:
+        tasks = dask_scheduler.tasks.values()
+        return sum(task.state == "memory" and str(task.key).startswith("('step-") for task in tasks)
+
+    deadline = time.monotonic() + 60
+    while client.run_on_scheduler(results) < count:
+        assert time.monotonic() < deadline, "the steps do not finish"
+        time.sleep(0.01)
+
+
 def test_all_workers_killed_lose_neither_states_nor_kept_chunks_nor_waiting_results(workers: Any) -> None:
     state = np.linspace(0.5, 2, 50)
     with connect(workers) as there:
@@ -436,7 +448,7 @@ def test_all_workers_killed_lose_neither_states_nor_kept_chunks_nor_waiting_resu
         broadcast = there.broadcast(state)
         results = there.map(floats, range(20))
         parts = [next(results)]
-        time.sleep(0.2)  # further results are ready on the workers
+        await_results(workers, 9 + 2)  # further results are ready on the workers, beside the kept chunks
         kill(workers)
         total = there.map_reduce(scale, kept, operator.add, 1.0, broadcast)
         parts += results

@@ -93,9 +93,11 @@ def forgetful(threads: Any, quick: None) -> Forgetful:
 STATE = np.linspace(0.5, 2, 50)
 
 
-@pytest.mark.parametrize("role", ["state", "step", "add"])
-def test_a_task_that_dask_has_lost_is_sent_again_under_a_new_key(threads: Any, forgetful: Forgetful, role: str) -> None:
-    forgetful.losses[role] = 1
+@pytest.mark.parametrize(("role", "times"), [("state", 1), ("step", 1), ("add", 1), ("add", 2)])
+def test_a_task_that_dask_has_lost_is_sent_again_under_a_new_key(
+    threads: Any, forgetful: Forgetful, role: str, times: int
+) -> None:
+    forgetful.losses[role] = times
     with connect(threads) as there:
         total = there.map_reduce(floats, range(8), operator.add, there.broadcast(STATE))
     assert total.tobytes() == expected(8, STATE)
@@ -154,6 +156,33 @@ def test_a_task_that_finished_may_be_lost_as_often_again(
             forgetful.losses["step"] = 2  # the second time the state is sent again as well
             assert len(list(there.map(floats, [1], broadcast))) == 1
         assert forgetful.count("state") == 1 + limits.RESENDS + 1
+
+
+def test_a_state_that_was_under_way_again_when_a_call_failed_can_still_be_used(
+    threads: Any, forgetful: Forgetful, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "STALL_SECONDS", 0.6)
+    monkeypatch.setattr(limits, "RESENDS", 2)
+    with connect(threads) as there:
+        broadcast = there.broadcast(STATE)
+        forgetful.losses.update(step=100, state=100)
+        with pytest.raises(ClusterError, match="waited for chunk 1, the broadcast state: sent 3 times"):
+            list(there.map(floats, [1], broadcast))
+        forgetful.losses.clear()
+        (part,) = there.map(floats, [1], broadcast)
+    assert part.tobytes() == floats(1, STATE).tobytes()
+
+
+def test_a_result_that_is_lost_after_it_was_ready_is_made_again(threads: Any, forgetful: Forgetful) -> None:
+    with Flight(threads, "mark", None) as one:
+        task = one.start(floats, 5)
+        one.land()
+        lost = threading.Event()
+        threads.loop.add_callback(lambda: (threads._handle_lost_data(key=task.future.key), lost.set()))
+        assert lost.wait(timeout=60)
+        assert task.future.status == "lost"
+        assert one.result(task).tobytes() == floats(5).tobytes()
+    assert forgetful.count("step") == 2
 
 
 def test_a_large_state_gets_more_time(threads: Any, forgetful: Forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +257,54 @@ def worker(keys: list[object], *, seen: float = 0.0, transfers: int = 0) -> Any:
 def test_the_scheduler_is_asked_what_workers_report_and_not_what_it_believes(workers: Any, look: Any) -> None:
     scheduler = SimpleNamespace(workers=dict(enumerate(workers)))
     assert flight._look("ours", 300.0, dask_scheduler=scheduler) == look
+
+
+IDLE, BUSY, QUEUE, NOBODY = (2, False, False), (2, True, False), (2, False, True), (0, False, False)
+
+
+@pytest.mark.parametrize(
+    ("looks", "ending"),
+    [
+        ([(IDLE, 19.0), (BUSY, 2.0), (IDLE, 19.0)], []),
+        ([(IDLE, 19.0), (BUSY, 2.0), (IDLE, 19.0), (IDLE, 1.0)], [False]),
+        ([(IDLE, 20.0), (IDLE, 39.0)], [False]),
+        ([(IDLE, 20.0), (IDLE, 40.0), (IDLE, 79.0)], [False, True]),
+        ([(IDLE, 20.0), (BUSY, 2.0), (IDLE, 20.0), (IDLE, 20.0)], [False, True]),
+        ([(IDLE, 20.0), (IDLE, 40.0), (IDLE, 80.0), (IDLE, 159.0)], [False, True, True]),
+        ([(IDLE, 20.0), (IDLE, 40.0), (IDLE, 80.0), (IDLE, 160.0)], "chunk 7: sent 4 times, and for 300 s nothing"),
+        ([(IDLE, 19.0), (QUEUE, 30.0), (IDLE, 0.5)], []),
+        ([(IDLE, 19.0), (QUEUE, 30.0), (IDLE, 1.0)], [False]),
+        ([(QUEUE, 3599.0), (BUSY, 2.0), (QUEUE, 3599.0)], []),
+        ([(QUEUE, 3599.0), (IDLE, 2.0), (QUEUE, 2.0)], "chunk 7: 3601 s behind other jobs"),
+        ([(NOBODY, 59.0), (QUEUE, 2.0), (NOBODY, 59.0)], []),
+        ([(NOBODY, 59.0), (NOBODY, 1.0)], "no worker for 60 s; start some with: dask worker there"),
+        ([(NOBODY, 30.0), (IDLE, 10.0), (NOBODY, 30.0), (IDLE, 10.0)], [False]),
+    ],
+)
+def test_standing_still_is_judged_by_the_rule(looks: Any, ending: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    client: Any = SimpleNamespace(run_on_scheduler=None, scheduler=SimpleNamespace(address="there"))
+    one = Flight(client, "mark", None)
+    task = flight.Task("step", "chunk 7", floats, [7])
+    one._tasks[task] = None
+    sent: list[bool] = []
+
+    def send_again(everything: bool) -> None:
+        sent.append(everything)
+        task.resends += 1
+
+    monkeypatch.setattr(one, "_send_again", send_again)
+
+    def judge() -> None:
+        for look, seconds in looks:
+            monkeypatch.setattr(flight, "ask", lambda *_, answer=look: answer)
+            one._watch(seconds)
+
+    if isinstance(ending, str):
+        with pytest.raises(ClusterError, match=ending):
+            judge()
+    else:
+        judge()
+        assert sent == ending
 
 
 # Answers that do not come.
@@ -364,8 +441,9 @@ def test_workers_killed_at_random_moments_change_no_byte(
             deaths += len(killed)
             if hits in (kills, kills // 2):
                 request.config.get_terminal_writer().line(
-                    f"\n{hits} kills ({deaths} workers) in {len(seconds)} runs: median {np.median(seconds):.1f} s, longest "
-                    f"{max(seconds):.1f} s, sent again {len(resends)} times; load {os.getloadavg()[0]:.0f}, {load} of it ours"
+                    f"\n{hits} kills ({deaths} workers) in {len(seconds)} runs: median {np.median(seconds):.1f} s, "
+                    f"longest {max(seconds):.1f} s, sent again {len(resends)} times; "
+                    f"load {os.getloadavg()[0]:.0f}, {load} busy processes of it ours"
                 )
 
 

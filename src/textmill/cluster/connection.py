@@ -83,9 +83,9 @@ class _Dask(Cluster):
         with self._flight() as flight:
             task = flight.broadcast(state)
             flight.land()
-        with contextlib.suppress(
-            ClusterError
-        ):  # only for speed: steps would crowd on the one worker that has the state
+        # Only for speed: steps would crowd on the one worker that has the state. Dask's replicate fails in many ways
+        # when a worker dies at that moment.
+        with contextlib.suppress(Exception):
             ask(self._client, self._client.replicate, [task.future], seconds=limits.REPLICATE_SECONDS)
         return _kept(task, "state")
 
