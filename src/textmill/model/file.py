@@ -138,7 +138,7 @@ def _scratch(target: Path) -> Iterator[tuple[Path, int]]:
     try:
         with lock:
             with contextlib.suppress(OSError):  # a file system without locks: then nobody cleans up either
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                fcntl.flock(lock, fcntl.LOCK_EX)  # ours: others hold it for the moment of a try only
             owner = target if target.exists() else folder / "lock"  # the lock has the rights that umask gives
             yield folder, stat.S_IMODE(owner.stat().st_mode)
     finally:
