@@ -115,64 +115,101 @@ def test_fine_tuning_keeps_the_support_and_lowers_the_loss():
     assert probability[1] > probability[0]
 
 
-@pytest.mark.parametrize("algorithm", ["owlqn", "lbfgs", "sgd_l1", "bcd", "perceptron"])
-def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, algorithm, monkeypatch):
-    arguments = {
-        "patterns": PATTERNS,
-        "algorithm": algorithm,
-        "tol": 0.0,
-        "max_iter": 20,
-        "random_state": 3,
-        "eta0": 0.3,
-    }
-    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "whole")
-    from textmill.sequence.training.trainer import Trainer
+CHECKPOINTED = [algorithm for algorithm in ALGORITHMS if algorithm != "rprop"]
+CLOCKS = ("seconds", "cpu_seconds")
 
-    watch, calls = Trainer._watch, []
 
-    def failing(self, *args):
-        calls.append(1)
-        if len(calls) == 13:
+class Decoder:
+    """In the place of the decoder of development sequences: right at one iteration only; may die at another.
+
+    Iterations are told apart by their weights, so a run that does not repeat the first one to the bit is seen.
+    """
+
+    def __init__(self, right_at: int) -> None:
+        self.right_at, self.dies_at = right_at, 0
+        self.iterations: dict[bytes, int] = {}
+
+    def __call__(self, scorer, data, **_):
+        number = self.iterations.setdefault(scorer.weights.tobytes(), len(self.iterations) + 1)
+        if number == self.dies_at:
             raise RuntimeError("the machine went down")
-        return watch(self, *args)
+        return (data.labels if number == self.right_at else (data.labels + 1) % scorer.layout.labels), None
 
-    monkeypatch.setattr(Trainer, "_watch", failing)
-    if len(whole.training_log_) >= 13:
-        with pytest.raises(RuntimeError):
-            CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
-    monkeypatch.undo()
-    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
+
+def log_of(model):
+    """The log without what the clocks said."""
+    return [{key: value for key, value in entry.items() if key not in CLOCKS} for entry in model.training_log_]
+
+
+@pytest.mark.parametrize("lost", [3, 11])
+@pytest.mark.parametrize("algorithm", CHECKPOINTED)
+def test_a_run_that_died_at_its_best_iteration_resumes_to_the_same_model(tmp_path, algorithm, lost, monkeypatch):
+    arguments = {"patterns": PATTERNS, "algorithm": algorithm, "tol": 0.0, "max_iter": 14, "random_state": 3}
+    arguments |= {"eta0": 0.3, "stop_window": 100}
+    train = (X + X[:3], Y + [["V", "D", "N"]] * 3, X[:3], Y[:3])  # labels that contradict: no run ends early
+    decoder = Decoder(right_at=lost)
+    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
+    whole = CRF(**arguments).fit(*train, checkpoint=tmp_path / "whole")
+    assert [entry["dev_error"] for entry in whole.training_log_] == [0.0 if i == lost else 100.0 for i in range(1, 15)]
+    assert len(whole.weights_) == whole.training_log_[lost - 1]["active"] > 0
+
+    decoder.dies_at = lost
+    with pytest.raises(RuntimeError, match="went down"):
+        CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+    decoder.dies_at = 0
+    resumed = CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+    assert log_of(resumed) == log_of(whole)
+    assert len(decoder.iterations) == 14
+    assert resumed.features_.tobytes() == whole.features_.tobytes()
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
-    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
-    if (tmp_path / "whole").exists():  # a run may be over before its first checkpoint
-        with pytest.raises(DataError, match="other parameters or data"):
-            CRF(**{**arguments, "l2": 7.0}).fit(X, Y, checkpoint=tmp_path / "whole")
+    assert (resumed.n_iter_, resumed.objective_, resumed.stopped_) == (14, whole.objective_, whole.stopped_)
+
+
+@pytest.mark.parametrize("algorithm", CHECKPOINTED)
+def test_the_checkpoint_of_a_finished_run_gives_its_model_again(tmp_path, algorithm):
+    arguments = {"patterns": PATTERNS, "algorithm": algorithm, "max_iter": 30, "random_state": 3, "fine_tune": 2}
+    plain = CRF(**arguments).fit(X, Y)
+    for _ in range(2):
+        model = CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "run")
+        assert log_of(model) == log_of(plain)
+        assert model.weights_.tobytes() == plain.weights_.tobytes()
+        assert (model.n_iter_, model.stopped_) == (plain.n_iter_, plain.stopped_)
+    assert (tmp_path / "run").exists()
+
+
+def test_a_perceptron_that_used_up_its_epochs_gives_its_average_again(tmp_path):
+    arguments = {"patterns": PATTERNS, "algorithm": "perceptron", "max_iter": 2, "random_state": 3}
+    first = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
+    again = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
+    assert first.stopped_ == again.stopped_ == "iterations"
+    assert again.weights_.tobytes() == first.weights_.tobytes()
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path):
+    CRF(patterns=PATTERNS, max_iter=9, tol=0.0).fit(X, Y, checkpoint=tmp_path / "run")
+    with pytest.raises(DataError, match="other parameters or data"):
+        CRF(patterns=PATTERNS, max_iter=9, tol=0.0, l2=7.0).fit(X, Y, checkpoint=tmp_path / "run")
     (tmp_path / "bad").write_bytes(b"nonsense")
     with pytest.raises(DataError, match="no checkpoint"):
-        CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "bad")
+        CRF(patterns=PATTERNS).fit(X, Y, checkpoint=tmp_path / "bad")
+    with pytest.raises(DataError, match="rprop keeps no checkpoint"):
+        CRF(patterns=PATTERNS, algorithm="rprop").fit(X, Y, checkpoint=tmp_path / "rprop")
 
 
 def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
-    from textmill.sequence.training.trainer import Trainer
-
     arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])], "tol": 0.0}
-    whole = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y)
-    watch, calls = Trainer._watch, []
-
-    def failing(self, *args):
-        calls.append(1)
-        if len(calls) == 25:
-            raise RuntimeError("the machine went down")
-        return watch(self, *args)
-
-    monkeypatch.setattr(Trainer, "_watch", failing)
-    with pytest.raises(RuntimeError):
-        CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
-    monkeypatch.undo()
+    arguments |= {"max_iter": 30, "l1": 0.02, "stop_window": 100}
+    decoder = Decoder(right_at=25)
+    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
+    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3])
+    decoder.dies_at = 25
+    with pytest.raises(RuntimeError, match="went down"):
+        CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
+    decoder.dies_at = 0
     assert {path.name for path in tmp_path.iterdir()} == {"run", "run.2"}
-    resumed = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
-    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
+    assert log_of(resumed) == log_of(whole)
 
 
 def test_a_run_begun_with_a_model_takes_fewer_iterations():
