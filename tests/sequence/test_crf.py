@@ -93,11 +93,56 @@ def test_weights_pass_through_other_formats_and_back():
         CRF(patterns=PATTERNS, start_label=True).fit(X, Y).to_weights()
 
 
-def test_the_optimality_report_of_a_finished_run():
-    crf = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, tol=0.0, epsilon=1e-8, max_iter=1000, compact=False).fit(X, Y)
-    assert crf.kkt_report(X, Y, tolerance=1e-5).optimal
-    early = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, max_iter=1, compact=False).fit(X, Y)
-    assert not early.kkt_report(X, Y, tolerance=1e-5).optimal
+@pytest.mark.parametrize("features", ["all", "seen"])
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_optimality_report_judges_what_was_trained(kind, features):
+    arguments = {"patterns": PATTERNS, "l1": 0.3, "l2": 0.01, "features": features, "compact": False}
+    weight = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 0.25]
+    model = kind(**arguments, tol=0.0, epsilon=1e-8, max_iter=1000).fit(X, Y, sample_weight=weight)
+    assert model.kkt_report(X, Y, sample_weight=weight, tolerance=1e-5).optimal
+    assert not model.kkt_report(X, Y, tolerance=1e-5).optimal
+    early = kind(**arguments, max_iter=1).fit(X, Y, sample_weight=weight)
+    assert not early.kkt_report(X, Y, sample_weight=weight, tolerance=1e-5).optimal
+
+
+@pytest.mark.parametrize("features", ["all", "seen"])
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_largest_penalty_is_the_least_that_leaves_no_weight(kind, features):
+    arguments = {"patterns": PATTERNS, "l2": 0.0, "features": features}
+    highest = kind(**arguments).l1_max(X, Y)
+    assert len(kind(**arguments, l1=highest * 1.001).fit(X, Y).features_) == 0
+    assert len(kind(**arguments, l1=highest * 0.999).fit(X, Y).features_) > 0
+
+
+def test_the_largest_penalty_looks_only_at_features_that_the_model_has():
+    sentences, labels = [[("a",)]] * 6 + [[("c",)]], [["A"], ["B"]] * 3 + [["C"]]
+    assert CRF(patterns=["u:%x[0,0]"]).l1_max(sentences, labels) == pytest.approx(2)  # a with C, six times a third
+    assert CRF(patterns=["u:%x[0,0]"], features="seen").l1_max(sentences, labels) == pytest.approx(1)  # three less two
+
+
+def test_the_largest_penalty_for_other_sentences_leaves_a_fitted_model_alone():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    crf.l1_max([[("x", "x")]], [["Q"]])
+    assert crf.predict(X) == Y
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_zero_rate_counts_pairs_of_labels_without_a_score(kind):
+    model = kind(patterns=PATTERNS, l1=0.2, compact=False).fit(X, Y)
+    parts = model.feature_layout_.split(model.features_)
+    bigram = model.encoder_.numbers()[1]
+    names = model.encoder_.tests_.to_list()
+    pairs = {}  # of every bigram test, the pairs of labels with a weight
+    for test, source, label in zip(parts.test, parts.source, parts.label, strict=True):
+        if source >= 0:
+            name = names[int(np.flatnonzero(bigram == test)[0])]
+            pairs.setdefault(name, set()).add((source, label))
+    rates = []
+    for sentence in X:
+        for _, ending in sentence[1:]:
+            rates.append(1 - len(pairs.get("*", set()) | pairs.get(f"*:s={ending}", set())) / 16)
+    assert 0 < np.mean(rates) < 1
+    assert model.zero_rate(X) == pytest.approx(np.mean(rates))
 
 
 def test_development_sequences_stop_the_run_and_the_best_weights_are_kept():

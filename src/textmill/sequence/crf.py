@@ -35,7 +35,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.blocks import block_tests
-from textmill.sequence.training.objective import ChainObjective, seen_features
+from textmill.sequence.training.objective import ChainObjective
 from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 
 if TYPE_CHECKING:
@@ -234,25 +234,40 @@ class CRF(ChainModel):
         >>> CRF(patterns=["u:%x[0,0]"]).l1_max([[("a",), ("b",)], [("a",), ("b",)]], [["A", "B"], ["A", "B"]])
         1.0
         """
-        objective = self._objective(list(X), y)
+        model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
+        encoder = model._encoder()
+        data = encoder.fit_encode(list(X))
+        model.classes_ = _classes(y)
+        objective = model._objective(model.feature_layout_of(encoder), model._labelled(data, y, None))
         objective.restrict(np.empty(0, np.int64))
         _, _, _, slopes = objective.violations(np.empty(0), 0.0)
         return float(np.abs(slopes).max(initial=0.0))
 
-    def kkt_report(self, X: Iterable[Any], y: Sequence[Sequence[str | None]], *, tolerance: float = 1e-3) -> KKTReport:
-        """How far the weights are from the optimum on these sequences, over all features of the model's tests."""
+    def kkt_report(
+        self,
+        X: Iterable[Any],
+        y: Sequence[Sequence[str | None]],
+        *,
+        sample_weight: Sequence[float] | None = None,
+        tolerance: float = 1e-3,
+    ) -> KKTReport:
+        """How far the weights are from the optimum on these sequences, over all features of the model's tests.
+
+        >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
+        >>> CRF(patterns=["u:%x[0,0]"], l1=0.1, tol=0.0, epsilon=1e-8).fit(X, y).kkt_report(X, y).optimal
+        True
+        """
         check_fitted(self)
-        settings = self._settings()
-        layout = self.feature_layout_
-        data = self._labelled(self.encoder_.encode(X), y, None)
-        seen = seen_features(layout, data) if self.features == "seen" else None
-        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs), candidates=seen)
+        data = self._labelled(self.encoder_.encode(X), y, sample_weight)
+        objective = self._objective(self.feature_layout_, data)
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
-        return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
+        return kkt_violation(theta, gradient, self._settings().l1, tolerance=tolerance)
 
     def zero_rate(self, X: Iterable[Any]) -> float:
         """Share of the scores of label pairs, over all tokens of X, that are zero: what sparse recursions save.
+
+        The scores are lambda_t(y', y), of a conditional Markov model those before they are normalised.
 
         >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
         >>> CRF(patterns=["u:%x[0,0]", "b"], l1=0.2).fit(X, y).zero_rate(X)
@@ -269,15 +284,10 @@ class CRF(ChainModel):
         counts = encoder.feature_counts(len(self.classes_))
         return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
 
-    def _objective(self, X: list[Any], y: Sequence[Sequence[str | None]]) -> ChainObjective:
-        """The loss at the tests of X, with the parameters of this model."""
-        encoder = self._encoder()
-        data = encoder.fit_encode(X)
-        self.classes_ = _classes(y)
-        data = self._labelled(data, y, None)
-        return ChainObjective(
-            self.feature_layout_of(encoder), data, threads=effective_jobs(self.n_jobs), normalised=self.normalised
-        )
+    def _objective(self, layout: FeatureLayout, data: Encoded) -> ChainObjective:
+        """What `fit` minimises on these sequences."""
+        jobs = effective_jobs(self.n_jobs)
+        return Trainer(self._settings(), layout, data, normalised=self.normalised, threads=jobs).objective()
 
     def _settings(self) -> Settings:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
