@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern
@@ -45,6 +45,17 @@ __all__ = ["CRF"]
 
 DEFAULT_L1 = {"owlqn": 0.5, "sgd_l1": 0.5, "bcd": 0.5, "rprop": 0.5}
 DEFAULT_L2 = {"lbfgs": 1.0, "sgd_l2": 1.0, "perceptron": 0.0}
+_GRADIENT = ("lbfgs", "owlqn", "rprop")
+_LOSS = tuple(algorithm for algorithm in ALGORITHMS if algorithm != "perceptron")  # those that minimise something
+_OWNERS = {
+    "eta0": ("sgd_l1", "sgd_l2"),
+    "alpha": ("sgd_l1",),
+    "variant": ("rprop",),
+    "l2": _LOSS,
+    "tol": _LOSS,
+    "period": _LOSS,
+}
+_TUNING_OWNERS = {"memory": ("lbfgs", "owlqn"), "epsilon": _GRADIENT}  # any algorithm with fine_tune
 ITERATIONS = {"sgd_l1": 30, "sgd_l2": 30, "perceptron": 20, "bcd": 30}
 
 
@@ -258,6 +269,8 @@ class CRF(ChainModel):
         True
         """
         check_fitted(self)
+        if self.algorithm == "perceptron":
+            raise DataError("a perceptron minimises no objective, so its weights are not judged; train with another")
         data = self._labelled(self.encoder_.encode(X), y, sample_weight)
         objective = self._objective(self.feature_layout_, data)
         theta = objective.spread(self.features_, self.weights_)
@@ -309,6 +322,12 @@ class CRF(ChainModel):
         check_range("alpha", self.alpha, above=0, at_most=1)
         if self.eta0 is not None:
             check_range("eta0", self.eta0, above=0)
+        check_range("tol", self.tol, at_least=0)
+        check_range("period", self.period, at_least=1, whole=True)
+        check_range("epsilon", self.epsilon, at_least=0)
+        check_range("stop_window", self.stop_window, at_least=2, whole=True)
+        check_range("stop_tolerance", self.stop_tolerance, above=0)
+        check_owners(self, "algorithm", _OWNERS if self.fine_tune else _OWNERS | _TUNING_OWNERS)
         if self.normalised and self.algorithm == "bcd":
             raise DataError("bcd is for CRFs only; use owlqn")
         return Settings(
