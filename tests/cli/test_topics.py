@@ -67,6 +67,10 @@ def test_documents_are_transformed_updated_and_merged(
     more = tmp_path / "more.txt"
     more.write_text("the train stopped at the station and the engine driver left\n", encoding="utf-8")
     assert said(capsys, "update", source, more, "-o", tmp_path / "new.mill")[1] == "1 documents added, 309 in all\n"
+    assert (
+        said(capsys, "transform", tmp_path / "new.mill", more, "-o", tmp_path / "one.npy")[1]
+        == "1 documents, 5 topics\n"
+    )
     code, out, _ = said(capsys, "merge", source, tmp_path / "new.mill", "-o", tmp_path / "both.mill")
     assert code == 0
     assert "617 documents" in out

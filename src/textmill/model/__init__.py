@@ -20,6 +20,7 @@ from textmill.model.estimators import (
     Regressor,
     Transformer,
     check_choice,
+    check_owners,
     check_range,
     effective_jobs,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Transformer",
     "check_choice",
     "check_fitted",
+    "check_owners",
     "check_range",
     "describe",
     "effective_jobs",

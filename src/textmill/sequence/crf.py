@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern
@@ -35,7 +35,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.blocks import block_tests
-from textmill.sequence.training.objective import ChainObjective, seen_features
+from textmill.sequence.training.objective import ChainObjective
 from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 
 if TYPE_CHECKING:
@@ -45,6 +45,17 @@ __all__ = ["CRF"]
 
 DEFAULT_L1 = {"owlqn": 0.5, "sgd_l1": 0.5, "bcd": 0.5, "rprop": 0.5}
 DEFAULT_L2 = {"lbfgs": 1.0, "sgd_l2": 1.0, "perceptron": 0.0}
+_GRADIENT = ("lbfgs", "owlqn", "rprop")
+_LOSS = tuple(algorithm for algorithm in ALGORITHMS if algorithm != "perceptron")  # those that minimise something
+_OWNERS = {
+    "eta0": ("sgd_l1", "sgd_l2"),
+    "alpha": ("sgd_l1",),
+    "variant": ("rprop",),
+    "l2": _LOSS,
+    "tol": _LOSS,
+    "period": _LOSS,
+}
+_TUNING_OWNERS = {"memory": ("lbfgs", "owlqn"), "epsilon": _GRADIENT}  # any algorithm with fine_tune
 ITERATIONS = {"sgd_l1": 30, "sgd_l2": 30, "perceptron": 20, "bcd": 30}
 
 
@@ -236,25 +247,42 @@ class CRF(ChainModel):
         >>> CRF(patterns=["u:%x[0,0]"]).l1_max([[("a",), ("b",)], [("a",), ("b",)]], [["A", "B"], ["A", "B"]])
         1.0
         """
-        objective = self._objective(list(X), y)
+        model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
+        encoder = model._encoder()
+        data = encoder.fit_encode(list(X))
+        model.classes_ = _classes(y)
+        objective = model._objective(model.feature_layout_of(encoder), model._labelled(data, y, None))
         objective.restrict(np.empty(0, np.int64))
         _, _, _, slopes = objective.violations(np.empty(0), 0.0)
         return float(np.abs(slopes).max(initial=0.0))
 
-    def kkt_report(self, X: Iterable[Any], y: Sequence[Sequence[str | None]], *, tolerance: float = 1e-3) -> KKTReport:
-        """How far the weights are from the optimum on these sequences, over all features of the model's tests."""
+    def kkt_report(
+        self,
+        X: Iterable[Any],
+        y: Sequence[Sequence[str | None]],
+        *,
+        sample_weight: Sequence[float] | None = None,
+        tolerance: float = 1e-3,
+    ) -> KKTReport:
+        """How far the weights are from the optimum on these sequences, over all features of the model's tests.
+
+        >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
+        >>> CRF(patterns=["u:%x[0,0]"], l1=0.1, tol=0.0, epsilon=1e-8).fit(X, y).kkt_report(X, y).optimal
+        True
+        """
         check_fitted(self)
-        settings = self._settings()
-        layout = self.feature_layout_
-        data = self._labelled(self.encoder_.encode(X), y, None)
-        seen = seen_features(layout, data) if self.features == "seen" else None
-        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs), candidates=seen)
+        if self.algorithm == "perceptron":
+            raise DataError("a perceptron minimises no objective, so its weights are not judged; train with another")
+        data = self._labelled(self.encoder_.encode(X), y, sample_weight)
+        objective = self._objective(self.feature_layout_, data)
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
-        return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
+        return kkt_violation(theta, gradient, self._settings().l1, tolerance=tolerance)
 
     def zero_rate(self, X: Iterable[Any]) -> float:
         """Share of the scores of label pairs, over all tokens of X, that are zero: what sparse recursions save.
+
+        The scores are lambda_t(y', y), of a conditional Markov model those before they are normalised.
 
         >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
         >>> CRF(patterns=["u:%x[0,0]", "b"], l1=0.2).fit(X, y).zero_rate(X)
@@ -271,15 +299,10 @@ class CRF(ChainModel):
         counts = encoder.feature_counts(len(self.classes_))
         return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
 
-    def _objective(self, X: list[Any], y: Sequence[Sequence[str | None]]) -> ChainObjective:
-        """The loss at the tests of X, with the parameters of this model."""
-        encoder = self._encoder()
-        data = encoder.fit_encode(X)
-        self.classes_ = _classes(y)
-        data = self._labelled(data, y, None)
-        return ChainObjective(
-            self.feature_layout_of(encoder), data, threads=effective_jobs(self.n_jobs), normalised=self.normalised
-        )
+    def _objective(self, layout: FeatureLayout, data: Encoded) -> ChainObjective:
+        """What `fit` minimises on these sequences."""
+        jobs = effective_jobs(self.n_jobs)
+        return Trainer(self._settings(), layout, data, normalised=self.normalised, threads=jobs).objective()
 
     def _settings(self) -> Settings:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
@@ -301,6 +324,12 @@ class CRF(ChainModel):
         check_range("alpha", self.alpha, above=0, at_most=1)
         if self.eta0 is not None:
             check_range("eta0", self.eta0, above=0)
+        check_range("tol", self.tol, at_least=0)
+        check_range("period", self.period, at_least=1, whole=True)
+        check_range("epsilon", self.epsilon, at_least=0)
+        check_range("stop_window", self.stop_window, at_least=2, whole=True)
+        check_range("stop_tolerance", self.stop_tolerance, above=0)
+        check_owners(self, "algorithm", _OWNERS if self.fine_tune else _OWNERS | _TUNING_OWNERS)
         if self.normalised and self.algorithm == "bcd":
             raise DataError("bcd is for CRFs only; use owlqn")
         return Settings(

@@ -87,6 +87,7 @@ class NMF(NonNegativeModel):
     }
     state: ClassVar[dict[str, type]] = {"documents_": int}
     trace: ClassVar[str] = "losses_"
+    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "solver")
 
     weights_: Floats
     losses_: Floats

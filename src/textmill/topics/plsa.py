@@ -66,6 +66,7 @@ class PLSA(NonNegativeModel):
     layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
     state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
     trace: ClassVar[str] = "likelihoods_"
+    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "accelerate")
 
     topic_counts_: Floats
     likelihoods_: Floats

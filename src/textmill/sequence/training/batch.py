@@ -99,7 +99,7 @@ def train_dense(
 ) -> Result:
     """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
 
-    With `saved` the run is cut into rounds, and `saved` is given the state after each of them.
+    With `saved` the run is cut into rounds, and `saved` is given the state after each of them; the result is the same.
     """
     known: Callable[[Floats], tuple[float, Floats]] = objective
     while True:
@@ -110,7 +110,8 @@ def train_dense(
 
         def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
             values.append(done.value)
-            return watch(_progressed(done, objective, before))
+            asked = watch(_progressed(done, objective, before))
+            return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimiser cannot see
 
         left = stopping.iterations - before
         solution = minimize_lbfgs(
@@ -128,13 +129,13 @@ def train_dense(
         state.iterations = before + report.iterations
         state.evaluations += report.evaluations
         reason = report.reason
-        if reason == "iterations" and state.iterations < stopping.iterations:
-            if not stopping.settled(values):
-                if saved is not None:
-                    saved(state)
-                known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
-                continue
+        if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
+        if reason == "iterations" and state.iterations < stopping.iterations:
+            if saved is not None:
+                saved(state)
+            known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
+            continue
         features, weights = nonzero_weights(state.weights, objective.features)
         return Result(features, weights, reason, state.iterations, state.evaluations, values)
 

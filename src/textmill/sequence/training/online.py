@@ -1,7 +1,9 @@
 """Training one sequence at a time: SGD with a cumulative L1 penalty, SGD with L2, averaged perceptron.
 
 The updates are native (native/sequence/online.h has the formulas). Here are the epochs: a random order for each, a
-learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on.
+learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on. `watch` sees
+an epoch before `saved` keeps it, so a checkpoint never lacks what was measured; an epoch that ends the run is not kept,
+and a run that finds the checkpoint before it comes to the same end.
 
     eta_j = eta0 alpha^(j / N)         SGD with L1        eta_j = eta0 / (1 + eta0 l2 j / N)         SGD with L2
 
@@ -53,6 +55,10 @@ class OnlineState:
         q = np.zeros(layout.size if second else 0)
         return cls(w, q, np.ones(layout.rows + layout.bigrams), (0.0, 0.0, 1.0), [])
 
+    def average(self) -> Floats:
+        """The mean of the perceptron's weights over all its steps; before the first, the weights themselves."""
+        return self.w - self.q / self.steps[0] if self.steps[0] else self.w
+
 
 def training_data(layout: FeatureLayout, data: Encoded) -> native.Training:
     """The sequences as the native trainers take them; every label must be known."""
@@ -95,13 +101,13 @@ def train_sgd(
             norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * float(state.w @ state.w)
             state.objectives.append(loss + norms)
             state.epoch = epoch + 1
-            saved(state)
             if watch(_progressed(state, state.w)):
                 reason = "stopped"
                 break
             if stopping.settled(state.objectives):
                 reason = "value"
                 break
+            saved(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, state.w, reason)
@@ -120,7 +126,7 @@ def train_perceptron(
     """Epochs of the averaged perceptron; the objective is the number of wrong labels met in the epoch."""
     training = training_data(layout, data)
     reason: Reason = "iterations"
-    average = state.w
+    average = state.average()
     with interruptible(range(state.epoch, stopping.iterations)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
@@ -129,16 +135,16 @@ def train_perceptron(
                 part, step = training.perceptron_steps(order[begin : begin + CALL], state.w, state.q, step)
                 wrong += part
             state.steps = (step, 0.0, 1.0)
-            average = state.w - state.q / step
+            average = state.average()
             state.objectives.append(float(wrong))
             state.epoch = epoch + 1
-            saved(state)
             if watch(_progressed(state, average)):
                 reason = "stopped"
                 break
             if wrong == 0:
                 reason = "value"
                 break
+            saved(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, average, reason)
