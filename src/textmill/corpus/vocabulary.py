@@ -27,7 +27,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.cluster import connect
@@ -45,6 +44,7 @@ from textmill.corpus.readers import Documents
 from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import track
 
 __all__ = ["Bags", "Vocabulary"]
