@@ -30,7 +30,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.cluster import connect
@@ -52,6 +51,7 @@ from textmill.corpus.tokenize import CharacterNgrams, text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.model.file import Saved
+from textmill.numeric import sparse
 from textmill.progress import track
 
 __all__ = ["Bags", "Vocabulary"]

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.numeric import sparse
 from textmill.sequence.counts import active_tests
 from textmill.sequence.decoders import (
     ChainScorer,

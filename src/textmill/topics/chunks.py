@@ -14,7 +14,6 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from textmill.corpus import (
     BagFile,
@@ -29,6 +28,7 @@ from textmill.corpus import (
     require_passes,
 )
 from textmill.errors import DataError
+from textmill.numeric import sparse
 from textmill.vectors import TextVectorizer, Vectors
 
 __all__ = ["Chunks", "holds_documents"]

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.krylov import block_krylov
 from textmill.topics.model import TopicModel
 from textmill.topics.rows import Rows

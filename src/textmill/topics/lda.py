@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.model.estimators import given_parameters
+from textmill.numeric import sparse
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
 from textmill.topics.evidence import left_to_right
 from textmill.topics.factors import aligned, known, seed_of

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.numeric import linalg
 from textmill.topics.basecase import SOLVERS, Solver
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs

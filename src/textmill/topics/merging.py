@@ -35,8 +35,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from textmill.numeric import linalg
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, factored, orthonormal, with_signs
 
 __all__ = ["direct", "eigen", "merge", "merge_qr"]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import Cluster, connect
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.model.estimators import given_parameters
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.factors import check_model, seed_of, start_factors
 from textmill.topics.model import TopicModel

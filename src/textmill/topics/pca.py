@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import connect
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Saved, check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.decomposition import product, with_signs
 from textmill.topics.factors import check_model, known, seed_of

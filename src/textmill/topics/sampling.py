@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
+from textmill.numeric import sparse
 from textmill.topics.convergence import HeldOut
 from textmill.topics.cvb0 import collapse_variational
 from textmill.topics.gibbs import sample_topics
