@@ -127,7 +127,7 @@ class Task:
         seconds = time.perf_counter() - start
         tagger = pycrfsuite.Tagger()
         tagger.open(path)
-        return Trained(self.error([tagger.tag(attributes) for attributes in attributes(encoder, test)]), seconds, "")
+        return Trained(self.error([tagger.tag(tokens) for tokens in attributes(encoder, test)]), seconds, "")
 
 
 def jobs(options: Options) -> list[Job]:
