@@ -28,6 +28,25 @@ import os
 
 from textmill.errors import DataError
 
+__all__ = [
+    "ARRIVAL_SECONDS",
+    "ASK_SECONDS",
+    "CONNECT_SECONDS",
+    "GROUP",
+    "GROUPS_AHEAD",
+    "QUEUE_SECONDS",
+    "REPLICATE_SECONDS",
+    "RESENDS",
+    "RETRIES",
+    "SILENT_SECONDS",
+    "SLOW_BYTES",
+    "STALL_SECONDS",
+    "TASKS_PER_THREAD",
+    "WATCH_SECONDS",
+    "WORKERLESS_SECONDS",
+    "stall_seconds",
+]
+
 GROUP = 64  # chunks whose sum is made on the workers: a power of two, so that groups are whole subtrees
 GROUPS_AHEAD = 2  # sums of groups that may wait on the workers for an earlier one
 TASKS_PER_THREAD = 2  # one runs, one is at hand
