@@ -182,8 +182,8 @@ def draw(fst: Fst, path: str | os.PathLike[str], **options: object) -> None:
             fault = f"dot has not drawn it in {_DOT_SECONDS:.0f} s; draw a smaller machine, or let the name end in .dot"
             raise DataError(fault, source=os.fspath(path)) from error
         if done.returncode:
-            fault = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-            raise DataError(f"dot could not draw a {kind} file: {fault[0]}", source=os.fspath(path))
+            reasons = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise DataError(f"dot could not draw a {kind} file: {reasons[0]}", source=os.fspath(path))
         content = done.stdout
     with replacing(path) as file:
         file.write(content)
