@@ -97,6 +97,8 @@ def test_help_pages_are_short_and_plain(capsys: pytest.CaptureFixture[str], monk
         assert left.value.code == 0
         assert "Usage: textmill" in page
         assert "<bool>" not in page, words
+        usage = page[page.index("Usage:") :].split("\n", 1)[0]
+        assert not re.search(r"[{\[][a-z_]+[}\]]", usage), usage
         assert "-completion" not in page, words
         dialect = re.search(r"\b(one|row|line|pair|label|list|object|string|sentence|document) a [a-z]+\b[.,;:)]", page)
         assert dialect is None, f"{words}: {dialect}"
