@@ -66,10 +66,10 @@ def test_documents_are_transformed_updated_and_merged(
     assert rows == pytest.approx(textmill.load(source).transform(texts), abs=1e-5)
     more = tmp_path / "more.txt"
     more.write_text("the train stopped at the station and the engine driver left\n", encoding="utf-8")
-    assert said(capsys, "update", source, more, "-o", tmp_path / "new.mill")[1] == "1 documents added, 309 in all\n"
+    assert said(capsys, "update", source, more, "-o", tmp_path / "new.mill")[1] == "1 document added, 309 in all\n"
     assert (
         said(capsys, "transform", tmp_path / "new.mill", more, "-o", tmp_path / "one.npy")[1]
-        == "1 documents, 5 topics\n"
+        == "1 document, 5 topics\n"
     )
     code, out, _ = said(capsys, "merge", source, tmp_path / "new.mill", "-o", tmp_path / "both.mill")
     assert code == 0
@@ -126,7 +126,7 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     [
         (["train", ARTICLES, "--model", "lad", "-o", "x.mill"], "--model must be one of"),
         (["train", ARTICLES, "--model", "lsa", "--loss", "kl", "-o", "x.mill"], "--loss is no option"),
-        (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "n_topics"),
+        (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "--topics must be"),
         (["train", "{folder}/bags.npz", "--weighting", "ntc", "-o", "x.mill"], "--vocab"),
         (["train", ARTICLES, "--model", "nmf", "--weighting", "xyz", "-o", "x.mill"], "letter"),
         (["train", ARTICLES, "--model", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
