@@ -129,6 +129,15 @@ def test_evaluate_between_two_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(out)["F1"] == 1.0
 
 
+def test_evaluate_takes_ids_without_the_blanks_around_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = tmp_path / "names.secondstring"
+    names.write_text('a\t"x "\tAnn Smith\nb\tx\tAnn Smith\nc\ty\tTom Jones\nd\t"y"\tTom Jones\n', encoding="utf-8")
+    options = ["--format", "secondstring", "-m", "overlap(trigrams)", "--json"]
+    code, out, errors = said(capsys, "evaluate", str(names), *options)
+    assert (code, errors) == (0, "")
+    assert json.loads(out)["F1"] == 1.0
+
+
 def test_accept_merges_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, decisions = tmp_path / "gold.tsv", tmp_path / "decisions.tsv"
     decisions.write_text("a\tb\tpos\nc\td\tunk\n", encoding="utf-8")

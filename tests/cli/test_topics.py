@@ -337,3 +337,15 @@ def test_wrong_use_of_topics_is_one_line(
     assert code == 1
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", ["lsa", "pca", "nmf"])
+def test_a_vocabulary_without_terms_makes_no_model(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "x.mill"
+    code, out, errors = said(capsys, "train", ARTICLES, "--model", model, "--min-df", 1000, "-o", target)
+    assert (code, out) == (1, "")
+    assert errors.startswith("textmill: the vocabulary has no terms")
+    assert errors.count("\n") == 1
+    assert not target.exists()

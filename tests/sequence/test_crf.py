@@ -9,7 +9,7 @@ import pytest
 
 import textmill
 from textmill.errors import DataError
-from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout
+from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout, NoWeights
 from textmill.sequence.training.trainer import ALGORITHMS
 
 WORDS = (
@@ -111,7 +111,8 @@ def test_the_optimality_report_judges_what_was_trained(kind, features):
 def test_the_largest_penalty_is_the_least_that_leaves_no_weight(kind, features):
     arguments = {"patterns": PATTERNS, "l2": 0.0, "features": features}
     highest = kind(**arguments).l1_max(X, Y)
-    assert len(kind(**arguments, l1=highest * 1.001).fit(X, Y).features_) == 0
+    with pytest.warns(NoWeights, match="pass a smaller l1"):
+        assert len(kind(**arguments, l1=highest * 1.001).fit(X, Y).features_) == 0
     assert len(kind(**arguments, l1=highest * 0.999).fit(X, Y).features_) > 0
 
 
@@ -421,3 +422,31 @@ def test_partitions_on_a_cluster_give_the_objective_of_one_process():
             there = module.ChainObjective(layout, labelled, cluster=cluster)(theta)
     assert there[0] == pytest.approx(here[0], rel=1e-10)
     np.testing.assert_allclose(there[1], here[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_scikit_learn_validates_and_searches_over_sequences_of_unequal_lengths(kind):
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+    tagger = kind(patterns=PATTERNS, max_iter=20)
+    scores = cross_val_score(tagger, X, Y, cv=4)
+    expected = []
+    for train, test in KFold(4).split(X):
+        model = kind(patterns=PATTERNS, max_iter=20).fit([X[i] for i in train], [Y[i] for i in train])
+        expected.append(model.score([X[i] for i in test], [Y[i] for i in test]))
+    assert scores.tolist() == expected
+    search = GridSearchCV(tagger, {"l1": [0.05, 100.0]}, cv=2)
+    with pytest.warns(NoWeights):
+        search.fit(X, Y)
+    assert search.best_params_ == {"l1": 0.05}
+    assert search.predict(X) == Y
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_a_model_without_weights_is_warned_of(kind):
+    with pytest.warns(NoWeights, match="l1=0.5 is too much for one sequence; pass a smaller l1") as told:
+        model = kind(patterns=["u:%x[0,0]"]).fit([[("a",), ("b",)]], [["A", "B"]])
+    assert told[0].filename == __file__
+    assert len(model.weights_) == 0
+    kind(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]], [["A", "B"]])
+    kind(patterns=["u:%x[0,0]"]).fit([[("a",)]], [["A"]])  # one label: there is nothing to learn

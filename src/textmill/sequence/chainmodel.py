@@ -201,6 +201,12 @@ class ChainModel(Classifier, Model):
         if not np.isfinite(self.weights_).all():
             raise ModelFileError("a weight is not finite")
 
+    def __sklearn_tags__(self) -> Any:
+        """Without the tag of a classifier: scikit-learn would take y for labels of rows, and refuse lists of labels."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = None, None
+        return tags
+
     def _fill_state(self) -> None:
         """Give values to attributes that only training knows."""
 

@@ -18,6 +18,7 @@ References: Lafferty, McCallum & Pereira (2001); Lavergne, Cappe & Yvon (2010).
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -41,7 +42,7 @@ from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["CRF"]
+__all__ = ["CRF", "NoWeights"]
 
 DEFAULT_L1 = {"owlqn": 0.5, "sgd_l1": 0.5, "bcd": 0.5, "rprop": 0.5}
 DEFAULT_L2 = {"lbfgs": 1.0, "sgd_l2": 1.0, "perceptron": 0.0}
@@ -57,6 +58,10 @@ _OWNERS = {
 }
 _TUNING_OWNERS = {"memory": ("lbfgs", "owlqn"), "epsilon": _GRADIENT}  # any algorithm with fine_tune
 ITERATIONS = {"sgd_l1": 30, "sgd_l2": 30, "perceptron": 20, "bcd": 30}
+
+
+class NoWeights(UserWarning):
+    """A tagger has learnt nothing: all its weights are zero, and every token gets the same label."""
 
 
 class CRF(ChainModel):
@@ -219,6 +224,8 @@ class CRF(ChainModel):
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
         self.stopped_ = result.reason
         self.pattern_counts_ = count_by_pattern(self.encoder_, layout, self.features_)
+        if not len(self.features_) and layout.labels > 1 and settings.max_iter:
+            warnings.warn(_no_weights(settings, data), NoWeights, stacklevel=2)
         return self.drop_unused_tests() if self.compact else self
 
     def path(
@@ -239,7 +246,10 @@ class CRF(ChainModel):
         model: CRF | None = None
         for l1 in np.geomspace(highest, ratio * highest, steps):
             before, model = model, type(self)(**{**self.get_params(deep=False), "l1": float(l1)})
-            yield model.fit(X, y, start=before)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoWeights)  # the first model has none, by its penalty
+                model.fit(X, y, start=before)
+            yield model
 
     def l1_max(self, X: Iterable[Any], y: Sequence[Sequence[str | None]]) -> float:
         """The smallest L1 penalty at which all weights are zero: the largest slope there.
@@ -448,6 +458,15 @@ class CRF(ChainModel):
     def _fill_state(self) -> None:
         self.n_iter_, self.objective_, self.stopped_, self.training_log_ = 0, None, "read", []
         self.pattern_counts_ = count_by_pattern(self.encoder_, self.feature_layout_of(self.encoder_), self.features_)
+
+
+def _no_weights(settings: Settings, data: Encoded) -> str:
+    """What to do about a model without weights."""
+    remedy = "pass more sequences or other patterns"
+    if settings.l1 > 0:
+        number = "one sequence" if data.sequences == 1 else f"{data.sequences} sequences"
+        remedy = f"l1={settings.l1:g} is too much for {number}; pass a smaller l1, or more sequences"
+    return f"all weights are zero, so every token gets the same label: {remedy}"
 
 
 def _classes(y: Sequence[Sequence[str | None]]) -> NDArray[Any]:

@@ -162,9 +162,9 @@ class LSA(TopicModel):
                 made = run.one_pass(self._plan("lanczos" if algorithm == "one_pass" else "stochastic", run.threads))
                 if algorithm == "refined" and made.rank:
                     made = run.refined(made, steps)
-        if not made.documents:
-            raise DataError("there are no documents to decompose; pass at least one")
-        return self._take(made)
+        self._take(made)
+        self._warn_of_fewer()
+        return self
 
     def partial_fit(self, X: Any, y: object = None) -> LSA:
         """Add documents as one chunk: one decomposition and one merge."""
@@ -182,8 +182,9 @@ class LSA(TopicModel):
     def merge(self, other: LSA) -> LSA:
         """Return the model of the documents of both; neither forgets, neither is changed.
 
-        >>> LSA(n_topics=2).fit(np.diag([3.0, 0])).merge(LSA().fit(np.diag([4.0, 5]))).singular_values_.tolist()
-        [5.0, 5.0]
+        >>> one, other = (LSA(n_topics=2).fit(np.diag(values)) for values in ([3.0, 12.0], [4.0, 5.0]))
+        >>> one.merge(other).singular_values_.round(6).tolist()
+        [13.0, 5.0]
         """
         check_fitted(self)
         check_fitted(other)
@@ -284,12 +285,14 @@ class LSA(TopicModel):
         solver = "lanczos" if self.algorithm == "one_pass" else "stochastic"
         before = self._decomposition() if fitted else None
         made = node(chunks, self._plan(solver, effective_jobs(self.n_jobs)), before)
-        if not made.documents:
-            raise DataError("there are no documents to decompose; pass at least one")
         return self._take(made)
 
     def _take(self, made: Decomposition) -> LSA:
         """Become the model of a decomposition."""
+        if not made.documents:
+            raise DataError("there are no documents to decompose; pass at least one")
+        if not made.rank:
+            raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
         k = self.n_topics
         squares = made.s[:k] ** 2
         self._made = made

@@ -123,7 +123,9 @@ class PCA(TopicModel):
         self._check()
         self._start(X)
         if cluster is not None:
-            return self._fit_spread(X, cluster)
+            self._fit_spread(X, cluster)
+            self._warn_of_fewer()
+            return self
         chunks = self._chunks(X, self.chunk_size or _CHUNK)
         usual = "lanczos" if hasattr(X, "shape") else "one_pass"
         algorithm = usual if self.algorithm == "auto" else self.algorithm
@@ -133,6 +135,7 @@ class PCA(TopicModel):
             for part in track(chunks, "learning", unit="chunks"):
                 self._add(part)
             self._check_documents()
+            self._warn_of_fewer()
             return self
         chunks.require_passes(3, "PCA")
         self._forget_all()
@@ -142,9 +145,10 @@ class PCA(TopicModel):
         source = chunks if chunks._matrix is None else chunks._matrix
         operator = as_operator(source, shape=(self.documents_, len(self.mean_)), n_jobs=self.n_jobs)
         self._decompose(operator, algorithm)
+        self._warn_of_fewer()
         return self
 
-    def _fit_spread(self, X: Any, cluster: str | Client) -> PCA:
+    def _fit_spread(self, X: Any, cluster: str | Client) -> None:
         if self.algorithm == "one_pass":
             raise DataError("one_pass adds chunk to chunk on one machine; pass algorithm='krylov' or leave out cluster")
         algorithm = "lanczos" if self.algorithm == "lanczos" else "krylov"
@@ -156,7 +160,6 @@ class PCA(TopicModel):
                 self._moments(*moments)
             self._check_documents()
             self._decompose(rows.operator(), algorithm)
-        return self
 
     def _decompose(self, operator: Operator, algorithm: str) -> None:
         """Find the components of all documents, whose mean is known."""
@@ -189,8 +192,8 @@ class PCA(TopicModel):
     def merge(self, other: PCA) -> PCA:
         """Return the model of both corpora; exact when no model was truncated.
 
-        >>> X = np.array([[2.0, 0], [4, 1], [6, 3], [9, 0]])
-        >>> merged = PCA(n_topics=2).fit(X[:2]).merge(PCA(n_topics=2).fit(X[2:]))
+        >>> X = np.array([[2.0, 0], [4, 1], [6, 3], [9, 0], [1, 1], [2, 2]])
+        >>> merged = PCA(n_topics=2).fit(X[:3]).merge(PCA(n_topics=2).fit(X[3:]))
         >>> np.allclose(merged.explained_variance_, PCA(n_topics=2).fit(X).explained_variance_)
         True
         """
