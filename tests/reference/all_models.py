@@ -59,6 +59,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "hashed": lambda: corpus.HashedBags(columns=16, tokenizer=str.split),
     "features": lambda: corpus.NamedFeatures().fit([{"stars": 4, "year": 1998.0}, {"stars": 2}]),
     "vocabulary": lambda: corpus.Vocabulary(min_df=2).fit(TEXTS),
+    "phrases": lambda: corpus.Phrases(min_count=2, threshold=-1.0).fit(TEXTS),
     "weighting": lambda: vectors.Weighting().fit(BAGS),
     "vectorizer": text_vectors,
     "aligner": lambda: fst.StringAligner(max_iter=3).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")]),

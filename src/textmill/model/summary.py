@@ -45,6 +45,7 @@ _AXES = {
     "feature": "features",
     "test": "tests",
     "word": "words",
+    "phrase": "phrases",
     "name": "names",
     "row": "rows",
     "column": "columns",
