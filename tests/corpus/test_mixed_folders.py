@@ -59,11 +59,12 @@ def test_chunks_of_a_mixed_folder_give_the_same_documents(folder, size):
 
 @pytest.mark.parametrize("name", ["paper.pdf", "README", "letters.docx.gz", "sub/x.unknown"])
 def test_a_file_of_unknown_format_is_refused_at_once_or_counted(folder, name):
-    (folder / name).write_bytes(b"?")
-    with pytest.raises(DataError, match=rf"{name}: the name does not tell the format; pass format= one of csv, jsonl"):
+    content = b"PK\x03\x04\0"
+    (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(DataError, match=rf"{name}: binary data, not text; leave the file out, pass errors='skip'"):
         read_documents(folder)
     documents = read_documents(folder, errors="skip")
-    with pytest.warns(SkippedRecords, match=rf"1 bad record skipped, the first: .*{name}: the name does not tell"):
+    with pytest.warns(SkippedRecords, match=rf"1 bad record skipped, the first: .*{name}: binary data"):
         assert list(documents.texts()) == TEXTS
     assert documents.skipped == 1
 
@@ -71,7 +72,7 @@ def test_a_file_of_unknown_format_is_refused_at_once_or_counted(folder, name):
 def test_bad_files_of_every_kind_are_counted_together(folder):
     (folder / "e.parquet").write_bytes(b"PAR1 cut")
     (folder / "z.xml").write_text("<rss/>")
-    (folder / "notes.md").write_text("?")
+    (folder / "notes.md").write_text("\0")
     (folder / "b.jsonl").write_text("{\n")
     documents = read_documents(folder, errors="skip")
     with pytest.warns(SkippedRecords, match="4 bad records skipped"):

@@ -82,9 +82,9 @@ def test_an_open_file_is_read_as_its_name_says(tmp_path):
         assert [record.fields for record in read_records(stream)] == [{"a": "1"}]
 
 
-def test_a_name_without_format_is_an_error_that_lists_the_formats(tmp_path):
-    with pytest.raises(DataError, match=r"x\.docx: the name does not tell the format; pass format= one of csv, jsonl"):
-        list(read_records(write(tmp_path / "x.docx", "text")))
+def test_an_unknown_format_is_an_error_that_lists_the_formats(tmp_path):
+    with pytest.raises(DataError, match=r"x\.docx: binary data, not text"):
+        list(read_records(write(tmp_path / "x.docx", b"PK\x03\x04...")))
     with pytest.raises(ValueError, match=r"format must be one of csv, .* not 'docx'"):
         list(read_records(tmp_path / "x.docx", format="docx"))
 
@@ -198,7 +198,7 @@ def test_another_delimiter_is_recognised(tmp_path, delimiter):
 def test_bad_records_of_one_pass_are_counted_together(tmp_path):
     write(tmp_path / "a.jsonl", jsonl({"text": "1"}, {"body": "2"}) + "{\n")
     write(tmp_path / "b.txt", b"\xff\nfine\n")
-    write(tmp_path / "c.md", "unknown")
+    write(tmp_path / "c.md", b"\0unknown")
     write(tmp_path / "d.txt", "last")
     documents = read_documents(tmp_path, errors="skip")
     for _ in range(2):
@@ -211,12 +211,74 @@ def test_bad_records_of_one_pass_are_counted_together(tmp_path):
         assert [document.text for document in documents] == ["1", "last"]
 
 
-def test_an_unknown_file_in_a_folder_is_refused_before_anything_is_read(tmp_path):
+def test_a_binary_file_in_a_folder_is_refused_before_anything_is_read(tmp_path):
     write(tmp_path / "a.txt", b"\xff")
-    write(tmp_path / "b.md", "text")
-    with pytest.raises(DataError, match=r"b\.md: the name does not tell the format"):
+    write(tmp_path / "b.mill", b"\x10\0\0\0")
+    with pytest.raises(DataError, match=r"b\.mill: binary data, not text"):
         read_documents(tmp_path)
-    assert len(list(read_documents(tmp_path, format="txt", encoding="latin-1"))) == 2
+    with pytest.warns(SkippedRecords, match="1 bad record skipped"):
+        assert len(list(read_documents(tmp_path, encoding="latin-1", errors="skip"))) == 1
+
+
+def test_files_without_suffix_are_read_by_their_beginning(tmp_path):
+    write(tmp_path / "51060", "From: a@b\n\nThe mill.\n")
+    write(tmp_path / "51061", jsonl({"id": " 7 ", "text": "lines"}))
+    write(tmp_path / "51062", "id\ttext\n8\ttabs\n")
+    write(tmp_path / "51063.old", 'text,id\n"com,ma",9\n')
+    found = list(read_documents(tmp_path))
+    assert [one.text for one in found] == ["From: a@b\n\nThe mill.", "lines", "tabs", "com,ma"]
+    assert [one.id for one in found] == [str(tmp_path / "51060"), "7", "8", "9"]
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (b'{"id": "n1", "text": "a storm"}\n', ["a storm"]),
+        (b'\n {"text": "a storm"}\n', ["a storm"]),
+        (b"id,text\n1,a storm\n", ["a storm"]),
+        (b"id\ttext\n1\ta storm\n", ["a storm"]),
+        (b"a text, plain\nand more\n", ["a text, plain", "and more"]),
+        (b"text\n", ["text"]),
+        (b"", []),
+        (gzip.compress(b'{"text": "packed"}'), ["packed"]),
+    ],
+)
+@pytest.mark.parametrize("spool", [False, True])
+def test_standard_input_is_recognised(monkeypatch, content, texts, spool):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    documents = read_documents("-", spool=spool)
+    assert list(documents.texts()) == texts
+    assert list(documents.texts()) == (texts if spool else [])
+    assert {one.source for one in documents} <= {"stdin"}
+
+
+def test_fields_of_plain_text_are_refused(tmp_path, monkeypatch):
+    path = write(tmp_path / "x.txt", "text")
+    for options in ({"text_field": "body"}, {"id_field": "key"}):
+        with pytest.raises(DataError, match=rf"x\.txt: {next(iter(options))} names a field, but this is plain text"):
+            read_documents(path, **options)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"text\n")))
+        with pytest.raises(DataError, match=r"stdin: .*plain text"):
+            list(read_documents("-", **options))
+    write(tmp_path / "y.jsonl", jsonl({"body": "fields"}))
+    assert list(read_documents(tmp_path, text_field="body").texts()) == ["text", "fields"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_skipped(tmp_path):
+    write(tmp_path / "a.txt", "fine")
+    write(tmp_path / "b.txt", "secret").chmod(0)
+    with pytest.warns(SkippedRecords, match=r"b\.txt: Permission denied"):
+        assert list(read_documents(tmp_path, errors="skip").texts()) == ["fine"]
+
+
+def test_a_link_that_leads_nowhere_is_skipped(tmp_path):
+    write(tmp_path / "a.txt", "fine")
+    (tmp_path / "b.txt").symlink_to(tmp_path / "gone.txt")
+    with pytest.warns(SkippedRecords, match=r"b\.txt: No such file"):
+        assert list(read_documents(tmp_path, errors="skip").texts()) == ["fine"]
+    with pytest.raises(FileNotFoundError):
+        list(read_documents(tmp_path))
 
 
 def test_an_unknown_encoding_is_an_error_though_bad_records_are_skipped(tmp_path):

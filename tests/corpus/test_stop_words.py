@@ -32,10 +32,16 @@ def test_the_list_is_added_only_where_the_corpus_is_english() -> None:
     assert set(FUNCTION_WORDS) <= set(found.stop_words_)
     assert not set(found.stop_words_) & set(found.terms_)
     assert found.removed_["stop_words"]["types"] > 200
-    spanish = ["el molino de la villa y el agua de la noria en el río de la sierra"] * 200
+    spanish = ["el molino de la villa y el agua de la noria en el río de la sierra"] * 400
     words = Vocabulary(stop_words="auto").fit(spanish).stop_words_
     assert {"el", "de", "la", "y", "en"} <= set(words)
     assert "of" not in words
+
+
+def test_a_corpus_too_small_to_tell_loses_only_words_of_the_list() -> None:
+    texts = ["ships sail the sea and ships sail", "birds fly in the sky and birds fly"] * 20
+    vocabulary = Vocabulary(stop_words="auto").fit(texts)
+    assert vocabulary.terms_.to_list() == ["ships", "sail", "sea", "birds", "fly", "sky"]
 
 
 def test_a_word_that_comes_in_clusters_or_is_long_is_kept() -> None:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._reading import Reading
+
 __all__ = ["ModelFile", "Sources", "is_bags", "load_model", "read_input"]
 
 _HELP_INPUT = "Files or folders of documents, - for stdin; or a single file of bags (.npz, .mm, .svmlight, ...)."
@@ -37,10 +39,11 @@ def is_bags(sources: list[str]) -> bool:
     return True
 
 
-def read_input(sources: list[str], text_field: str | None, errors: str) -> Any:
-    """Bags of a file, or documents."""
-    from textmill.corpus import read_bags, read_documents
+def read_input(sources: list[str], reading: Reading, *, again: bool = False) -> Any:
+    """Bags of a file, or documents; `again` if they are read more than once."""
+    from textmill.corpus import read_bags
 
     if is_bags(sources):
+        reading.refuse("this is a file of bags")
         return read_bags(sources[0])
-    return read_documents(sources, text_field=text_field, errors=errors)
+    return reading.documents(sources, again=again)

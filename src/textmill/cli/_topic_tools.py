@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Errors, Jobs, JsonLines, TextField
+from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._reading import Reading, with_options
 from textmill.cli._topic_options import ModelFile, Sources, load_model, read_input
 
 app = typer.Typer(add_completion=False)
@@ -18,6 +19,7 @@ IMPORTS = ["mallet-state", "ldac", "matrix"]
 
 
 @app.command()
+@with_options
 def coherence(
     model: ModelFile,
     sources: Sources,
@@ -27,8 +29,8 @@ def coherence(
         int | None,
         typer.Option(help="Number of tokens in a window; 0: whole documents; default: what suits the measure."),
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
@@ -42,7 +44,7 @@ def coherence(
 
     loaded = load_model(model, jobs)
     exclusive = topic_exclusivity(loaded, n_words=words)  # first: it refuses models without distributions of words
-    documents = read_input(sources, text_field, errors)
+    documents = read_input(sources, reading)
     options: dict[str, Any] = {"measure": measure, "n_words": words, "window": window, "n_jobs": jobs}
     scores = topic_coherence(loaded, documents, **options)
     lists = [" ".join(word for word, _ in topic) for topic in loaded.topics(words)]
@@ -130,6 +132,7 @@ def explain(
 
 
 @app.command()
+@with_options
 def export(
     model: ModelFile,
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write; ldac: its name without suffix.")],
@@ -138,8 +141,8 @@ def export(
         list[str] | None, typer.Argument(metavar="[INPUT...]", help="The documents, for pyldavis and mallet-state.")
     ] = None,
     words: Annotated[int, typer.Option(help="Number of terms per topic, for mallet-keys.")] = 20,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Write topics for other tools: JSON for pyLDAvis, MALLET's state and keys, LDA-C's files, a NumPy array.
@@ -156,7 +159,7 @@ def export(
     if (to in ("pyldavis", "mallet-state")) != bool(sources):
         raise DataError("pyldavis and mallet-state need INPUT, the others take none; see --to")
     loaded = load_model(model, jobs)
-    documents = None if not sources else read_input(sources, text_field, errors)
+    documents = None if not sources else read_input(sources, reading)
     if to == "pyldavis":
         exchange.write_pyldavis(loaded, documents, output)
     elif to == "mallet-state":

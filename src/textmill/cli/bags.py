@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._options import Errors, Jobs, Json, TextField
-from textmill.cli._outputs import output_argument, output_option
+from textmill.cli._options import Jobs, Json
+from textmill.cli._outputs import further_output, output_argument, output_option
+from textmill.cli._reading import Reading, Terms, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -19,31 +20,45 @@ def bags() -> None:
 
 
 @app.command()
+@with_options
 def make(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    vocab: Annotated[Path, typer.Option(help="Vocabulary made by `textmill vocab build`.")],
     output: Annotated[Path, output_option("The file to write; its suffix names the format.")],
-    format: Annotated[  # noqa: A002
+    vocab: Annotated[
+        Path | None, typer.Option(help="Vocabulary made by `textmill vocab build`; default: the terms of the input.")
+    ] = None,
+    save_vocab: Annotated[
+        Path | None, further_output("Without --vocab: the file for the vocabulary of the input.")
+    ] = None,
+    to: Annotated[
         str | None,
         typer.Option(help="Format of the output: npz, mm, svmlight, ldac, uci, low or mallet; default: by suffix."),
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
-    encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
+    *,
+    terms: Terms,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Count documents by the terms of a vocabulary and write them as .npz, .mm, .svmlight, .ldac, .uci, .low, .mallet.
 
     Example: textmill bags make news.jsonl.gz --text-field body --vocab news.mill -o news.npz
     """
-    from textmill.corpus import Vocabulary, read_documents, write_bags
+    from textmill.corpus import Vocabulary, write_bags
+    from textmill.errors import DataError
     from textmill.model import load
     from textmill.readable import counted
 
-    vocabulary = load(vocab, expect=Vocabulary)
-    vocabulary.set_params(n_jobs=jobs)
-    bags = vocabulary.bags(read_documents(sources, text_field=text_field, errors=errors, encoding=encoding))
-    write_bags(output, bags, format=format, columns=len(vocabulary), vocabulary=vocabulary)
+    if (vocab is None) == (save_vocab is None):
+        raise DataError("pass either --vocab, the terms to count, or --save-vocab, where to write those of the input")
+    documents = reading.documents(sources, again=vocab is None)
+    if vocab is not None:
+        terms.refuse("--vocab has them already")
+        vocabulary = load(vocab, expect=Vocabulary).set_params(n_jobs=jobs)
+    else:
+        vocabulary = terms.vocabulary(documents, jobs=jobs).fit(documents)
+        vocabulary.save(save_vocab)
+    bags = vocabulary.bags(documents)
+    write_bags(output, bags, format=to, columns=len(vocabulary), vocabulary=vocabulary)
     documents, tokens = counted(bags.documents, "documents"), counted(bags.tokens, "tokens")
     typer.echo(f"{documents} ({bags.empty} empty), {tokens} in the vocabulary, {bags.unknown} not")
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Errors, IdField, Jobs, Json, Seed, TextField
+from textmill.cli._options import Jobs, Json, Seed
 from textmill.cli._outputs import figure_option, output_option
+from textmill.cli._reading import Reading, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -16,6 +17,7 @@ _Detector = Annotated[Path, typer.Argument(metavar="DETECTOR", help="Detector ma
 
 
 @app.command()
+@with_options
 def train(
     sources: Annotated[list[str], typer.Argument(metavar="GOOD...", help="Files or folders of good documents.")],
     output: Annotated[Path, output_option("The detector to write.")],
@@ -29,8 +31,8 @@ def train(
     ] = None,
     false_alarms: Annotated[float, typer.Option(help="Share of good documents that may be called incoherent.")] = 0.05,
     held_out: Annotated[float, typer.Option(help="Share of the documents that serve only to calibrate.")] = 0.2,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
@@ -38,7 +40,6 @@ def train(
 
     Example: textmill coherence train good/ -o detector.mill
     """
-    from textmill.corpus import read_documents
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import CoherenceDetector
@@ -46,7 +47,7 @@ def train(
     detector = CoherenceDetector(
         n_topics=topics, sweeps=sweeps, held_out=held_out, false_alarms=false_alarms, random_state=seed, n_jobs=jobs
     )
-    documents = read_documents(sources, text_field=text_field, errors=errors)
+    documents = reading.documents(sources)
     detector.fit(documents, topics=None if model is None else load(model))
     detector.save(output)
     rates = ", ".join(f"{kind} {100 * rate:.1f} %" for kind, rate in detector.equal_errors_.items())
@@ -55,25 +56,24 @@ def train(
 
 
 @app.command()
+@with_options
 def score(
     detector: _Detector,
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     explain: Annotated[bool, typer.Option(help="List the sentences that do not fit.")] = False,
-    text_field: TextField = None,
-    id_field: IdField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Print verdict, probability of being forged, score, threshold, entropy and id of each document.
 
     Example: textmill coherence score detector.mill pages.jsonl --json
     """
-    from textmill.corpus import read_documents
     from textmill.model import load
     from textmill.tasks import CoherenceDetector
 
     judge = load(detector, expect=CoherenceDetector)
-    documents = read_documents(sources, text_field=text_field, id_field=id_field, errors=errors)
+    documents = reading.documents(sources)
     if not explain:
         for found in judge.scores(documents):
             _show(found, [], json)
@@ -84,6 +84,7 @@ def score(
 
 
 @app.command()
+@with_options
 def fake(
     sources: Annotated[
         list[str],
@@ -104,8 +105,8 @@ def fake(
     words: Annotated[
         str | None, typer.Option(help="Words to stuff with, separated by commas; default: rare words.")
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     seed: Seed = 0,
 ) -> None:
     """Make false documents of one kind and of given lengths; the same seed gives the same documents.
@@ -116,7 +117,7 @@ def fake(
 
     import numpy as np
 
-    from textmill.corpus import read_documents, writer
+    from textmill.corpus import writer
     from textmill.model import check_range
     from textmill.tasks.coherence import Forger
 
@@ -124,7 +125,7 @@ def fake(
         check_range("--count", count, at_least=1, whole=True)
     if length is not None:
         check_range("--length", length, at_least=1, whole=True)
-    texts = read_documents(sources, text_field=text_field, errors=errors).texts()
+    texts = reading.documents(sources).texts()
     forger = Forger.of(list(texts), order=order, random_state=seed)
     lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if count is None else count)
     made = forger.make(kind, lengths, level=level, words=None if words is None else words.split(","))
@@ -134,6 +135,7 @@ def fake(
 
 
 @app.command()
+@with_options
 def evaluate(
     detector: _Detector,
     true: Annotated[list[str], typer.Option("--true", help="File of true documents; repeat the option for more.")],
@@ -145,8 +147,8 @@ def evaluate(
     histogram: Annotated[
         Path | None, figure_option("Draw histograms of the entropies to this file (.png, .svg or .pdf).")
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Print the equal error rates of a detector on true and false documents, and draw them.
@@ -156,7 +158,6 @@ def evaluate(
     from dataclasses import asdict
     from json import dumps
 
-    from textmill.corpus import read_documents
     from textmill.model import load
     from textmill.plot import save
     from textmill.tasks import CoherenceDetector
@@ -165,7 +166,7 @@ def evaluate(
     judge = load(detector, expect=CoherenceDetector)
 
     def read(source: str | list[str]) -> Any:
-        return list(judge.scores(read_documents(source, text_field=text_field, errors=errors)))
+        return list(judge.scores(reading.documents(source)))
 
     good, bad = read(true), {Path(source).name: read(source) for source in false}
     rows = task.evaluate(good, bad)

@@ -10,6 +10,7 @@ import typer
 
 from textmill.cli._options import Jobs, JsonLines, Seed
 from textmill.cli._outputs import output_option
+from textmill.cli._reading import Reading, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -28,6 +29,7 @@ _Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="T
 
 
 @app.command()
+@with_options
 def train(
     sources: _Sources,
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
@@ -36,6 +38,8 @@ def train(
     case: _Case = None,
     tokenizer: _TokenizerName = None,
     split: _Split = None,
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Count n-grams and smooth them by modified Kneser-Ney.
@@ -46,7 +50,7 @@ def train(
     from textmill.readable import counted
 
     model = NGramModel(order=order, min_count=min_count, tokenizer=_tokenizer(tokenizer, case), n_jobs=jobs)
-    model.fit(_sentences(sources, split, tokenizer))
+    model.fit(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
     if output.suffix == ".arpa":
         to_arpa(model, output)
     else:
@@ -56,12 +60,15 @@ def train(
 
 
 @app.command()
+@with_options
 def score(
     model: _Model,
     sources: _Sources,
     case: _Case = None,
     tokenizer: _TokenizerName = None,
     split: _Split = None,
+    *,
+    reading: Reading,
     json: JsonLines = False,
 ) -> None:
     """Print log10 probability, number of words (with the end) and of unknown words per sentence, and the perplexity.
@@ -73,7 +80,7 @@ def score(
     from textmill.lm import read_model
 
     language = read_model(model, tokenizer=_tokenizer(tokenizer, case))
-    scores = language.scores(_sentences(sources, split, tokenizer))
+    scores = language.scores(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     for log_probability, words, unknown in rows:
         if json:
@@ -161,12 +168,13 @@ def _tokenizer(name: str | None, case: str | None) -> Any:
     return Tokenizer(case=case or "fold")
 
 
-def _sentences(sources: list[str], split: str | None, tokenizer: str | None) -> Iterable[str]:
+def _sentences(documents: Iterable[Any], split: str | None, tokenizer: str | None) -> Iterable[str]:
     """The sentences of documents; text that is cut at blanks is taken to have one sentence per line."""
-    from textmill.corpus import Sentences, read_documents
+    from textmill.corpus import Sentences
+    from textmill.corpus.counting import texts_of
     from textmill.model import check_choice
 
     split = split or ("lines" if tokenizer == "whitespace" else "sentences")
     check_choice("split", split, ["sentences", "lines"])
-    texts = read_documents(sources, unit="line").texts()
+    texts = texts_of(documents)
     return texts if split == "lines" else Sentences(texts)

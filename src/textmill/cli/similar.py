@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Errors, IdField, Jobs, JsonLines, TextField
+from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import output_argument, output_option
+from textmill.cli._reading import Reading, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -18,6 +19,7 @@ _Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files o
 
 
 @app.command()
+@with_options
 def index(
     sources: _Sources,
     output: Annotated[Path, output_option("The index file to write.")],
@@ -30,23 +32,20 @@ def index(
     measure: Annotated[str, typer.Option(help="Similarity or distance: cosine, euclidean or hellinger.")] = "cosine",
     method: Annotated[str, typer.Option(help="Kind of index: auto, scan, coarse, prefix, va or inverted.")] = "auto",
     bits: Annotated[int, typer.Option(help="Bits per cell, for --method va.")] = 8,
-    text_field: TextField = None,
-    id_field: IdField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Turn documents into vectors and write them, with the model and their ids, to one file.
 
     Example: textmill similar index news.jsonl --model lsa.mill -o news-index.mill
     """
-    from textmill.corpus import read_documents, require_passes
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
     from textmill.vectors import TextVectorizer
 
-    documents = read_documents(sources, text_field=text_field, id_field=id_field, errors=errors)
-    require_passes(documents, 2 if model is None else 1, "indexing without --model")
+    documents = reading.documents(sources, again=model is None)
     texts = TextVectorizer().fit(documents) if model is None else load(model)
     similar = SimilarDocuments(model=texts, measure=measure, method=method, bits=bits, n_jobs=jobs).fit(documents)
     similar.save(output)
@@ -54,6 +53,7 @@ def index(
 
 
 @app.command()
+@with_options
 def query(
     indexes: Annotated[
         list[Path],
@@ -65,7 +65,8 @@ def query(
         str | None, typer.Option(help="Search for documents like each one of this file; - for stdin.")
     ] = None,
     k: Annotated[int, typer.Option("-k", help="Number of documents to find.")] = 10,
-    text_field: TextField = None,
+    *,
+    reading: Reading,
     cluster: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler whose workers can read the indexes.")
     ] = None,
@@ -75,13 +76,14 @@ def query(
 
     Example: textmill similar query news-index.mill --text "storm over the coast" -k 5
     """
-    from textmill.corpus import read_documents
     from textmill.errors import DataError
     from textmill.model import load
     from textmill.tasks import SimilarDocuments, query_shards
 
     if [text, id, file].count(None) != 2:
         raise DataError("pass exactly one of --text, --id and --file")
+    if file is None:
+        reading.refuse("none are read; they belong to --file")
     if id is not None:
         if len(indexes) > 1 or cluster is not None:
             raise DataError("--id searches one index in this process; pass one INDEX and no --cluster")
@@ -89,7 +91,7 @@ def query(
     else:
         asked = [("query", text)] if text is not None else []
         if file is not None:
-            asked = [(one.id, one.text) for one in read_documents(file, text_field=text_field)]
+            asked = [(one.id, one.text) for one in reading.documents([file])]
         names, found = (
             [name for name, _ in asked],
             query_shards(indexes, [str(t) for _, t in asked], k=k, cluster=cluster),
@@ -99,24 +101,23 @@ def query(
 
 
 @app.command()
+@with_options
 def add(
     index: _Changed,
     sources: _Sources,
-    text_field: TextField = None,
-    id_field: IdField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
 ) -> None:
     """Add documents to an index, in place.
 
     Example: textmill similar add news-index.mill today.jsonl
     """
-    from textmill.corpus import read_documents
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
 
     similar = load(index, expect=SimilarDocuments)
-    added = similar.add(read_documents(sources, text_field=text_field, id_field=id_field, errors=errors))
+    added = similar.add(reading.documents(sources))
     similar.save(index)
     typer.echo(f"{counted(added, 'documents')} added, {len(similar)} in all")
 

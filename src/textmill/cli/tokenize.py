@@ -6,19 +6,20 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._options import Errors, Jobs, TextField
+from textmill.cli._options import Jobs
 from textmill.cli._outputs import output_option
+from textmill.cli._reading import Reading, with_options
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@with_options
 def tokenize(
     sources: Annotated[
         list[str] | None, typer.Argument(metavar="[INPUT]...", help="Files or folders, - for stdin.")
     ] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
-    text_field: TextField = None,
     unit: Annotated[str, typer.Option(help="What to cut into: word, sentence or character.")] = "word",
     case: Annotated[str, typer.Option(help="Case of letters: fold or keep.")] = "fold",
     digits: Annotated[str, typer.Option(help="What to do with tokens without letters: keep, drop or mask.")] = "keep",
@@ -35,7 +36,8 @@ def tokenize(
     lengths: Annotated[
         tuple[int, int], typer.Option(help="Length of the shortest and the longest character n-gram.")
     ] = (3, 3),
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON list per line instead of tokens with blanks between them.")
     ] = False,
@@ -49,11 +51,11 @@ def tokenize(
     """
     from json import dumps
 
-    from textmill.corpus import CharacterNgrams, Tokenizer, read_documents, split_sentences, writer
+    from textmill.corpus import CharacterNgrams, Tokenizer, split_sentences, writer
     from textmill.model import check_choice
 
     check_choice("unit", unit, ["word", "sentence", "character"])
-    texts = read_documents(sources or ["-"], text_field=text_field, errors=errors).texts()
+    texts = reading.documents(sources or ["-"]).texts()
     with writer(output) as out:
         if unit == "sentence":
             for text in texts:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Errors, Jobs, JsonLines, Seed, TextField
+from textmill.cli._options import Cluster, Jobs, JsonLines, Seed
 from textmill.cli._outputs import figure_option, output_option
+from textmill.cli._reading import Reading, Terms, describe_stop_words, with_options
 from textmill.cli._topic_options import ModelFile, Sources, is_bags, load_model, read_input
 from textmill.cli._topic_tools import app as tools
 
@@ -48,6 +49,7 @@ _PARAMETERS = {
 
 
 @app.command()
+@with_options
 def train(
     sources: Sources,
     output: Annotated[Path, output_option("The model file to write.")],
@@ -96,8 +98,9 @@ def train(
         Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
     ] = None,
     cluster: Cluster = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    terms: Terms,
+    reading: Reading,
     seed: Seed = 0,
     jobs: Jobs = None,
 ) -> None:
@@ -134,13 +137,16 @@ def train(
             parameters[names[0]] = value
     bags = is_bags(sources)
     weights = Weighting(scheme=weighting or usual)
+    documents = read_input(sources, reading, again=True)
     if vocab is not None:
+        terms.refuse("--vocab has them already")
         parameters["vectorizer"] = TextVectorizer.of(load(vocab, expect=Vocabulary), weights)
     elif not bags:
-        parameters["vectorizer"] = TextVectorizer(
-            vocabulary=Vocabulary(min_df=min_df, max_df=max_df), weighting=weights
-        )
-    elif weighting is not None:
+        vocabulary = terms.vocabulary(documents, stop_words="auto", min_df=min_df, max_df=max_df, jobs=jobs)
+        parameters["vectorizer"] = TextVectorizer(vocabulary=vocabulary, weighting=weights)
+    elif weighting is None:
+        terms.refuse("bags have them already")
+    else:
         raise DataError("--weighting of bags needs their vocabulary; pass --vocab too")
     fitted = made(**parameters)
     options: dict[str, Any] = {} if cluster is None else {"cluster": cluster}
@@ -149,12 +155,18 @@ def train(
     if heldout is not None:
         if not _takes(made, "held_out"):
             raise DataError(f"--heldout is no option of --model {model}; leave it out")
-        options["held_out"] = read_input([heldout], text_field, errors)
-    fitted.fit(read_input(sources, text_field, errors), **options)
-    fitted.save(output)
+        options["held_out"] = read_input([heldout], reading, again=True)
+    fitted.fit(documents, **options)
     rows, columns = fitted.components_.shape
+    if rows == 0:
+        raise DataError(_why_empty(fitted))
+    fitted.save(output)
     sizes = counted(rows, "topics"), counted(columns, "terms"), counted(fitted.documents_, "documents")
     typer.echo(f"{model}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
+    if rows < topics:
+        typer.echo(f"textmill: only {sizes[0]} instead of {topics}: the documents have no more", err=True)
+    if vocab is None and not bags and (line := describe_stop_words(fitted.vectorizer_)) is not None:
+        typer.echo(line)
     if heldout is not None and len(fitted.perplexities_):
         updates = counted(fitted.updates_, "updates")
         typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {updates}")
@@ -163,6 +175,7 @@ def train(
 
 
 @app.command()
+@with_options
 def show(
     model: ModelFile,
     sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents to draw.")] = None,
@@ -176,8 +189,8 @@ def show(
         ),
     ] = None,
     date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     json: JsonLines = False,
 ) -> None:
     """Print the topics with their terms, and draw them: by distance, with documents, or over time.
@@ -198,11 +211,12 @@ def show(
     else:
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
-        documents = None if not sources else read_input(sources, text_field, errors)
+        documents = None if not sources else read_input(sources, reading)
         save(draw_model(loaded, documents, picture=picture, date_field=date_field), plot)
 
 
 @app.command()
+@with_options
 def transform(
     model: ModelFile,
     sources: Sources,
@@ -211,8 +225,8 @@ def transform(
     inference: Annotated[
         str | None, typer.Option(help="lda: inference by variational, em, smoothed-em, eg, gibbs or monte-carlo.")
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Write the topic weights of documents as one NumPy array, chunk by chunk.
@@ -227,17 +241,18 @@ def transform(
     options = {} if inference is None else {"inference": inference}
     if options and "inference" not in signature(loaded.transform).parameters:
         raise DataError(f"--inference is no option of a model of kind {type(loaded).__name__}; leave it out")
-    rows = save_projections(loaded, read_input(sources, text_field, errors), output, dtype=dtype, **options)
+    rows = save_projections(loaded, read_input(sources, reading), output, dtype=dtype, **options)
     typer.echo(f"{counted(rows, 'documents')}, {counted(len(loaded.components_), 'topics')}")
 
 
 @app.command()
+@with_options
 def update(
     model: ModelFile,
     sources: Sources,
     output: Annotated[Path | None, output_option("Default: the model file itself.")] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Train a model on further documents; its vocabulary stays the same.
@@ -250,7 +265,7 @@ def update(
     check_target(output or model)
     loaded = load_model(model, jobs)
     before = loaded.documents_
-    loaded.partial_fit(read_input(sources, text_field, errors))
+    loaded.partial_fit(read_input(sources, reading))
     loaded.save(output or model)
     typer.echo(f"{counted(loaded.documents_ - before, 'documents')} added, {loaded.documents_} in all")
 
@@ -281,6 +296,7 @@ def merge(
 
 
 @app.command()
+@with_options
 def cluster(
     model: ModelFile,
     sources: Annotated[
@@ -293,8 +309,8 @@ def cluster(
     plot: Annotated[
         Path | None, figure_option("Draw the clusters of documents to this file (.png, .svg or .pdf).")
     ] = None,
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: JsonLines = False,
@@ -316,7 +332,7 @@ def cluster(
         raise DataError("clusters of documents need INPUT, those of terms take none; see --of")
     loaded = load_model(model, jobs)
     options: dict[str, Any] = {"algorithm": algorithm, "n_words": words, "random_state": seed, "n_jobs": jobs}
-    documents = None if not sources else read_input(sources, text_field, errors)
+    documents = None if not sources else read_input(sources, reading)
     if documents is None:
         found = cluster_terms(loaded, clusters, **options)
         known = loaded.vectorizer_
@@ -346,6 +362,16 @@ def _ids(documents: Any, count: int) -> list[str]:
     if not isinstance(documents, Documents) or is_one_shot(documents.texts()):
         return [str(row) for row in range(count)]
     return [document.id for document in documents]
+
+
+def _why_empty(model: Any) -> str:
+    """Why a model has no topics."""
+    if model.vectorizer_ is None or len(model.vectorizer_.terms_):
+        return "there are no topics: the documents hold no terms"
+    summary = model.vectorizer_.vocabulary_.summary()
+    if model.documents_ == 1:
+        return f"no terms are left ({summary}); if every line of the file is a document, pass --lines"
+    return f"no terms are left ({summary}); loosen --min-df, --max-df or --stop-words"
 
 
 def _takes(made: Any, option: str) -> bool:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Errors, Jobs, Json, JsonLines, TextField
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines
 from textmill.cli._outputs import output_option
+from textmill.cli._reading import Reading, StopWords, Terms, describe_stop_words, read_stop_words, with_options
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 
 @app.command()
+@with_options
 def build(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     output: Annotated[Path, output_option("The vocabulary file to write.")],
-    text_field: TextField = None,
     min_df: Annotated[
         str, typer.Option(help="Leave out terms in fewer documents: a number, or a share such as 0.01.")
     ] = "1",
@@ -29,13 +30,10 @@ def build(
     rank_by: Annotated[
         str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
     ] = "documents",
-    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one per line.")] = None,
     order: Annotated[str, typer.Option(help="Order of the ids: appearance or sorted.")] = "appearance",
     characters: Annotated[
         tuple[int, int] | None, typer.Option(help="Count character n-grams of these lengths instead of words.")
     ] = None,
-    stem: Annotated[str | None, typer.Option(help="Language of the Snowball stemmer, such as english.")] = None,
-    digits: Annotated[str, typer.Option(help="What to do with tokens without letters: keep, drop or mask.")] = "keep",
     keep_compound: Annotated[
         list[str] | None,
         typer.Option(help="Kind of compound to keep whole, such as dates; repeat the option for more."),
@@ -47,33 +45,42 @@ def build(
         str | None, typer.Option(help="Limit of memory, such as 512MB; beyond it terms are counted on disk.")
     ] = None,
     cluster: Cluster = None,
-    errors: Errors = "strict",
-    encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
+    *,
+    terms: Terms,
+    reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Count the terms of documents and save them as a vocabulary.
 
     Example: textmill vocab build news.jsonl.gz --text-field body --min-df 5 --max-df 0.1 --keep 100000 -o news.mill
     """
-    from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, read_documents
+    from textmill.corpus import CharacterNgrams, Tokenizer
 
-    words = Tokenizer(stem=stem, digits=digits, keep=keep_compound or (), split=split_compound or ())
-    vocabulary = Vocabulary(
-        tokenizer=words if characters is None else CharacterNgrams(lengths=characters),
-        min_df=_count_or_share("--min-df", min_df),
-        max_df=_count_or_share("--max-df", max_df),
+    tokenizer: Any = Tokenizer(
+        stem=terms.stem, digits=terms.digits or "keep", keep=keep_compound or (), split=split_compound or ()
+    )
+    if characters is not None:
+        terms.refuse("--characters counts character n-grams")
+        tokenizer = CharacterNgrams(lengths=characters)
+    least, most = _count_or_share("--min-df", min_df), _count_or_share("--max-df", max_df)
+    documents = reading.documents(sources, again=terms.phrases)
+    vocabulary = terms.vocabulary(
+        documents,
+        tokenizer=tokenizer,
+        min_df=least,
+        max_df=most,
         min_count=min_count,
         keep=keep,
         rank_by=rank_by,
-        stop_words=_words(stop_words),
         order=order,
         memory=memory,
-        n_jobs=jobs,
+        jobs=jobs,
     )
-    documents = read_documents(sources, text_field=text_field, errors=errors, encoding=encoding)
     vocabulary.fit(documents, cluster=cluster)
     vocabulary.save(output)
     typer.echo(vocabulary.summary())
+    if (line := describe_stop_words(vocabulary)) is not None:
+        typer.echo(line)
 
 
 @app.command()
@@ -152,7 +159,7 @@ def prune(
     rank_by: Annotated[
         str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
     ] = "documents",
-    stop_words: Annotated[Path | None, typer.Option(help="File with words to leave out, one per line.")] = None,
+    stop_words: StopWords = None,
 ) -> None:
     """Remove terms by rules, without counting again.
 
@@ -167,18 +174,19 @@ def prune(
         min_count=min_count,
         keep=keep,
         rank_by=rank_by,
-        stop_words=_words(stop_words),
+        stop_words=read_stop_words(stop_words or "none"),
     )
     smaller.save(output)
     typer.echo(smaller.summary())
 
 
 @app.command()
+@with_options
 def report(
     vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
-    text_field: TextField = None,
-    errors: Errors = "strict",
+    *,
+    reading: Reading,
     json: Json = False,
 ) -> None:
     """Report density, empty documents, unknown tokens and memory of documents under a vocabulary.
@@ -187,16 +195,9 @@ def report(
     """
     from json import dumps
 
-    from textmill.corpus import Vocabulary, corpus_report, read_documents
+    from textmill.corpus import Vocabulary, corpus_report
     from textmill.model import load
 
     terms = load(vocabulary, expect=Vocabulary)
-    figures = corpus_report(read_documents(sources, text_field=text_field, errors=errors), terms)
+    figures = corpus_report(reading.documents(sources), terms)
     typer.echo(dumps(figures.as_dict(), indent=2) if json else str(figures))
-
-
-def _words(path: Path | None) -> list[str]:
-    """Words of a file, one per line."""
-    from textmill.corpus import open_lines
-
-    return [] if path is None else [line.strip() for _, line in open_lines(path) if line.strip()]

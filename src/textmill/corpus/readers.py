@@ -7,13 +7,15 @@ The formats are those of `READERS`, which maps a suffix to a function; a new for
 compression suffix behind it, or compressed content, does not matter.
 
     txt              plain text: a file is a document, or every line is (unit="line", standard input), empty ones too
-    jsonl, ndjson    every line is a JSON object; blank lines are ignored
+    jsonl, ndjson, json    every line is a JSON object; blank lines are ignored
     csv, tsv         rows under a header; blank lines are ignored
     parquet          rows of columns
     wikipedia, xml   the pages of a MediaWiki dump, as plain text
 
+Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
+
 A record that cannot be used is raised as a `DataError` (errors="strict"), or left out, counted and reported by one
-`SkippedRecords` warning (errors="skip"). Files that cannot be opened are `OSError`s always.
+`SkippedRecords` warning (errors="skip"); so is a file of binary data, and one among several that cannot be opened.
 
 Cost: one pass; memory is the longest record. References: RFC 8259 (JSON); `tables` for the others.
 """
@@ -23,7 +25,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn, TypeAlias, cast
 
@@ -33,6 +38,7 @@ from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
+from textmill.corpus.sniffing import peek, sniff_format
 from textmill.corpus.streams import (
     BadRecords,
     Part,
@@ -118,8 +124,8 @@ def read_records(
     r"""Yield the records of a path, "-" (standard input) or a binary stream.
 
     A path may be a remote address, s3://... or any other that fsspec knows. `format` is a key of `READERS`, or a
-    function such as stand there; None takes it from the suffix (news.csv.gz is csv), and plain lines for a stream
-    without one. `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
+    function such as stand there; None takes it from the suffix (news.csv.gz is csv), or else from the beginning.
+    `delimiter` parts the fields of csv. A line of plain text is a record with the one field "text".
 
     >>> import io
     >>> for record in read_records(io.BytesIO(b'id,text\n1,"a, b"\n'), format="csv"):
@@ -127,8 +133,9 @@ def read_records(
     stream:2 {'id': '1', 'text': 'a, b'}
     """
     name = source_name(source)
-    with BadRecords(errors, name) as bad:
-        for line, fields in _find_reader(source, format)(Part(source, name, encoding, delimiter), bad):
+    settings = _Settings(format, "text", None, "line", errors)
+    with BadRecords(errors, name) as bad, settings.opened(Part(source, name, encoding, delimiter)) as (reader, part):
+        for line, fields in reader(part, bad):
             yield Record(fields, name, line)
 
 
@@ -142,15 +149,17 @@ def read_documents(
     delimiter: str = ",",
     encoding: str = "utf-8",
     errors: str = "strict",
+    spool: bool = False,
 ) -> Documents:
     r"""Give the documents of files, folders and "-" (standard input), in this order.
 
     A folder gives all its files and those of its folders, sorted by name, hidden ones left out; a remote one is an
-    address that ends with /. A record's text is in `text_field` (default "text"), its id in `id_field`; by default that
-    is a field "id" if there is one, else the place. `unit` says what is a document of plain text: a "file" (default),
-    or a "line" (default for standard input). `format`, `delimiter`, `encoding` and `errors` are those of `read_records`
-    and hold for every file. The result can be read again and again, except for standard input and pipes, which give a
-    `DocumentStream`.
+    address that ends with /. A record's text is in `text_field` (default "text"), its id, without surrounding blanks,
+    in `id_field`; by default that is a field "id" if there is one, else the place. Plain text alone has no fields to be
+    named. `unit` says what is a document of plain text: a "file" (default), or a "line" (default for standard input).
+    `format`, `delimiter`, `encoding` and `errors` are those of `read_records` and hold for every file. The result can
+    be read again and again, except for standard input and pipes, which give a `DocumentStream`, unless `spool` copies
+    them to a temporary file.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -166,13 +175,24 @@ def read_documents(
     if unit not in (None, "file", "line"):
         raise ValueError(f"unit must be 'file' or 'line', not {unit!r}")
     check_encoding(encoding)
-    settings = _Settings(format, text_field or "text", id_field, unit, errors)
+    settings = _Settings(format, text_field or "text", id_field, unit, errors, named=text_field is not None)
     parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in _files(source))
-    for part in parts:
-        if errors == "strict" and settings.reader(part) is _read_unknown:  # now, not in the middle of a long run
-            raise _unknown_format(part.name)
-    once = any(_is_stream(name) for name in names if not os.path.isdir(name))
-    return DocumentStream(parts, settings) if once else Documents(parts, settings)
+    parts = tuple(part._replace(by_line=True) if _is_stream(part.source) else part for part in parts)
+    spooled = []
+    if spool:
+        spooled = [_spool(part) for part in parts if _is_stream(part.source)]
+        files = iter(spooled)
+        parts = tuple(part._replace(source=next(files).name) if _is_stream(part.source) else part for part in parts)
+    once = [part for part in parts if _is_stream(part.source)]
+    if errors == "strict":
+        for part in parts:
+            if part not in once and settings.reader(part) is _read_binary:  # now, not in the middle of a long run
+                raise _binary_fault(part.name)
+    if not once and settings.names_fields and all(settings.reader(part) in _PLAIN for part in parts):
+        raise settings.no_fields(parts[0])
+    documents = DocumentStream(parts, settings) if once else Documents(parts, settings)
+    documents._spooled = spooled
+    return documents
 
 
 class Documents:
@@ -186,6 +206,15 @@ class Documents:
         self._parts = parts
         self._settings = settings
         self._bad = self._no_bad_records()
+        self._spooled: list[Any] = []  # temporary files, which go when this object goes
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_spooled": []}
+
+    @property
+    def plain(self) -> bool:
+        """Whether plain text is among the sources, as far as can be said without reading a stream."""
+        return any(_is_stream(part.source) or self._settings.reader(part) in _PLAIN for part in self._parts)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -203,7 +232,7 @@ class Documents:
             given = fields.get(id_field)
             if not _is_id(given):
                 given = f"{name}:{line}" if line else name
-            yield Document(str(given), text, fields, name, line or None)
+            yield Document(str(given).strip(), text, fields, name, line or None)
 
     def texts(self) -> Iterable[str]:
         """Give the texts alone, faster; they too can be read again and again."""
@@ -235,18 +264,28 @@ class Documents:
         self._bad = self._no_bad_records()
         with self._bad as bad:
             for part in self._parts:
-                reader = self._settings.reader(part)
-                plain = reader in (_read_lines, _read_whole_text)
-                text_field = "text" if plain else self._settings.text_field
-                id_field = None if plain else self._settings.id_field
-                for line, fields in reader(part, bad):
-                    text = fields.get(text_field)
-                    if type(text) is not str:
-                        bad(_field_fault(text_field, "text", fields, part, line))
-                    elif id_field is not None and not _is_id(fields.get(id_field)):
-                        bad(_field_fault(id_field, "id", fields, part, line))
-                    else:
-                        yield part.name, line, fields, text
+                try:
+                    yield from self._rows_of(part, bad)
+                except OSError as error:
+                    if self._settings.errors == "strict" or len(self._parts) == 1:
+                        raise
+                    bad(DataError(error.strerror or str(error), source=part.name))
+
+    def _rows_of(self, part: Part, bad: BadRecords) -> Iterator[tuple[str, int, _Fields, str]]:
+        with self._settings.opened(part) as (reader, opened):
+            plain = reader in _PLAIN
+            if plain and self._settings.names_fields and len(self._parts) == 1:
+                raise self._settings.no_fields(part)
+            text_field = "text" if plain else self._settings.text_field
+            id_field = None if plain else self._settings.id_field
+            for line, fields in reader(opened, bad):
+                text = fields.get(text_field)
+                if type(text) is not str:
+                    bad(_field_fault(text_field, "text", fields, part, line))
+                elif id_field is not None and not _is_id(fields.get(id_field)):
+                    bad(_field_fault(id_field, "id", fields, part, line))
+                else:
+                    yield part.name, line, fields, text
 
 
 class DocumentStream(Documents):
@@ -290,11 +329,47 @@ class _Settings:
     id_field: str | None
     unit: str | None
     errors: str
+    named: bool = False  # the caller has named the text field
+
+    @property
+    def names_fields(self) -> bool:
+        return self.named or self.id_field is not None
 
     def reader(self, part: Part) -> Reader:
-        """The function that reads this part."""
-        reader = _find_reader(part.source, self.format)
-        unit = self.unit or ("line" if _is_stream(part.source) else "file")
+        """The function that reads this part, which is a file."""
+        reader = _named_reader(part.source, self.format)
+        if reader is None:
+            try:
+                with peek(part.source, name=part.name) as (head, _):
+                    reader = self._sniffed(head, part)
+            except DataError:  # damaged compressed data: whoever reads it will say so
+                reader = _read_lines
+        return self._by_unit(reader, part)
+
+    @contextmanager
+    def opened(self, part: Part) -> Iterator[tuple[Reader, Part]]:
+        """The function that reads this part, and the part, whose beginning may have been looked at."""
+        if _named_reader(part.source, self.format) is not None or not _is_stream(part.source):
+            yield self.reader(part), part
+            return
+        with peek(part.source, name=part.name) as (head, stream):
+            yield self._by_unit(self._sniffed(head, part), part), part._replace(source=stream)
+
+    def no_fields(self, part: Part) -> DataError:
+        """What to say when fields of plain text are named."""
+        option = "text_field" if self.named else "id_field"
+        return DataError(
+            f"{option} names a field, but this is plain text, which has none; leave it out, or pass format='csv' or "
+            "another with fields",
+            source=part.name,
+        )
+
+    def _sniffed(self, head: bytes, part: Part) -> Reader:
+        kind = sniff_format(head, encoding=part.encoding, text_field=self.text_field, delimiter=part.delimiter)
+        return _read_binary if kind is None else READERS[kind]
+
+    def _by_unit(self, reader: Reader, part: Part) -> Reader:
+        unit = self.unit or ("line" if part.by_line else "file")
         return _read_whole_text if reader is _read_lines and unit == "file" else reader
 
 
@@ -335,21 +410,28 @@ def _is_stream(source: Source) -> bool:
     return os.path.exists(source) and not os.path.isfile(source)
 
 
-def _find_reader(source: Source, format: str | Reader | None) -> Reader:  # noqa: A002
-    """The reader of a format, or of the suffix of a name."""
+def _named_reader(source: Source, format: str | Reader | None) -> Reader | None:  # noqa: A002
+    """The reader of a format, or of the suffix of a name; None if it does not tell."""
     if callable(format):
         return format
     if format is not None:
         if format not in READERS:
-            raise ValueError(f"format must be one of {', '.join(READERS)}, not {format!r}")
+            raise DataError(f"format must be one of {', '.join(READERS)}, not {format!r}")
         return READERS[format]
     stem, suffix = os.path.splitext(remote_path(source_name(source)).lower())
     if suffix in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1]
     suffix = re.sub(r"^(\.xml)-p[0-9]+p[0-9]+.*", r"\1", suffix)  # a part of a dump: its first and its last page
-    if suffix[1:] in READERS:
-        return READERS[suffix[1:]]
-    return _read_lines if _is_stream(source) else _read_unknown
+    return READERS.get(suffix[1:])
+
+
+def _spool(part: Part) -> IO[bytes]:
+    """A temporary file with all that a stream gives."""
+    spooled = tempfile.NamedTemporaryFile(prefix="textmill-")  # noqa: SIM115 - lives as long as the documents
+    with open_bytes(part.source, name=part.name) as stream:
+        shutil.copyfileobj(stream, spooled, 1 << 20)
+    spooled.flush()
+    return cast(IO[bytes], spooled)
 
 
 def _cut(part: Part, size: int) -> Iterator[Part]:
@@ -386,7 +468,7 @@ def _line_ends(stream: IO[bytes], position: int, stop: int, size: int) -> Iterat
 
 
 def _is_id(value: object) -> bool:
-    return (type(value) is str and value != "") or type(value) is int
+    return (type(value) is str and value.strip() != "") or type(value) is int
 
 
 def _field_fault(field: str, role: str, fields: _Fields, part: Part, line: int) -> DataError:
@@ -403,13 +485,13 @@ def _field_fault(field: str, role: str, fields: _Fields, part: Part, line: int) 
     return DataError(fault, source=part.name, line=line)
 
 
-def _unknown_format(name: str) -> DataError:
-    return DataError(f"the name does not tell the format; pass format= one of {', '.join(READERS)}", source=name)
+def _binary_fault(name: str) -> DataError:
+    return DataError("binary data, not text; leave the file out, pass errors='skip', or name its format", source=name)
 
 
-def _read_unknown(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
-    """Nothing: a file of unknown format is one bad record."""
-    bad(_unknown_format(part.name))
+def _read_binary(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """Nothing: a file of binary data is one bad record."""
+    bad(_binary_fault(part.name))
     yield from ()
 
 
@@ -434,6 +516,7 @@ def _read_whole_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields
 
 READERS: dict[str, Reader] = {
     "csv": read_csv,
+    "json": read_jsonl,
     "jsonl": read_jsonl,
     "ndjson": read_jsonl,
     "parquet": read_parquet,
@@ -442,3 +525,4 @@ READERS: dict[str, Reader] = {
     "wikipedia": read_wikipedia,
     "xml": read_wikipedia,
 }
+_PLAIN = (_read_lines, _read_whole_text)

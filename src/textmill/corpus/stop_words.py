@@ -9,8 +9,9 @@
     l_t                                     letters of the word
 
 with d_t, c_t and n as in `vocabulary`. Only words in at least 5 documents, at least 10 times, and without digits are
-looked at. Where the words of the list that comes with the package (English) make up a quarter of all tokens, which
-they do in texts of that language only, the whole list is taken as well.
+looked at, and only in a corpus of at least 5000 tokens: in a smaller one every word may seem frequent. Where the words
+of the list that comes with the package (English) make up a quarter of all tokens, which they do in texts of that
+language only, the whole list is taken as well.
 
 The constants were chosen by the worst case over 26 corpora in nine languages (Czech, English, French, German, Italian,
 Polish, Slovak, Slovene, Spanish), precision counting twice as much as recall: of the words recognised by the
@@ -23,7 +24,7 @@ principle of least effort.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,18 +35,24 @@ __all__ = ["LEAST_DOCUMENTS", "function_words_of"]
 
 LEAST_DOCUMENTS = 5
 _LEAST_OCCURRENCES = 10
+_LEAST_TOKENS = 5000
 _LETTER_COST = 0.35
 _THRESHOLD = -8.0
 _LIST_SHARE = 0.25
 
 
 def function_words_of(
-    words: Sequence[str], documents: NDArray[np.int64], occurrences: NDArray[np.int64], n_documents: int, n_tokens: int
+    words: Sequence[str],
+    documents: NDArray[np.int64],
+    occurrences: NDArray[np.int64],
+    n_documents: int,
+    n_tokens: int,
+    listed: Collection[str] = FUNCTION_WORDS,
 ) -> list[str]:
-    """Return the function words among words with these frequencies, the most frequent first.
+    """Return the function words among words with these frequencies, the most frequent first, then the rest of a list.
 
     `n_tokens` counts the tokens of all words, also of those that are not passed because they are in fewer than
-    `LEAST_DOCUMENTS` documents.
+    `LEAST_DOCUMENTS` documents. `listed` is the list, in the form that words have here (stems, say).
 
     >>> words, counts = ["the", "mill", "grindstones", "of"], np.array([600, 10, 90, 300])
     >>> function_words_of(words, np.array([90, 9, 60, 80]), counts, 100, 5_000)
@@ -58,11 +65,13 @@ def function_words_of(
     letters = np.array([len(name) for name in names], dtype=float)
     score = np.log(c / n_tokens) + np.log(spread) - _LETTER_COST * letters
     digits = np.array([any(map(str.isdigit, name)) for name in names], dtype=bool)
-    chosen = (score > _THRESHOLD) & (c >= _LEAST_OCCURRENCES) & ~digits
-    known = frozenset(FUNCTION_WORDS)
-    listed = np.array([name in known for name in names], dtype=bool)
+    chosen = (score > _THRESHOLD) & (c >= _LEAST_OCCURRENCES) & ~digits & (n_tokens >= _LEAST_TOKENS)
+    known = frozenset(listed)
+    on_list = np.array([name in known for name in names], dtype=bool)
     order = np.argsort(-c, kind="stable")
     recognised = [names[int(i)] for i in order if chosen[i]]
-    if c[listed].sum() >= _LIST_SHARE * n_tokens:
-        return list(dict.fromkeys(recognised + list(FUNCTION_WORDS)))
+    if c[on_list].sum() >= _LIST_SHARE * n_tokens:
+        chosen |= on_list
+        recognised = [names[int(i)] for i in order if chosen[i]]
+        return list(dict.fromkeys(recognised + sorted(known)))
     return recognised

@@ -36,6 +36,8 @@ __all__ = [
     "Source",
     "check_encoding",
     "decode_lines",
+    "decoded_beginning",
+    "is_foreign",
     "open_bytes",
     "open_lines",
     "source_name",
@@ -237,11 +239,31 @@ def decode_lines(
             line += 1
 
 
+def decoded_beginning(head: bytes, encoding: str) -> str:
+    """Return the first bytes of a source as text, U+FFFD for what is none, without a byte-order mark.
+
+    >>> decoded_beginning(codecs.BOM_UTF8 + b"to be", "utf-8")
+    'to be'
+    """
+    resolved, mark = _resolve(encoding, head)
+    return head[len(mark) :].decode(resolved, "replace")
+
+
+def is_foreign(head: bytes) -> bool:
+    """Say whether a file that begins like this is of a known kind that is no text.
+
+    >>> is_foreign(b"%PDF-1.7"), is_foreign(b"To be")
+    (True, False)
+    """
+    return head.startswith(tuple(_FOREIGN))
+
+
 class Part(NamedTuple):
     r"""What a reader is asked to read: a source, or the bytes from `start` to `stop` of a plain file.
 
     `line` is the number of the line that begins at `start`. A part of a file is an address: small, and readable by
-    whoever sees the file. `delimiter` parts the fields of csv.
+    whoever sees the file. `delimiter` parts the fields of csv. `by_line` says that every line of plain text is a
+    document unless a caller wants it otherwise, as in standard input.
 
     >>> list(Part(io.BytesIO(b"one\ntwo\n"), "numbers").lines(BadRecords("strict", "numbers")))
     [(1, 'one'), (2, 'two')]
@@ -254,6 +276,7 @@ class Part(NamedTuple):
     start: int = 0
     stop: int | None = None
     line: int = 1
+    by_line: bool = False
 
     def lines(self, bad: OnBadLine) -> Iterator[tuple[int, str]]:
         """Yield numbered lines as `open_lines` does."""

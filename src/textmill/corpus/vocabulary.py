@@ -45,9 +45,11 @@ from textmill.corpus.counting import (
     single_words,
     texts_of,
 )
+from textmill.corpus.function_words import FUNCTION_WORDS
+from textmill.corpus.phrases import Phrases
 from textmill.corpus.readers import Documents
 from textmill.corpus.stop_words import LEAST_DOCUMENTS, function_words_of
-from textmill.corpus.tokenize import CharacterNgrams, text_batches
+from textmill.corpus.tokenize import CharacterNgrams, normalizer, text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.model.file import Saved
@@ -397,7 +399,20 @@ class Vocabulary(Transformer, Model):
         return self._apply_rules()
 
     def _stop_list(self) -> Collection[str]:
-        return self.stop_words_ if isinstance(self.stop_words, str) else set(self.stop_words)
+        """The stop words as terms: also their stems, and phrases of stop words only."""
+        if isinstance(self.stop_words, str):
+            words = set(self.stop_words_)
+        else:
+            words = {form for word in self.stop_words for form in (word, self._form(word)) if form}
+        if isinstance(self.tokenizer, Phrases):
+            words |= {phrase for phrase in self.tokenizer.phrases_ if words.issuperset(phrase.split("_"))}
+        return words
+
+    def _form(self, word: str) -> str | None:
+        """What the tokenizer makes of a word as it stands in a list."""
+        tokenizer = self.tokenizer.tokenizer if isinstance(self.tokenizer, Phrases) else self.tokenizer
+        normalize = normalizer(tokenizer)
+        return word if normalize is None else normalize(word)
 
     def _recognise(self, words: int) -> list[str]:
         """The function words among the terms, whose occurrences, n-grams apart, are `words`."""
@@ -406,7 +421,8 @@ class Vocabulary(Transformer, Model):
             single = single_words(self.terms_.bytes, self.terms_.offsets)
         ids = np.flatnonzero(single & (self.document_frequency_ >= LEAST_DOCUMENTS))
         d, c = self.document_frequency_[ids], self.collection_frequency_[ids]
-        return function_words_of(self.terms_.take(ids).to_list(), d, c, self.documents_, words)
+        listed = {form for word in FUNCTION_WORDS if (form := self._form(word))}
+        return function_words_of(self.terms_.take(ids).to_list(), d, c, self.documents_, words, listed)
 
     def _word_tokens(self) -> int:
         """The occurrences of terms that are single words."""
