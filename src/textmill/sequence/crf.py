@@ -122,7 +122,7 @@ class CRF(ChainModel):
         stop_tolerance: float = 0.02,
         memory: int = 5,
         eta0: float | None = None,
-        alpha: float = 0.85,
+        alpha: float = 0.9,
         variant: Literal["+", "-"] = "+",
         fine_tune: int = 0,
         compact: bool = True,

@@ -8,7 +8,8 @@ OWL-QN runs on a working set W and looks at the others now and then:
     until the stopping rule holds on W and no feature outside has |g| > l1
 
 A limit point is the minimum over all features: the optimality conditions hold inside by OWL-QN, outside by the look.
-The pairs of the quasi-Newton history are kept, with zeros for features that are new. Cost and memory are those of W,
+The pairs of the quasi-Newton history are kept, with zeros for features that are new. Both methods begin from the
+second derivatives that the frequencies of tests suggest (`ChainObjective.scales`). Cost and memory are those of W,
 not of all K features, but for the look, whose gradients are made test by test and not kept. A run that is stopped
 after any round continues to the same result from the state of that moment.
 Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie & Tibshirani (2010) on working sets.
@@ -103,7 +104,7 @@ def train_dense(
     """
     known: Callable[[Floats], tuple[float, Floats]] = objective
     while True:
-        history = History(len(state.weights), memory=memory)
+        history = History(len(state.weights), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
             history.add(s, y)
         before, values = state.iterations, state.objectives
@@ -186,7 +187,7 @@ def train_working_set(
         state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
         saved(state)
         objective.restrict(state.features)
-        history = History(len(state.features), memory=memory)
+        history = History(len(state.features), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
             history.add(s, y)
         known = _Known(objective, state.weights.copy(), value, gradient)
@@ -205,7 +206,6 @@ def train_working_set(
             stopping=replace(stopping, iterations=min(rounds, stopping.iterations - before)),
             callback=look,
             history=history,
-            align="zeros",
         )
         report = solution.report
         state.weights = solution.theta

@@ -64,7 +64,7 @@ class Settings:
     epsilon: float = 1e-5
     memory: int = 5
     eta0: float | None = None
-    alpha: float = 0.85
+    alpha: float = 0.9
     variant: Literal["+", "-"] = "+"
     stop_window: int = 5
     stop_tolerance: float = 0.02
