@@ -7,7 +7,9 @@
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers
 #   make bench      ours and the peers, as ratios (SUBJECT=vectorise for one)
 #   make docs       the documentation site, in site/
+#   make wheel      a wheel for other machines, in dist/, tried in an environment without a compiler
 #   make browser    Debian's chromium for the browser tests (as root)
+#   make programs   OpenFst's programs, which tests compare ours with (as root)
 #   make clean      remove everything that was made
 
 PYTHON ?= python3
@@ -19,22 +21,25 @@ NATIVE := CMakeLists.txt $(shell find native -type f)
 MODULES := $(shell find src/textmill -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 BUILT := $(STAMPS)/built-$(MODULES)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
-INSTALL := $(PIP) --no-build-isolation -e
+# Only textmill itself is built without isolation, on the build tools of $(STAMPS)/venv: everything else is not ours to build.
+OURS := --no-build-isolation --no-deps
+REQUIREMENTS := $(PY) tools/requirements.py
+PYTEST := $(PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test check test-all sanitize bench docs browser clean
+.PHONY: demo test check test-all sanitize bench docs wheel browser programs clean
 
 demo: $(BUILT)
 	$(VENV)/bin/textmill demo --output demo
 
 test: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q
+	$(PYTEST)
 
 test-all: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q -m "slow or not slow"
+	$(PYTEST) -m "slow or not slow"
 
 check: $(BUILT) $(STAMPS)/test
-	$(PY) -m pytest -q -x $$($(PY) tools/changed_tests.py)
+	$(PYTEST) -x $$($(PY) tools/changed_tests.py)
 
 bench: $(BUILT) $(STAMPS)/bench .venv-peer-py_stringmatching
 	$(PY) -m bench $(SUBJECT)
@@ -51,44 +56,68 @@ $(STAMPS)/venv:
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/all: $(STAMPS)/venv pyproject.toml
-	$(INSTALL) '.[all]'
+	$(REQUIREMENTS) all
 	touch $@
 
 $(STAMPS)/test: $(STAMPS)/all
-	$(INSTALL) '.[all,test]'
+	$(REQUIREMENTS) test
+	$(REQUIREMENTS) --optional peers
 	touch $@
 
 $(STAMPS)/bench: $(STAMPS)/test
-	$(INSTALL) '.[bench]'
+	$(REQUIREMENTS) bench
+	touch $@
+
+$(STAMPS)/wheel: $(STAMPS)/all
+	$(REQUIREMENTS) wheel
 	touch $@
 
 $(BUILT): $(STAMPS)/all $(NATIVE)
 	rm -f $(STAMPS)/built-*
-	$(INSTALL) . --no-deps
+	$(PIP) $(OURS) -e .
 	touch $@
+
+# One compiled wheel; auditwheel tags it with the oldest Linux it runs on.
+wheel: $(STAMPS)/wheel
+	rm -rf dist && mkdir -p dist
+	$(PY) -m pip wheel --quiet --disable-pip-version-check $(OURS) --wheel-dir build/wheels .
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheels/textmill-*.whl
+	rm -r build/wheels
+	$(PY) tools/check_wheel.py dist/textmill-*.whl
 
 # A peer that needs an older NumPy, measured in a process of its own.
 .venv-peer-py_stringmatching:
 	$(PYTHON) -m venv $@
 	$@/bin/python -m pip install --quiet --disable-pip-version-check "numpy<2" "setuptools<81" six py_stringmatching
 
-# A second environment with an instrumented build, which borrows the packages of the first.
+# A second environment with an instrumented build, which borrows the packages of the first. Findings are written to files,
+# since they would be lost with the process of pytest-xdist that they end. tests/sanitized.py says what is left out.
 SANITIZED := .venv-sanitize
 SANITIZED_PY := $(SANITIZED)/bin/python
-sanitize: $(BUILT) $(STAMPS)/test
+SANITIZED_TESTS := $(addprefix tests/,native model corpus vectors topics sequence strings fst lm)
+FINDINGS := $(CURDIR)/build/sanitize/findings
+sanitize: $(STAMPS)/test
 	test -x $(SANITIZED_PY) || $(PYTHON) -m venv $(SANITIZED)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' \
 	  > $$($(SANITIZED_PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/borrowed.pth
-	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps . \
+	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check $(OURS) . \
 	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED_PY) -m pytest -q -p no:cacheprovider --capture=sys tests/native tests/model tests/corpus tests/vectors tests/topics tests/sequence tests/strings tests/fst
+	rm -f $(FINDINGS).*
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" PYTHONPATH=tests TEXTMILL_DATA= \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64:log_path=$(FINDINGS) \
+	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(FINDINGS) \
+	  $(SANITIZED_PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal -p no:cacheprovider -p sanitized $(SANITIZED_TESTS); \
+	  status=$$?; if grep -sE 'ERROR: |runtime error: ' $(FINDINGS).*; then cat $(FINDINGS).*; status=1; fi; exit $$status
 
 browser:
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; \
 	else echo "chromium is missing; run 'make browser' as root, or browser tests are skipped"; fi
+
+programs:
+	@if command -v fstcompile >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq libfst-tools >/dev/null; \
+	else echo "OpenFst's programs are missing; run 'make programs' as root, or the tests against them are skipped"; fi
 
 clean:
 	rm -rf .venv .venv-* build dist site demo src/textmill/_native .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/results

@@ -26,6 +26,8 @@ def main() -> None:
     for subject in arguments.subjects or SUBJECTS:
         module = importlib.import_module(f"bench.{subject}")
         report(subject, module.jobs(options), options, module.PACKAGES)
+        if hasattr(module, "appendix"):
+            print(f"\n{module.appendix()}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import random
 import re
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,11 @@ __all__ = [
     "columns",
     "crfsuite",
     "crfsuite_attributes",
+    "crfsuite_run",
     "nettalk",
     "wapiti",
     "wapiti_epoch",
+    "wapiti_objective",
 ]
 
 Rows = list[list[tuple[str, ...]]]
@@ -67,7 +70,8 @@ def wapiti(patterns: list[str], X: Rows, y: Tags, **options: Any) -> tuple[Any, 
     """
     import wapiti
 
-    model = wapiti.Model(patterns="\n".join(patterns), rho1=0.5, rho2=1e-5, stopeps=1e-9, **options)
+    options = {"rho1": 0.5, "rho2": 1e-5, "stopeps": 1e-9, "stopwin": 100_000, **options}
+    model = wapiti.Model(patterns="\n".join(patterns), **options)
     for rows, labels in zip(X, y, strict=True):
         model.add_training_sequence("\n".join(" ".join([*r, label]) for r, label in zip(rows, labels, strict=True)))
     kept = os.dup(2)
@@ -89,21 +93,35 @@ class WapitiGradient:
     """One evaluation of Wapiti: its own function for value and gradient, which its optimisers call."""
 
     def __init__(self, patterns: list[str], X: Rows, y: Tags, features: int, threads: int) -> None:
-        from wapiti.api import _wapiti
-
         self.model, _, _ = wapiti(patterns, X, y, algo="rprop", maxiter=1, nthread=threads)
-        self.library = _wapiti
-        self.gradient = (ctypes.c_double * features)()
-        _wapiti.grd_new.restype = ctypes.c_void_p
-        _wapiti.grd_new.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        _wapiti.grd_gradient.restype = ctypes.c_double
-        _wapiti.grd_gradient.argtypes = [ctypes.c_void_p]
-        self.state = _wapiti.grd_new(_address(self.model), ctypes.addressof(self.gradient))
+        self.evaluate = _evaluation(self.model, features)
 
     def seconds(self) -> float:
         start = time.perf_counter()
-        self.library.grd_gradient(self.state)
+        self.evaluate()
         return time.perf_counter() - start
+
+
+def wapiti_objective(model: Any, features: int) -> float:
+    """The objective of a trained model with so many features, by Wapiti's own function."""
+    return _evaluation(model, features)()
+
+
+def _evaluation(model: Any, features: int) -> Callable[[], float]:
+    """Wapiti's function for the value, with penalties, and the gradient at the model's weights."""
+    from wapiti.api import _wapiti
+
+    gradient = (ctypes.c_double * features)()
+    _wapiti.grd_new.restype = ctypes.c_void_p
+    _wapiti.grd_new.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    _wapiti.grd_gradient.restype = ctypes.c_double
+    _wapiti.grd_gradient.argtypes = [ctypes.c_void_p]
+    state = _wapiti.grd_new(_address(model), ctypes.addressof(gradient))
+
+    def evaluate(kept: Any = (model, gradient)) -> float:  # what the state points to must stay
+        return float(_wapiti.grd_gradient(state))
+
+    return evaluate
 
 
 def wapiti_epoch(patterns: list[str], X: Rows, y: Tags) -> float:
@@ -140,13 +158,30 @@ def crfsuite_attributes(sentence: list[tuple[str, ...]]) -> list[list[str]]:
 
 def crfsuite(X: Rows, y: Tags, iterations: int) -> tuple[str, float, list[dict[str, Any]]]:
     """The model file, the seconds of training, and the log of the iterations; L-BFGS, features seen, c2 = 0.5."""
-    import pycrfsuite
-
-    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": 0.5, "max_iterations": iterations})
-    for sentence, labels in zip(X, y, strict=True):
-        trainer.append(crfsuite_attributes(sentence), labels)
+    trainer = _crfsuite_trainer(map(crfsuite_attributes, X), y, {"c1": 0.0, "c2": 0.5, "max_iterations": iterations})
     path = str(Path(tempfile.mkdtemp()) / "model")
     start = time.perf_counter()
     trainer.train(path)
     return path, time.perf_counter() - start, trainer.logparser.iterations
+
+
+def crfsuite_run(
+    tokens: Iterable[list[Any]], y: Tags, iterations: int, penalties: dict[str, float]
+) -> tuple[float, list[dict[str, Any]]]:
+    """Processor seconds of a training run that no tolerance ends, and its log."""
+    endless = {"max_iterations": iterations, "epsilon": 1e-12, "delta": 1e-12}
+    trainer = _crfsuite_trainer(tokens, y, {**penalties, **endless})
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        trainer.train(str(Path(folder) / "model"))
+    return time.process_time() - start, trainer.logparser.iterations
+
+
+def _crfsuite_trainer(tokens: Iterable[list[Any]], y: Tags, parameters: dict[str, Any]) -> Any:
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params(parameters)
+    for sentence, labels in zip(tokens, y, strict=True):
+        trainer.append(sentence, labels)
+    return trainer

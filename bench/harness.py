@@ -3,7 +3,8 @@
 A subject is a module of this package with `PACKAGES`, whose versions are printed, and `jobs(options) -> list[Job]`.
 A job has two callables that do the same work, `ours` and `peer`; they run alternately, so that a noisy machine
 disturbs both alike. The ratio is the median of the peer divided by ours: above 1 we are faster. `quality` says what
-both results are worth, or that they are equal, and is worked out once.
+both results are worth, or that they are equal, and is worked out once. A subject with `appendix() -> str` has that
+printed behind its table.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The native base: elementary functions, random numbers and sparse products against NumPy and SciPy, one thread each.
 
 python -m bench native
+
+Behind the table of jobs it prints what the native code costs to compile (tools/compile_times.py).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from bench._compile_times import ROOT, compile_times
 from bench.harness import Job, Options
 from textmill._native import base
 
@@ -24,6 +27,11 @@ Work = Callable[[], Array]
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
     return [*functions(options), *random_numbers(options), *products(options)]
+
+
+def appendix() -> str:
+    """What compiling costs."""
+    return compile_times(ROOT / "build")
 
 
 def judged(

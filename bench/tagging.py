@@ -17,13 +17,14 @@ import os
 import random
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench._crf_problems import attributes, iob2
+from bench._crf_problems import brown as brown_sentences
 from bench.harness import Job, Options
 from textmill.corpus import read_columns, read_nettalk
 from textmill.sequence import CRF, Encoder, evaluate_tags
@@ -118,15 +119,15 @@ class Task:
         encoder = Encoder(patterns=[pattern for pattern in self.patterns if pattern != "b"]).fit(X)
         trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
         trainer.set_params({"feature.possible_transitions": True, **options})
-        for attributes, labels in zip(_attributes(encoder, X), y, strict=True):
-            trainer.append(attributes, labels)
+        for tokens, labels in zip(attributes(encoder, X), y, strict=True):
+            trainer.append(tokens, labels)
         path = str(Path(tempfile.mkdtemp()) / "model")
         start = time.perf_counter()
         trainer.train(path)
         seconds = time.perf_counter() - start
         tagger = pycrfsuite.Tagger()
         tagger.open(path)
-        return Trained(self.error([tagger.tag(attributes) for attributes in _attributes(encoder, test)]), seconds, "")
+        return Trained(self.error([tagger.tag(tokens) for tokens in attributes(encoder, test)]), seconds, "")
 
 
 def jobs(options: Options) -> list[Job]:
@@ -225,12 +226,12 @@ def _words(options: Options) -> list[Job]:
     def abstracts() -> tuple[Rows, Tags, Rows, Tags]:
         parts: list[Any] = []
         for name in ("train", "test"):
-            sentences = list(_iob2(options.data / "jnlpba" / f"{name}.iob2"))[: 300 if options.quick else None]
+            sentences = list(iob2(options.data / "jnlpba" / f"{name}.iob2"))[: 300 if options.quick else None]
             parts += [[[(word,) for word, _ in s] for s in sentences], [[tag for _, tag in s] for s in sentences]]
         return parts[0], parts[1], parts[2], parts[3]
 
     def brown() -> tuple[Rows, Tags, Rows, Tags]:
-        sentences = list(_brown(options.data / "brown" / "brown.tar.gz"))
+        sentences = list(brown_sentences(options.data / "brown" / "brown.tar.gz"))
         random.Random(1).shuffle(sentences)
         words, tags = [[(word,) for word, _ in s] for s in sentences], [[tag for _, tag in s] for s in sentences]
         size = 200 if options.quick else 4000
@@ -263,36 +264,6 @@ def _against(
         quality,
         unit="%",
     )
-
-
-def _attributes(encoder: Encoder, X: Rows) -> Iterator[list[list[str]]]:
-    """Our tests as CRFsuite's attributes."""
-    names, data = encoder.tests_.to_list(), encoder.encode(X)
-    number = [name for name, u in zip(names, encoder.numbers()[0].tolist(), strict=True) if u >= 0]
-    ends = data.unigram.indptr.tolist()
-    tests = [number[i] for i in data.unigram.ids.tolist()]
-    for begin, end in zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True):
-        yield [tests[ends[t] : ends[t + 1]] for t in range(begin, end)]
-
-
-def _iob2(path: Path) -> Iterator[list[tuple[str, str]]]:
-    """Words and tags of the sentences; lines that name an abstract are left out."""
-    for block in path.read_text(encoding="utf-8").split("\n\n"):
-        rows = [line.split("\t") for line in block.splitlines() if line.strip() and not line.startswith("###MEDLINE")]
-        if rows:
-            yield [(row[0], row[-1]) for row in rows]
-
-
-def _brown(path: Path) -> Iterator[list[tuple[str, str]]]:
-    with tarfile.open(path) as archive:
-        texts = [member for member in archive.getmembers() if len(Path(member.name).name) == 4 and member.isfile()]
-        for member in sorted(texts, key=lambda member: member.name):
-            file = archive.extractfile(member)
-            assert file is not None
-            for line in file.read().decode("latin-1").splitlines():
-                pairs = [(token.rpartition("/")[0], token.rpartition("/")[2]) for token in line.split()]
-                if pairs:
-                    yield pairs
 
 
 class _Silence:

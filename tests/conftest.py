@@ -1,10 +1,13 @@
-"""Fixtures of all tests, and the count of those that had no data."""
+"""Fixtures of all tests, the time each may take, and what was skipped and why."""
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,42 @@ from hypothesis import settings
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
 
+PEERS = {"gensim", "kenlm", "pyLDAvis", "pycrfsuite", "pynini", "pywrapfst", "rapidfuzz", "tomotopy", "wapiti"}
 
-def pytest_configure() -> None:
+
+SLOW_SECONDS = 7200  # for a test marked slow without a limit of its own; the others have `timeout` of pyproject.toml
+GRACE_SECONDS = 120  # from the moment a test is to end by its own thread to the moment the run is ended from outside
+
+terminal = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """A run that a shell puts into the background ignores Ctrl-C, and so would the processes that tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.stash[terminal] = os.dup(2)  # while nothing is captured yet
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that stops moving fails with the stack of every thread, by a signal (pytest-timeout).
+
+    A signal does not reach a thread that native code holds. Then, a little later, faulthandler prints the stacks, the
+    test among them, and ends the process; pytest-xdist names the test and goes on with the others.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit = float(marker.args[0] if marker else item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit + GRACE_SECONDS, exit=True, file=item.config.stash[terminal])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
@@ -30,22 +64,67 @@ def data() -> Path:
     return Path(folder)
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    """A Dask cluster of two real worker processes of one thread each, which tests may kill."""
+@pytest.fixture(scope="session")
+def cluster_of() -> Callable[[int], AbstractContextManager[Any]]:
+    """Starts a Dask cluster of so many real worker processes of one thread each, which tests may kill."""
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+
+    @contextmanager
+    def start(workers: int) -> Iterator[Any]:
+        settings = {
+            # LocalCluster would not start a worker again that needs longer than this
+            "distributed.deploy.lost-worker-timeout": "1 hour",
+            # workers are forked from a process that has imported all they need: a killed one is soon replaced
+            "distributed.worker.multiprocessing-method": "forkserver",
+        }
+        with (
+            dask.config.set(settings),
+            distributed.LocalCluster(
+                n_workers=workers, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            ) as local,
+            distributed.Client(local, set_as_default=False) as client,
+        ):
+            yield client
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def client(cluster_of: Callable[[int], AbstractContextManager[Any]]) -> Iterator[Any]:
+    """A Dask cluster of two worker processes."""
+    with cluster_of(2) as client:
+        yield client
+
+
+@pytest.fixture
+def threads() -> Iterator[Any]:
+    """A cluster of one worker in threads of this process, quick to start and to stop."""
+    distributed = pytest.importorskip("distributed")
     with (
-        # LocalCluster would not start a worker again that needs longer than this
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(
-            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):
         yield client
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """A test whose peer is not installed is skipped, wherever it imports it."""
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        if error.name in PEERS:
+            pytest.skip(f"{error.name} is not installed")
+        raise
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = sum("TEXTMILL_DATA" in str(report.longrepr) for report in terminalreporter.stats.get("skipped", []))
-    if skipped:
-        terminalreporter.write_line(f"{skipped} tests skipped: TEXTMILL_DATA is not set")
+    """One line for each reason why tests were skipped."""
+    reasons = Counter(
+        report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        for report in terminalreporter.stats.get("skipped", [])
+    )
+    for reason, tests in reasons.most_common():
+        terminalreporter.write_line(f"{tests} skipped: {reason.removeprefix('Skipped: ')}")

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import textmill
-from textmill import cluster as cluster_module
-from textmill.cluster import Traffic, connect, tree_reduce
+from textmill.cluster import Traffic, connect, limits, tree_reduce
 from textmill.errors import ClusterError, DataError
 
 Floats = NDArray[np.float64]
@@ -141,7 +140,7 @@ def test_groups_that_are_powers_of_two_do_not_change_the_bracketing(n: int, grou
 
 
 def test_the_group_of_the_workers_is_a_power_of_two() -> None:
-    assert cluster_module.GROUP.bit_count() == 1
+    assert limits.GROUP.bit_count() == 1
 
 
 def test_few_partial_sums_are_alive_however_long_the_stream() -> None:
@@ -223,7 +222,7 @@ def test_a_cluster_without_dask_names_the_extra(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def assert_kept_values_serve(cluster: cluster_module.Cluster) -> None:
+def assert_kept_values_serve(cluster: limits.Cluster) -> None:
     shift = np.linspace(0, 1, 50)
     kept = cluster.keep(floats, range(9), 2.0)
     assert repr(kept[3]) == "3"
@@ -273,7 +272,7 @@ def test_workers_give_the_same_bytes_as_one_process(workers: Any, n: int) -> Non
 def test_workers_bracket_as_specified_over_several_groups(
     workers: Any, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_module, "GROUP", 4)
+    monkeypatch.setattr(limits, "GROUP", 4)
     with connect(workers) as there:
         assert there.map_reduce(str, range(n), bracket) == specification([str(chunk) for chunk in range(n)])
 
@@ -369,14 +368,13 @@ def test_the_stream_is_read_only_as_fast_as_it_is_worked_off(workers: Any, tmp_p
             ahead.append(number - len(list(tmp_path.iterdir())))
             yield tmp_path, number
 
-    bound = 2 * cluster_module.TASKS_PER_THREAD + cluster_module.GROUP.bit_length() + 1
+    bound = 2 * limits.TASKS_PER_THREAD + limits.GROUP.bit_length() + 1
     with connect(workers) as there:
         assert there.map_reduce(wait_a_little, chunks(), operator.add) == 60
         assert 2 <= max(ahead) <= bound
         ahead.clear()
         results = there.map(wait_a_little, chunks())
         next(results)
-        time.sleep(0.3)
         assert len(ahead) <= bound  # a slow reader of results holds the stream back as well
         results.close()
 
@@ -430,6 +428,19 @@ def test_a_worker_killed_in_an_add_loses_nothing(workers: Any, tmp_path: Path) -
     assert total.tobytes() == expected_floats(20)
 
 
+def await_results(client: Any, count: int) -> None:
+    """Until the workers hold so many results of steps."""
+
+    def results(dask_scheduler: Any) -> int:
+        tasks = dask_scheduler.tasks.values()
+        return sum(task.state == "memory" and str(task.key).startswith("('step-") for task in tasks)
+
+    deadline = time.monotonic() + 60
+    while client.run_on_scheduler(results) < count:
+        assert time.monotonic() < deadline, "the steps do not finish"
+        time.sleep(0.01)
+
+
 def test_all_workers_killed_lose_neither_states_nor_kept_chunks_nor_waiting_results(workers: Any) -> None:
     state = np.linspace(0.5, 2, 50)
     with connect(workers) as there:
@@ -437,7 +448,7 @@ def test_all_workers_killed_lose_neither_states_nor_kept_chunks_nor_waiting_resu
         broadcast = there.broadcast(state)
         results = there.map(floats, range(20))
         parts = [next(results)]
-        time.sleep(0.2)  # further results are ready on the workers
+        await_results(workers, 9 + 2)  # further results are ready on the workers, beside the kept chunks
         kill(workers)
         total = there.map_reduce(scale, kept, operator.add, 1.0, broadcast)
         parts += results
@@ -474,7 +485,7 @@ def test_a_wrong_address_is_refused_at_once(client: Any, address: str) -> None:
 
 
 def test_an_address_without_a_scheduler_is_a_cluster_error(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "CONNECT_SECONDS", 0.3)
     with (
         pytest.raises(ClusterError, match=r"tcp://127\.0\.0\.1:1: no Dask scheduler answers"),
         connect("tcp://127.0.0.1:1"),
@@ -496,21 +507,8 @@ def test_a_closed_client_is_a_cluster_error(workers: Any) -> None:
         pass
 
 
-@pytest.fixture
-def threads() -> Iterator[Any]:
-    """A cluster of one worker in threads of this process, quick to start and to stop."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        yield client
-
-
 def test_a_scheduler_without_workers_is_a_cluster_error(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "CONNECT_SECONDS", 0.3)
     threads.cluster.scale(0)
     while threads.nthreads():
         time.sleep(0.01)
@@ -519,8 +517,8 @@ def test_a_scheduler_without_workers_is_a_cluster_error(threads: Any, monkeypatc
 
 
 def test_work_that_no_worker_is_left_for_is_given_up(threads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "WORKERLESS_SECONDS", 0.3)
-    monkeypatch.setattr(cluster_module, "WATCH_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "WORKERLESS_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "WATCH_SECONDS", 0.1)
 
     def chunks() -> Iterator[float]:
         yield 0.0

@@ -20,7 +20,7 @@ namespace textmill::base {
 namespace detail {
 template <class... Parts>
 [[noreturn, gnu::cold]] void refuse(const Parts&... parts) {
-  throw std::invalid_argument(message(parts...));
+  refuse_with({Part(parts)...});
 }
 }  // namespace detail
 

@@ -31,7 +31,8 @@ using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<Rank>, nb::c_contig>;
 // Throws ValueError with the parts put together when the condition does not hold.
 template <class... Parts>
 void require(bool condition, const Parts&... parts) {
-  if (!condition) throw std::invalid_argument(base::message(parts...));
+  if (!condition) [[unlikely]]
+    base::refuse_with({base::Part(parts)...});
 }
 
 template <class Array>

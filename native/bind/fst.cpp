@@ -321,10 +321,10 @@ void bind_fst(nb::module_& m) {
       .def("delete_states",
            [](AnyMachine& any, const std::vector<std::int64_t>& states) {
              change(any, [&](auto& machine) {
-               std::vector<bool> mask(machine.states(), true);
+               std::vector<std::uint8_t> mask(machine.states(), 1);
                for (const std::int64_t s : states) {
                  check_state(machine, s);
-                 mask[s] = false;
+                 mask[s] = 0;
                }
                machine.keep(mask);
              });

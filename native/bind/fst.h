@@ -29,8 +29,13 @@ struct Semirings {
   using Object = std::variant<S...>;
   using Handle = std::variant<std::shared_ptr<Machine<S>>...>;
 };
-using All = Semirings<Tropical<float>, Tropical<double>, Log<float>, Log<double>, Probability, Boolean, MinMax,
-                      SignedLog, Dynamic>;
+
+// The list of semirings.h as one type; the first argument takes up the comma in front of the list.
+template <class, class... S>
+using Listed = Semirings<S...>;
+#define X(S) , S
+using All = Listed<void TEXTMILL_FST_SEMIRINGS(X)>;
+#undef X
 
 struct AnySemiring {
   All::Object object;

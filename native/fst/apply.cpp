@@ -455,14 +455,11 @@ class Applier {
   std::vector<std::int32_t> queue_, touched_;
 };
 
-}  // namespace
-
+// Stretches of texts to the threads, outputs in order to `take`.
 template <class S>
-void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokenizer& tokenizer,
-           const ApplyOptions& options, const std::function<void(const Outputs<typename S::Weight>&)>& take) {
+void share_out(const Machine<S>& machine, std::span<const Text> texts, const Tokenizer& tokenizer,
+               const ApplyOptions& options, const std::function<void(const Outputs<typename S::Weight>&)>& take) {
   using Weight = typename S::Weight;
-  (void)best_paths(Machine<S>(machine.semiring()), PathOptions{});  // a fault unless there are best paths
-  (void)distances(Machine<S>(machine.semiring()), true);            // and distances to the end
   const std::size_t count = texts.size() / kBlock + (texts.size() % kBlock != 0);
   std::vector<Outputs<Weight>> blocks(count);
   std::vector<std::atomic<bool>> ready(count);
@@ -512,6 +509,16 @@ void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokeniz
     }
   });
   for (; taken < count; ++taken) take(blocks[taken]);
+}
+
+}  // namespace
+
+template <class S>
+void apply(const Machine<S>& machine, std::span<const Text> texts, const Tokenizer& tokenizer,
+           const ApplyOptions& options, const std::function<void(const Outputs<typename S::Weight>&)>& take) {
+  (void)best_paths(Machine<S>(machine.semiring()), PathOptions{});  // a fault unless there are best paths
+  (void)distances(Machine<S>(machine.semiring()), true);            // and distances to the end
+  if constexpr (may_have_order<S>) share_out(machine, texts, tokenizer, options, take);
 }
 
 #define X(S)                                                                                           \

@@ -12,13 +12,12 @@
 namespace textmill::fst {
 namespace {
 
-// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, as many rounds deep
-// as they tell more states apart. With delta, of rounded weights too.
-template <class S>
-std::vector<std::uint64_t> colours(const Machine<S>& machine, std::optional<double> delta) {
+// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, as many rounds
+// deep as they tell more states apart. With delta, of rounded weights too.
+template <class W>
+std::vector<std::uint64_t> colours(const Automaton<W>& machine, const Values<W>& k, std::optional<double> delta) {
   constexpr std::size_t kMostVisits = 200'000'000;
-  const S& k = machine.semiring();
-  const auto hash = [&](const typename S::Weight& w) { return delta ? k.hash(k.quantize(w, *delta)) : 0; };
+  const auto hash = [&](const W& w) { return delta ? k.hash(k.quantize(w, *delta)) : 0; };
   std::vector<std::uint64_t> colour(machine.states()), finer(machine.states()), incoming(machine.states());
   for (std::int32_t s = 0; s < machine.states(); ++s)
     colour[s] = join(machine.arcs(s).size() + hash(machine.final(s)), machine.is_final(s) + 2 * (s == machine.start()));
@@ -48,9 +47,8 @@ std::vector<std::uint64_t> colours(const Machine<S>& machine, std::optional<doub
 
 }  // namespace
 
-template <class S>
-bool equal(const Machine<S>& a, const Machine<S>& b, double delta) {
-  const S& k = a.semiring();
+template <class W>
+bool equal(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, double delta) {
   if (a.states() != b.states() || a.start() != b.start() || a.arcs() != b.arcs()) return false;
   for (std::int32_t s = 0; s < a.states(); ++s) {
     const auto x = a.arcs(s), y = b.arcs(s);
@@ -66,11 +64,9 @@ bool equal(const Machine<S>& a, const Machine<S>& b, double delta) {
 namespace {
 
 // Pairs states from the start on; arcs that labels, colours and weights do not tell apart are paired as they come.
-template <class S>
-bool pairs_up(const Machine<S>& a, const Machine<S>& b, double delta, const std::vector<std::uint64_t>& colour_a,
-              const std::vector<std::uint64_t>& colour_b) {
-  using Arc = typename Machine<S>::Arc;
-  const S& k = a.semiring();
+template <class W>
+bool pairs_up(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, double delta,
+              const std::vector<std::uint64_t>& colour_a, const std::vector<std::uint64_t>& colour_b) {
   std::vector<std::int32_t> pair(a.states(), kNoState), back(b.states(), kNoState), queue;
   const auto unite = [&](std::int32_t s, std::int32_t t) {
     if (pair[s] == t && back[t] == s) return true;
@@ -81,13 +77,13 @@ bool pairs_up(const Machine<S>& a, const Machine<S>& b, double delta, const std:
     return true;
   };
   unite(a.start(), b.start());
-  const auto sorted = [&](const Machine<S>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour,
+  const auto sorted = [&](const Automaton<W>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour,
                           const std::vector<std::int32_t>& paired, bool forward) {
-    std::vector<Arc> arcs(machine.arcs(s).begin(), machine.arcs(s).end());
+    std::vector<Arc<W>> arcs(machine.arcs(s).begin(), machine.arcs(s).end());
     const auto number = [&](std::int32_t next) {
       return paired[next] == kNoState ? kNoState : forward ? next : paired[next];
     };
-    std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc& x, const Arc& y) {
+    std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc<W>& x, const Arc<W>& y) {
       if (x.ilabel != y.ilabel) return x.ilabel < y.ilabel;
       if (x.olabel != y.olabel) return x.olabel < y.olabel;
       if (colour[x.nextstate] != colour[y.nextstate]) return colour[x.nextstate] < colour[y.nextstate];
@@ -111,18 +107,18 @@ bool pairs_up(const Machine<S>& a, const Machine<S>& b, double delta, const std:
 
 }  // namespace
 
-template <class S>
-bool isomorphic(const Machine<S>& a, const Machine<S>& b, double delta) {
+template <class W>
+bool isomorphic(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, double delta) {
   if (a.states() != b.states() || a.arcs() != b.arcs() || (a.start() == kNoState) != (b.start() == kNoState))
     return false;
   if (a.start() == kNoState) return true;
   if (is(a, property::ideterministic) && is(b, property::ideterministic)) {  // labels tell all arcs apart
     const std::vector<std::uint64_t> none(a.states());
-    return pairs_up(a, b, delta, none, none);
+    return pairs_up(a, b, k, delta, none, none);
   }
   // weights help to tell states apart, but equal ones may be rounded differently: then labels alone have to do
-  if (delta > 0.0 && pairs_up(a, b, delta, colours(a, delta), colours(b, delta))) return true;
-  return pairs_up(a, b, delta, colours(a, std::nullopt), colours(b, std::nullopt));
+  if (delta > 0.0 && pairs_up(a, b, k, delta, colours(a, k, delta), colours(b, k, delta))) return true;
+  return pairs_up(a, b, k, delta, colours(a, k, std::nullopt), colours(b, k, std::nullopt));
 }
 
 template <class S>
@@ -158,7 +154,7 @@ bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
   const auto sorted = [&](std::int32_t s) {
     const auto arcs = machine_of(s).arcs(s >= shift ? s - shift : s);
     std::vector<typename Machine<S>::Arc> out(arcs.begin(), arcs.end());
-    std::ranges::sort(out, {}, &Machine<S>::Arc::ilabel);
+    sort_by_input(out);
     for (auto& arc : out) arc.nextstate += s >= shift ? shift : 0;
     return out;
   };
@@ -182,11 +178,14 @@ bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
   return true;
 }
 
-#define X(S)                                                              \
-  template bool equal(const Machine<S>&, const Machine<S>&, double);      \
-  template bool isomorphic(const Machine<S>&, const Machine<S>&, double); \
-  template bool equivalent(const Machine<S>&, const Machine<S>&, double);
+#define X(S) template bool equivalent(const Machine<S>&, const Machine<S>&, double);
 TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define X(W)                                                                               \
+  template bool equal(const Automaton<W>&, const Automaton<W>&, const Values<W>&, double); \
+  template bool isomorphic(const Automaton<W>&, const Automaton<W>&, const Values<W>&, double);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

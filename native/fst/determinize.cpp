@@ -13,6 +13,41 @@
 namespace textmill::fst {
 namespace {
 
+// An element of a subset.
+template <class W>
+struct Element {
+  std::int32_t state;
+  std::uint32_t output;  // still to be written
+  W weight;              // still to be paid
+};
+template <class W>
+struct Step {
+  std::int32_t label;
+  Element<W> to;
+};
+template <class W>
+using FinalOutputs = std::vector<std::pair<std::uint32_t, W>>;
+
+// Sorting is much code and knows nothing of semirings: once for each type of weight.
+template <class W>
+void sort_by_label(std::vector<Step<W>>& steps) {
+  std::stable_sort(steps.begin(), steps.end(), [](const auto& x, const auto& y) { return x.label < y.label; });
+}
+template <class W>
+void sort_by_state(std::vector<Element<W>>& elements) {
+  std::stable_sort(elements.begin(), elements.end(), [](const auto& x, const auto& y) {
+    return x.state != y.state ? x.state < y.state : x.output < y.output;
+  });
+}
+// Short strings first.
+template <class W>
+void sort_by_output(FinalOutputs<W>& outputs, const StringPool& pool) {
+  std::ranges::sort(outputs, [&](const auto& x, const auto& y) {
+    const auto s = pool[x.first], t = pool[y.first];
+    return s.size() != t.size() ? s.size() < t.size() : std::ranges::lexicographical_compare(s, t);
+  });
+}
+
 template <class S>
 class Determinizer {
  public:
@@ -46,9 +81,11 @@ class Determinizer {
     return out_.finish(0);
   }
 
-  // Best first: subsets by the best path through them, which never gets better on the way. So the first time that a subset
-  // comes out of the heap it was reached by its best path, and what is too bad from there is too bad.
-  Machine<S> run_pruned(const std::optional<Weight>& worst) {
+  // Best first: subsets by the best path through them, which never gets better on the way. So the first time that a
+  // subset comes out of the heap it was reached by its best path, and what is too bad from there is too bad.
+  Machine<S> run_pruned(const std::optional<Weight>& worst)
+    requires may_have_order<S>
+  {
     to_end_ = distances(machine_, true);
     limit_ = worst ? k_.times(to_end_[machine_.start()], *worst) : k_.zero();
     pending_ = {{machine_.start(), 0, k_.one()}};
@@ -76,15 +113,8 @@ class Determinizer {
   }
 
  private:
-  struct Element {
-    std::int32_t state;
-    std::uint32_t output;  // still to be written
-    Weight weight;         // still to be paid
-  };
-  struct Step {
-    std::int32_t label;
-    Element to;
-  };
+  using Element = fst::Element<Weight>;
+  using Step = fst::Step<Weight>;
 
   auto later() const {
     return [this](const auto& x, const auto& y) {
@@ -156,16 +186,13 @@ class Determinizer {
         steps_.push_back({arc.ilabel, {arc.nextstate, output, k_.times(element.weight, arc.weight)}});
       }
     }
-    if (pruned) {
+    if (may_have_order<S> && pruned) {
       const Weight here = reached_[q];
       if (too_bad(k_.times(here, final))) final = k_.zero();
       std::erase_if(final_outputs_, [&](const auto& end) { return too_bad(k_.times(here, end.second)); });
     }
-    const auto state = out_.open(transducer_ ? plain_final() : final);
-    (void)state;
-    if (!sorted) {
-      std::stable_sort(steps_.begin(), steps_.end(), [](const Step& x, const Step& y) { return x.label < y.label; });
-    }
+    out_.open(transducer_ ? plain_final() : final);
+    if (!sorted) sort_by_label(steps_);
     for (std::size_t i = 0; i < steps_.size();) {
       std::size_t end = i + 1;
       while (end < steps_.size() && steps_[end].label == steps_[i].label) ++end;
@@ -194,9 +221,7 @@ class Determinizer {
       pending_.push_back(element);
     }
     if (pending_.size() > 1) {
-      std::stable_sort(pending_.begin(), pending_.end(), [](const Element& x, const Element& y) {
-        return x.state != y.state ? x.state < y.state : x.output < y.output;
-      });
+      sort_by_state(pending_);
       std::size_t kept = 0;
       for (std::size_t i = 1; i < pending_.size(); ++i) {
         Element& last = pending_[kept];
@@ -221,16 +246,19 @@ class Determinizer {
       if (!k_.member(element.weight))
         fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
     }
-    if (!k_.right()) keep_apart();
+    if constexpr (std::same_as<S, Dynamic>) {
+      if (!k_.right()) keep_apart();
+    }
     Weight best = k_.zero();
     const Weight here = pruned ? k_.times(reached_[q], common) : k_.zero();
-    if (pruned) {
+    if (may_have_order<S> && pruned) {
       for (const Element& element : pending_)
         best = k_.plus(best, k_.times(k_.times(here, element.weight), to_end_[element.state]));
       if (k_.equal(best, k_.zero()) || too_bad(best)) return;
     }
     const std::int32_t next = intern(static_cast<std::int32_t>(q), label);
-    if (pruned && (static_cast<std::size_t>(next) == reached_.size() || k_.less(here, reached_[next]))) {
+    if (may_have_order<S> && pruned &&
+        (static_cast<std::size_t>(next) == reached_.size() || k_.less(here, reached_[next]))) {
       reached_.resize(begin_.size() - 1, k_.zero());
       number_.resize(begin_.size() - 1, kNoState);
       reached_[next] = here;
@@ -241,7 +269,9 @@ class Determinizer {
   }
 
   // Elements of one state that could not be added, in an order that does not depend on where they came from.
-  void keep_apart() {
+  void keep_apart()
+    requires std::same_as<S, Dynamic>
+  {
     const auto key = [&](const Element& x) { return std::tuple(x.state, x.output, k_.hash(x.weight)); };
     std::ranges::stable_sort(pending_, {}, key);
     if (!k_.idempotent()) return;
@@ -357,13 +387,10 @@ class Determinizer {
       if (output == 0 && !all_labelled()) return weight;
     return k_.zero();
   }
-  // An arc for each output that is left, short ones first; the states behind it are shared by all that have the same rest
-  // to write.
+  // An arc for each output that is left, short ones first; the states behind it are shared by all that have the same
+  // rest to write.
   void write_finals() {
-    std::ranges::sort(final_outputs_, [&](const auto& x, const auto& y) {
-      const auto s = pool_[x.first], t = pool_[y.first];
-      return s.size() != t.size() ? s.size() < t.size() : std::ranges::lexicographical_compare(s, t);
-    });
+    sort_by_output(final_outputs_, pool_);
     std::int32_t label = options_.subsequential_label;
     for (const auto& [output, weight] : final_outputs_) {
       if (output == 0 && !all_labelled()) continue;
@@ -410,7 +437,7 @@ class Determinizer {
   std::vector<std::uint32_t> slots_;                            // into hashed_, + 1
   std::size_t mask_;
   std::vector<Step> steps_;
-  std::vector<std::pair<std::uint32_t, Weight>> final_outputs_;
+  FinalOutputs<Weight> final_outputs_;
   std::unordered_map<std::uint32_t, std::int32_t> chain_of_;
   std::vector<std::uint32_t> chains_;  // rests to write behind the end
   // if pruned:
@@ -442,7 +469,7 @@ std::optional<Machine<S>> in_order_of_sight(const Machine<S>& machine) {
     auto from = machine.arcs(s);
     if (!sorted) {
       arcs.assign(from.begin(), from.end());
-      std::ranges::sort(arcs, {}, &Arc::ilabel);
+      sort_by_input(arcs);
       from = arcs;
     }
     for (Arc arc : from) {
@@ -486,7 +513,10 @@ Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& opti
     made = in_order_of_sight(from);
   if (!made) {
     Determinizer<S> determinizer(from, options, transducer);
-    made = pruned ? determinizer.run_pruned(worst) : determinizer.run();
+    if constexpr (may_have_order<S>) {
+      if (pruned) made = determinizer.run_pruned(worst);
+    }
+    if (!made) made = determinizer.run();
   }
   Machine<S> out = std::move(*made);
   out.know(property::accessible);

@@ -1,13 +1,14 @@
 // Determinisation: an equivalent machine in which no state has two arcs with the same input label.
 //
-// Weighted subset construction. A state is a set of (state, output still to be written, weight still to be paid). On label
-// a, from all elements (q, z, r) and arcs (q, a:o, w, q'): r w and z o; what all have in common goes on the new arc, the
-// weight plus over all r w and the first output label if it is the same for all, the rest stays as residue. Elements of the
-// same state and output are added. Final: plus over r final(q), outputs that are left are written behind the end.
+// Weighted subset construction. A state is a set of (state, output still to be written, weight still to be paid). On
+// label a, from all elements (q, z, r) and arcs (q, a:o, w, q'): r w and z o; what all have in common goes on the new
+// arc, the weight plus over all r w and the first output label if it is the same for all, the rest stays as residue.
+// Elements of the same state and output are added. Final: plus over r final(q), outputs that are left are written behind
+// the end.
 //
-// Residues are hashed by their multiples of delta and kept as they are. Epsilon is an ordinary label. Ends for all acyclic
-// machines and all with the twins property (siblings have cycles of the same weight and output); when there are suspiciously
-// many states the property is tested, and a machine without it is a fault that names a string.
+// Residues are hashed by their multiples of delta and kept as they are. Epsilon is an ordinary label. Ends for all
+// acyclic machines and all with the twins property (siblings have cycles of the same weight and output); when there are
+// suspiciously many states the property is tested, and a machine without it is a fault that names a string.
 // Reference: Mohri (1997), Finite-state transducers in language and speech processing.
 #pragma once
 

@@ -106,7 +106,7 @@ Machine<S> disambiguate(const Machine<S>& machine, double delta, std::size_t mos
     Weight weight;  // against that of q
   };
   SequenceTable states;  // q, then state and rounded weight of each rival
-  Encoder<S> rounded(k, true, true);
+  Codes<typename S::Weight> rounded(true, true);
   std::vector<std::pair<std::int32_t, std::vector<Rival>>> subsets;
   std::vector<std::int32_t> key;
   const auto of = [&](std::int32_t q, std::vector<Rival>&& rivals) {

@@ -21,8 +21,8 @@ inline std::string spelled(const std::vector<std::int32_t>& labels) {
 }
 
 // What is read on a shortest path from the start to a state that can be reached.
-template <class S>
-std::string string_to(const Machine<S>& machine, std::int32_t state) {
+template <class W>
+std::string string_to(const Automaton<W>& machine, std::int32_t state) {
   std::vector<std::pair<std::int32_t, std::int32_t>> before(machine.states(), {kNoState, 0});
   std::vector<std::int32_t> queue{machine.start()};
   before[machine.start()].first = machine.start();

@@ -12,9 +12,11 @@ struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+[[noreturn, gnu::cold]] void fail_with(std::initializer_list<base::Part> parts);
+
 template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
-  throw Fault(base::message(parts...));
+[[noreturn, gnu::cold]] void fail(const Parts&... parts) {
+  fail_with({base::Part(parts)...});
 }
 
 }  // namespace textmill::fst

@@ -99,7 +99,7 @@ Machine<S> from_gallic(const Machine<Dynamic>& machine) {
         outputs.push_back(string);
       });
   }
-  return factor<S>(plain.finish(machine.start()), outputs, finals, 0, pool);
+  return factor(plain.finish(machine.start()), outputs, finals, 0, pool);
 }
 
 #define X(S)                                                                                     \

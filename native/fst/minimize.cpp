@@ -14,13 +14,17 @@
 
 namespace textmill::fst {
 
-template <class S>
-std::int32_t Encoder<S>::of(std::int32_t ilabel, std::int32_t olabel, const typename S::Weight& weight) {
+template <class W>
+std::int32_t Codes<W>::of(std::int32_t ilabel, std::int32_t olabel, const W& weight) {
+  const auto hash = [](const Code& code) {
+    return join(std::uint64_t{static_cast<std::uint32_t>(code.ilabel)} << 32 | static_cast<std::uint32_t>(code.olabel),
+                Values<W>::hash(code.weight));
+  };
   const Code code{ilabel, olabel, weight};
   std::size_t mask = slots_.size() - 1, at = hash(code) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask) {
     const Code& there = codes_[slots_[at] - 1];
-    if (there.ilabel == ilabel && there.olabel == olabel && semiring_.equal(there.weight, weight))
+    if (there.ilabel == ilabel && there.olabel == olabel && Values<W>::equal(there.weight, weight))
       return static_cast<std::int32_t>(slots_[at]);
   }
   codes_.push_back(code);
@@ -37,29 +41,29 @@ std::int32_t Encoder<S>::of(std::int32_t ilabel, std::int32_t olabel, const type
   return static_cast<std::int32_t>(codes_.size());
 }
 
-template <class S>
-Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
-  const S& k = machine.semiring();
-  Builder<S> out(k);
+template <class W>
+Automaton<W> encode(const Automaton<W>& machine, Codes<W>& encoder) {
+  Assembly<W> out;
   out.reserve(machine.states() + 1, machine.arcs());
   const std::int32_t last = machine.states();
   bool any = false;
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     const bool moved = encoder.weights() && machine.is_final(s);
-    out.open(moved ? k.zero() : machine.final(s));
+    out.open(moved ? machine.zero() : machine.final(s));
     for (const auto& arc : machine.arcs(s)) {
       const std::int32_t label =
-          encoder.of(arc.ilabel, encoder.labels() ? arc.olabel : 0, encoder.weights() ? arc.weight : k.one());
-      out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? k.one() : arc.weight, arc.nextstate});
+          encoder.of(arc.ilabel, encoder.labels() ? arc.olabel : 0, encoder.weights() ? arc.weight : machine.one());
+      out.push({label, encoder.labels() ? label : arc.olabel, encoder.weights() ? machine.one() : arc.weight,
+                arc.nextstate});
     }
     if (moved) {
       const std::int32_t label = encoder.of(kNoLabel, kNoLabel, machine.final(s));
-      out.push({label, encoder.labels() ? label : 0, k.one(), last});
+      out.push({label, encoder.labels() ? label : 0, machine.one(), last});
       any = true;
     }
   }
-  if (any) out.open(k.one());
-  return out.finish(machine.start());
+  if (any) out.open(machine.one());
+  return out.finish(machine, machine.start());
 }
 
 template <class S>
@@ -106,18 +110,17 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
 namespace {
 
 // Writes on each arc the number of its string; `prefix`, which every path begins with, goes on the arcs of the start.
-template <class S>
-Machine<S> number_strings(Machine<S> machine, std::span<std::uint32_t> outputs, std::uint32_t prefix, StringPool& pool,
-                          Machine<S>& strings) {
-  const S& k = machine.semiring();
+template <class W>
+Automaton<W> number_strings(Automaton<W> machine, std::span<std::uint32_t> outputs, std::uint32_t prefix,
+                            StringPool& pool, Automaton<W>& strings) {
   std::vector<std::size_t> first(machine.states() + 1, 0);
   bool entered = false;  // does an arc lead back to the start?
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     first[s + 1] = first[s] + machine.arcs(s).size();
     for (const auto& arc : machine.arcs(s)) entered |= arc.nextstate == machine.start();
   }
-  strings = Machine<S>(k);
-  strings.set_start(strings.add_state(k.one()));
+  strings = Automaton<W>(machine.zero(), machine.one());
+  strings.set_start(strings.add_state(machine.one()));
   std::unordered_map<std::uint32_t, std::int32_t> numbers;
   const auto number = [&](std::uint32_t string) {
     if (string == 0) return 0;
@@ -127,7 +130,7 @@ Machine<S> number_strings(Machine<S> machine, std::span<std::uint32_t> outputs, 
     const auto labels = pool[string];
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const std::int32_t to = i + 1 < labels.size() ? strings.add_state() : 0;
-      strings.add_arc(from, {i == 0 ? at->second : 0, labels[i], k.one(), to});
+      strings.add_arc(from, {i == 0 ? at->second : 0, labels[i], machine.one(), to});
       from = to;
     }
     return at->second;
@@ -154,11 +157,16 @@ Machine<S> number_strings(Machine<S> machine, std::span<std::uint32_t> outputs, 
   return machine;
 }
 
+template <class W>
+struct Merged {
+  Automaton<W> machine;
+  std::vector<std::uint32_t> outputs;  // [M] strings of its arcs, if there were outputs
+};
+
 // Merges equivalent states. With outputs the labels that are written are these strings.
-template <class S>
-Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, const PushedOutputs* outputs,
-                 StringPool& pool, Machine<S>* strings) {
-  const S& k = machine.semiring();
+template <class W>
+Merged<W> merge(const Automaton<W>& machine, const Values<W>& values, double delta, bool deterministic,
+                const PushedOutputs* outputs) {
   const std::int32_t n = machine.states();
   const bool plain = !outputs && is(machine, property::unweighted);
   const bool in_order = !deterministic || is(machine, property::ilabel_sorted);
@@ -168,10 +176,10 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
   graph.label.reserve(machine.arcs());
   graph.next.reserve(machine.arcs());
   graph.end.reserve(n);
-  Encoder<S> codes(k, true, true), ends(k, true, true);
-  const auto label_of = [&](const typename Machine<S>::Arc& arc, std::size_t place) -> std::int64_t {
+  Codes<W> codes(true, true), ends(true, true);
+  const auto label_of = [&](const Arc<W>& arc, std::size_t place) -> std::int64_t {
     if (plain) return arc.ilabel;
-    const auto weight = k.quantize(arc.weight, delta);
+    const auto weight = values.quantize(arc.weight, delta);
     if constexpr (std::same_as<decltype(weight), const float>) {  // label and weight fit in one number
       if (!outputs) return std::int64_t{arc.ilabel} << 32 | std::bit_cast<std::uint32_t>(weight + 0.0f);
     }
@@ -196,11 +204,11 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
       }
     }
     graph.begin.push_back(static_cast<std::uint32_t>(graph.label.size()));
-    graph.end.push_back(machine.is_final(s) ? ends.of(0, 0, k.quantize(machine.final(s), delta)) : 0);
+    graph.end.push_back(machine.is_final(s) ? ends.of(0, 0, values.quantize(machine.final(s), delta)) : 0);
   }
   const std::vector<std::int32_t> classes = equivalent_states(graph, deterministic);
   // the first state of each class stands for it
-  Builder<S> out(k);
+  Assembly<W> out;
   std::vector<std::uint32_t> kept;
   std::int32_t next = 0;
   for (std::int32_t s = 0; s < n; ++s) {
@@ -215,14 +223,7 @@ Machine<S> merge(const Machine<S>& machine, double delta, bool deterministic, co
       if (outputs) kept.push_back(outputs->arcs[graph.begin[s] + a]);
     }
   }
-  Machine<S> made = out.finish(classes[machine.start()]);
-  if (outputs && strings) {
-    made = number_strings<S>(std::move(made), kept, outputs->prefix, pool, *strings);
-  } else if (outputs) {
-    made = factor<S>(made, kept, {}, outputs->prefix, pool);
-  }
-  made.know(property::accessible | property::coaccessible);
-  return made;
+  return {out.finish(machine, classes[machine.start()]), std::move(kept)};
 }
 
 }  // namespace
@@ -244,18 +245,32 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
     changed = push(*from, {.weights = true});
     from = &*changed;
   }
+  const S& k = machine.semiring();
   StringPool pool;
-  if (!transducer) return merge(*from, delta, deterministic, nullptr, pool, strings);
-  const PushedOutputs outputs = push_outputs(*from, pool);
-  return merge(*from, delta, deterministic, &outputs, pool, strings);
+  PushedOutputs outputs;
+  if (transducer) outputs = push_outputs(*from, pool);
+  auto merged = merge<typename S::Weight>(*from, k, delta, deterministic, transducer ? &outputs : nullptr);
+  Machine<S> out(k, std::move(merged.machine));
+  if (transducer && strings) {
+    out = Machine<S>(
+        k, number_strings<typename S::Weight>(std::move(out), merged.outputs, outputs.prefix, pool, *strings));
+  } else if (transducer) {
+    out = factor(out, merged.outputs, {}, outputs.prefix, pool);
+  }
+  out.know(accessible | coaccessible);
+  return out;
 }
 
 #define X(S)                                                        \
-  template class Encoder<S>;                                        \
-  template Machine<S> encode(const Machine<S>&, Encoder<S>&);       \
   template Machine<S> decode(const Machine<S>&, const Encoder<S>&); \
   template Machine<S> minimize(const Machine<S>&, double, bool, Machine<S>*);
 TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define X(W)               \
+  template class Codes<W>; \
+  template Automaton<W> encode(const Automaton<W>&, Codes<W>&);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

@@ -4,7 +4,8 @@
 //   transducers   outputs are pushed too, as strings; arcs are (input, output string, weight); strings are spelt out again
 //
 // The least number of states is reached for deterministic machines; others become smaller (bisimulation) if asked for.
-// Weights that differ by less than delta are one label; the machine keeps those of the states that are kept, which are exact.
+// Weights that differ by less than delta are one label; the machine keeps those of the states that are kept, which are
+// exact.
 // Reference: Mohri (2000), Minimization algorithms for sequential transducers.
 #pragma once
 
@@ -20,36 +21,48 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
 
 // ---- encoding: labels and weights of arcs as single labels
 
-template <class S>
-class Encoder {
+template <class W>
+class Codes {
  public:
   struct Code {
     std::int32_t ilabel, olabel;
-    typename S::Weight weight;
+    W weight;
   };
-  Encoder(const S& semiring, bool labels, bool weights)
-      : semiring_(semiring), labels_(labels), weights_(weights), slots_(64, 0) {}
+  Codes(bool labels, bool weights) : labels_(labels), weights_(weights), slots_(64, 0) {}
   bool labels() const { return labels_; }
   bool weights() const { return weights_; }
-  const S& semiring() const { return semiring_; }
   std::size_t size() const { return codes_.size(); }
   const Code& operator[](std::int32_t label) const { return codes_[label - 1]; }  // labels count from 1
-  std::int32_t of(std::int32_t ilabel, std::int32_t olabel, const typename S::Weight& weight);
+  std::int32_t of(std::int32_t ilabel, std::int32_t olabel, const W& weight);
 
  private:
-  std::uint64_t hash(const Code& code) const {
-    return join(std::uint64_t{static_cast<std::uint32_t>(code.ilabel)} << 32 | static_cast<std::uint32_t>(code.olabel),
-                semiring_.hash(code.weight));
-  }
-  S semiring_;
   bool labels_, weights_;
   std::vector<Code> codes_;
   std::vector<std::uint32_t> slots_;  // number + 1
 };
+#define X(W) extern template class Codes<W>;
+TEXTMILL_FST_WEIGHTS(X)
+#undef X
+
+template <class S>
+class Encoder : public Codes<typename S::Weight> {
+ public:
+  Encoder(const S& semiring, bool labels, bool weights)
+      : Codes<typename S::Weight>(labels, weights), semiring_(semiring) {}
+  const S& semiring() const { return semiring_; }
+
+ private:
+  [[no_unique_address]] S semiring_;
+};
 
 // An acceptor with labels of the encoder. Encoded final weights become arcs to one final state.
+template <class W>
+Automaton<W> encode(const Automaton<W>& machine, Codes<W>& encoder);
 template <class S>
-Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder);
+Machine<S> encode(const Machine<S>& machine, Encoder<S>& encoder) {
+  Codes<typename S::Weight>& codes = encoder;
+  return {machine.semiring(), encode(machine.bare(), codes)};
+}
 template <class S>
 Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder);
 

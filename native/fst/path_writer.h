@@ -8,54 +8,28 @@
 
 namespace textmill::fst {
 
-template <class S>
-class PathWriter {
+template <class W>
+class Paths {
  public:
-  using Arc = typename Machine<S>::Arc;
-  explicit PathWriter(const S& k) : k_(k) {}
-  void add(std::vector<Arc> arcs, const typename S::Weight& final) { paths_.push_back({std::move(arcs), final}); }
+  void add(std::vector<Arc<W>> arcs, const W& final) { paths_.push_back({std::move(arcs), final}); }
   std::size_t size() const { return paths_.size(); }
-
-  Machine<S> finish() {
-    if (paths_.empty()) return Machine<S>(k_);
-    Builder<S> out(k_);
-    if (paths_.size() == 1) {
-      const auto& [arcs, final] = paths_[0];
-      for (std::size_t i = 0; i < arcs.size(); ++i) {
-        out.open(k_.zero());
-        Arc arc = arcs[i];
-        arc.nextstate = static_cast<std::int32_t>(i + 1);
-        out.push(arc);
-      }
-      out.open(final);
-      return out.finish(0);
-    }
-    out.open(k_.zero());
-    std::int32_t next = 1;
-    for (auto& [arcs, final] : paths_) {
-      if (arcs.empty()) arcs.push_back({0, 0, k_.one(), 0});  // an empty path needs a way out of its own
-      Arc arc = arcs[0];
-      arc.nextstate = next;
-      out.push(arc);
-      next += static_cast<std::int32_t>(arcs.size());
-    }
-    next = 1;
-    for (const auto& [arcs, final] : paths_) {
-      for (std::size_t i = 1; i < arcs.size(); ++i) {
-        out.open(k_.zero());
-        Arc arc = arcs[i];
-        arc.nextstate = next + static_cast<std::int32_t>(i);
-        out.push(arc);
-      }
-      out.open(final);
-      next += static_cast<std::int32_t>(arcs.size());
-    }
-    return out.finish(0);
-  }
+  Automaton<W> finish(const W& zero, const W& one);
 
  private:
-  S k_;
-  std::vector<std::pair<std::vector<Arc>, typename S::Weight>> paths_;
+  std::vector<std::pair<std::vector<Arc<W>>, W>> paths_;
+};
+#define X(W) extern template class Paths<W>;
+TEXTMILL_FST_WEIGHTS(X)
+#undef X
+
+template <class S>
+class PathWriter : public Paths<typename S::Weight> {
+ public:
+  explicit PathWriter(const S& k) : k_(k) {}
+  Machine<S> finish() { return {k_, Paths<typename S::Weight>::finish(S::zero(), S::one())}; }
+
+ private:
+  [[no_unique_address]] S k_;
 };
 
 }  // namespace textmill::fst

@@ -253,42 +253,50 @@ bool best_path(const Machine<S>& machine, std::vector<typename Machine<S>::Arc>&
                Queue queue) {
   const S& k = machine.semiring();
   need_path(k, "a best path");
-  if (machine.start() == kNoState) return false;
-  if constexpr (std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> || std::same_as<S, Boolean>) {
-    if (queue == Queue::automatic && !numbered_along_paths(machine) && never_better(machine))
-      return search_best_path(machine, arcs, final);
+  if constexpr (may_have_order<S>) {
+    if (machine.start() == kNoState) return false;
+    if constexpr (std::same_as<S, Tropical<float>> || std::same_as<S, Tropical<double>> || std::same_as<S, Boolean>) {
+      if (queue == Queue::automatic && !numbered_along_paths(machine) && never_better(machine))
+        return search_best_path(machine, arcs, final);
+    }
+    std::vector<std::int32_t> next;
+    const auto d = distances_by(queue, machine, true, 0.0, &next);
+    std::int32_t s = machine.start();
+    if (k.equal(d[s], k.zero())) return false;
+    while (next[s] != kEnd) {
+      arcs.push_back(machine.arcs(s)[next[s]]);
+      s = arcs.back().nextstate;
+    }
+    final = machine.final(s);
+    return true;
   }
-  std::vector<std::int32_t> next;
-  const auto d = distances_by(queue, machine, true, 0.0, &next);
-  std::int32_t s = machine.start();
-  if (k.equal(d[s], k.zero())) return false;
-  while (next[s] != kEnd) {
-    arcs.push_back(machine.arcs(s)[next[s]]);
-    s = arcs.back().nextstate;
-  }
-  final = machine.final(s);
-  return true;
+  return false;
 }
 
 template <class S>
 Machine<S> best_paths(const Machine<S>& machine, const PathOptions& options,
                       const std::optional<typename S::Weight>& worst) {
   need_path(machine.semiring(), "a best path");
-  if (machine.start() == kNoState || options.n == 0) return Machine<S>(machine.semiring());
-  if (options.unique) return unique_paths(machine, options, worst);
-  if (options.n > 1) return many_paths(machine, options, worst);
-  PathWriter<S> out(machine.semiring());
-  std::vector<typename Machine<S>::Arc> arcs;
-  typename S::Weight final{};
-  if (best_path(machine, arcs, final, options.queue)) out.add(std::move(arcs), final);
-  return out.finish();
+  if constexpr (may_have_order<S>) {
+    if (machine.start() == kNoState || options.n == 0) return Machine<S>(machine.semiring());
+    if (options.unique) return unique_paths(machine, options, worst);
+    if (options.n > 1) return many_paths(machine, options, worst);
+    PathWriter<S> out(machine.semiring());
+    std::vector<typename Machine<S>::Arc> arcs;
+    typename S::Weight final{};
+    if (best_path(machine, arcs, final, options.queue)) out.add(std::move(arcs), final);
+    return out.finish();
+  }
+  return Machine<S>(machine.semiring());
 }
 
+namespace {
+
 template <class S>
-Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weight>& worst, std::size_t most_states) {
+Machine<S> keep_good(const Machine<S>& machine, const std::optional<typename S::Weight>& worst,
+                     std::size_t most_states) {
   using Weight = typename S::Weight;
   const S& k = machine.semiring();
-  need_path(k, "pruning");
   if (!k.commutative()) fail("pruning needs weights that commute; those of ", std::string(k.name()), " do not");
   Machine<S> out(machine);
   if (machine.start() == kNoState) return out;
@@ -300,7 +308,7 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
   const auto bad = [&](const Weight& w) {
     return k.equal(w, k.zero()) || (worst && k.less(limit, w) && !k.approx(limit, w, rounding));
   };
-  std::vector<bool> kept(machine.states());
+  std::vector<std::uint8_t> kept(machine.states());
   std::size_t count = 0;
   for (std::int32_t s = 0; s < machine.states(); ++s) count += kept[s] = !bad(k.times(from[s], to[s]));
   if (count > most_states) {
@@ -325,6 +333,15 @@ Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weig
   out.keep(kept);
   trim(out);
   return out;
+}
+
+}  // namespace
+
+template <class S>
+Machine<S> prune(const Machine<S>& machine, const std::optional<typename S::Weight>& worst, std::size_t most_states) {
+  need_path(machine.semiring(), "pruning");
+  if constexpr (may_have_order<S>) return keep_good(machine, worst, most_states);
+  return Machine<S>(machine.semiring());
 }
 
 template <class S>
@@ -377,8 +394,8 @@ Machine<S> reweight(const Machine<S>& machine, std::span<const typename S::Weigh
   return out;
 }
 
-template <class S>
-PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
+template <class W>
+PushedOutputs push_outputs(const Automaton<W>& machine, StringPool& pool) {
   const std::int32_t n = machine.states();
   std::vector<std::uint32_t> prefix(n, StringPool::kInfinite);  // longest common prefix of what can still be written
   // ... as far as memory goes: all that is left to write, at every state of a long chain, would be a square
@@ -424,19 +441,18 @@ PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool) {
   return out;
 }
 
-template <class S>
-Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
-                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals,
-                  std::uint32_t prefix, StringPool& pool) {
+template <class W>
+Automaton<W> factor(const Automaton<W>& machine, std::span<const std::uint32_t> arcs,
+                    std::span<const FinalStrings<W>> finals, std::uint32_t prefix, StringPool& pool,
+                    const std::function<W(const W&, const W&)>& plus) {
   constexpr std::size_t kMostCarried = 10'000;
-  const S& k = machine.semiring();
-  if (machine.start() == kNoState) return Machine<S>(k);
+  Assembly<W> out;
+  if (machine.start() == kNoState) return out.finish(machine, kNoState);
   std::vector<std::size_t> first(machine.states() + 1, 0);  // where the arcs of a state are in `arcs`
   for (std::int32_t s = 0; s < machine.states(); ++s) first[s + 1] = first[s] + machine.arcs(s).size();
-  Builder<S> out(k);
   out.reserve(machine.states(), machine.arcs());
-  std::vector<std::pair<std::int32_t, std::uint32_t>>
-      todo;  // (state, still to be written); state kNoState: nothing but that
+  // (state, still to be written); state kNoState: nothing but that
+  std::vector<std::pair<std::int32_t, std::uint32_t>> todo;
   std::unordered_map<std::uint64_t, std::int32_t> known;
   const auto of = [&](std::int32_t s, std::uint32_t rest) {
     const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s),
@@ -451,21 +467,21 @@ Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs
   };
   const auto head = [&](std::uint32_t string) { return string == 0 ? 0 : pool[string][0]; };
   const auto tail = [&](std::uint32_t string) { return string == 0 ? 0 : pool.suffix(string, 1); };
-  std::vector<std::pair<std::uint32_t, typename S::Weight>> ends;
+  FinalStrings<W> ends;
   of(machine.start(), prefix);
   for (std::size_t i = 0; i < todo.size(); ++i) {  // grows while it is read
     const auto [s, rest] = todo[i];
     ends.clear();
     if (s == kNoState) {
-      ends.emplace_back(rest, k.one());
+      ends.emplace_back(rest, machine.one());
     } else if (!finals.empty()) {
       for (const auto& [string, w] : finals[s]) ends.emplace_back(pool.concat(rest, string), w);
     } else if (machine.is_final(s)) {
       ends.emplace_back(rest, machine.final(s));
     }
-    auto final = k.zero();
+    W final = machine.zero();
     for (const auto& [string, w] : ends)
-      if (string == 0) final = k.plus(final, w);
+      if (string == 0) final = plus(final, w);
     out.open(final);
     for (const auto& [string, w] : ends)
       if (string != 0) out.push({0, head(string), w, of(kNoState, tail(string))});
@@ -478,7 +494,7 @@ Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs
       out.push(arc);
     }
   }
-  return out.finish(0);
+  return out.finish(machine, 0);
 }
 
 template <class S>
@@ -504,7 +520,7 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
     StringPool pool;
     const auto spelt = [&](const Machine<S>& from) {
       const PushedOutputs outputs = push_outputs(from, pool);
-      return factor<S>(from, outputs.arcs, {}, options.remove_affix ? 0 : outputs.prefix, pool);
+      return factor(from, outputs.arcs, {}, options.remove_affix ? 0 : outputs.prefix, pool);
     };
     if (!options.to_final) return spelt(out);
     return connect(reverse(spelt(reverse(out))));  // towards the end: the same on the machine turned round
@@ -517,12 +533,15 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
   template Machine<S> best_paths(const Machine<S>&, const PathOptions&, const std::optional<typename S::Weight>&); \
   template Machine<S> prune(const Machine<S>&, const std::optional<typename S::Weight>&, std::size_t);             \
   template Machine<S> reweight(const Machine<S>&, std::span<const typename S::Weight>, bool, bool);                \
-  template PushedOutputs push_outputs(const Machine<S>&, StringPool&);                                             \
-  template Machine<S> factor(const Machine<S>&, std::span<const std::uint32_t>,                                    \
-                             std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>>,           \
-                             std::uint32_t, StringPool&);                                                          \
   template Machine<S> push(const Machine<S>&, const PushOptions&);
 TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define X(W)                                                                                                          \
+  template PushedOutputs push_outputs(const Automaton<W>&, StringPool&);                                              \
+  template Automaton<W> factor(const Automaton<W>&, std::span<const std::uint32_t>, std::span<const FinalStrings<W>>, \
+                               std::uint32_t, StringPool&, const std::function<W(const W&, const W&)>&);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -60,16 +61,29 @@ struct PushedOutputs {
   std::vector<std::uint32_t> arcs;  // [M] in order of states
   std::uint32_t prefix = 0;         // common to all paths
 };
-template <class S>
-PushedOutputs push_outputs(const Machine<S>& machine, StringPool& pool);
+template <class W>
+PushedOutputs push_outputs(const Automaton<W>& machine, StringPool& pool);
 
-// The machine that writes strings on its arcs, and behind its final states (finals: [N] of (string, weight), or empty if
-// all end with nothing), with one label an arc: what does not fit is carried to the next arcs, so that states become (state,
-// string still to be written), and what is left at the end is written by arcs that read epsilon. A fault if more and more
-// has to be carried.
+// Strings behind a final state, each with its weight.
+template <class W>
+using FinalStrings = std::vector<std::pair<std::uint32_t, W>>;
+
+// The machine that writes strings on its arcs, and behind its final states (finals: [N], or empty if all end with
+// nothing), with one label per arc: what does not fit is carried to the next arcs, so that states become (state, string
+// still to be written), and what is left at the end is written by arcs that read epsilon. `plus` adds the weights of
+// strings that end together. A fault if more and more has to be carried.
+template <class W>
+Automaton<W> factor(const Automaton<W>& machine, std::span<const std::uint32_t> arcs,
+                    std::span<const FinalStrings<W>> finals, std::uint32_t prefix, StringPool& pool,
+                    const std::function<W(const W&, const W&)>& plus);
+
 template <class S>
 Machine<S> factor(const Machine<S>& machine, std::span<const std::uint32_t> arcs,
-                  std::span<const std::vector<std::pair<std::uint32_t, typename S::Weight>>> finals,
-                  std::uint32_t prefix, StringPool& pool);
+                  std::span<const FinalStrings<typename S::Weight>> finals, std::uint32_t prefix, StringPool& pool) {
+  using W = typename S::Weight;
+  const S& k = machine.semiring();
+  return {k,
+          factor<W>(machine.bare(), arcs, finals, prefix, pool, [&k](const W& a, const W& b) { return k.plus(a, b); })};
+}
 
 }  // namespace textmill::fst

@@ -1,7 +1,5 @@
 #include "fst/properties.h"
 
-#include <unordered_set>
-
 namespace textmill::fst {
 namespace {
 
@@ -11,15 +9,14 @@ std::uint64_t unknown(std::uint64_t known, std::uint64_t mask) {
   return mask & property::trinary & ~(low | low << 1 | high | high >> 1);
 }
 
-template <class S>
-std::uint64_t local_properties(const Machine<S>& machine) {
+template <class W>
+std::uint64_t local_properties(const Automaton<W>& machine) {
   using namespace property;
-  const S& k = machine.semiring();
   bool is_acceptor = true, ideterm = true, odeterm = true, eps = false, ieps = false, oeps = false, isorted = true,
        osorted = true;
   bool has_weights = false, sorted_by_state = true, is_string = true;
   std::vector<std::int32_t> labels;
-  const auto repeats = [&](std::span<const typename Machine<S>::Arc> arcs, bool sorted, auto label) {
+  const auto repeats = [&](std::span<const Arc<W>> arcs, bool sorted, auto label) {
     if (sorted) {
       for (std::size_t i = 1; i < arcs.size(); ++i)
         if (label(arcs[i]) == label(arcs[i - 1])) return true;
@@ -40,7 +37,7 @@ std::uint64_t local_properties(const Machine<S>& machine) {
       eps |= arc.ilabel == 0 && arc.olabel == 0;
       ieps |= arc.ilabel == 0;
       oeps |= arc.olabel == 0;
-      has_weights |= !k.equal(arc.weight, k.one()) && !k.equal(arc.weight, k.zero());
+      has_weights |= machine.is_weight(arc.weight);
       sorted_by_state &= arc.nextstate > s;
       if (a > 0) {
         i_in_order &= arcs[a - 1].ilabel <= arc.ilabel;
@@ -55,7 +52,7 @@ std::uint64_t local_properties(const Machine<S>& machine) {
     }
     if (machine.is_final(s)) {
       ++finals;
-      has_weights |= !k.equal(machine.final(s), k.one());
+      has_weights |= !Values<W>::equal(machine.final(s), machine.one());
       is_string &= arcs.empty();
     } else {
       is_string &= arcs.size() == 1;
@@ -75,10 +72,9 @@ std::uint64_t local_properties(const Machine<S>& machine) {
          pair(is_string, string, not_string) | (sorted_by_state ? acyclic | initial_acyclic | unweighted_cycles : 0);
 }
 
-template <class S>
-std::uint64_t global_properties(const Machine<S>& machine) {
+template <class W>
+std::uint64_t global_properties(const Automaton<W>& machine) {
   using namespace property;
-  const S& k = machine.semiring();
   const Components found = components(machine);
   bool all_accessible = true, all_coaccessible = true, at_start = false, heavy = false;
   for (std::int32_t s = 0; s < machine.states(); ++s) {
@@ -89,7 +85,7 @@ std::uint64_t global_properties(const Machine<S>& machine) {
       if (found.of[s] != found.of[arc.nextstate]) continue;
       at_start |=
           found.of[s] == found.of[machine.start() == kNoState ? s : machine.start()] && machine.start() != kNoState;
-      heavy |= !k.equal(arc.weight, k.one()) && !k.equal(arc.weight, k.zero());
+      heavy |= machine.is_weight(arc.weight);
     }
   }
   return (found.cyclic ? cyclic : acyclic) | (at_start ? initial_cyclic : initial_acyclic) |
@@ -99,8 +95,8 @@ std::uint64_t global_properties(const Machine<S>& machine) {
 
 }  // namespace
 
-template <class S, class Filter>
-Components components(const Machine<S>& machine, Filter filter) {
+template <class W, class Filter>
+Components components(const Automaton<W>& machine, Filter filter) {
   const std::int32_t n = machine.states();
   Components found;
   found.of.assign(n, -1);
@@ -173,8 +169,8 @@ Components components(const Machine<S>& machine, Filter filter) {
   return found;
 }
 
-template <class S>
-std::uint64_t properties(const Machine<S>& machine, std::uint64_t mask) {
+template <class W>
+std::uint64_t properties(const Automaton<W>& machine, std::uint64_t mask) {
   std::uint64_t missing = unknown(machine.known(), mask);
   if (missing & property::local) machine.know(local_properties(machine));
   missing = unknown(machine.known(), mask);
@@ -182,13 +178,13 @@ std::uint64_t properties(const Machine<S>& machine, std::uint64_t mask) {
   return machine.known() & mask;
 }
 
-#define X(S)                                                            \
-  template Components components(const Machine<S>&, EveryArc);          \
-  template Components components(const Machine<S>&, EpsilonArcs);       \
-  template Components components(const Machine<S>&, InputEpsilonArcs);  \
-  template Components components(const Machine<S>&, OutputEpsilonArcs); \
-  template std::uint64_t properties(const Machine<S>&, std::uint64_t);
-TEXTMILL_FST_SEMIRINGS(X)
+#define X(W)                                                              \
+  template Components components(const Automaton<W>&, EveryArc);          \
+  template Components components(const Automaton<W>&, EpsilonArcs);       \
+  template Components components(const Automaton<W>&, InputEpsilonArcs);  \
+  template Components components(const Automaton<W>&, OutputEpsilonArcs); \
+  template std::uint64_t properties(const Automaton<W>&, std::uint64_t);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

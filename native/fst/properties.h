@@ -1,4 +1,4 @@
-// What is true of a machine, in the bits of OpenFst: a pair of bits a question, neither set while it is not known.
+// What is true of a machine, in the bits of OpenFst: a pair of bits for each question, neither set while it is not known.
 //
 // Local questions are answered in one pass over the arcs, global ones by a depth-first search that also numbers the
 // strongly connected components (Tarjan 1972). O(N + M); answers are kept with the machine until it is changed.
@@ -72,15 +72,15 @@ struct OutputEpsilonArcs {
 };
 
 // Only arcs that the filter takes are followed.
-template <class S, class Filter = EveryArc>
-Components components(const Machine<S>& machine, Filter filter = {});
+template <class W, class Filter = EveryArc>
+Components components(const Automaton<W>& machine, Filter filter = {});
 
 // All bits of `mask` (pairs) that are true. Computes what is not known and keeps it.
-template <class S>
-std::uint64_t properties(const Machine<S>& machine, std::uint64_t mask);
+template <class W>
+std::uint64_t properties(const Automaton<W>& machine, std::uint64_t mask);
 
-template <class S>
-bool is(const Machine<S>& machine, std::uint64_t bit) {
+template <class W>
+bool is(const Automaton<W>& machine, std::uint64_t bit) {
   const std::uint64_t pair = ((bit & 0x5555555555550000) << 1) | ((bit & 0xAAAAAAAAAAAA0000) >> 1) | bit;
   return (properties(machine, pair) & bit) != 0;
 }

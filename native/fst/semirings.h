@@ -4,10 +4,11 @@
 //
 //   semirings.h    the numeric semirings, and Dynamic, which stands for all that are put together at run time
 //   algebra.h      what a Dynamic semiring calls: strings, products, powers, gallic weights; Python's come from native/bind
-//   machine.h      Machine<S>: states and arcs in two flat arrays, growing or mapped from a file
+//   machine.h      Automaton<W>: states and arcs in two flat arrays, growing or mapped from a file; Machine<S>: an
+//                  automaton with its semiring
 //   properties.h   what is known of a machine: acceptor, sorted, acyclic, ... in OpenFst's bits
-//   <operation>.h  one header a family of operations, templates declared; <operation>.cpp defines them and instantiates
-//                  each for TEXTMILL_FST_SEMIRINGS
+//   <operation>.h  one header for each family of operations, templates declared; <operation>.cpp defines them and
+//                  instantiates each for TEXTMILL_FST_SEMIRINGS, or for TEXTMILL_FST_WEIGHTS (below)
 //
 // A semiring is an object, not a type of weight: weights are plain trivially copyable values (a float, a pair, a number
 // of an interned value) and S knows how to add and multiply them. For the numeric semirings S is empty and everything is
@@ -17,6 +18,10 @@
 // To add an operation: declare `template <class S> Machine<S> f(const Machine<S>&, ...)` in a header, define it in a
 // .cpp that ends with the instantiation macro, and bind it once in native/bind/fst_*.cpp, where std::visit finds the S.
 // Operations throw Fault (fault.h) with one line that says what to do. They never change their argument.
+//
+// What costs time is compiling: nine semirings times every operation. An operation that never adds or multiplies is
+// written for Automaton<W> and compiled for the five types of weight; one that needs an order of weights is compiled
+// only for semirings that may_have_order. `python -m bench native` shows what each file costs.
 //
 // The laws (checked for every semiring in tests/fst/test_semirings.py): plus is associative and commutative with zero;
 // times is associative with one, zero annihilates; times distributes over plus from the left if left(), from the right
@@ -301,34 +306,11 @@ class StringPool {
   std::uint32_t of(std::span<const std::int32_t> labels) { return table_.insert(labels); }
   std::uint32_t of(std::int32_t label) { return label == 0 ? 0 : of(std::span(&label, 1)); }  // label 0 is no label
 
-  std::uint32_t concat(std::uint32_t a, std::uint32_t b) {
-    if (a == kInfinite || b == kInfinite) return kInfinite;
-    if (a == 0) return b;
-    if (b == 0) return a;
-    buffer_.assign(table_[a].begin(), table_[a].end());
-    buffer_.insert(buffer_.end(), table_[b].begin(), table_[b].end());
-    return of(buffer_);
-  }
-  std::uint32_t append(std::uint32_t a, std::int32_t label) { return concat(a, of(label)); }
-  std::uint32_t common_prefix(std::uint32_t a, std::uint32_t b) {
-    if (a == kInfinite || a == b) return b;
-    if (b == kInfinite) return a;
-    const auto x = table_[a], y = table_[b];
-    const auto [end, other] = std::mismatch(x.begin(), x.begin() + std::min(x.size(), y.size()), y.begin());
-    return prefix(a, end - x.begin());
-  }
-  std::uint32_t prefix(std::uint32_t a, std::size_t length) {
-    if (length == 0) return 0;
-    if (length == table_[a].size()) return a;
-    buffer_.assign(table_[a].begin(), table_[a].begin() + length);
-    return of(buffer_);
-  }
-  // Without its first `length` labels.
-  std::uint32_t suffix(std::uint32_t a, std::size_t length) {
-    if (length == 0) return a;
-    buffer_.assign(table_[a].begin() + length, table_[a].end());
-    return of(buffer_);
-  }
+  std::uint32_t concat(std::uint32_t a, std::uint32_t b);
+  std::uint32_t append(std::uint32_t a, std::int32_t label) { return label == 0 ? a : concat(a, of(label)); }
+  std::uint32_t common_prefix(std::uint32_t a, std::uint32_t b);
+  std::uint32_t prefix(std::uint32_t a, std::size_t length);
+  std::uint32_t suffix(std::uint32_t a, std::size_t length);  // without its first `length` labels
 
  private:
   SequenceTable table_;
@@ -419,7 +401,33 @@ struct Dynamic {
   bool read(std::string_view text, Weight& a) const { return algebra->parse(text, a.id); }
 };
 
-// Every semiring that operations are compiled for; first those of numbers.
+// What can be told of weights by their type alone: equal, hash, quantize, approx, write, read.
+template <class W>
+struct ValuesOf {
+  using Type = Numeric<W>;
+};
+template <>
+struct ValuesOf<Boolean::Weight> {
+  using Type = Boolean;
+};
+template <>
+struct ValuesOf<SignedLog::Weight> {
+  using Type = SignedLog;
+};
+template <>
+struct ValuesOf<Dynamic::Weight> {
+  using Type = Dynamic;
+};
+template <class W>
+using Values = typename ValuesOf<W>::Type;
+
+// False where path() is known to be false when the program is compiled, so that best paths need no code.
+template <class S>
+inline constexpr bool may_have_order = S::path();
+template <>
+inline constexpr bool may_have_order<Dynamic> = true;
+
+// Every semiring that operations are compiled for; first those of numbers. The only list: all others come from it.
 #define TEXTMILL_FST_NUMBERS(X) \
   X(Tropical<float>)            \
   X(Tropical<double>)           \
@@ -430,5 +438,8 @@ struct Dynamic {
   X(MinMax)                     \
   X(SignedLog)
 #define TEXTMILL_FST_SEMIRINGS(X) TEXTMILL_FST_NUMBERS(X) X(Dynamic)
+
+// Every type of weight that a semiring has.
+#define TEXTMILL_FST_WEIGHTS(X) X(float) X(double) X(Boolean::Weight) X(SignedLog::Weight) X(Dynamic::Weight)
 
 }  // namespace textmill::fst

@@ -5,12 +5,10 @@
 // with linear probing over (32 bits of the hash, number).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 namespace textmill::fst {
@@ -38,23 +36,7 @@ class SequenceTable {
   }
 
   // The number of the sequence; a new one, size(), if it was not there. `key` must not lie inside the table.
-  std::uint32_t insert(std::span<const std::int32_t> key) {
-    const std::uint64_t hash = hash_of(key);
-    std::size_t at = hash & mask_;
-    const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    for (;; at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.id == kNone) break;
-      if (slot.tag == tag && std::ranges::equal((*this)[slot.id], key)) return slot.id;
-    }
-    if (size() >= kNone - 1) throw std::length_error("more than 4,294,967,294 distinct sequences");
-    const auto id = static_cast<std::uint32_t>(size());
-    values_.insert(values_.end(), key.begin(), key.end());
-    offsets_.push_back(values_.size());
-    slots_[at] = {tag, id};
-    if (size() * 2 > slots_.size()) grow();
-    return id;
-  }
+  std::uint32_t insert(std::span<const std::int32_t> key);
 
  private:
   struct Slot {
@@ -62,23 +44,7 @@ class SequenceTable {
     std::uint32_t id;
   };
 
-  static std::uint64_t hash_of(std::span<const std::int32_t> key) {
-    std::uint64_t h = key.size();
-    for (const std::int32_t value : key) h = (h ^ static_cast<std::uint32_t>(value)) * 0x9E3779B97F4A7C15u ^ (h >> 29);
-    return stir(h);
-  }
-
-  void grow() {
-    std::vector<Slot> bigger(slots_.size() * 2, Slot{0, kNone});
-    mask_ = bigger.size() - 1;
-    for (std::size_t id = 0; id < size(); ++id) {
-      const std::uint64_t hash = hash_of((*this)[id]);
-      std::size_t at = hash & mask_;
-      while (bigger[at].id != kNone) at = (at + 1) & mask_;
-      bigger[at] = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(id)};
-    }
-    slots_.swap(bigger);
-  }
+  void grow();
 
   std::vector<std::int32_t> values_;
   std::vector<std::size_t> offsets_;  // size() + 1

@@ -6,19 +6,19 @@
 
 namespace textmill::fst {
 
-template <class S>
-Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
-                  const typename S::Weight& weight) {
-  Builder<S> out(semiring);
+template <class W>
+Automaton<W> linear(const W& zero, const W& one, std::span<const std::int32_t> ilabels,
+                    std::span<const std::int32_t> olabels, const W& weight) {
+  Assembly<W> out;
   const std::size_t n = std::max(ilabels.size(), olabels.size());
   out.reserve(n + 1, n);
   for (std::size_t i = 0; i < n; ++i) {
-    out.open(semiring.zero());
-    out.push({i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0, semiring.one(),
+    out.open(zero);
+    out.push({i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0, one,
               static_cast<std::int32_t>(i + 1)});
   }
   out.open(weight);
-  return out.finish(0);
+  return out.finish(zero, one, 0);
 }
 
 template <class S>
@@ -69,8 +69,8 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
   return out;
 }
 
-template <class S>
-std::uint32_t* StringMap<S>::slot(const Step& step) {
+template <class W>
+std::uint32_t* PairTrie<W>::slot(const Step& step) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = join(join(stir(static_cast<std::uint32_t>(step.from)), static_cast<std::uint32_t>(step.ilabel)),
                         static_cast<std::uint32_t>(step.olabel)) &
@@ -79,9 +79,8 @@ std::uint32_t* StringMap<S>::slot(const Step& step) {
   return &slots_[at];
 }
 
-template <class S>
-void StringMap<S>::add(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
-                       const typename S::Weight& weight) {
+template <class W>
+W& PairTrie<W>::final(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const W& zero) {
   std::int32_t state = 0;
   for (std::size_t i = 0; i < std::max(ilabels.size(), olabels.size()); ++i) {
     const Step step{state, i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0};
@@ -89,7 +88,7 @@ void StringMap<S>::add(std::span<const std::int32_t> ilabels, std::span<const st
     if (*found == 0) {
       if (finals_.size() >= kMostStates) fail("a machine has at most 2,147,483,647 states");
       steps_.push_back(step);
-      finals_.push_back(semiring_.zero());
+      finals_.push_back(zero);
       *found = static_cast<std::uint32_t>(steps_.size());
       if (steps_.size() * 2 > slots_.size()) {
         slots_.assign(slots_.size() * 2, 0);
@@ -99,12 +98,12 @@ void StringMap<S>::add(std::span<const std::int32_t> ilabels, std::span<const st
     }
     state = static_cast<std::int32_t>(*found);
   }
-  finals_[state] = semiring_.plus(finals_[state], weight);
+  return finals_[state];
 }
 
-template <class S>
-Machine<S> StringMap<S>::finish() {
-  std::vector<typename Machine<S>::State> states(finals_.size(), {semiring_.zero(), 0, 0, 0, 0});
+template <class W>
+Automaton<W> PairTrie<W>::finish(const W& zero, const W& one) {
+  std::vector<State<W>> states(finals_.size(), {zero, 0, 0, 0, 0});
   for (const Step& step : steps_) ++states[step.from].narcs;
   std::vector<std::uint32_t> next(states.size());
   std::uint32_t pos = 0;
@@ -113,11 +112,10 @@ Machine<S> StringMap<S>::finish() {
     next[s] = states[s].pos = pos;
     pos += states[s].narcs;
   }
-  std::vector<typename Machine<S>::Arc> arcs(steps_.size());
+  std::vector<Arc<W>> arcs(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i)
-    arcs[next[steps_[i].from]++] = {steps_[i].ilabel, steps_[i].olabel, semiring_.one(),
-                                    static_cast<std::int32_t>(i + 1)};
-  return Machine<S>::assembled(semiring_, 0, std::move(states), std::move(arcs));
+    arcs[next[steps_[i].from]++] = {steps_[i].ilabel, steps_[i].olabel, one, static_cast<std::int32_t>(i + 1)};
+  return Automaton<W>::assembled(zero, one, 0, std::move(states), std::move(arcs));
 }
 
 namespace {
@@ -200,12 +198,15 @@ void Tokenizer::append(std::string& out, std::span<const std::int32_t> labels) c
   }
 }
 
-#define X(S)                                                                                         \
-  template class StringMap<S>;                                                                       \
-  template Machine<S> linear(const S&, std::span<const std::int32_t>, std::span<const std::int32_t>, \
-                             const typename S::Weight&);                                             \
-  template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t);
+#define X(S) template std::vector<PathString<typename S::Weight>> paths(const Machine<S>&, std::size_t, std::size_t);
 TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define X(W)                                                                                                     \
+  template class PairTrie<W>;                                                                                    \
+  template Automaton<W> linear(const W&, const W&, std::span<const std::int32_t>, std::span<const std::int32_t>, \
+                               const W&);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

@@ -11,9 +11,14 @@
 namespace textmill::fst {
 
 // One path. Where one of the strings is shorter, it goes on with epsilons.
+template <class W>
+Automaton<W> linear(const W& zero, const W& one, std::span<const std::int32_t> ilabels,
+                    std::span<const std::int32_t> olabels, const W& weight);
 template <class S>
 Machine<S> linear(const S& semiring, std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
-                  const typename S::Weight& weight);
+                  const typename S::Weight& weight) {
+  return {semiring, linear<typename S::Weight>(S::zero(), S::one(), ilabels, olabels, weight)};
+}
 
 template <class W>
 struct PathString {
@@ -21,8 +26,8 @@ struct PathString {
   W weight;
 };
 
-// The strings of the paths, depth first in the order of the arcs, at most `most`. A fault if the machine has cycles on paths
-// to the end and `longest` arcs a path are not set as a limit.
+// The strings of the paths, depth first in the order of the arcs, at most `most`. A fault if the machine has cycles on
+// paths to the end and `longest`, the number of arcs of a path, is not set as a limit.
 template <class S>
 std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std::size_t most, std::size_t longest);
 
@@ -37,14 +42,13 @@ struct Text {
 };
 
 // A transducer that shares the prefixes of its pairs: state after state is made as the pairs come.
-template <class S>
-class StringMap {
+template <class W>
+class PairTrie {
  public:
-  explicit StringMap(const S& semiring) : semiring_(semiring), finals_(1, semiring.zero()), slots_(1024) {}
-  // The shorter of the two strings goes on with epsilons. The weights of equal pairs are summed.
-  void add(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
-           const typename S::Weight& weight);
-  Machine<S> finish();
+  explicit PairTrie(const W& zero) : finals_(1, zero), slots_(1024) {}
+  // The final weight of the state that the pair leads to. The shorter of the two strings goes on with epsilons.
+  W& final(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const W& zero);
+  Automaton<W> finish(const W& zero, const W& one);
 
  private:
   struct Step {
@@ -52,14 +56,33 @@ class StringMap {
     friend bool operator==(const Step&, const Step&) = default;
   };
   std::uint32_t* slot(const Step& step);
-  S semiring_;
   std::vector<Step> steps_;  // step i leads to state i + 1
-  std::vector<typename S::Weight> finals_;
+  std::vector<W> finals_;
   std::vector<std::uint32_t> slots_;  // by step: its number + 1, 0 if there is none; a power of two, at most half full
 };
+#define X(W) extern template class PairTrie<W>;
+TEXTMILL_FST_WEIGHTS(X)
+#undef X
 
-// Turns texts into labels and labels into texts. Symbols are bytes of any kind; those that are not UTF-8 stand in a text as
-// lone surrogates U+DC80 ... U+DCFF, as Python reads file names.
+template <class S>
+class StringMap {
+ public:
+  explicit StringMap(const S& semiring) : semiring_(semiring), pairs_(S::zero()) {}
+  // The weights of equal pairs are summed.
+  void add(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels,
+           const typename S::Weight& weight) {
+    auto& sum = pairs_.final(ilabels, olabels, S::zero());
+    sum = semiring_.plus(sum, weight);
+  }
+  Machine<S> finish() { return {semiring_, pairs_.finish(S::zero(), S::one())}; }
+
+ private:
+  [[no_unique_address]] S semiring_;
+  PairTrie<typename S::Weight> pairs_;
+};
+
+// Turns texts into labels and labels into texts. Symbols are bytes of any kind; those that are not UTF-8 stand in a text
+// as lone surrogates U+DC80 ... U+DCFF, as Python reads file names.
 class Tokenizer {
  public:
   Tokenizer(Tokens tokens, const SymbolTable* input, const SymbolTable* output)
@@ -67,8 +90,8 @@ class Tokenizer {
   Tokens tokens() const { return tokens_; }
   // Replaces what `labels` holds. Faults name a label 0, a symbol that is unknown, or a surrogate that has no bytes.
   void labels(const Text& text, std::vector<std::int32_t>& labels) const;
-  // Appends code points of four bytes if labels are code points, else bytes that should be UTF-8. A fault if a label is none
-  // of a text.
+  // Appends code points of four bytes if labels are code points, else bytes that should be UTF-8. A fault if a label is
+  // none of a text.
   void append(std::string& out, std::span<const std::int32_t> labels) const;
 
  private:

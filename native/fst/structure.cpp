@@ -9,8 +9,8 @@ namespace textmill::fst {
 namespace {
 
 // Appends the states and arcs of b, moved by `shift`.
-template <class S>
-void append(Builder<S>& out, const Machine<S>& b, std::int32_t shift) {
+template <class W>
+void append(Assembly<W>& out, const Automaton<W>& b, std::int32_t shift) {
   for (std::int32_t s = 0; s < b.states(); ++s) {
     out.open(b.final(s));
     for (auto arc : b.arcs(s)) {
@@ -20,8 +20,8 @@ void append(Builder<S>& out, const Machine<S>& b, std::int32_t shift) {
   }
 }
 
-template <class S>
-bool has_arcs_to_start(const Machine<S>& a) {
+template <class W>
+bool has_arcs_to_start(const Automaton<W>& a) {
   for (std::int32_t s = 0; s < a.states(); ++s)
     for (const auto& arc : a.arcs(s))
       if (arc.nextstate == a.start()) return true;
@@ -29,8 +29,8 @@ bool has_arcs_to_start(const Machine<S>& a) {
 }
 
 // Marks the states that the start leads to.
-template <class S>
-void mark_accessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
+template <class W>
+void mark_accessible(const Automaton<W>& a, std::vector<std::uint8_t>& marks) {
   std::vector<std::int32_t> stack{a.start()};
   marks[a.start()] = 1;
   while (!stack.empty()) {
@@ -46,8 +46,8 @@ void mark_accessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
 
 // Marks the states that lead to a final one. Machines are mostly numbered along their paths, so that one look at the
 // states from the last to the first finds nearly all; only what it leaves is searched against the arcs.
-template <class S>
-void mark_coaccessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
+template <class W>
+void mark_coaccessible(const Automaton<W>& a, std::vector<std::uint8_t>& marks) {
   const std::int32_t n = a.states();
   std::vector<std::int32_t> left;
   bool in_order = true;
@@ -88,8 +88,8 @@ void mark_coaccessible(const Machine<S>& a, std::vector<std::uint8_t>& marks) {
 }
 
 // 1 for each state on a path from the start to a final state; empty, and remembered, if all are.
-template <class S>
-std::vector<std::uint8_t> useful_states(const Machine<S>& a) {
+template <class W>
+std::vector<std::uint8_t> useful_states(const Automaton<W>& a) {
   using namespace property;
   std::vector<std::uint8_t> marks, other;
   if (a.start() == kNoState) return std::vector<std::uint8_t>(a.states(), 0);
@@ -109,142 +109,127 @@ std::vector<std::uint8_t> useful_states(const Machine<S>& a) {
   return marks;
 }
 
-// The only final state, if its weight can go on the arcs that lead to it: kNoState otherwise.
-template <class S>
-std::int32_t only_end(const Machine<S>& a) {
-  std::int32_t end = kNoState;
-  for (std::int32_t s = 0; s < a.states(); ++s) {
-    if (!a.is_final(s)) continue;
-    if (end != kNoState) return kNoState;
-    end = s;
-  }
-  if (end == kNoState || a.semiring().equal(a.final(end), a.semiring().one())) return end;
-  const Components found = components(a);
-  for (const auto& arc : a.arcs(end))
-    if (found.of[arc.nextstate] == found.of[end]) return kNoState;  // it would be paid each time round
-  return end == a.start() ? kNoState : end;
-}
-
-// Turned round with the same numbers of states; `end` becomes the start, its final weight goes on the arcs that leave it.
-template <class S>
-Machine<S> reverse_from(const Machine<S>& a, std::int32_t end) {
-  const S& k = a.semiring();
-  const S turned = k.reversed();
-  std::vector<typename Machine<S>::State> states(a.states(), {turned.zero(), 0, 0, 0, 0});
-  for (std::int32_t s = 0; s < a.states(); ++s)
-    for (const auto& arc : a.arcs(s)) ++states[arc.nextstate].narcs;
-  std::vector<std::uint32_t> next(states.size());
+// Gives each state the place of its arcs, by their numbers; returns the places.
+template <class W>
+std::vector<std::uint32_t> place(std::vector<State<W>>& states) {
+  std::vector<std::uint32_t> places(states.size());
   std::uint32_t pos = 0;
   for (std::size_t s = 0; s < states.size(); ++s) {
-    next[s] = states[s].pos = pos;
+    places[s] = states[s].pos = pos;
     pos += states[s].narcs;
   }
-  const auto paid = k.reverse(a.final(end));
-  std::vector<typename Machine<S>::Arc> arcs(a.arcs());
-  for (std::int32_t s = 0; s < a.states(); ++s)
-    for (const auto& arc : a.arcs(s)) {
-      const auto w = k.reverse(arc.weight);
-      arcs[next[arc.nextstate]++] = {arc.ilabel, arc.olabel, arc.nextstate == end ? turned.times(paid, w) : w, s};
-    }
-  states[a.start()].final = turned.one();
-  return Machine<S>::assembled(turned, end, std::move(states), std::move(arcs));
+  return places;
 }
 
 }  // namespace
 
-template <class S>
-Machine<S> unite(const Machine<S>& a, const Machine<S>& b) {
-  if (b.start() == kNoState) return Machine<S>(a);
-  if (a.start() == kNoState) return Machine<S>(b);
-  const S& k = a.semiring();
-  Builder<S> out(k);
+template <class W>
+Automaton<W> unite(const Automaton<W>& a, const Automaton<W>& b) {
+  if (b.start() == kNoState) return Automaton<W>(a);
+  if (a.start() == kNoState) return Automaton<W>(b);
+  Assembly<W> out;
   out.reserve(a.states() + b.states() + 1, a.arcs() + b.arcs() + 2);
   const bool fresh = has_arcs_to_start(a);
   const std::int32_t shift = a.states();
   for (std::int32_t s = 0; s < a.states(); ++s) {
     out.open(a.final(s));
     for (const auto& arc : a.arcs(s)) out.push(arc);
-    if (!fresh && s == a.start()) out.push({0, 0, k.one(), b.start() + shift});
+    if (!fresh && s == a.start()) out.push({0, 0, a.one(), b.start() + shift});
   }
   append(out, b, shift);
-  if (!fresh) return out.finish(a.start());
-  const std::int32_t start = out.open(k.zero());
-  out.push({0, 0, k.one(), a.start()});
-  out.push({0, 0, k.one(), b.start() + shift});
-  return out.finish(start);
+  if (!fresh) return out.finish(a, a.start());
+  const std::int32_t start = out.open(a.zero());
+  out.push({0, 0, a.one(), a.start()});
+  out.push({0, 0, a.one(), b.start() + shift});
+  return out.finish(a, start);
 }
 
-template <class S>
-Machine<S> concatenate(const Machine<S>& a, const Machine<S>& b) {
-  const S& k = a.semiring();
-  if (a.start() == kNoState || b.start() == kNoState) return Machine<S>(k);
-  Builder<S> out(k);
+template <class W>
+Automaton<W> concatenate(const Automaton<W>& a, const Automaton<W>& b) {
+  Assembly<W> out;
+  if (a.start() == kNoState || b.start() == kNoState) return out.finish(a, kNoState);
   out.reserve(a.states() + b.states(), a.arcs() + b.arcs());
   const std::int32_t shift = a.states();
   for (std::int32_t s = 0; s < a.states(); ++s) {
-    out.open(k.zero());
+    out.open(a.zero());
     for (const auto& arc : a.arcs(s)) out.push(arc);
     if (a.is_final(s)) out.push({0, 0, a.final(s), b.start() + shift});
   }
   append(out, b, shift);
-  return out.finish(a.start());
+  return out.finish(a, a.start());
 }
 
-template <class S>
-Machine<S> close(const Machine<S>& a, bool star) {
-  const S& k = a.semiring();
-  Builder<S> out(k);
+template <class W>
+Automaton<W> close(const Automaton<W>& a, bool star) {
+  Assembly<W> out;
   out.reserve(a.states() + 1, a.arcs() + 8);
   if (a.start() == kNoState) {
-    if (!star) return Machine<S>(k);
-    return out.finish(out.open(k.one()));
+    const std::int32_t start = star ? out.open(a.one()) : kNoState;
+    return out.finish(a, start);
   }
   for (std::int32_t s = 0; s < a.states(); ++s) {
     out.open(a.final(s));
     for (const auto& arc : a.arcs(s)) out.push(arc);
     if (a.is_final(s)) out.push({0, 0, a.final(s), a.start()});
   }
-  if (!star) return out.finish(a.start());
-  const std::int32_t start = out.open(k.one());
-  out.push({0, 0, k.one(), a.start()});
-  return out.finish(start);
+  if (!star) return out.finish(a, a.start());
+  const std::int32_t start = out.open(a.one());
+  out.push({0, 0, a.one(), a.start()});
+  return out.finish(a, start);
 }
 
-template <class S>
-Machine<S> reverse(const Machine<S>& a, bool fresh) {
-  const S& k = a.semiring();
-  const S turned = k.reversed();
-  if (a.start() == kNoState) return Machine<S>(turned);
-  if (!fresh) {
-    const std::int32_t end = only_end(a);
-    if (end != kNoState) return reverse_from(a, end);
+template <class W>
+std::int32_t only_end(const Automaton<W>& a) {
+  std::int32_t end = kNoState;
+  for (std::int32_t s = 0; s < a.states(); ++s) {
+    if (!a.is_final(s)) continue;
+    if (end != kNoState) return kNoState;
+    end = s;
   }
-  std::vector<typename Machine<S>::State> states(a.states() + 1, {turned.zero(), 0, 0, 0, 0});
+  if (end == kNoState || Values<W>::equal(a.final(end), a.one())) return end;
+  const Components found = components(a);
+  for (const auto& arc : a.arcs(end))
+    if (found.of[arc.nextstate] == found.of[end]) return kNoState;  // it would be paid each time round
+  return end == a.start() ? kNoState : end;
+}
+
+template <class W>
+Automaton<W> turn_round_from(const Automaton<W>& a, const Values<W>& values, std::int32_t end) {
+  std::vector<State<W>> states(a.states(), {a.zero(), 0, 0, 0, 0});
+  for (std::int32_t s = 0; s < a.states(); ++s)
+    for (const auto& arc : a.arcs(s)) ++states[arc.nextstate].narcs;
+  std::vector<std::uint32_t> next = place(states);
+  std::vector<Arc<W>> arcs(a.arcs());
+  for (std::int32_t s = 0; s < a.states(); ++s)
+    for (const auto& arc : a.arcs(s))
+      arcs[next[arc.nextstate]++] = {arc.ilabel, arc.olabel, values.reverse(arc.weight), s};
+  states[a.start()].final = a.one();
+  return Automaton<W>::assembled(a.zero(), a.one(), end, std::move(states), std::move(arcs));
+}
+
+template <class W>
+Automaton<W> turn_round(const Automaton<W>& a, const Values<W>& values) {
+  std::vector<State<W>> states(a.states() + 1, {a.zero(), 0, 0, 0, 0});
   std::size_t finals = 0;
   for (std::int32_t s = 0; s < a.states(); ++s) {
     finals += a.is_final(s);
     for (const auto& arc : a.arcs(s)) ++states[arc.nextstate + 1].narcs;
   }
   states[0].narcs = static_cast<std::uint32_t>(finals);
-  std::vector<std::uint32_t> next(states.size());
-  std::uint32_t pos = 0;
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    next[s] = states[s].pos = pos;
-    pos += states[s].narcs;
-  }
-  std::vector<typename Machine<S>::Arc> arcs(a.arcs() + finals);
+  std::vector<std::uint32_t> next = place(states);
+  std::vector<Arc<W>> arcs(a.arcs() + finals);
   for (std::int32_t s = 0; s < a.states(); ++s) {
-    if (a.is_final(s)) arcs[next[0]++] = {0, 0, k.reverse(a.final(s)), s + 1};
+    if (a.is_final(s)) arcs[next[0]++] = {0, 0, values.reverse(a.final(s)), s + 1};
     for (const auto& arc : a.arcs(s))
-      arcs[next[arc.nextstate + 1]++] = {arc.ilabel, arc.olabel, k.reverse(arc.weight), s + 1};
+      arcs[next[arc.nextstate + 1]++] = {arc.ilabel, arc.olabel, values.reverse(arc.weight), s + 1};
   }
-  states[a.start() + 1].final = turned.one();
-  return Machine<S>::assembled(turned, 0, std::move(states), std::move(arcs));
+  states[a.start() + 1].final = a.one();
+  return Automaton<W>::assembled(a.zero(), a.one(), 0, std::move(states), std::move(arcs));
 }
 
-template <class S>
-Machine<S> invert(const Machine<S>& a) {
-  Machine<S> out(a);
+template <class W>
+Automaton<W> invert(const Automaton<W>& a) {
+  Automaton<W> out(a);
   for (std::int32_t s = 0; s < out.states(); ++s) {
     for (auto& arc : out.edit(s)) std::swap(arc.ilabel, arc.olabel);
     out.recount(s);
@@ -252,9 +237,9 @@ Machine<S> invert(const Machine<S>& a) {
   return out;
 }
 
-template <class S>
-Machine<S> project(const Machine<S>& a, bool output) {
-  Machine<S> out(a);
+template <class W>
+Automaton<W> project(const Automaton<W>& a, bool output) {
+  Automaton<W> out(a);
   for (std::int32_t s = 0; s < out.states(); ++s) {
     for (auto& arc : out.edit(s)) (output ? arc.ilabel : arc.olabel) = output ? arc.olabel : arc.ilabel;
     out.recount(s);
@@ -262,15 +247,14 @@ Machine<S> project(const Machine<S>& a, bool output) {
   return out;
 }
 
-template <class S>
-Machine<S> relabel(const Machine<S>& a, std::span<const std::pair<std::int32_t, std::int32_t>> input,
-                   std::span<const std::pair<std::int32_t, std::int32_t>> output) {
+template <class W>
+Automaton<W> relabel(const Automaton<W>& a, LabelPairs input, LabelPairs output) {
   const std::unordered_map<std::int32_t, std::int32_t> inputs(input.begin(), input.end()),
       outputs(output.begin(), output.end());
   const auto change = [](const auto& map, std::int32_t& label) {
     if (const auto found = map.find(label); found != map.end()) label = found->second;
   };
-  Machine<S> out(a);
+  Automaton<W> out(a);
   for (std::int32_t s = 0; s < out.states(); ++s) {
     for (auto& arc : out.edit(s)) {
       change(inputs, arc.ilabel);
@@ -281,19 +265,18 @@ Machine<S> relabel(const Machine<S>& a, std::span<const std::pair<std::int32_t, 
   return out;
 }
 
-template <class S>
-Machine<S> sort_arcs(const Machine<S>& a, bool output) {
-  using Arc = typename Machine<S>::Arc;
+template <class W>
+Automaton<W> sort_arcs(const Automaton<W>& a, bool output) {
   const std::uint64_t known = a.known();
-  Machine<S> out(a);
-  const auto key = [&](const Arc& arc) {
+  Automaton<W> out(a);
+  const auto key = [&](const Arc<W>& arc) {
     const auto first = static_cast<std::uint32_t>(output ? arc.olabel : arc.ilabel),
                second = static_cast<std::uint32_t>(output ? arc.ilabel : arc.olabel);
     return std::uint64_t{first} << 32 | second;
   };
   for (std::int32_t s = 0; s < out.states(); ++s) {
     const auto arcs = out.edit(s);
-    const auto before = [&](const Arc& x, const Arc& y) { return key(x) < key(y); };
+    const auto before = [&](const Arc<W>& x, const Arc<W>& y) { return key(x) < key(y); };
     if (!std::is_sorted(arcs.begin(), arcs.end(), before)) std::stable_sort(arcs.begin(), arcs.end(), before);
   }
   using namespace property;
@@ -303,11 +286,11 @@ Machine<S> sort_arcs(const Machine<S>& a, bool output) {
   return out;
 }
 
-template <class S>
-Machine<S> renumber(const Machine<S>& a, std::span<const std::int32_t> order) {
+template <class W>
+Automaton<W> renumber(const Automaton<W>& a, std::span<const std::int32_t> order) {
   std::vector<std::int32_t> old(order.size());
   for (std::size_t s = 0; s < order.size(); ++s) old[order[s]] = static_cast<std::int32_t>(s);
-  Builder<S> out(a.semiring());
+  Assembly<W> out;
   out.reserve(a.states(), a.arcs());
   for (const std::int32_t s : old) {
     out.open(a.final(s));
@@ -316,12 +299,12 @@ Machine<S> renumber(const Machine<S>& a, std::span<const std::int32_t> order) {
       out.push(arc);
     }
   }
-  return out.finish(a.start() == kNoState ? kNoState : order[a.start()]);
+  return out.finish(a, a.start() == kNoState ? kNoState : order[a.start()]);
 }
 
-template <class S>
-Machine<S> sort_states(const Machine<S>& a) {
-  if (is(a, property::top_sorted)) return Machine<S>(a);
+template <class W>
+Automaton<W> sort_states(const Automaton<W>& a) {
+  if (is(a, property::top_sorted)) return Automaton<W>(a);
   const Components found = components(a);
   if (found.cyclic) {
     for (std::int32_t s = 0; s < a.states(); ++s)
@@ -330,18 +313,18 @@ Machine<S> sort_states(const Machine<S>& a) {
           fail("the machine has a cycle through the states ", s, " and ", arc.nextstate,
                ", so it cannot be sorted topologically");
   }
-  Machine<S> out = renumber(a, found.of);
+  Automaton<W> out = renumber(a, found.of);
   out.know(property::top_sorted | property::acyclic | property::initial_acyclic | property::unweighted_cycles);
   return out;
 }
 
-template <class S>
-bool connected(const Machine<S>& a) {
+template <class W>
+bool connected(const Automaton<W>& a) {
   return useful_states(a).empty();
 }
 
-template <class S>
-void trim(Machine<S>& a) {
+template <class W>
+void trim(Automaton<W>& a) {
   using namespace property;
   const std::vector<std::uint8_t> kept = useful_states(a);
   if (kept.empty()) return;
@@ -358,29 +341,36 @@ void trim(Machine<S>& a) {
   a.know(accessible | coaccessible);
 }
 
-template <class S>
-Machine<S> connect(const Machine<S>& a) {
-  Machine<S> out(a);
+template <class W>
+Automaton<W> connect(const Automaton<W>& a) {
+  Automaton<W> out(a);
   trim(out);
   return out;
 }
 
-#define X(S)                                                                                             \
-  template Machine<S> unite(const Machine<S>&, const Machine<S>&);                                       \
-  template Machine<S> concatenate(const Machine<S>&, const Machine<S>&);                                 \
-  template Machine<S> close(const Machine<S>&, bool);                                                    \
-  template Machine<S> reverse(const Machine<S>&, bool);                                                  \
-  template Machine<S> invert(const Machine<S>&);                                                         \
-  template Machine<S> project(const Machine<S>&, bool);                                                  \
-  template Machine<S> relabel(const Machine<S>&, std::span<const std::pair<std::int32_t, std::int32_t>>, \
-                              std::span<const std::pair<std::int32_t, std::int32_t>>);                   \
-  template Machine<S> sort_arcs(const Machine<S>&, bool);                                                \
-  template Machine<S> renumber(const Machine<S>&, std::span<const std::int32_t>);                        \
-  template Machine<S> sort_states(const Machine<S>&);                                                    \
-  template bool connected(const Machine<S>&);                                                            \
-  template void trim(Machine<S>&);                                                                       \
-  template Machine<S> connect(const Machine<S>&);
-TEXTMILL_FST_SEMIRINGS(X)
+template <class W>
+void sort_by_input(std::vector<Arc<W>>& arcs) {
+  std::ranges::sort(arcs, {}, &Arc<W>::ilabel);
+}
+
+#define X(W)                                                                          \
+  template Automaton<W> unite(const Automaton<W>&, const Automaton<W>&);              \
+  template Automaton<W> concatenate(const Automaton<W>&, const Automaton<W>&);        \
+  template Automaton<W> close(const Automaton<W>&, bool);                             \
+  template Automaton<W> invert(const Automaton<W>&);                                  \
+  template Automaton<W> project(const Automaton<W>&, bool);                           \
+  template Automaton<W> relabel(const Automaton<W>&, LabelPairs, LabelPairs);         \
+  template Automaton<W> sort_arcs(const Automaton<W>&, bool);                         \
+  template Automaton<W> renumber(const Automaton<W>&, std::span<const std::int32_t>); \
+  template Automaton<W> sort_states(const Automaton<W>&);                             \
+  template bool connected(const Automaton<W>&);                                       \
+  template void trim(Automaton<W>&);                                                  \
+  template Automaton<W> connect(const Automaton<W>&);                                 \
+  template void sort_by_input(std::vector<Arc<W>>&);                                  \
+  template std::int32_t only_end(const Automaton<W>&);                                \
+  template Automaton<W> turn_round(const Automaton<W>&, const Values<W>&);            \
+  template Automaton<W> turn_round_from(const Automaton<W>&, const Values<W>&, std::int32_t);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

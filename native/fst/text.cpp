@@ -10,7 +10,12 @@ namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Where fields end: one look a byte.
+void append_number(std::string& out, std::int64_t value) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+// Where fields end: one look per byte.
 constexpr auto kEndsField = [] {
   std::array<bool, 256> ends{};
   for (const char c : {' ', '\t', '\r', '\n'}) ends[static_cast<unsigned char>(c)] = true;
@@ -45,14 +50,14 @@ struct Line {
   std::size_t count = 0;
 };
 
-template <class S>
+template <class W>
 class Parser {
  public:
-  Parser(std::string_view text, S semiring, const TextOptions& options)
-      : text_(text), k_(std::move(semiring)), options_(options) {}
+  Parser(std::string_view text, const WeightFormat<W>& weights, const TextOptions& options)
+      : text_(text), k_(weights), options_(options) {}
 
-  Machine<S> run() {
-    std::vector<std::pair<std::int32_t, Weight>> finals;
+  Automaton<W> run() {
+    std::vector<std::pair<std::int32_t, W>> finals;
     arcs_.reserve(std::min(static_cast<std::size_t>(std::ranges::count(text_, '\n')), text_.size() / kShortestArc) + 1);
     std::int32_t start = kNoState;
     Line line;
@@ -62,7 +67,7 @@ class Parser {
       const std::int32_t from = state(line, 0);
       if (start == kNoState) start = from;
       if (line.count <= 2) {
-        finals.emplace_back(from, line.count == 2 ? weight(line, 1) : k_.one());
+        finals.emplace_back(from, line.count == 2 ? weight(line, 1) : k_.one);
         continue;
       }
       if (line.count < 2 + labels || line.count > 3 + labels) {
@@ -76,19 +81,18 @@ class Parser {
       arc.nextstate = state(line, 1);
       arc.ilabel = label(line, 2, options_.names.input);
       arc.olabel = options_.acceptor ? arc.ilabel : label(line, 3, options_.names.output);
-      arc.weight = line.count == 3 + labels ? weight(line, 2 + labels) : k_.one();
+      arc.weight = line.count == 3 + labels ? weight(line, 2 + labels) : k_.one;
     }
     const std::size_t n =
         options_.keep_numbers ? static_cast<std::size_t>(most_) + 1 : static_cast<std::size_t>(numbers_.count());
-    std::vector<typename Machine<S>::State> states(n, {k_.zero(), 0, 0, 0, 0});
+    std::vector<State<W>> states(n, {k_.zero, 0, 0, 0, 0});
     for (const auto& [s, w] : finals) states[s].final = w;
     place(states);
-    return Machine<S>::assembled(std::move(k_), start, std::move(states), std::move(arcs_));
+    return Automaton<W>::assembled(k_.zero, k_.one, start, std::move(states), std::move(arcs_));
   }
 
  private:
-  using Weight = typename S::Weight;
-  using Arc = typename Machine<S>::Arc;
+  using Arc = fst::Arc<W>;
   static constexpr std::size_t kShortestArc = 6;  // bytes of a line
   struct Run {                                    // arcs of one state that follow each other in the text
     std::int32_t from;
@@ -96,7 +100,7 @@ class Parser {
   };
 
   // Brings the runs into the order of the states.
-  void place(std::vector<typename Machine<S>::State>& states) {
+  void place(std::vector<State<W>>& states) {
     if (arcs_.size() > kMostArcs) fail("a machine has at most 4,294,967,295 arcs");
     runs_.push_back({kNoState, arcs_.size()});
     bool in_order = true;
@@ -190,15 +194,15 @@ class Parser {
     return static_cast<std::int32_t>(key);
   }
 
-  typename S::Weight weight(const Line& line, std::size_t field) {
-    typename S::Weight w;
-    if (!k_.read(line.field[field], w) || !k_.member(w))
-      fail(line_, ":", field + 1, ": '", line.field[field], "' is not a weight of the semiring ", k_.name());
+  W weight(const Line& line, std::size_t field) {
+    W w;
+    if (!k_.read(line.field[field], w))
+      fail(line_, ":", field + 1, ": '", line.field[field], "' is not a weight of the semiring ", k_.name);
     return w;
   }
 
   std::string_view text_;
-  S k_;
+  const WeightFormat<W>& k_;
   const TextOptions& options_;
   std::vector<Arc> arcs_;
   std::vector<Run> runs_;
@@ -209,26 +213,25 @@ class Parser {
 
 }  // namespace
 
-template <class S>
-Machine<S> read_text(std::string_view text, S semiring, const TextOptions& options) {
-  return Parser<S>(text, std::move(semiring), options).run();
+template <class W>
+Automaton<W> read_text(std::string_view text, const WeightFormat<W>& weights, const TextOptions& options) {
+  return Parser<W>(text, weights, options).run();
 }
 
-template <class S>
-void write_text(const Machine<S>& machine, const TextOptions& options, const Sink& sink) {
-  const S& k = machine.semiring();
+template <class W>
+void write_text(const Automaton<W>& machine, const Values<W>& values, const TextOptions& options, const Sink& sink) {
   std::string out;
   out.reserve(2 * kChunk);
   const auto name = [&](std::int64_t value, const SymbolTable* symbols, const char* what) {
-    if (!symbols) return base::append(out, value);
-    if (const auto symbol = symbols->find(value)) return base::append(out, *symbol);
+    if (!symbols) return append_number(out, value);
+    if (const auto symbol = symbols->find(value)) return static_cast<void>(out += *symbol);
     if (options.missing.empty()) fail(what, " ", value, " is not in the table of symbols; add it, or pass missing=");
-    base::append(out, options.missing);
+    out += options.missing;
   };
-  const auto weight = [&](const typename S::Weight& w) {
-    if (!options.show_one && k.equal(w, k.one())) return;
+  const auto weight = [&](const W& w) {
+    if (!options.show_one && Values<W>::equal(w, machine.one())) return;
     out += '\t';
-    k.write(out, w);
+    values.write(out, w);
   };
   const auto one = [&](std::int32_t s) {
     for (const auto& arc : machine.arcs(s)) {
@@ -299,16 +302,16 @@ std::string write_symbols_text(const SymbolTable& symbols) {
   symbols.each([&](std::int64_t key, std::string_view symbol) {
     out += symbol;
     out += '\t';
-    base::append(out, key);
+    append_number(out, key);
     out += '\n';
   });
   return out;
 }
 
-#define X(S)                                                              \
-  template Machine<S> read_text(std::string_view, S, const TextOptions&); \
-  template void write_text(const Machine<S>&, const TextOptions&, const Sink&);
-TEXTMILL_FST_SEMIRINGS(X)
+#define X(W)                                                                                     \
+  template Automaton<W> read_text(std::string_view, const WeightFormat<W>&, const TextOptions&); \
+  template void write_text(const Automaton<W>&, const Values<W>&, const TextOptions&, const Sink&);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

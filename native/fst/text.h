@@ -4,10 +4,11 @@
 //   state [weight]                                 a final state
 //
 // Fields are separated by spaces or tabs; the source of the first line is the start. One pass, O(bytes): numbers and
-// symbols are read where they lie; arcs of one source that follow each other are a run, and runs that are not in the order of
-// the states are brought into it at the end. Writing goes out in chunks.
+// symbols are read where they lie; arcs of one source that follow each other are a run, and runs that are not in the
+// order of the states are brought into it at the end. Writing goes out in chunks.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -31,11 +32,30 @@ struct TextOptions {
   std::string_view missing = {};  // printed for labels without symbol, if not empty
 };
 
-// Faults begin with "LINE:FIELD: ", both counted from 1.
-template <class S>
-Machine<S> read_text(std::string_view text, S semiring, const TextOptions& options);
+// How weights are read, of any semiring with weights of that type.
+template <class W>
+struct WeightFormat {
+  W zero, one;
+  std::function<bool(std::string_view, W&)> read;  // false if the text is no weight of the semiring
+  std::string name;                                // of the semiring
+};
 
+// Faults begin with "LINE:FIELD: ", both counted from 1.
+template <class W>
+Automaton<W> read_text(std::string_view text, const WeightFormat<W>& weights, const TextOptions& options);
 template <class S>
-void write_text(const Machine<S>& machine, const TextOptions& options, const Sink& sink);
+Machine<S> read_text(std::string_view text, S semiring, const TextOptions& options) {
+  const auto read = [&semiring](std::string_view field, typename S::Weight& w) {
+    return semiring.read(field, w) && semiring.member(w);
+  };
+  return {semiring, read_text<typename S::Weight>(text, {S::zero(), S::one(), read, semiring.name()}, options)};
+}
+
+template <class W>
+void write_text(const Automaton<W>& machine, const Values<W>& values, const TextOptions& options, const Sink& sink);
+template <class S>
+void write_text(const Machine<S>& machine, const TextOptions& options, const Sink& sink) {
+  write_text<typename S::Weight>(machine, machine.semiring(), options, sink);
+}
 
 }  // namespace textmill::fst

@@ -33,8 +33,8 @@ class Triples {
 };
 
 // A fault if a machine calls itself, through others or at once: it would never be written out.
-template <class S>
-void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
+template <class W>
+void check_calls(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
                  const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
   std::vector<int> colour(machines.size(), 0);  // 1: being looked at, 2: done
   struct Frame {
@@ -45,7 +45,7 @@ void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& 
   colour[root] = 1;
   while (!stack.empty()) {
     Frame& frame = stack.back();
-    const Machine<S>& machine = *machines[frame.machine].second;
+    const Automaton<W>& machine = *machines[frame.machine].second;
     std::int32_t called = -1;
     while (frame.state < machine.states() && called < 0) {
       const auto arcs = machine.arcs(frame.state);
@@ -72,8 +72,8 @@ void check_calls(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& 
 
 // A fault if a cycle reads more than it writes, or less: input and output would drift apart without limit. Inside a
 // component every state has one delay then.
-template <class S>
-void check_delay(const Machine<S>& machine) {
+template <class W>
+void check_delay(const Automaton<W>& machine) {
   const Components found = components(machine);
   if (!found.cyclic) return;
   constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
@@ -103,8 +103,8 @@ void check_delay(const Machine<S>& machine) {
 
 // A fault if a cycle writes more than it reads: with one label on each arc, what is left to write would grow for ever.
 // The longest way from the start, by how much is written more than read; endless where a state gets better too often.
-template <class S>
-void check_surplus(const Machine<S>& machine) {
+template <class W>
+void check_surplus(const Automaton<W>& machine) {
   const auto n = static_cast<std::size_t>(machine.states());
   std::vector<std::int64_t> surplus(n, std::numeric_limits<std::int64_t>::min());
   std::vector<std::size_t> times(n, 0);
@@ -131,8 +131,22 @@ void check_surplus(const Machine<S>& machine) {
   }
 }
 
+// By both labels and the next state; equal ones keep their order.
+template <class W>
+void sort_by_labels(std::vector<Arc<W>>& arcs) {
+  std::ranges::stable_sort(arcs, [](const auto& x, const auto& y) {
+    return std::tie(x.ilabel, x.olabel, x.nextstate) < std::tie(y.ilabel, y.olabel, y.nextstate);
+  });
+}
+
+// Between two semirings weights are costs: numbers, with infinity for zero and -infinity for one, which no other weight
+// has. Arcs of a state at once, so that eight semirings need two functions each and not one for each pair of them.
+constexpr double kZeroCost = std::numeric_limits<double>::infinity(), kOneCost = -kZeroCost;
+
 template <class S>
-double to_cost(const S&, const typename S::Weight& w) {
+double to_cost(const typename S::Weight& w) {
+  if (S::equal(w, S::zero())) return kZeroCost;
+  if (S::equal(w, S::one())) return kOneCost;
   if constexpr (std::same_as<S, Probability>) {
     return -std::log(w);
   } else if constexpr (std::same_as<S, SignedLog>) {
@@ -143,25 +157,61 @@ double to_cost(const S&, const typename S::Weight& w) {
   }
 }
 template <class S>
-typename S::Weight from_cost(const S&, double x) {
+typename S::Weight from_cost(double x, const char* from) {
+  if (x == kZeroCost) return S::zero();
+  if (x == kOneCost) return S::one();
+  typename S::Weight w;
   if constexpr (std::same_as<S, Probability>) {
-    return std::exp(-x);
+    w = std::exp(-x);
   } else if constexpr (std::same_as<S, SignedLog>) {
-    return {1.0, x};
+    w = {1.0, x};
   } else if constexpr (std::same_as<S, Boolean>) {
-    return 1;
+    w = 1;
   } else {
-    return static_cast<typename S::Weight>(x);
+    w = static_cast<typename S::Weight>(x);
   }
+  if (!S::member(w)) fail("a weight of ", from, " has no image in ", S::name());
+  return w;
+}
+
+// Costs of the final weight and of the arcs of a state, and the weights that have them.
+template <class S>
+void to_costs(const typename S::Weight& final, std::span<const Arc<typename S::Weight>> arcs,
+              std::vector<double>& costs) {
+  costs.clear();
+  costs.push_back(to_cost<S>(final));
+  for (const auto& arc : arcs) costs.push_back(to_cost<S>(arc.weight));
+}
+template <class S>
+void from_costs(const std::vector<double>& costs, const char* from, std::vector<typename S::Weight>& weights) {
+  weights.clear();
+  for (const double cost : costs) weights.push_back(from_cost<S>(cost, from));
+}
+
+template <class V, class W>
+Automaton<V> converted(const Automaton<W>& machine, const V& zero, const V& one, const char* name,
+                       void (*to)(const W&, std::span<const Arc<W>>, std::vector<double>&),
+                       void (*from)(const std::vector<double>&, const char*, std::vector<V>&)) {
+  std::vector<double> costs;
+  std::vector<V> weights;
+  Assembly<V> out;
+  out.reserve(machine.states(), machine.arcs());
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    const auto arcs = machine.arcs(s);
+    to(machine.final(s), arcs, costs);
+    from(costs, name, weights);
+    out.open(weights[0]);
+    for (std::size_t a = 0; a < arcs.size(); ++a)
+      out.push({arcs[a].ilabel, arcs[a].olabel, weights[a + 1], arcs[a].nextstate});
+  }
+  return out.finish(zero, one, machine.start());
 }
 
 }  // namespace
 
-template <class S>
-Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
-                   const ReplaceOptions& options) {
-  if (machines.empty()) fail("there is no machine to begin with");
-  const S& k = machines[0].second->semiring();
+template <class W>
+Automaton<W> replace(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
+                     const ReplaceOptions& options) {
   std::unordered_map<std::int32_t, std::int32_t> number;
   for (std::size_t i = 0; i < machines.size(); ++i)
     if (!number.emplace(machines[i].first, static_cast<std::int32_t>(i)).second)
@@ -169,17 +219,18 @@ Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>
   const auto root = number.find(options.root);
   if (root == number.end()) fail("the root label ", options.root, " has no machine");
   check_calls(machines, number, root->second);
-  if (machines[root->second].second->start() == kNoState) return Machine<S>(k);
+  const Automaton<W>& like = *machines[root->second].second;
+  Assembly<W> out;
+  if (like.start() == kNoState) return out.finish(like, kNoState);
   Triples states, returns;  // (return, machine, state); (return before, machine, state to go on from)
   returns.of(-1, -1, -1);   // 0: the end of all
-  Builder<S> out(k);
-  states.of(0, root->second, machines[root->second].second->start());
+  states.of(0, root->second, like.start());
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (states.size() > options.most_states)
       fail("the replaced machine has more than ", options.most_states, " states; raise max_states");
     const auto [back, m, s] = states[i];
-    const Machine<S>& machine = *machines[m].second;
-    out.open(back == 0 ? machine.final(s) : k.zero());
+    const Automaton<W>& machine = *machines[m].second;
+    out.open(back == 0 ? machine.final(s) : like.zero());
     if (back != 0 && machine.is_final(s)) {
       const auto [before, caller, next] = returns[back];
       const bool reads = options.back == CallLabels::input || options.back == CallLabels::both;
@@ -192,7 +243,7 @@ Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>
       if (called == number.end()) {
         arc.nextstate = states.of(back, m, arc.nextstate);
       } else {
-        const Machine<S>& target = *machines[called->second].second;
+        const Automaton<W>& target = *machines[called->second].second;
         if (target.start() == kNoState) continue;
         arc.nextstate = states.of(returns.of(back, m, arc.nextstate), called->second, target.start());
         if (options.call == CallLabels::neither || options.call == CallLabels::output) arc.ilabel = 0;
@@ -201,21 +252,20 @@ Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>
       out.push(arc);
     }
   }
-  return out.finish(0);
+  return out.finish(like, 0);
 }
 
-template <class S>
-Machine<S> synchronize(const Machine<S>& machine) {
-  const S& k = machine.semiring();
-  if (machine.start() == kNoState) return Machine<S>(k);
-  const Machine<S> trimmed = connect(machine);
-  if (trimmed.start() == kNoState) return Machine<S>(k);
+template <class W>
+Automaton<W> synchronize(const Automaton<W>& machine) {
+  Assembly<W> out;
+  if (machine.start() == kNoState) return out.finish(machine, kNoState);
+  const Automaton<W> trimmed = connect(machine);
+  if (trimmed.start() == kNoState) return out.finish(machine, kNoState);
   StringPool pool;
   Triples states;
-  Builder<S> out(k);
   check_delay(trimmed);
   states.of(trimmed.start(), 0, 0);
-  const auto go = [&](std::int32_t s, std::uint32_t x, std::uint32_t y, const typename S::Weight& w) {
+  const auto go = [&](std::int32_t s, std::uint32_t x, std::uint32_t y, const W& w) {
     std::int32_t ilabel = 0, olabel = 0;
     if ((x != 0 && y != 0) || s == kNoState) {
       ilabel = x == 0 ? 0 : pool[x][0];
@@ -230,16 +280,16 @@ Machine<S> synchronize(const Machine<S>& machine) {
     const auto x = static_cast<std::uint32_t>(in), y = static_cast<std::uint32_t>(written);
     const bool empty = x == 0 && y == 0;
     if (s == kNoState) {
-      out.open(empty ? k.one() : k.zero());
-      if (!empty) go(kNoState, x, y, k.one());
+      out.open(empty ? machine.one() : machine.zero());
+      if (!empty) go(kNoState, x, y, machine.one());
       continue;
     }
-    out.open(empty ? trimmed.final(s) : k.zero());
+    out.open(empty ? trimmed.final(s) : machine.zero());
     if (!empty && trimmed.is_final(s)) go(kNoState, x, y, trimmed.final(s));
     for (const auto& arc : trimmed.arcs(s))
       go(arc.nextstate, pool.append(x, arc.ilabel), pool.append(y, arc.olabel), arc.weight);
   }
-  return out.finish(0);
+  return out.finish(machine, 0);
 }
 
 template <class S>
@@ -321,9 +371,7 @@ Machine<S> map_arcs(const Machine<S>& machine, ArcMap kind) {
     out.open(moved ? k.zero() : machine.final(s));
     arcs.assign(machine.arcs(s).begin(), machine.arcs(s).end());
     if (kind == ArcMap::arc_sum || kind == ArcMap::arc_unique) {
-      std::ranges::stable_sort(arcs, [](const auto& x, const auto& y) {
-        return std::tie(x.ilabel, x.olabel, x.nextstate) < std::tie(y.ilabel, y.olabel, y.nextstate);
-      });
+      sort_by_labels(arcs);
       std::size_t kept = 0;
       for (std::size_t i = 0; i < arcs.size(); ++i) {
         bool merged = false;
@@ -361,34 +409,25 @@ Machine<S> map_arcs(const Machine<S>& machine, ArcMap kind) {
 
 template <class From, class To>
 Machine<To> convert(const Machine<From>& machine, const To& semiring) {
-  const From& k = machine.semiring();
-  const auto map = [&](const typename From::Weight& w) -> typename To::Weight {
-    if (k.equal(w, k.zero())) return semiring.zero();
-    if (k.equal(w, k.one())) return semiring.one();
-    const auto made = from_cost(semiring, to_cost(k, w));
-    if (!semiring.member(made))
-      fail("a weight of ", std::string(k.name()), " has no image in ", std::string(semiring.name()));
-    return made;
-  };
-  Builder<To> out(semiring);
-  out.reserve(machine.states(), machine.arcs());
-  for (std::int32_t s = 0; s < machine.states(); ++s) {
-    out.open(map(machine.final(s)));
-    for (const auto& arc : machine.arcs(s)) out.push({arc.ilabel, arc.olabel, map(arc.weight), arc.nextstate});
-  }
-  return out.finish(machine.start());
+  return {semiring, converted<typename To::Weight>(machine.bare(), To::zero(), To::one(), From::name(), &to_costs<From>,
+                                                   &from_costs<To>)};
 }
 
-#define X(S)                                                                                                          \
-  template Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>&, const ReplaceOptions&); \
-  template Machine<S> synchronize(const Machine<S>&);                                                                 \
-  template Machine<S> normalize_epsilons(const Machine<S>&, bool);                                                    \
-  template Machine<S> map_weights(const Machine<S>&, WeightMap, const typename S::Weight&, double);                   \
+#define X(S)                                                                                        \
+  template Machine<S> normalize_epsilons(const Machine<S>&, bool);                                  \
+  template Machine<S> map_weights(const Machine<S>&, WeightMap, const typename S::Weight&, double); \
   template Machine<S> map_arcs(const Machine<S>&, ArcMap);
 TEXTMILL_FST_SEMIRINGS(X)
 #undef X
 
-#define Y(S)                                                                              \
+#define X(W)                                                                                      \
+  template Automaton<W> replace(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>&, \
+                                const ReplaceOptions&);                                           \
+  template Automaton<W> synchronize(const Automaton<W>&);
+TEXTMILL_FST_WEIGHTS(X)
+#undef X
+
+#define X(S)                                                                              \
   template Machine<Tropical<float>> convert(const Machine<S>&, const Tropical<float>&);   \
   template Machine<Tropical<double>> convert(const Machine<S>&, const Tropical<double>&); \
   template Machine<Log<float>> convert(const Machine<S>&, const Log<float>&);             \
@@ -397,7 +436,7 @@ TEXTMILL_FST_SEMIRINGS(X)
   template Machine<Boolean> convert(const Machine<S>&, const Boolean&);                   \
   template Machine<MinMax> convert(const Machine<S>&, const MinMax&);                     \
   template Machine<SignedLog> convert(const Machine<S>&, const SignedLog&);
-TEXTMILL_FST_NUMBERS(Y)
-#undef Y
+TEXTMILL_FST_NUMBERS(X)
+#undef X
 
 }  // namespace textmill::fst

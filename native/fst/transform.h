@@ -1,11 +1,12 @@
 // Transformations whose states are made as they are reached: substitution of machines for labels, synchronisation,
 // normalisation of epsilons; and maps of arcs.
 //
-//   replace       an arc that writes a nonterminal label calls another machine: states are (where to return to, machine, state)
+//   replace       an arc that writes a nonterminal label calls another machine: states are (where to return to, machine,
+//                 state)
 //   synchronize   (state, input still to be read, output still to be written): pairs are written as soon as both are there
 //                 (Mohri 2003, Edit-distance of weighted automata)
-//   normalize     outputs become gallic weights, epsilons are removed on the input, outputs are spelt out again: what reads
-//                 nothing then stands at the end of paths (Mohri 2002)
+//   normalize     outputs become gallic weights, epsilons are removed on the input, outputs are spelt out again: what
+//                 reads nothing then stands at the end of paths (Mohri 2002)
 #pragma once
 
 #include <utility>
@@ -25,12 +26,24 @@ struct ReplaceOptions {
   std::size_t most_states = 1u << 27;
 };
 
+// machines: each with the label that calls it.
+template <class W>
+Automaton<W> replace(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
+                     const ReplaceOptions& options);
 template <class S>
 Machine<S> replace(const std::vector<std::pair<std::int32_t, const Machine<S>*>>& machines,
-                   const ReplaceOptions& options);
+                   const ReplaceOptions& options) {
+  if (machines.empty()) fail("there is no machine to begin with");
+  const std::vector<std::pair<std::int32_t, const typename Machine<S>::Bare*>> bare(machines.begin(), machines.end());
+  return {machines[0].second->semiring(), replace(bare, options)};
+}
 
+template <class W>
+Automaton<W> synchronize(const Automaton<W>& machine);
 template <class S>
-Machine<S> synchronize(const Machine<S>& machine);
+Machine<S> synchronize(const Machine<S>& machine) {
+  return {machine.semiring(), synchronize(machine.bare())};
+}
 
 template <class S>
 Machine<S> normalize_epsilons(const Machine<S>& machine, bool output);

@@ -46,9 +46,10 @@ struct Members {
   std::vector<std::int32_t> state;
 };
 
-// Sets from the last component to the first: what `own` puts in, and the sets of the components behind arcs that `follows`.
-template <class S, class Own, class Follows>
-void grow(const Machine<S>& machine, const Components& found, Reachability& out, Own own, Follows follows) {
+// Sets from the last component to the first: what `own` puts in, and the sets of the components behind arcs that
+// `follows`.
+template <class W, class Own, class Follows>
+void grow(const Automaton<W>& machine, const Components& found, Reachability& out, Own own, Follows follows) {
   const Members members(found);
   std::vector<std::vector<Interval>> sets(found.count);
   out.ends.assign(found.count, 0);
@@ -77,8 +78,8 @@ void grow(const Machine<S>& machine, const Components& found, Reachability& out,
 
 }  // namespace
 
-template <class S>
-Graph graph_of(const Machine<S>& machine, ArcFilter filter) {
+template <class W>
+Graph graph_of(const Automaton<W>& machine, ArcFilter filter) {
   Graph graph;
   graph.start = machine.start();
   graph.begin.reserve(machine.states() + 1);
@@ -188,19 +189,21 @@ std::vector<std::int32_t> ranks(const Machine<S>& machine, Queue queue) {
     const S& k = machine.semiring();
     if (!k.path())
       fail("a queue by distance needs the path property, which ", std::string(k.name()), " has not; take 'fifo'");
-    const auto d = distances_by(Queue::automatic, machine, false);
-    std::ranges::stable_sort(order, [&](std::int32_t s, std::int32_t t) { return k.less(d[s], d[t]); });
-    rank.resize(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
-    return rank;
+    if constexpr (may_have_order<S>) {
+      const auto d = distances_by(Queue::automatic, machine, false);
+      std::ranges::stable_sort(order, [&](std::int32_t s, std::int32_t t) { return k.less(d[s], d[t]); });
+      rank.resize(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
+      return rank;
+    }
   }
   Components found = components(machine);  // the order of components serves machines with cycles too
   if (queue == Queue::top && found.cyclic) fail("a topological queue needs a machine without cycles; take 'auto'");
   return std::move(found.of);
 }
 
-template <class S>
-Reachability reachable_states(const Machine<S>& machine) {
+template <class W>
+Reachability reachable_states(const Automaton<W>& machine) {
   Reachability out;
   const Components found = components(machine);
   grow(
@@ -210,8 +213,8 @@ Reachability reachable_states(const Machine<S>& machine) {
   return out;
 }
 
-template <class S>
-Reachability reachable_labels(const Machine<S>& machine, bool output) {
+template <class W>
+Reachability reachable_labels(const Automaton<W>& machine, bool output) {
   Reachability out;
   const auto label = [output](const auto& arc) { return output ? arc.olabel : arc.ilabel; };
   const Components found = output ? components(machine, OutputEpsilonArcs{}) : components(machine, InputEpsilonArcs{});
@@ -230,12 +233,15 @@ Reachability reachable_labels(const Machine<S>& machine, bool output) {
   return out;
 }
 
-#define X(S)                                                          \
-  template Graph graph_of(const Machine<S>&, ArcFilter);              \
-  template std::vector<std::int32_t> ranks(const Machine<S>&, Queue); \
-  template Reachability reachable_states(const Machine<S>&);          \
-  template Reachability reachable_labels(const Machine<S>&, bool);
+#define X(S) template std::vector<std::int32_t> ranks(const Machine<S>&, Queue);
 TEXTMILL_FST_SEMIRINGS(X)
+#undef X
+
+#define X(W)                                                   \
+  template Graph graph_of(const Automaton<W>&, ArcFilter);     \
+  template Reachability reachable_states(const Automaton<W>&); \
+  template Reachability reachable_labels(const Automaton<W>&, bool);
+TEXTMILL_FST_WEIGHTS(X)
 #undef X
 
 }  // namespace textmill::fst

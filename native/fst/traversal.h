@@ -1,14 +1,14 @@
 // Walks over the states of a machine, and what can be reached from where. Weights play no part, so all of it works on a
 // plain graph that is taken out of the machine first.
 //
-//   depth_first   events of a depth-first search: a state is met, its arcs are looked at (to a new state, back to one on the
-//                 path, to one that is done), it is done
+//   depth_first   events of a depth-first search: a state is met, its arcs are looked at (to a new state, back to one on
+//                 the path, to one that is done), it is done
 //   by_queue      the same for states that wait in a queue: arcs to new states, to waiting ones, to done ones
 //   Reachability  the sets that grow from component to component, in reverse topological order, as sorted intervals of
 //                 numbers: components themselves (which states?), or labels behind epsilons (what can be read next?)
 //
-// Numbers are given in the order of the search, so that what is reached from a state mostly lies side by side and a set is
-// a few intervals (Allauzen, Riley & Schalkwyk 2009). O(N + M) for walks; for sets times the intervals a set has.
+// Numbers are given in the order of the search, so that what is reached from a state mostly lies side by side and a set
+// is a few intervals (Allauzen, Riley & Schalkwyk 2009). O(N + M) for walks; for sets times the intervals a set has.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Graph {
   std::vector<std::uint32_t> place;  // [..] which arc of its state it is
   std::int32_t states() const { return static_cast<std::int32_t>(begin.size()) - 1; }
 };
-template <class S>
-Graph graph_of(const Machine<S>& machine, ArcFilter filter);
+template <class W>
+Graph graph_of(const Automaton<W>& machine, ArcFilter filter);
 
 enum class Event : std::uint8_t { discover, tree, back, cross, finish };
 
@@ -57,10 +57,10 @@ struct Reachability {
   std::vector<std::uint8_t> ends;                               // [components] is a final state reached?
 };
 // Which components (of states) are reached from each component.
-template <class S>
-Reachability reachable_states(const Machine<S>& machine);
+template <class W>
+Reachability reachable_states(const Automaton<W>& machine);
 // Which labels can be read next, or written with `output`, on paths that begin with arcs that read (write) nothing.
-template <class S>
-Reachability reachable_labels(const Machine<S>& machine, bool output);
+template <class W>
+Reachability reachable_labels(const Automaton<W>& machine, bool output);
 
 }  // namespace textmill::fst

@@ -9,10 +9,10 @@ Importing this package loads nothing but the standard library; each sub-package 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's own would be the only thing imported, and half of what importing this costs
 if TYPE_CHECKING:
+    from typing import Any
+
     from textmill.model import load as load
 
 __all__ = [
@@ -48,6 +48,8 @@ def __getattr__(name: str) -> Any:
 
         return load
     if name in __all__:
+        import importlib
+
         return importlib.import_module(f"textmill.{name}")
     raise AttributeError(f"module 'textmill' has no attribute '{name}'")
 

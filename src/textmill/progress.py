@@ -22,7 +22,8 @@ When nobody listens `track` gives back the bare iterator, so it costs nothing pe
             ...                                       # one whole iteration
         self.weights_ = weights                       # what the estimator keeps
 
-The first Ctrl-C lets the running iteration finish and ends the loop; a second one raises KeyboardInterrupt at once.
+The first Ctrl-C lets the running iteration finish and ends the loop; a second one raises KeyboardInterrupt at once, and
+so does the first in the first iteration, when there is nothing to keep.
 `fit` then returns normally, so `model = LDA().fit(X)` has its model, and the warning `TrainingInterrupted` says what
 happened; a program that would rather stop turns that warning into an error. The command line saves the model and
 leaves with code 130 when it has seen the warning. Cost: one flag per iteration.
@@ -473,7 +474,8 @@ class Iterations(Generic[T]):
         return self._whole + self._running if self._count is None else self._count()
 
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        if self.interrupted and self._before is not None:
+        kept = self._whole if self._count is None else self._count()
+        if self._before is not None and (self.interrupted or not kept):
             self._before(signum, frame)
             return
         self.interrupted = True
@@ -492,9 +494,9 @@ def interruptible(
     """Let Ctrl-C end a training loop after the iteration that is running; `unit` is the plural of its name.
 
     In the block the first Ctrl-C only sets `.interrupted`, which ends the loop before its next item; the second does
-    what it did before the block: it raises KeyboardInterrupt, unless the program has its own handler. When the block
-    ends, the old handler is back, and after a Ctrl-C the warning `TrainingInterrupted` is issued. If no iteration is
-    whole, there is nothing to keep and KeyboardInterrupt is raised.
+    what it did before the block: it raises KeyboardInterrupt, unless the program has its own handler. So does the first
+    as long as no iteration is whole: there is nothing to keep, and nothing to wait for. When the block ends, the old
+    handler is back, and after a Ctrl-C the warning `TrainingInterrupted` is issued.
 
     Where an iteration is a run of many sweeps that looks at `.interrupted` itself, `count` says how many were whole.
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reference.model_bytes import put_together, take_apart
 from scipy import sparse
 
 import textmill
@@ -108,7 +109,48 @@ def test_from_files_to_a_vocabulary_to_bags(tmp_path: Path, capsys: pytest.Captu
     assert (fitted.transform([article["text"] for article in sample_articles(language=None)]) != X).nnz == 0
     code, out, _ = said(capsys, "info", str(vocabulary), "--json")
     assert json.loads(out)["class"] == "corpus.Vocabulary"
-    assert "corpus.Vocabulary" in said(capsys, "info", str(vocabulary))[1]
+    code, out, _ = said(capsys, "info", str(vocabulary))
+    assert code == 0
+    assert out.splitlines()[:4] == [
+        "kind: corpus.Vocabulary",
+        "purpose: Number the terms of a corpus and count documents by them.",
+        f"trained on: {fitted.documents_} documents, {fitted.tokens_:,} tokens",
+        "size: 400 terms",
+    ]
+    assert "options: " in out
+    assert f"file: {vocabulary.stat().st_size:,} bytes, with checksums" in out
+    assert "removed_" not in out
+    code, out, _ = said(capsys, "info", str(vocabulary), "--arrays", "--verify")
+    assert code == 0
+    assert "verified: every array has its checksum\narrays:\n  collection_frequency_: int64, 400, 3,200 bytes, " in out
+
+
+def test_info_verify_finds_a_flipped_bit_and_says_what_it_could_check(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "v.mill"
+    Vocabulary().fit(["to be or not to be"]).save(path)
+    code, out, _ = said(capsys, "info", str(path), "--verify", "--json")
+    assert (code, json.loads(out)["verified"]) == (0, "checksums")
+    data = bytearray(path.read_bytes())
+    header, description, body = take_apart(bytes(data))
+    data[len(data) - len(body) + header["collection_frequency_"]["data_offsets"][0]] ^= 1
+    path.write_bytes(data)
+    assert said(capsys, "info", str(path))[0] == 0
+    code, out, fault = said(capsys, "info", str(path), "--verify")
+    assert (code, out) == (1, "")
+    assert fault.startswith(f"textmill: {path}: array 'collection_frequency_' is not what was saved: its checksum")
+    old = {name: value for name, value in description.items() if name != "crc32"}
+    path.write_bytes(put_together(header, old, body))
+    code, out, _ = said(capsys, "info", str(path), "--verify")
+    assert code == 0
+    assert "bytes, without checksums, which it gets when it is saved again" in out
+    assert "verified: shapes, indices and strings are sound" in out
+    code, _, fault = said(capsys, "info", "--verify")
+    assert (code, fault) == (
+        2,
+        "textmill info: Invalid value for --verify: needs a model file; see 'textmill info --help'\n",
+    )
 
 
 def test_info_describes_the_installation(capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,7 @@ def test_faults_are_named(model: Path, lexicon: Path, tmp_path: Path) -> None:
         run("show", model, "q", "k")
     with pytest.raises(DataError, match=r"stdin:1: 'no tab' has no tab between input and output"):
         run("apply", model, text="no tab\n")
-    with pytest.raises(DataError, match="there is no folder"):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
         run("train", lexicon, "-o", tmp_path / "none" / "a.mill")
     with pytest.raises(DataError, match="pair 1 of 3 x 4 symbols has no alignment"):
         run("train", lexicon, "-o", model, "--no-insertions")

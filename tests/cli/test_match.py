@@ -92,7 +92,7 @@ def test_join_one_to_one_gives_every_name_one_partner(tmp_path: Path, capsys: py
         assert [line.split("\t")[:2] for line in out.splitlines()[1:]] == [["1", "1"], ["2", "3"]]
     code, _, err = said(capsys, "join", str(left), str(right), "--one-to-one", "best")
     assert code == 1
-    assert "one_to_one must be one of" in err
+    assert "--one-to-one must be one of" in err
 
 
 def test_evaluate_compare_and_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,12 +129,21 @@ def test_evaluate_between_two_lists(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert json.loads(out)["F1"] == 1.0
 
 
+def test_evaluate_takes_ids_without_the_blanks_around_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = tmp_path / "names.secondstring"
+    names.write_text('a\t"x "\tAnn Smith\nb\tx\tAnn Smith\nc\ty\tTom Jones\nd\t"y"\tTom Jones\n', encoding="utf-8")
+    options = ["--format", "secondstring", "-m", "overlap(trigrams)", "--json"]
+    code, out, errors = said(capsys, "evaluate", str(names), *options)
+    assert (code, errors) == (0, "")
+    assert json.loads(out)["F1"] == 1.0
+
+
 def test_accept_merges_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, decisions = tmp_path / "gold.tsv", tmp_path / "decisions.tsv"
     decisions.write_text("a\tb\tpos\nc\td\tunk\n", encoding="utf-8")
     assert said(capsys, "accept", str(gold), str(decisions))[1] == "2 labels added, 0 changed; 1 pos, 1 unk\n"
     decisions.write_text("d\tc\tneg\ne\tf\tpos\n", encoding="utf-8")
-    assert said(capsys, "accept", str(gold), str(decisions))[1] == "1 labels added, 1 changed; 2 pos, 1 neg\n"
+    assert said(capsys, "accept", str(gold), str(decisions))[1] == "1 label added, 1 changed; 2 pos, 1 neg\n"
     assert read_gold(gold).label("c", "d") == "neg"
 
 
@@ -172,15 +181,15 @@ def test_strange_names_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         ({}, ["dedupe", NAMES, "-m", "jarro"], "no measure is called 'jarro'; known: assignment, "),
         ({}, ["dedupe", NAMES, "-m", "ml(words"], "the measure 'ml(words' cannot be read"),
-        ({}, ["dedupe", NAMES, "-t", "1.5"], "threshold must be a number at least 0"),
-        ({}, ["dedupe", NAMES, "-t", "-0.1"], "threshold must be a number at least 0"),
-        ({}, ["dedupe", NAMES, "--top", "0"], "top must be a whole number at least 1"),
+        ({}, ["dedupe", NAMES, "-t", "1.5"], "--threshold must be a number at least 0"),
+        ({}, ["dedupe", NAMES, "-t", "-0.1"], "--threshold must be a number at least 0"),
+        ({}, ["dedupe", NAMES, "--top", "0"], "--top must be a whole number at least 1"),
         ({}, ["dedupe", NAMES, "-o", "pairs.xls"], "pairs.xls: pairs are not written as .xls"),
-        ({}, ["dedupe", NAMES, "--format", "xml"], "format must be one of csv, jsonl"),
+        ({}, ["dedupe", NAMES, "--format", "xml"], "--format must be one of csv, jsonl"),
         ({}, ["dedupe", NAMES, "--normalise", "all"], "--normalise must be one of accents, case"),
-        ({}, ["dedupe", NAMES, "--method", "magic", "--clusters", "c.tsv", "-o", "p.tsv"], "method must be"),
+        ({}, ["dedupe", NAMES, "--method", "magic", "--clusters", "c.tsv", "-o", "p.tsv"], "--method must be"),
         ({}, ["dedupe", "nowhere.tsv"], "nowhere.tsv: No such file"),
-        ({}, ["evaluate", NAMES, "--floor", "2"], "floor must be a number at least 0"),
+        ({}, ["evaluate", NAMES, "--floor", "2"], "--floor must be a number at least 0"),
         ({"n.tsv": "a\tAnn\na\tTom\n"}, ["dedupe", "n.tsv"], "n.tsv:2:id: id 'a' is also that of line 1"),
         ({"n.tsv": "a\tAnn\nb\tTom\tx\ty\n"}, ["dedupe", "n.tsv"], "n.tsv:2: 4 fields where the first row has 2"),
         ({"n.tsv": "a\t\n"}, ["dedupe", "n.tsv"], "n.tsv:1:name: the name is empty"),

@@ -33,10 +33,10 @@ def test_index_query_add_remove_and_pairs(tmp_path: Path, capsys: pytest.Capture
     assert pairs.split("\t")[1:] == ["wildlife-20", "wildlife-20-copy\n"]
     assert json.loads(said(capsys, "similar", "pairs", index, "--threshold", "0.95", "--json")[1])["score"] > 0.95
     (tmp_path / "new.jsonl").write_text('{"id": "n1", "text": "a comet, a comet"}\n', encoding="utf-8")
-    assert said(capsys, "similar", "add", index, str(tmp_path / "new.jsonl"))[1] == "1 documents added, 309 in all\n"
+    assert said(capsys, "similar", "add", index, str(tmp_path / "new.jsonl"))[1] == "1 document added, 309 in all\n"
     _, out, _ = said(capsys, "similar", "query", index, "--file", str(tmp_path / "new.jsonl"), "-k", "1")
     assert out.split("\t") == ["n1", "1.0000", "n1\n"]
-    assert said(capsys, "similar", "remove", index, "n1")[1] == "1 documents removed, 308 in all\n"
+    assert said(capsys, "similar", "remove", index, "n1")[1] == "1 document removed, 308 in all\n"
     _, out, err = said(capsys, "similar", "query", index, "--text", "qqqq")
     assert (out, err) == ("", "query: nothing found: no word of the query is known to the model\n")
 
@@ -49,7 +49,7 @@ def test_wrong_requests_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["query", str(index)], "exactly one of --text, --id and --file"),
         (["query", str(index), "--text", "a", "--id", "b"], "exactly one of --text, --id and --file"),
         (["query", str(index), "--id", "nobody"], "the index has no document with the id 'nobody'"),
-        (["query", str(index), str(index), "--id", "astronomy-01"], "--id asks one index"),
+        (["query", str(index), str(index), "--id", "astronomy-01"], "--id searches one index"),
         (["query", str(tmp_path / "cut.mill"), "--text", "a"], "cut.mill: ends after"),
         (["query", str(sample_path()), "--text", "a"], "not a textmill model"),
         (["index", str(sample_path()), "-o", str(index), "--method", "va"], "cannot index sparse vectors"),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pty
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -28,8 +30,12 @@ import pyte
 import pytest
 from test_docs import ROOT, run_page, run_shell, run_textmill
 
-from textmill import progress
+from textmill import load, progress
 from textmill.cli.app import main
+from textmill.corpus import sample_path
+from textmill.sequence.training.objective import ChainObjective
+from textmill.sequence.training.trainer import Trainer
+from textmill.topics.gibbs import Chain
 
 COMMAND = re.compile(r"^(textmill|echo .* \| textmill) ", re.M)
 PAGES = [
@@ -154,3 +160,148 @@ def test_a_screen_of_few_rows_loses_nothing(tmp_path: Path) -> None:
     seen, _ = in_terminal([sys.executable, "-c", code], tmp_path, rows=8)
     assert "━".encode() in seen
     assert rows_of(seen, rows=8) == [f"row {number}" for number in range(100)]
+
+
+# Ctrl-C.
+
+
+@pytest.mark.parametrize("module", ["typer", "textmill.cli.topics", "textmill.cli._options", "numpy", "scipy.sparse"])
+def test_ctrl_c_during_imports_is_quiet(module: str, tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Press:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            sys.meta_path.remove(self)\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "sys.argv[0] = 'textmill'\n"
+        "from textmill.__main__ import main\n"
+        "main()\n"
+    )
+    arguments = ["topics", "train", str(sample_path()), "--topics", "3", "-o", "m.mill"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int, *arguments: str) -> int:
+    """The exit code of a command during which Ctrl-C is pressed, in a certain call of a method."""
+    calls = itertools.count(1)
+    method = getattr(owner, name)
+
+    def pressing(*given: Any, **named: Any) -> Any:
+        if next(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return method(*given, **named)
+
+    monkeypatch.setattr(owner, name, pressing)
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    assert next(calls) > call, "nobody pressed"
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+@pytest.fixture
+def tagger(tmp_path: Path) -> list[str]:
+    """A command that trains a tagger into a file that is there already."""
+    (tmp_path / "patterns.txt").write_text("u:%x[0,0]\nu:%x[-1,0]\nb\n")
+    (tmp_path / "good.mill").write_text("the old one")
+    data = str(sample_path("chunks-train.txt"))
+    return ["tag", "train", data, "-p", f"{tmp_path}/patterns.txt", "--max-iter", "20", "-o", f"{tmp_path}/good.mill"]
+
+
+ALGORITHMS = ["owlqn", "lbfgs", "sgd_l1", "bcd", "rprop", "perceptron"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("quiet", [True, False])
+def test_ctrl_c_keeps_the_whole_iterations_of_a_tagger(
+    algorithm: str,
+    quiet: bool,
+    tagger: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*["-q"] * quiet, *tagger, "--algorithm", algorithm, "--json"]
+    assert interrupted(monkeypatch, Trainer, "_watch", 3, *command) == 130
+    captured = capsys.readouterr()
+    facts = json.loads(captured.out)
+    assert (facts["iterations"], facts["stopped"]) == (3, "interrupted")
+    assert ("training stopped by Ctrl-C after 3 iterations" in captured.err) is not quiet
+    assert load(tmp_path / "good.mill").n_iter_ == 3
+
+
+def test_ctrl_c_before_the_first_whole_iteration_leaves_the_old_tagger(
+    tagger: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert interrupted(monkeypatch, ChainObjective, "violations", 1, *tagger) == 130
+    assert (tmp_path / "good.mill").read_text() == "the old one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.mill", "patterns.txt"]
+    assert capsys.readouterr().out == ""
+
+
+def test_ctrl_c_ends_a_cross_validation(
+    tagger: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["tag", "crossval", *tagger[2:5], "--folds", "3", "--max-iter", "5"]
+    assert interrupted(monkeypatch, Trainer, "_watch", 3, *command) == 130
+    assert capsys.readouterr().out == "", "scores of half-trained taggers are worth nothing"
+
+
+def test_ctrl_c_says_how_many_sweeps_were_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.mill").write_text("the old one")
+    train = ["topics", "train", str(sample_path()), "--model", "lda", "--method", "gibbs", "--topics", "5"]
+    train += ["--sweeps", "90", "-o", f"{tmp_path}/m.mill"]
+    assert interrupted(monkeypatch, Chain, "sweep", 1, *train) == 130
+    assert (tmp_path / "m.mill").read_text() == "the old one"
+    assert interrupted(monkeypatch, Chain, "sweep", 13, *train) == 130  # the first gives tokens their topics
+    assert "training stopped by Ctrl-C after 12 sweeps; the model holds the last whole one" in capsys.readouterr().err
+    assert load(tmp_path / "m.mill").components_.shape[0] == 5
+
+
+# Pipes and closed streams.
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which textmill is textmill."""
+    line = f'textmill() {{ {shlex.join(TEXTMILL)} "$@"; }}\n{command}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_closed_pipe_ends_with_141(tmp_path: Path) -> None:
+    done = shell("yes 'to be or not' | head -200000 | textmill tokenize - | head -1; echo ${PIPESTATUS[2]}", tmp_path)
+    assert (done.stdout, done.stderr) == ("to be or not\n141\n", "")
+    done = shell("textmill topics --help | true; echo ${PIPESTATUS[0]}", tmp_path)
+    assert done.stdout in ("141\n", "0\n"), "0 if it was written before the reader left"
+    assert done.stderr == ""
+
+
+def test_closed_streams_are_errors(tmp_path: Path) -> None:
+    done = shell("textmill --version >&-", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("textmill: standard output is closed")
+    done = shell("textmill tokenize - <&-", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("textmill: standard input: is closed")
+    done = shell("echo to be | textmill tokenize - 2>&-", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "to be\n")
+    done = shell("echo to be | textmill tokenize - > /dev/full", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_a_query_writes_no_log_lines(tmp_path: Path) -> None:
+    done = shell(
+        f"textmill similar index {shlex.quote(str(sample_path()))} -o i.mill && "
+        "textmill similar query i.mill --text 'tides raised by the Moon' -k 3",
+        tmp_path,
+    )
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 4
+    assert done.stderr == ""

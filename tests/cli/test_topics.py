@@ -66,7 +66,11 @@ def test_documents_are_transformed_updated_and_merged(
     assert rows == pytest.approx(textmill.load(source).transform(texts), abs=1e-5)
     more = tmp_path / "more.txt"
     more.write_text("the train stopped at the station and the engine driver left\n", encoding="utf-8")
-    assert said(capsys, "update", source, more, "-o", tmp_path / "new.mill")[1] == "1 documents added, 309 in all\n"
+    assert said(capsys, "update", source, more, "-o", tmp_path / "new.mill")[1] == "1 document added, 309 in all\n"
+    assert (
+        said(capsys, "transform", tmp_path / "new.mill", more, "-o", tmp_path / "one.npy")[1]
+        == "1 document, 5 topics\n"
+    )
     code, out, _ = said(capsys, "merge", source, tmp_path / "new.mill", "-o", tmp_path / "both.mill")
     assert code == 0
     assert "617 documents" in out
@@ -122,7 +126,7 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     [
         (["train", ARTICLES, "--model", "lad", "-o", "x.mill"], "--model must be one of"),
         (["train", ARTICLES, "--model", "lsa", "--loss", "kl", "-o", "x.mill"], "--loss is no option"),
-        (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "n_topics"),
+        (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "--topics must be"),
         (["train", "{folder}/bags.npz", "--weighting", "ntc", "-o", "x.mill"], "--vocab"),
         (["train", ARTICLES, "--model", "nmf", "--weighting", "xyz", "-o", "x.mill"], "letter"),
         (["train", ARTICLES, "--model", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
@@ -333,3 +337,15 @@ def test_wrong_use_of_topics_is_one_line(
     assert code == 1
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", ["lsa", "pca", "nmf"])
+def test_a_vocabulary_without_terms_makes_no_model(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "x.mill"
+    code, out, errors = said(capsys, "train", ARTICLES, "--model", model, "--min-df", 1000, "-o", target)
+    assert (code, out) == (1, "")
+    assert errors.startswith("textmill: the vocabulary has no terms")
+    assert errors.count("\n") == 1
+    assert not target.exists()

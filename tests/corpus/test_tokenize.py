@@ -221,8 +221,9 @@ def test_the_tables_are_made_by_the_tool_from_the_character_database(tmp_path: P
     root = Path(__file__).parent.parent.parent
     made = tmp_path / "tables.inc"
     subprocess.run([sys.executable, root / "tools/unicode_tables.py", database, made], check=True, capture_output=True)
-    if native.unicode_version in made.read_text():
-        assert made.read_bytes() == (root / "native/corpus/unicode_tables.inc").read_bytes()
+    if native.unicode_version not in made.read_text():
+        pytest.skip(f"the installed database is not that of Unicode {native.unicode_version}")
+    assert made.read_bytes() == (root / "native/corpus/unicode_tables.inc").read_bytes()
 
 
 def test_random_bytes_as_text_never_crash() -> None:

@@ -240,6 +240,10 @@ def test_files_are_drawn_by_their_suffix(tmp_path: Path, monkeypatch: pytest.Mon
     program.write_text("#!/bin/sh\necho 'format: \"xyz\" not recognized' >&2; exit 1\n")
     with pytest.raises(DataError, match="not recognized"):
         wfst.draw(fst, tmp_path / "m.xyz")
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr("textmill.fst.draw._DOT_SECONDS", 0.2)
+    with pytest.raises(DataError, match=r"m\.pdf: dot has not drawn it in 0 s; draw a smaller machine"):
+        wfst.draw(fst, tmp_path / "m.pdf")
 
 
 def test_bad_options_are_named() -> None:

@@ -331,3 +331,27 @@ def test_special_labels_match_as_they_say() -> None:
     loop = wfst.compile_text("0 0 999 999\n0\n")
     with pytest.raises(DataError, match="phi arcs"):
         wfst.compose(word, loop, phi=999)
+
+
+def test_a_string_in_a_map_is_its_own_output() -> None:
+    pynini = pytest.importorskip("pynini")
+    for words in (["ab", "cd"], ["abc", "a"], ["ab", ("ab", "x"), ["c", "d", 2.0]]):
+        machine = wfst.string_map(words)
+        peer = pynini.string_map([word if isinstance(word, str) else [str(part) for part in word] for word in words])
+        assert sorted((x, y, float(w)) for x, y, w in wfst.strings(machine)) == sorted(
+            (x, y, float(w)) for x, y, w in peer.paths().items()
+        )
+    assert wfst.apply(wfst.string_map(["ab", "cd"]), ["ab", "a"]) == [[("ab", 0.0)], []]
+    for bad in ("ab", b"ab"):
+        with pytest.raises(DataError, match="pairs is one string"):
+            wfst.string_map(bad)
+    with pytest.raises(DataError, match=r"pairs:2: {'ab'} is not \(input, output\)"):
+        wfst.string_map(["ab", {"ab"}])
+
+
+def test_one_string_is_not_taken_for_a_list_of_letters() -> None:
+    machine = wfst.string_map([("a", "x"), ("abc", "y")])
+    for give in (wfst.apply, lambda *given: list(wfst.apply_stream(*given))):
+        with pytest.raises(DataError, match=r"texts is one string, 'abc'; pass a list of strings: \['abc'\]"):
+            give(machine, "abc")
+        assert give(machine, ["abc"]) == [[("y", 0.0)]]

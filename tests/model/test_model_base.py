@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -291,7 +292,8 @@ def test_a_description_is_json_and_needs_no_class(examples, tmp_path, monkeypatc
     assert (found["class"], found["format"], found["fitted"]) == ("toys.Everything", 2, True)
     assert found["parameters"] == {"limit": -0.0, "size": 3, "split": None, "stop": [], "window": [1, 2]}
     assert found["state"] == {"alpha_": 1.0, "note_": None, "path_": [1, 2], "seen_": 7}
-    assert found["arrays"]["weights_"] == {"dtype": "float64", "shape": [2, 3], "bytes": 48}
+    crc32 = f"{zlib.crc32(examples['everything'].weights_.tobytes()):08x}"
+    assert found["arrays"]["weights_"] == {"dtype": "float64", "shape": [2, 3], "bytes": 48, "crc32": crc32}
     assert found["parts"]["inner"]["parts"]["words"]["class"] == "toys.Words"
     assert found["parts"]["inner"]["parameters"]["limit"] == "inf"
     with pytest.raises(ModelFileError, match="does not have; upgrade textmill"):

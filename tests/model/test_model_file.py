@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,24 @@ def leftovers(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_old_files_load_and_today_s_files_are_the_same_bytes(toys, tmp_path):
-    for golden in sorted(FILES.glob("good-*.mill")):
-        load(golden, verify=True).save(tmp_path / "again.mill")
-        assert (tmp_path / "again.mill").read_bytes() == golden.read_bytes()
+def test_files_on_record_load_and_today_s_files_are_the_same_bytes(toys, tmp_path):
+    golden = sorted(FILES.glob("good-*.mill"))
+    assert len(golden) == 3
+    for path in golden:
+        load(path, verify=True).save(tmp_path / "again.mill")
+        assert (tmp_path / "again.mill").read_bytes() == path.read_bytes()
     toys.Words(["Mühle", "", "čas"], [3, 1, 2]).save(tmp_path / "words.mill")
     assert (tmp_path / "words.mill").read_bytes() == (FILES / "good-words.mill").read_bytes()
+
+
+def test_files_without_checksums_load_and_are_saved_with_them(toys, tmp_path):
+    old = sorted(FILES.glob("old-*.mill"))
+    assert len(old) == 3
+    for path in old:
+        assert b"crc32" not in path.read_bytes()
+        load(path, verify=True).save(tmp_path / "again.mill")
+        today = path.with_name(path.name.replace("old", "good"))
+        assert (tmp_path / "again.mill").read_bytes() == today.read_bytes()
 
 
 def test_the_header_holds_one_key_with_canonical_json_and_no_release(tmp_path):
@@ -45,7 +58,13 @@ def test_the_header_holds_one_key_with_canonical_json_and_no_release(tmp_path):
     length = int.from_bytes(data[:8], "little")
     assert (8 + length) % 8 == 0
     header = json.loads(data[8 : 8 + length])
-    expected = '{"class":"toys.Line","fitted":true,"format":1,"parameters":{},"parts":{},"state":{}}'
+    expected = (
+        '{"class":"toys.Line","crc32":{"arrays":{"weights_":"WEIGHTS"},"header":"HEADER"},'
+        '"fitted":true,"format":1,"parameters":{},"parts":{},"state":{}}'
+    )
+    expected = expected.replace("WEIGHTS", f"{zlib.crc32(np.arange(3.0).tobytes()):08x}")
+    covered = '{"arrays":{"weights_":["float64",[3]]},"description":' + expected.replace(',"header":"HEADER"', "") + "}"
+    expected = expected.replace("HEADER", f"{zlib.crc32(covered.encode()):08x}")
     assert header["__metadata__"] == {"textmill": expected}
     assert header["weights_"] == {"dtype": "F64", "shape": [3], "data_offsets": [0, 24]}
 
@@ -285,7 +304,7 @@ def test_a_loaded_model_can_be_saved_over_its_own_file(toys, tmp_path):
 
 
 def test_parameters_that_would_not_fit_the_header_are_not_saved(tmp_path):
-    with pytest.raises(ModelFileError, match=r"not saved: parameters and state take 6,000,0.. characters"):
+    with pytest.raises(ModelFileError, match=r"not saved: parameters and state take 6,000,1.. characters"):
         write(tmp_path / "m.mill", Saved("toys.Line", 1, parameters={"x": "y" * 6_000_000}))
     longest = Saved("toys.Line", 1, parameters={"x": '"' * 2_400_000})
     write(tmp_path / "m.mill", longest)
@@ -408,16 +427,18 @@ def test_lies_in_the_description_are_noticed(tmp_path):
     lie(compact(description).replace("{}", "[" * 100_000, 1), "the description is nested too deeply")
     lie(description | {"more": 1}, "must have the keys class, fitted, format")
     lie({key: value for key, value in description.items() if key != "state"}, "must have the keys")
-    for key in description:
+    for key in description.keys() - {"crc32"}:
         lie(description | {key: None}, f"'{key}' in the description must be a")
     lie(description | {"format": True}, "'format' in the description must be a int")
     for version in (0, -1, 2**31, 10**4000):
         lie(description | {"format": version}, "the format in the description is no version")
     lie(description | {"parts": {"x/y": None}}, "part name 'x/y' is none of ours")
     lie(description | {"parts": {"x": 3}}, "the description must have the keys")
-    nested = description
-    for _ in range(9):
-        nested = description | {"parts": {"x": nested}}
+    inner = {key: value for key, value in description.items() if key != "crc32"}
+    nested = inner
+    for _ in range(8):
+        nested = inner | {"parts": {"x": nested}}
+    nested = description | {"parts": {"x": nested}}
     lie(nested, "models are nested more than 8 deep")
 
 

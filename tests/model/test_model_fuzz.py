@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors
+from reference.model_bytes import seal, take_apart
 from reference.model_mutants import mutants
 
 from textmill.errors import ModelFileError
@@ -39,7 +40,7 @@ def attempt(action, path):
 
 
 def outcome(data, path, number):
-    """'refused', 'found late' or 'loaded', once every promise about such a file was checked."""
+    """'refused', 'found late', 'not what was saved' or 'loaded', once every promise about such a file was checked."""
     path.write_bytes(data)
     model = attempt(lambda: load(path), path)
     if model is None:
@@ -54,6 +55,10 @@ def outcome(data, path, number):
             use(model)
         return "found late"
     use(model)
+    if attempt(lambda: load(path, verify=True), path) is None:
+        header, description, body = take_apart(data)
+        assert seal(header, description, body) != description
+        return "not what was saved"
     if number % 10 == 0:  # a sound model is saved, and then as canonical as any
         first, second = path.with_suffix(".1"), path.with_suffix(".2")
         model.save(first)
@@ -82,6 +87,7 @@ def fuzz(originals, count, seed, path):
     assert outcomes["refused"] > 0.5 * count
     assert outcomes["loaded"] > 0.02 * count
     assert outcomes["found late"] > 0.01 * count
+    assert outcomes["not what was saved"] > 0.01 * count
 
 
 def test_mutants_are_refused_or_sound(originals, tmp_path):

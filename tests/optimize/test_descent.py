@@ -215,6 +215,12 @@ def test_callback_can_stop_but_not_change_theta(minimize):
 
 
 @every_method
+def test_a_callback_that_stops_at_the_last_iteration_is_heard(minimize):
+    found = minimize(GIVEN, np.zeros(6), stopping=Stopping(iterations=2), callback=lambda done: done.number == 2)
+    assert (found.report.reason, found.report.iterations) == ("stopped", 2)
+
+
+@every_method
 def test_iteration_limit(minimize):
     strict = {"gradient": 0.0, "value": 0.0}
     assert minimize(GIVEN, np.ones(6), stopping=Stopping(iterations=0, **strict)).report.evaluations == 1

@@ -156,3 +156,66 @@ def test_wrong_memory_and_history_are_refused():
         minimize_lbfgs(rosenbrock, np.zeros(2), memory=0)
     with pytest.raises(DataError, match="history: is for 3 coordinates"):
         minimize_lbfgs(rosenbrock, np.zeros(2), history=History(3, memory=2))
+
+
+def inverse_hessian(s, y, diagonal):
+    """The matrix H by its definition: BFGS updates of (s.y / y.(y / D)) / D, oldest pair first."""
+    size = len(diagonal)
+    h = np.diag(s[-1] @ y[-1] / (y[-1] @ (y[-1] / diagonal)) / diagonal)
+    for a, b in zip(s, y, strict=True):
+        left = np.eye(size) - np.outer(a, b) / (a @ b)
+        h = left @ h @ left.T + np.outer(a, a) / (a @ b)
+    return h
+
+
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_history_with_a_diagonal_is_the_bfgs_matrix(pairs):
+    random = np.random.default_rng(pairs)
+    hessian = np.diag(np.logspace(-2, 2, 7))
+    diagonal = random.uniform(0.1, 10, 7)
+    history = History(7, memory=pairs, diagonal=diagonal)
+    moves = random.normal(size=(pairs + 2, 7))
+    for s in moves:
+        assert history.add(s, hessian @ s)
+    kept = moves[-pairs:]
+    expected = inverse_hessian(kept, kept @ hessian, diagonal)
+    q = random.normal(size=7)
+    product = q.copy()
+    history.apply(product)
+    assert product == pytest.approx(expected @ q, rel=1e-9)
+    newest = hessian @ kept[-1]
+    history.apply(newest)
+    assert newest == pytest.approx(kept[-1], rel=1e-9, abs=1e-9)  # the secant equation H y = s
+
+
+def test_history_without_pairs_divides_by_the_diagonal():
+    q = np.array([6.0, 8.0])
+    History(2, memory=2, diagonal=np.array([2.0, 4.0])).apply(q)
+    assert q.tolist() == [3.0, 2.0]
+
+
+def test_the_right_diagonal_undoes_the_scales_of_coordinates():
+    # f(S theta) with D = S^2 is f with D = 1 in other coordinates: step for step the same run
+    scale = np.logspace(-3, 3, 10)
+
+    def scaled(theta):
+        value, gradient = rosenbrock(scale * theta)
+        return value, scale * gradient
+
+    rule = Stopping(gradient=0, value=0, iterations=25)
+    plain = minimize_lbfgs(rosenbrock, np.full(10, 0.5), stopping=rule).report
+    right = minimize_lbfgs(scaled, np.full(10, 0.5) / scale, stopping=rule, diagonal=scale**2).report
+    wrong = minimize_lbfgs(scaled, np.full(10, 0.5) / scale, stopping=rule).report
+    assert right.values == pytest.approx(plain.values, rel=1e-5)
+    assert wrong.values[-1] > 10 * right.values[-1]
+
+
+@pytest.mark.parametrize("wrong", [np.ones(3), np.zeros(2), -np.ones(2), np.array([1.0, np.nan]), np.full(2, np.inf)])
+def test_wrong_diagonals_are_refused(wrong):
+    with pytest.raises(DataError, match="diagonal: has "):
+        minimize_lbfgs(rosenbrock, np.zeros(2), diagonal=wrong)
+
+
+def test_a_diagonal_beside_a_history_is_refused():
+    with pytest.raises(DataError, match="diagonal: stands beside a history"):
+        minimize_lbfgs(rosenbrock, np.zeros(2), history=History(2, memory=3), diagonal=np.ones(2))

@@ -222,3 +222,31 @@ def test_wrong_penalties_are_refused(wrong):
 def test_unknown_alignment_is_refused():
     with pytest.raises(DataError, match="align='some'"):
         minimize_owlqn(rosenbrock, np.zeros(2), l1=1.0, align="some")
+
+
+@both_alignments
+def test_a_diagonal_of_the_curvatures_finds_the_soft_threshold_in_a_few_iterations(align):
+    random = np.random.default_rng(3)
+    curvature = np.logspace(-4, 4, 50)
+    centre, l1 = random.normal(size=50) * 2, curvature * random.uniform(0, 2, 50)
+    rule = Stopping(gradient=0, value=0, iterations=12)
+
+    def run(diagonal):
+        def objective(theta):
+            return float(curvature @ (theta - centre) ** 2) / 2, curvature * (theta - centre)
+
+        return minimize_owlqn(objective, np.zeros(50), l1=l1, stopping=rule, align=align, diagonal=diagonal).theta
+
+    expected = soft_threshold(centre, l1 / curvature)
+    assert run(curvature) == pytest.approx(expected, abs=1e-6)
+    assert np.abs(run(None) - expected).max() > 0.1
+
+
+@both_alignments
+def test_a_rough_diagonal_leaves_the_minimum_where_it_is(align):
+    objective = logistic(*classification(150, 20, seed=8))
+    rough = np.random.default_rng(0).uniform(0.01, 100, 20)
+    plain = minimize_owlqn(objective, np.zeros(20), l1=1.5, stopping=TIGHT, align=align)
+    other = minimize_owlqn(objective, np.zeros(20), l1=1.5, stopping=TIGHT, align=align, diagonal=rough)
+    assert other.theta == pytest.approx(plain.theta, abs=1e-6)
+    assert kkt_violation(other.theta, other.gradient, 1.5, tolerance=1e-6).optimal

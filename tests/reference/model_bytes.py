@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import zlib
+
+TYPES = {"BOOL": "bool", "F16": "float16", "F32": "float32", "F64": "float64"}
+TYPES |= {f"{sign}{bits}": f"{'u' * (sign == 'U')}int{bits}" for sign in "IU" for bits in (8, 16, 32, 64)}
 
 
 def take_apart(data: bytes) -> tuple[dict, dict, bytes]:
@@ -25,7 +29,28 @@ def with_header(text: str | bytes, body: bytes) -> bytes:
     return len(raw).to_bytes(8, "little") + raw + body
 
 
-def put_together(header: dict, description: object, body: bytes) -> bytes:
-    """A file of these parts; a description that is a string is taken as it is."""
-    text = description if isinstance(description, str) else compact(description)
+def seal(header: dict, description: object, body: bytes) -> object:
+    """The description with the checksums that belong to these parts, if it had any and there can be any."""
+    if not isinstance(description, dict) or not isinstance(description.get("crc32"), dict):
+        return description
+    try:
+        arrays = {name: crc32(body[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+        types = {name: [TYPES.get(entry["dtype"]), entry["shape"]] for name, entry in header.items()}
+    except TypeError:  # of something that is no array
+        return description
+    sealed = description | {"crc32": {"arrays": arrays}}
+    digits = crc32(compact({"arrays": types, "description": sealed}).encode("utf-8", "surrogatepass"))
+    return description | {"crc32": {"arrays": arrays, "header": digits}}
+
+
+def crc32(data: bytes) -> str:
+    return format(zlib.crc32(data), "08x")
+
+
+def put_together(header: dict, description: object, body: bytes, *, sealed: bool = True) -> bytes:
+    """A file of these parts, with the right checksums; a description that is a string is taken as it is."""
+    if isinstance(description, str):
+        text = description
+    else:
+        text = compact(seal(header, description, body) if sealed else description)
     return with_header(compact({"__metadata__": {"textmill": text}} | header), body)

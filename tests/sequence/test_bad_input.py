@@ -161,7 +161,7 @@ COMMANDS = {
     "dev": ("train train.txt -p patterns.txt --dev two.txt -o x.mill", "two.txt:1: tokens have one column"),
     "value": ("train inf.crfsuite --format crfsuite -o x.mill", "inf.crfsuite:2: 'inf' after a colon"),
     "huge": ("train huge.crfsuite --format crfsuite -o x.mill", "the value of attribute 'f' is infinite or too large"),
-    "folder": ("train train.txt -p patterns.txt -o none/x.mill", "there is no folder none"),
+    "folder": ("train train.txt -p patterns.txt -o none/x.mill", "none: there is no such folder"),
     "checkpoint": ("train train.txt -p patterns.txt --resume two.txt -o x.mill", "two.txt: is no checkpoint"),
     "start": ("train new.txt -p patterns.txt --model m.mill -o x.mill", "label 'never' is not one of the model's"),
     "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learnt from had 2"),

@@ -9,7 +9,7 @@ import pytest
 
 import textmill
 from textmill.errors import DataError
-from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout
+from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout, NoWeights
 from textmill.sequence.training.trainer import ALGORITHMS
 
 WORDS = (
@@ -24,7 +24,8 @@ PATTERNS = ["*", "*:s=%x[0,1]", "u:w=%x[0,0]", "u:p=%x[-1,0]"]
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_learns_the_sentences(algorithm):
     l1 = 0.05 if algorithm in ("owlqn", "bcd", "rprop", "sgd_l1") else None
-    crf = CRF(patterns=PATTERNS, algorithm=algorithm, l1=l1, l2=0.01, max_iter=60, random_state=0).fit(X, Y)
+    l2 = None if algorithm == "perceptron" else 0.01
+    crf = CRF(patterns=PATTERNS, algorithm=algorithm, l1=l1, l2=l2, max_iter=60, random_state=0).fit(X, Y)
     assert crf.score(X, Y) >= (0.95 if algorithm == "perceptron" else 1.0)
     assert crf.classes_.tolist() == ["A", "D", "N", "V"]
     assert crf.n_iter_ == len(crf.training_log_) > 0
@@ -93,11 +94,57 @@ def test_weights_pass_through_other_formats_and_back():
         CRF(patterns=PATTERNS, start_label=True).fit(X, Y).to_weights()
 
 
-def test_the_optimality_report_of_a_finished_run():
-    crf = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, tol=0.0, epsilon=1e-8, max_iter=1000, compact=False).fit(X, Y)
-    assert crf.kkt_report(X, Y, tolerance=1e-5).optimal
-    early = CRF(patterns=PATTERNS, l1=0.3, l2=0.01, max_iter=1, compact=False).fit(X, Y)
-    assert not early.kkt_report(X, Y, tolerance=1e-5).optimal
+@pytest.mark.parametrize("features", ["all", "seen"])
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_optimality_report_judges_what_was_trained(kind, features):
+    arguments = {"patterns": PATTERNS, "l1": 0.3, "l2": 0.01, "features": features, "compact": False}
+    weight = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 0.25]
+    model = kind(**arguments, tol=0.0, epsilon=1e-8, max_iter=1000).fit(X, Y, sample_weight=weight)
+    assert model.kkt_report(X, Y, sample_weight=weight, tolerance=1e-5).optimal
+    assert not model.kkt_report(X, Y, tolerance=1e-5).optimal
+    early = kind(**arguments, max_iter=1).fit(X, Y, sample_weight=weight)
+    assert not early.kkt_report(X, Y, sample_weight=weight, tolerance=1e-5).optimal
+
+
+@pytest.mark.parametrize("features", ["all", "seen"])
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_largest_penalty_is_the_least_that_leaves_no_weight(kind, features):
+    arguments = {"patterns": PATTERNS, "l2": 0.0, "features": features}
+    highest = kind(**arguments).l1_max(X, Y)
+    with pytest.warns(NoWeights, match="pass a smaller l1"):
+        assert len(kind(**arguments, l1=highest * 1.001).fit(X, Y).features_) == 0
+    assert len(kind(**arguments, l1=highest * 0.999).fit(X, Y).features_) > 0
+
+
+def test_the_largest_penalty_looks_only_at_features_that_the_model_has():
+    sentences, labels = [[("a",)]] * 6 + [[("c",)]], [["A"], ["B"]] * 3 + [["C"]]
+    assert CRF(patterns=["u:%x[0,0]"]).l1_max(sentences, labels) == pytest.approx(2)  # a with C, six times a third
+    assert CRF(patterns=["u:%x[0,0]"], features="seen").l1_max(sentences, labels) == pytest.approx(1)  # three less two
+
+
+def test_the_largest_penalty_for_other_sentences_leaves_a_fitted_model_alone():
+    crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
+    crf.l1_max([[("x", "x")]], [["Q"]])
+    assert crf.predict(X) == Y
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_zero_rate_counts_pairs_of_labels_without_a_score(kind):
+    model = kind(patterns=PATTERNS, l1=0.2, compact=False).fit(X, Y)
+    parts = model.feature_layout_.split(model.features_)
+    bigram = model.encoder_.numbers()[1]
+    names = model.encoder_.tests_.to_list()
+    pairs = {}  # of every bigram test, the pairs of labels with a weight
+    for test, source, label in zip(parts.test, parts.source, parts.label, strict=True):
+        if source >= 0:
+            name = names[int(np.flatnonzero(bigram == test)[0])]
+            pairs.setdefault(name, set()).add((source, label))
+    rates = []
+    for sentence in X:
+        for _, ending in sentence[1:]:
+            rates.append(1 - len(pairs.get("*", set()) | pairs.get(f"*:s={ending}", set())) / 16)
+    assert 0 < np.mean(rates) < 1
+    assert model.zero_rate(X) == pytest.approx(np.mean(rates))
 
 
 def test_development_sequences_stop_the_run_and_the_best_weights_are_kept():
@@ -115,64 +162,102 @@ def test_fine_tuning_keeps_the_support_and_lowers_the_loss():
     assert probability[1] > probability[0]
 
 
-@pytest.mark.parametrize("algorithm", ["owlqn", "lbfgs", "sgd_l1", "bcd", "perceptron"])
-def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, algorithm, monkeypatch):
-    arguments = {
-        "patterns": PATTERNS,
-        "algorithm": algorithm,
-        "tol": 0.0,
-        "max_iter": 20,
-        "random_state": 3,
-        "eta0": 0.3,
-    }
-    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "whole")
-    from textmill.sequence.training.trainer import Trainer
+CHECKPOINTED = [algorithm for algorithm in ALGORITHMS if algorithm != "rprop"]
+CLOCKS = ("seconds", "cpu_seconds")
 
-    watch, calls = Trainer._watch, []
 
-    def failing(self, *args):
-        calls.append(1)
-        if len(calls) == 13:
+class Decoder:
+    """In the place of the decoder of development sequences: right at one iteration only; may die at another.
+
+    Iterations are told apart by their weights, so a run that does not repeat the first one to the bit is seen.
+    """
+
+    def __init__(self, right_at: int) -> None:
+        self.right_at, self.dies_at = right_at, 0
+        self.iterations: dict[bytes, int] = {}
+
+    def __call__(self, scorer, data, **_):
+        number = self.iterations.setdefault(scorer.weights.tobytes(), len(self.iterations) + 1)
+        if number == self.dies_at:
             raise RuntimeError("the machine went down")
-        return watch(self, *args)
+        return (data.labels if number == self.right_at else (data.labels + 1) % scorer.layout.labels), None
 
-    monkeypatch.setattr(Trainer, "_watch", failing)
-    if len(whole.training_log_) >= 13:
-        with pytest.raises(RuntimeError):
-            CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
-    monkeypatch.undo()
-    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "part")
+
+def log_of(model):
+    """The log without what the clocks said."""
+    return [{key: value for key, value in entry.items() if key not in CLOCKS} for entry in model.training_log_]
+
+
+@pytest.mark.parametrize("lost", [3, 11])
+@pytest.mark.parametrize("algorithm", CHECKPOINTED)
+def test_a_run_that_died_at_its_best_iteration_resumes_to_the_same_model(tmp_path, algorithm, lost, monkeypatch):
+    arguments = {"patterns": PATTERNS, "algorithm": algorithm, "max_iter": 14, "random_state": 3, "stop_window": 100}
+    arguments |= {} if algorithm == "perceptron" else {"tol": 0.0}
+    arguments |= {"eta0": 0.3} if algorithm.startswith("sgd") else {}
+    train = (X + X[:3], Y + [["V", "D", "N"]] * 3, X[:3], Y[:3])  # labels that contradict: no run ends early
+    decoder = Decoder(right_at=lost)
+    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
+    whole = CRF(**arguments).fit(*train, checkpoint=tmp_path / "whole")
+    assert [entry["dev_error"] for entry in whole.training_log_] == [0.0 if i == lost else 100.0 for i in range(1, 15)]
+    assert len(whole.weights_) == whole.training_log_[lost - 1]["active"] > 0
+
+    decoder.dies_at = lost
+    with pytest.raises(RuntimeError, match="went down"):
+        CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+    decoder.dies_at = 0
+    resumed = CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+    assert log_of(resumed) == log_of(whole)
+    assert len(decoder.iterations) == 14
+    assert resumed.features_.tobytes() == whole.features_.tobytes()
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
-    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
-    if (tmp_path / "whole").exists():  # a run may be over before its first checkpoint
-        with pytest.raises(DataError, match="other parameters or data"):
-            CRF(**{**arguments, "l2": 7.0}).fit(X, Y, checkpoint=tmp_path / "whole")
+    assert (resumed.n_iter_, resumed.objective_, resumed.stopped_) == (14, whole.objective_, whole.stopped_)
+
+
+@pytest.mark.parametrize("algorithm", CHECKPOINTED)
+def test_the_checkpoint_of_a_finished_run_gives_its_model_again(tmp_path, algorithm):
+    arguments = {"patterns": PATTERNS, "algorithm": algorithm, "max_iter": 30, "random_state": 3, "fine_tune": 2}
+    plain = CRF(**arguments).fit(X, Y)
+    for _ in range(2):
+        model = CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "run")
+        assert log_of(model) == log_of(plain)
+        assert model.weights_.tobytes() == plain.weights_.tobytes()
+        assert (model.n_iter_, model.stopped_) == (plain.n_iter_, plain.stopped_)
+    assert (tmp_path / "run").exists()
+
+
+def test_a_perceptron_that_used_up_its_epochs_gives_its_average_again(tmp_path):
+    arguments = {"patterns": PATTERNS, "algorithm": "perceptron", "max_iter": 2, "random_state": 3}
+    first = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
+    again = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
+    assert first.stopped_ == again.stopped_ == "iterations"
+    assert again.weights_.tobytes() == first.weights_.tobytes()
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path):
+    CRF(patterns=PATTERNS, max_iter=9, tol=0.0).fit(X, Y, checkpoint=tmp_path / "run")
+    with pytest.raises(DataError, match="other parameters or data"):
+        CRF(patterns=PATTERNS, max_iter=9, tol=0.0, l2=7.0).fit(X, Y, checkpoint=tmp_path / "run")
     (tmp_path / "bad").write_bytes(b"nonsense")
     with pytest.raises(DataError, match="no checkpoint"):
-        CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "bad")
+        CRF(patterns=PATTERNS).fit(X, Y, checkpoint=tmp_path / "bad")
+    with pytest.raises(DataError, match="rprop keeps no checkpoint"):
+        CRF(patterns=PATTERNS, algorithm="rprop").fit(X, Y, checkpoint=tmp_path / "rprop")
 
 
 def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
-    from textmill.sequence.training.trainer import Trainer
-
     arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])], "tol": 0.0}
-    whole = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y)
-    watch, calls = Trainer._watch, []
-
-    def failing(self, *args):
-        calls.append(1)
-        if len(calls) == 25:
-            raise RuntimeError("the machine went down")
-        return watch(self, *args)
-
-    monkeypatch.setattr(Trainer, "_watch", failing)
-    with pytest.raises(RuntimeError):
-        CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
-    monkeypatch.undo()
+    arguments |= {"max_iter": 30, "l1": 0.02, "stop_window": 100}
+    decoder = Decoder(right_at=25)
+    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
+    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3])
+    decoder.dies_at = 25
+    with pytest.raises(RuntimeError, match="went down"):
+        CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
+    decoder.dies_at = 0
     assert {path.name for path in tmp_path.iterdir()} == {"run", "run.2"}
-    resumed = CRF(**arguments, max_iter=30, l1=0.02).fit(X, Y, checkpoint=tmp_path / "run")
+    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
-    assert [e["objective"] for e in resumed.training_log_] == [e["objective"] for e in whole.training_log_]
+    assert log_of(resumed) == log_of(whole)
 
 
 def test_a_run_begun_with_a_model_takes_fewer_iterations():
@@ -337,3 +422,31 @@ def test_partitions_on_a_cluster_give_the_objective_of_one_process():
             there = module.ChainObjective(layout, labelled, cluster=cluster)(theta)
     assert there[0] == pytest.approx(here[0], rel=1e-10)
     np.testing.assert_allclose(there[1], here[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_scikit_learn_validates_and_searches_over_sequences_of_unequal_lengths(kind):
+    from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+    tagger = kind(patterns=PATTERNS, max_iter=20)
+    scores = cross_val_score(tagger, X, Y, cv=4)
+    expected = []
+    for train, test in KFold(4).split(X):
+        model = kind(patterns=PATTERNS, max_iter=20).fit([X[i] for i in train], [Y[i] for i in train])
+        expected.append(model.score([X[i] for i in test], [Y[i] for i in test]))
+    assert scores.tolist() == expected
+    search = GridSearchCV(tagger, {"l1": [0.05, 100.0]}, cv=2)
+    with pytest.warns(NoWeights):
+        search.fit(X, Y)
+    assert search.best_params_ == {"l1": 0.05}
+    assert search.predict(X) == Y
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_a_model_without_weights_is_warned_of(kind):
+    with pytest.warns(NoWeights, match="l1=0.5 is too much for one sequence; pass a smaller l1") as told:
+        model = kind(patterns=["u:%x[0,0]"]).fit([[("a",), ("b",)]], [["A", "B"]])
+    assert told[0].filename == __file__
+    assert len(model.weights_) == 0
+    kind(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]], [["A", "B"]])
+    kind(patterns=["u:%x[0,0]"]).fit([[("a",)]], [["A"]])  # one label: there is nothing to learn

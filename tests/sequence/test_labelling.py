@@ -34,7 +34,7 @@ def test_the_label_is_appended_and_a_gold_column_stays(tagger: CRF) -> None:
     text = "".join(label_sentences(tagger, sentences))
     read = list(read_columns(io.BytesIO(text.encode())))
     assert [sentence.columns[:3] for sentence in read] == [sentence.columns for sentence in sentences]
-    assert [list(sentence[-1]) for sentence in read] == tagger.predict(split_labels(sentences).X)
+    assert [list(sentence.column(-1)) for sentence in read] == tagger.predict(split_labels(sentences).X)
     assert evaluate_columns(read).f1 > 0.9
     bare = split_labels(sentences).X
     assert text.count("\t") == sum(map(len, bare))

@@ -243,3 +243,35 @@ def test_a_sequence_of_a_million_tokens():
     data = Encoded(np.array([0, T]), rows, rows, np.zeros(T, np.int32))
     value, _ = ChainObjective(FeatureLayout(2, 1, 1), data)(np.zeros(6))
     assert value == pytest.approx(T * np.log(2))
+
+
+@pytest.mark.parametrize("start", [False, True])
+@pytest.mark.parametrize("values", [False, True])
+def test_scales_are_roots_of_second_derivatives_at_zero(values, start):
+    labels, l2 = 3, 0.7
+    layout, data, _ = random_problem(4, labels, start=start, values=values, sequences=12)
+    data = Encoded(data.offsets, data.unigram, data.bigram, data.labels, np.linspace(0.5, 2, data.sequences))
+    objective = ChainObjective(layout, data, l2=l2)
+    step = 1e-5
+    second = np.empty(layout.size)
+    for k in range(layout.size):
+        theta = np.zeros(layout.size)
+        theta[k] = step
+        second[k] = (objective(theta)[1][k] - objective(-theta)[1][k]) / (2 * step)
+    rows = layout.rows * labels
+    expected = objective.scales() ** 2 - l2
+    np.testing.assert_allclose(second[:rows] - l2, expected[:rows] * (1 - 1 / labels), rtol=1e-6)
+    ratio = (second[rows:] - l2) / expected[rows:]  # pairs: first tokens are counted, neighbours are not
+    assert (ratio > 0.2).all()
+    assert (ratio < 2).all()
+
+
+@pytest.mark.parametrize("normalised", [False, True])
+def test_scales_of_some_features_are_those_of_all(normalised):
+    layout, data, _ = random_problem(6, 3, start=True)
+    objective = ChainObjective(layout, data, normalised=normalised)
+    whole = objective.scales()
+    assert len(whole) == layout.size
+    some = np.array([0, 5, layout.rows * 3 - 1, layout.rows * 3, layout.size - 1])
+    objective.restrict(some)
+    np.testing.assert_array_equal(objective.scales(), whole[some])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import numpy as np
@@ -122,7 +123,7 @@ def test_both_instruction_sets_give_the_same_scores() -> None:
     )
     prints = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"TEXTMILL_SIMD": simd}, capture_output=True, check=True
+            [sys.executable, "-c", code], env={**os.environ, "TEXTMILL_SIMD": simd}, capture_output=True, check=True
         ).stdout
         for simd in ("", "baseline")
     }

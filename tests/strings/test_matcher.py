@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -103,23 +101,28 @@ def test_bad_input_is_one_clear_error() -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_cluster_gives_the_same_bytes_even_when_a_worker_dies(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+class DiesOnce:
+    """The search of a block that brings its worker down the first time the block in the middle is searched."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.search = folder, matcher._block
+
+    def __call__(self, block: tuple[int, int], *arguments: Any, **options: Any) -> Pairs:
+        if block[0] == 192 and not (self.folder / "died").exists():
+            (self.folder / "died").write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.search(block, *arguments, **options)
+
+
+def test_a_cluster_gives_the_same_bytes_even_when_a_worker_dies(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = generate_names(400, seed=3).names
     monkeypatch.setattr(matcher, "_BLOCK", 16)
     model = Matcher(measure=MEASURE, threshold=0.4).fit(names)
     here, joined = model.pairs(), model.join(names[:300], top=2)
-    pid = next(iter(client.run(os.getpid).values()))
-    blocks = model.stream(cluster=client)
-    first = next(blocks)  # work is under way
-
-    def kill() -> None:
-        time.sleep(0.02)
-        os.kill(pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    there = Pairs.concatenate([first, *blocks])
-    killer.join()
-    assert equal(there, here)
+    workers = client.run(os.getpid).values()
+    monkeypatch.setattr(matcher, "_block", DiesOnce(tmp_path))
+    assert equal(model.pairs(cluster=client), here)
+    assert int((tmp_path / "died").read_text()) in workers
     assert equal(model.join(names[:300], top=2, cluster=client), joined)
-    assert pid not in client.run(os.getpid).values()

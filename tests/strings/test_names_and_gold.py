@@ -62,6 +62,30 @@ def test_every_format_gives_the_same_names(tmp_path: Path) -> None:
     assert (plain.ids, plain.names, plain.types, plain.counts) == (["1", "3"], ["Jean Dupré", "M. Dupré"], None, None)
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("n.csv", "id,name,type,cluster\n1 ,Ann, person ,x \n 2,Anne,person,x\n"),
+        ("n.tsv", "id\tname\ttype\tcluster\n1 \tAnn\tperson \tx \n2\tAnne\tperson\t x\n"),
+        ("n.jsonl", '{"id": "1 ", "name": "Ann", "type": "person", "cluster": "x "}\n'
+                    '{"id": " 2", "name": "Anne", "type": "person ", "cluster": "x"}\n'),
+        ("n.secondstring", 'person\t"x "\tAnn\nperson \tx \tAnne\n'),
+    ],
+)  # fmt: skip
+def test_blanks_around_ids_and_clusters_do_not_count(tmp_path: Path, file: str, text: str) -> None:
+    style = "secondstring" if file.endswith("secondstring") else None
+    names = read_names(written(tmp_path, file, text), format=style)
+    assert (names.ids, names.clusters) == (["1", "2"], ["x", "x"])
+    assert (names.types or names.relations) == ["person", "person"]
+    gold = Gold.from_clusters(names)
+    assert gold.labels == {("1", "2"): "pos"}
+    assert read_gold(written(tmp_path, "gold.tsv", "1 \t 2\tpos \n"), names=names).labels == gold.labels
+    assert read_gold(written(tmp_path, "clusters.tsv", "1\tx \n2 \tx\n"), names=names).labels == gold.labels
+    assert NameList.of(["Ann", "Anne"], ids=["1 ", 2], clusters=["x", " x"]).clusters == ["x", "x"]
+    with pytest.raises(DataError, match="ids must be unique"):
+        NameList.of(["Ann", "Anne"], ids=["1 ", "1"])
+
+
 def test_columns_of_arrow_make_a_collection() -> None:
     import pyarrow
 

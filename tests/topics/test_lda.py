@@ -110,11 +110,11 @@ def test_blending_with_the_share_of_documents_adds_and_equals_the_form_with_lamb
     random = np.random.default_rng(0)
     for _ in range(20):
         one, other = random.gamma(1, 2, (2, 4, 6))
-        n1, n2, size, rho, eta = *random.integers(1, 50, 2), 70.0, random.uniform(), 0.3
-        assert blended(one, n1, other, n2, n2 / (n1 + n2)) == pytest.approx(one + other, rel=1e-12)
-        by_lambda = (1 - rho) * (eta + one) + rho * (eta + size / n2 * other)
-        by_chi = eta + (1 - rho) * one + rho * (size / n2) * other
-        assert by_lambda == pytest.approx(by_chi, rel=1e-12)
+        n1, n2, rho, eta = *random.integers(1, 50, 2), random.uniform(), 0.3
+        size = n1 + n2
+        assert blended(one, n1, other, n2, n2 / size) == pytest.approx(one + other, rel=1e-12)
+        by_lambda = (1 - rho) * (eta + size / n1 * one) + rho * (eta + size / n2 * other)
+        assert eta + blended(one, n1, other, n2, rho) == pytest.approx(by_lambda, rel=1e-12)
 
 
 def test_schedule_of_the_paper() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +101,8 @@ def test_only_topics_and_rows_of_words_travel(client: Any) -> None:
 
 
 @pytest.mark.slow
-def test_any_number_of_workers_gives_the_same_bytes() -> None:
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+def test_any_number_of_workers_gives_the_same_bytes(cluster_of: Callable[[int], AbstractContextManager[Any]]) -> None:
     expected = LDA(**SETTINGS).fit(STREAM)
     for workers in (1, 2, 4):  # kappa = 4, 2, 1 chunks a worker and update
-        with (
-            dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-            distributed.LocalCluster(
-                n_workers=workers, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-            ) as local,
-            distributed.Client(local, set_as_default=False) as client,
-        ):
+        with cluster_of(workers) as client:
             assert same(LDA(**SETTINGS).fit(STREAM, cluster=client), expected)

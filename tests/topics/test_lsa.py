@@ -18,13 +18,16 @@ from reference.titles import COUNTS, TERMS, TITLES
 from scipy import sparse
 
 import textmill
-from textmill.corpus import TopicStream, preset, read_documents
+from textmill.corpus import TopicStream, Vocabulary, preset, read_documents
 from textmill.errors import DataError
-from textmill.topics import LSA
+from textmill.topics import LSA, PCA, FewerTopics
 from textmill.topics.accuracy import relative_errors, similarity_rmse
 from textmill.topics.merging import merge_qr
 from textmill.topics.passes import Plan, node
 from textmill.vectors import TextVectorizer, Weighting, pairwise_matrix
+
+# corpora of low rank are made on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::textmill.topics.FewerTopics")
 
 Floats = NDArray[np.float64]
 
@@ -324,7 +327,6 @@ def test_folding_in_the_documents_of_training_gives_the_rows_of_v() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_corners_have_defined_results(algorithm: str) -> None:
     for corpus, rank in (
-        (sparse.csr_matrix((3, 4)), 0),
         (sparse.csr_matrix(np.ones((3, 4))), 1),
         (sparse.csr_matrix(np.eye(3, 40)), 3),
         (sparse.csr_matrix(np.vstack([np.eye(3)] * 20)), 3),
@@ -343,6 +345,27 @@ def test_an_empty_corpus_is_refused(algorithm: str) -> None:
     for nothing in ([], sparse.csr_matrix((0, 5))):
         with pytest.raises(DataError, match="there are no documents"):
             LSA(algorithm=algorithm).fit(nothing)
+
+
+@pytest.mark.parametrize("kind", [LSA, PCA])
+def test_fewer_topics_than_were_asked_for_are_warned_of(kind: Any) -> None:
+    with pytest.warns(FewerTopics, match="2 topics instead of 9: .* pass more documents or a smaller n_topics") as told:
+        kind(n_topics=9).fit(np.array([[2.0, 0, 1], [0, 1, 0], [4, 1, 2]]))
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_documents_without_a_word_are_refused(algorithm: str) -> None:
+    with pytest.raises(DataError, match="only zeros"):
+        LSA(algorithm=algorithm).fit(sparse.csr_matrix((3, 4)))
+    with pytest.raises(DataError, match="only zeros"):
+        LSA(algorithm=algorithm).partial_fit(np.zeros((3, 4)))
+    for vectorizer, documents in (
+        (TextVectorizer(), ["", "", ""]),
+        (TextVectorizer(vocabulary=Vocabulary(min_df=1000)), ["a mill", "a mill"]),
+    ):
+        with pytest.raises(DataError, match="the vocabulary has no terms"):
+            LSA(algorithm=algorithm, vectorizer=vectorizer).fit(documents)
 
 
 def test_numbers_that_are_none_are_refused_with_their_place() -> None:

@@ -138,7 +138,7 @@ def test_bad_input_is_told_in_one_line(parameters: dict[str, float], X: object, 
 
 
 def test_columns_of_another_vocabulary_are_refused() -> None:
-    with pytest.raises(DataError, match="one vocabulary"):
+    with pytest.raises(DataError, match="same vocabulary"):
         MultinomialMixture(n_topics=2).fit(np.eye(2)).transform(np.eye(3))
 
 

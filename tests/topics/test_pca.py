@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ import textmill
 from textmill.errors import DataError
 from textmill.topics import PCA
 
+pytestmark = pytest.mark.filterwarnings("ignore::textmill.topics.FewerTopics")  # of low rank on purpose
+FILES = Path(__file__).parent.parent / "files"
 X = csr_matrix(COUNTS.astype(float))
 EIGENVALUES = [1.038325, 0.701322, 0.378963, 0.306965, 0.213936, 0.099437, 0.055329, 0.039057]
 
@@ -76,6 +79,37 @@ def test_untruncated_chunks_and_merges_are_exact() -> None:
     for pca in (merged, PCA(n_topics=20, algorithm="one_pass", chunk_size=13, random_state=0).fit(data)):
         assert pca.explained_variance_ == pytest.approx(dense.explained_variance_, abs=1e-10)
         assert pca.documents_ == 90
+
+
+def test_further_documents_leave_the_number_of_topics() -> None:
+    data = sparse.random(200, 60, 0.2, format="csr", random_state=4)
+    pca = PCA(n_topics=3, random_state=0).fit(data[:100])
+    for part in (data[100:150], data[150:]):
+        pca.partial_fit(part)
+        assert pca.components_.shape == (3, 60)
+        assert pca.singular_values_.shape == pca.explained_variance_ratio_.shape == (3,)
+        assert pca.transform(data).shape == (200, 3)
+        assert len(pca.topics()) == 3
+    assert PCA(n_topics=3, random_state=0).partial_fit(data).transform(data).shape == (200, 3)
+
+
+def test_documents_added_later_give_the_model_of_one_pass_over_all() -> None:
+    data = sparse.random(200, 60, 0.2, format="csr", random_state=4)
+    settings = {"n_topics": 3, "algorithm": "one_pass", "chunk_size": 50, "random_state": 0}
+    whole = PCA(**settings).fit(data)
+    parts = PCA(**settings).fit(data[:100]).partial_fit(data[100:])
+    assert parts.components_.tobytes() == whole.components_.tobytes()
+    exact = PCA(n_topics=3, random_state=0).fit(data).explained_variance_
+    poor = PCA(**settings, oversampling=0).fit(data[:100]).partial_fit(data[100:]).explained_variance_
+    assert np.abs(whole.explained_variance_ - exact).max() < np.abs(poor - exact).max()
+
+
+def test_a_file_of_the_first_format_still_loads_with_the_number_of_topics() -> None:
+    old = textmill.load(FILES / "model" / "pca_format_1.mill", verify=True)  # n_topics=2, but all 8 directions
+    assert (old.n_topics, old.components_.shape, old.reserve_.shape) == (2, (2, 8), (6, 8))
+    data = sparse.random(12, 8, 0.5, format="csr", random_state=3)
+    assert old.explained_variance_ == pytest.approx(PCA(n_topics=2).fit(data).explained_variance_, rel=0.03)
+    assert old.partial_fit(data).transform(data).shape == (12, 2)
 
 
 def test_streams_are_read_as_often_as_the_algorithm_needs() -> None:

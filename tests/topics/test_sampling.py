@@ -98,7 +98,7 @@ def test_perplexity_from_left_to_right_is_near_that_of_the_bound() -> None:
     ("parameters", "options", "message"),
     [
         ({"eta": "auto"}, {}, "does not learn eta"),
-        ({"method": "cvb0", "weighting": "idf"}, {}, "does not weigh"),
+        ({"method": "cvb0", "weighting": "idf"}, {}, "weighting='idf' belongs to"),
         ({"sweeps": 0}, {}, "sweeps"),
         ({"burn_in": 20}, {}, "burn_in"),
         ({"n_chains": 0}, {}, "chains"),

@@ -123,7 +123,7 @@ def read_symbols(name: str) -> SymbolTable | None:
 
 
 def read_pairs(name: str) -> dict[int, int]:
-    """Pairs of labels from a text file, an old and a new one a line."""
+    """Pairs of labels from a text file: an old and a new one per line."""
     from textmill.errors import DataError
 
     pairs: dict[int, int] = {}

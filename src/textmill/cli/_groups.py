@@ -29,13 +29,13 @@ class LazyGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, as the help page shows them."""
-        return _without_types(super().get_params(ctx))
+        return _as_shown(super().get_params(ctx))
 
 
 def plain(command: Any) -> Any:
-    """The command, and those in it, without the type of flags on help pages: that of `--quiet` is no news."""
+    """The command, and those in it, with plain help: arguments in capitals, and no type for flags such as --quiet."""
     parameters = command.get_params
-    command.get_params = lambda ctx: _without_types(parameters(ctx))  # which adds --help to the command's own
+    command.get_params = lambda ctx: _as_shown(parameters(ctx))  # which adds --help to the command's own
     for inner in getattr(command, "commands", {}).values():
         plain(inner)
     return command
@@ -55,8 +55,10 @@ def command_of(command: Any, arguments: list[str]) -> Any:
     return command
 
 
-def _without_types(parameters: list[Any]) -> list[Any]:
+def _as_shown(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
+        elif parameter.param_type_name == "argument" and parameter.metavar is None:
+            parameter.metavar = parameter.name.upper() + ("" if parameter.nargs == 1 else "...")
     return parameters

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 import textmill
 from textmill import plot
@@ -23,6 +22,7 @@ from textmill.corpus import (
 )
 from textmill.metrics import Confusion
 from textmill.model import describe
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels

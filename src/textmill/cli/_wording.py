@@ -20,8 +20,8 @@ __all__ = ["SYNONYMS", "in_options", "options_of"]
 SYNONYMS = {
     "checkpoint": ("resume",),
     "chunk_size": ("chunk",),
-    "columns": ("columns",),
     "forget": ("decay",),
+    "format": ("from_format", "to_format"),
     "held_out": ("heldout", "held_out"),
     "k": ("folds",),
     "n_clusters": ("clusters",),
@@ -31,64 +31,73 @@ SYNONYMS = {
     "normaliser": ("normalise",),
     "random_state": ("seed",),
     "solver": ("algorithm",),
-    "source_format": ("from_format",),
-    "target": ("output",),
+}
+# advice for programs -> advice for people at a terminal
+_PHRASES = {
+    "a file made by save": "a model file that textmill has written",
+    "call fit, or load a fitted one": "train it first",
+    "convert its ARPA file with textmill.lm instead": "pass its ARPA file instead",
+    "import it with textmill.fst": "use it with 'textmill fst'",
+    "load a .mill file with textmill.load": "pass a .mill file to read one of ours",
+    "read it with sequence.read_wapiti": "convert it with 'textmill tag convert'",
+    "read it with textmill.corpus": "use it as a file of bags, with 'textmill bags'",
+    "read it with textmill.lm": "use it with 'textmill lm'",
+    "read that with sequence.read_tagger": "convert that with 'textmill tag convert'",
+    "unpack it, or read bags with textmill.corpus": "unpack it, or use it as a file of bags, with 'textmill bags'",
+    "write DOT with to_dot": "leave out --svg to write DOT",
 }
 _ORDINALS = ("first", "second", "third")
 _VALUE = r"""'[^']*'|"[^"]*"|\([^()]*\)|[\w.+-]+"""
-_ASSIGNMENT = re.compile(rf"\b([a-z]\w*)=(?:({_VALUE})(?:\(\))?|(?=\s|$))")
-_ADVICE = re.compile(rf"(?:[;,]\s*)?(?:or\s+)?pass ([a-z]\w*)=(?:{_VALUE})(?:\(\))?(?=\s*(?:[;,]|$))")
+_ASSIGNMENT = re.compile(rf"(?<![-\w])([a-z]\w*)=(?:({_VALUE})(?:\(\))?|(?=\s|$))")
+_ADVICE = re.compile(rf"[;,]\s*(?:or\s+)?pass ([a-z]\w*)=(?:{_VALUE})[^;]*")
 _MUST = re.compile(r"(^|: )([a-z]\w*)(?:\[(\d)\])?(?= must )")
 _UNDERSCORED = re.compile(r"(?<![-\w./'\"])([a-z]\w*_\w*)(?![\w./'\"=(])")
 
 
-def options_of(command: Any) -> dict[str, Any]:
-    """The options of a command by the name of the parameter they stand for."""
+def options_of(command: Any) -> dict[str, list[Any]]:
+    """The options of a command by the name of the parameter they stand for; several may stand for one."""
     own = {
-        parameter.name: parameter
+        parameter.name: [parameter]
         for parameter in getattr(command, "params", [])
         if parameter.param_type_name == "option" and not getattr(parameter, "hidden", False)
     }
     others = {
-        name: own[option]
+        name: [own[option][0] for option in options if option in own]
         for name, options in SYNONYMS.items()
-        for option in options
-        if name not in own and option in own
+        if name not in own
     }
-    return own | others
+    return own | {name: options for name, options in others.items() if options}
 
 
-def in_options(message: str, options: Mapping[str, Any]) -> str:
+def in_options(message: str, options: Mapping[str, list[Any]]) -> str:
     """The message with options in place of parameters."""
+    for phrase, other in _PHRASES.items():
+        message = message.replace(phrase, other)
     message = _ADVICE.sub(lambda found: found[0] if found[1] in options else "", message)
     message = _ASSIGNMENT.sub(lambda found: _setting(found, options), message)
     message = _MUST.sub(lambda found: _subject(found, options), message)
-    return _UNDERSCORED.sub(
-        lambda found: _spelling(options[found[1]]) if found[1] in options else found[0], message
-    ).lstrip("; ")
+    return _UNDERSCORED.sub(lambda found: _spelling(options[found[1]]) if found[1] in options else found[0], message)
 
 
-def _spelling(option: Any) -> str:
-    """The option as it is typed: its long form, if it has one."""
-    return str(max(option.opts, key=lambda name: name.startswith("--")))
+def _spelling(options: list[Any]) -> str:
+    """Options as they are typed: in their long form, if they have one."""
+    return " or ".join(max(option.opts, key=lambda name: name.startswith("--")) for option in options)
 
 
-def _setting(found: re.Match[str], options: Mapping[str, Any]) -> str:
+def _setting(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     """`name=value` as it is typed."""
-    option, value = options.get(found[1]), found[2]
-    if option is None:
+    if found[1] not in options:
         return found[0]
-    if value is None:
-        return _spelling(option)
-    if value == "True":
-        return _spelling(option)
+    option, spelling, value = options[found[1]][0], _spelling(options[found[1]]), found[2]
+    if value is None or value == "True":
+        return spelling
     if value in ("False", "None"):
-        return option.secondary_opts[0] if option.secondary_opts else f"no {_spelling(option)}"
+        return option.secondary_opts[0] if option.secondary_opts else f"no {spelling}"
     value = value.strip("'\"()").replace(", ", " ")
-    return f"{_spelling(option)} '{value}'" if " " in value and option.nargs == 1 else f"{_spelling(option)} {value}"
+    return f"{spelling} '{value}'" if " " in value and option.nargs == 1 else f"{spelling} {value}"
 
 
-def _subject(found: re.Match[str], options: Mapping[str, Any]) -> str:
+def _subject(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     """The parameter that a requirement is about."""
     if found[2] not in options:
         return found[0]

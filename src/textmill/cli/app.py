@@ -10,7 +10,9 @@ output has gone. After Ctrl-C in a training loop the model of the last whole ite
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -106,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     _interrupted.clear()
     _arguments[:] = arguments
     try:
-        _require_output()
+        _check_streams()
         code = app(arguments, prog_name="textmill", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -124,12 +126,26 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _require_output() -> None:
+class _ClosedInput(io.RawIOBase):
+    """Standard input that somebody has closed: an error when it is read."""
+
+    def readable(self) -> bool:
+        """It looks so."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Say what is wrong."""
+        raise OSError(errno.EBADF, "is closed; pipe something into the command, or name a file", "standard input")
+
+
+def _check_streams() -> None:
     """An error if standard output is closed: results would vanish, and the next file opened would take its place."""
     from textmill.errors import DataError
 
     if sys.stdout is None:
         raise DataError("standard output is closed; send it to a file, or to /dev/null if it is not wanted")
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
 
 
 def _silence_output() -> None:

@@ -1,9 +1,10 @@
-"""Language models of words: train an n-gram model, score sentences, draw new ones."""
+"""Language models of words: train an n-gram model, score sentences, ask what comes next, draw new ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +15,17 @@ from textmill.cli._reading import Reading, with_options
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill lm train`, or an ARPA file.")]
-_Sources = Annotated[
-    list[str], typer.Argument(metavar="INPUT...", help="Files or folders, one sentence per line; - for stdin.")
+_Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
+_Case = Annotated[str | None, typer.Option(help="Upper and lower case: fold (default) or keep.")]
+_TokenizerName = Annotated[
+    str | None,
+    typer.Option("--tokenizer", help="words (default), punctuation (its marks are words too) or whitespace."),
 ]
+_Split = Annotated[
+    str | None,
+    typer.Option(help="sentences, or lines (one sentence per line; default with --tokenizer whitespace)."),
+]
+_Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="The words before it.")]
 
 
 @app.command()
@@ -26,18 +35,22 @@ def train(
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
     order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
     min_count: Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")] = 1,
+    case: _Case = None,
+    tokenizer: _TokenizerName = None,
+    split: _Split = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
 ) -> None:
     """Count n-grams and smooth them by modified Kneser-Ney.
 
-    Example: textmill lm train sentences.txt --order 3 -o model.mill
+    Example: textmill lm train articles.jsonl --order 3 --case keep --tokenizer punctuation -o model.mill
     """
     from textmill.lm import NGramModel, to_arpa
     from textmill.readable import counted
 
-    model = NGramModel(order=order, min_count=min_count, n_jobs=jobs).fit(reading.documents(sources, by_line=True))
+    model = NGramModel(order=order, min_count=min_count, tokenizer=_tokenizer(tokenizer, case), n_jobs=jobs)
+    model.fit(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
     if output.suffix == ".arpa":
         to_arpa(model, output)
     else:
@@ -51,6 +64,9 @@ def train(
 def score(
     model: _Model,
     sources: _Sources,
+    case: _Case = None,
+    tokenizer: _TokenizerName = None,
+    split: _Split = None,
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -63,16 +79,62 @@ def score(
 
     from textmill.lm import read_model
 
-    found = read_model(model).scores(reading.documents(sources, by_line=True))
-    rows = zip(found.log_probability.tolist(), found.words.tolist(), found.unknown.tolist(), strict=True)
+    language = read_model(model, tokenizer=_tokenizer(tokenizer, case))
+    scores = language.scores(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
+    rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     for log_probability, words, unknown in rows:
         if json:
             typer.echo(dumps({"log10": log_probability, "words": words, "unknown": unknown}))
         else:
             typer.echo(f"{log_probability:.4f}\t{words}\t{unknown}")
-    typer.echo(
-        f"perplexity {found.perplexity():.2f}, without unknown words {found.perplexity(unknown=False):.2f}", err=True
-    )
+    perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
+    if json:
+        typer.echo(dumps({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))
+    else:
+        typer.echo(f"# perplexity {perplexity:.2f}, without unknown words {without_unknown:.2f}")
+
+
+@app.command("next")
+def next_words(
+    model: _Model,
+    words: _Words = None,
+    k: Annotated[int, typer.Option("-k", help="Number of words to show.")] = 10,
+    start: Annotated[bool, typer.Option("--start", help="The words begin a sentence.")] = False,
+    json: JsonLines = False,
+) -> None:
+    """Print the most likely next words after some others, with their probabilities.
+
+    Example: textmill lm next model.mill the mill -k 5
+    """
+    from json import dumps
+
+    from textmill.lm import next_words as likely
+    from textmill.lm import read_model
+
+    for word, probability in likely(read_model(model), words or [], k=k, start=start):
+        typer.echo(dumps({"word": word, "probability": probability}) if json else f"{probability:.6f}\t{word}")
+
+
+@app.command()
+def ngrams(
+    model: _Model,
+    words: _Words = None,
+    k: Annotated[int, typer.Option("-k", help="Number of n-grams to show.")] = 10,
+    order: Annotated[int | None, typer.Option(help="Their length; default: one word more than those given.")] = None,
+    json: JsonLines = False,
+) -> None:
+    """Print the most frequent n-grams that begin with some words: count, probability of the last word, words.
+
+    Example: textmill lm ngrams model.mill the mill -k 5
+    """
+    from json import dumps
+
+    from textmill.lm import frequent_ngrams, read_model
+
+    for ngram in frequent_ngrams(read_model(model), words or [], k=k, order=order):
+        count = "-" if ngram.count is None else ngram.count
+        row = {"words": ngram.words, "count": ngram.count, "probability": ngram.probability}
+        typer.echo(dumps(row) if json else f"{count}\t{ngram.probability:.6f}\t{' '.join(ngram.words)}")
 
 
 @app.command()
@@ -90,3 +152,29 @@ def sample(
 
     for words in read_model(model).sample(count, longest=longest, random_state=seed):
         typer.echo(" ".join(words))
+
+
+def _tokenizer(name: str | None, case: str | None) -> Any:
+    """The tokenizer that two options name, None if neither is given."""
+    from textmill.corpus import PatternTokenizer, Tokenizer
+    from textmill.model import check_choice
+
+    if name is None and case is None:
+        return None
+    check_choice("tokenizer", name or "words", ["words", "punctuation", "whitespace"])
+    patterns = {"punctuation": r"\w+(?:[.'\u2019-]\w+)*|[^\w\s]", "whitespace": r"\S+"}
+    if name in patterns:
+        return PatternTokenizer(pattern=patterns[name], case=case or "fold")
+    return Tokenizer(case=case or "fold")
+
+
+def _sentences(documents: Iterable[Any], split: str | None, tokenizer: str | None) -> Iterable[str]:
+    """The sentences of documents; text that is cut at blanks is taken to have one sentence per line."""
+    from textmill.corpus import Sentences
+    from textmill.corpus.counting import texts_of
+    from textmill.model import check_choice
+
+    split = split or ("lines" if tokenizer == "whitespace" else "sentences")
+    check_choice("split", split, ["sentences", "lines"])
+    texts = texts_of(documents)
+    return texts if split == "lines" else Sentences(texts)

@@ -11,6 +11,7 @@ chains, summary, presets    streams in chains; a corpus in figures; recipes of p
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
+sentences                   documents as a stream of sentences
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package
 """
@@ -42,6 +43,7 @@ from textmill.corpus.readers import (
     writer,
 )
 from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
+from textmill.corpus.sentences import Sentences
 from textmill.corpus.splitters import split_documents
 from textmill.corpus.summary import CorpusReport, corpus_report
 from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
@@ -71,6 +73,7 @@ __all__ = [
     "Phrases",
     "Record",
     "Sentence",
+    "Sentences",
     "SkippedRecords",
     "Tokenizer",
     "TopicStream",

@@ -24,7 +24,6 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.corpus.bags import check_bags, csr_of, load_npz
@@ -34,6 +33,7 @@ from textmill.corpus.vocabulary import Vocabulary
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_choice
+from textmill.numeric import sparse
 
 __all__ = ["COORDINATES", "FORMATS", "WORDS", "BagFile", "format_of", "read_bags", "whole_counts"]
 

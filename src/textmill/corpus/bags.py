@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import effective_jobs
+from textmill.numeric import sparse
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.corpus.bagfiles import COORDINATES, WORDS, BagFile, format_of, read_bags, whole_counts
@@ -23,6 +22,7 @@ from textmill.corpus.bags import check_bags, save_npz
 from textmill.corpus.vocabulary import Vocabulary
 from textmill.corpus.writers import binary_writer, writer
 from textmill.errors import DataError
+from textmill.numeric import sparse
 
 __all__ = ["convert_bags", "write_bags"]
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from scipy import sparse
-
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.numeric import sparse
 
 __all__ = ["Chain", "is_one_shot", "rechunk", "require_passes"]
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 from textmill.corpus.streams import BadRecords, OnBadLine, Source, open_lines, source_name
 from textmill.corpus.writers import writer
@@ -46,13 +46,14 @@ _KNOWN_LINES = 1 << 16  # lines remembered, about 20 MB
 class Sentence:
     """The tokens of one sentence as columns, with what stood around them in the file.
 
-    `len` counts tokens, iteration gives the rows, `sentence[0]`, `sentence[-1]` and `sentence["pos"]` give columns.
+    A sentence is a sequence of its tokens, each a row of values: `sentence[0]` is the first token. `column(-1)` and
+    `column("pos")` give columns.
     `comments` are whole lines, `document` is the line that began a document just before this sentence. `source` and
     `line` (of the first token; the others follow line by line) say where it came from and are not compared.
 
     >>> sentence = Sentence((("the", "dog"), ("DT", "NN")), names=("word", "pos"))
-    >>> len(sentence), sentence["word"], sentence[-1], list(sentence)
-    (2, ('the', 'dog'), ('DT', 'NN'), [('the', 'DT'), ('dog', 'NN')])
+    >>> len(sentence), sentence[1], sentence.column("word"), sentence.column(-1)
+    (2, ('dog', 'NN'), ('the', 'dog'), ('DT', 'NN'))
     """
 
     columns: tuple[_Row, ...]
@@ -75,7 +76,24 @@ class Sentence:
     def __iter__(self) -> Iterator[_Row]:
         return zip(*self.columns, strict=True)
 
-    def __getitem__(self, column: int | str) -> _Row:
+    @overload
+    def __getitem__(self, token: int) -> _Row: ...
+    @overload
+    def __getitem__(self, token: slice) -> list[_Row]: ...
+    def __getitem__(self, token: int | slice) -> _Row | list[_Row]:
+        if isinstance(token, str):
+            raise DataError(f"a sentence has tokens by number; for a column use sentence.column({token!r})")
+        if isinstance(token, slice):
+            return list(zip(*(column[token] for column in self.columns), strict=True))
+        at = range(len(self))[token]  # raises IndexError, which ends the old form of iteration
+        return tuple(column[at] for column in self.columns)
+
+    def column(self, column: int | str) -> _Row:
+        """The values of one column, by name or by number; the last is -1.
+
+        >>> Sentence((("the", "dog"), ("DT", "NN"))).column(-1)
+        ('DT', 'NN')
+        """
         try:
             return self.columns[self.names.index(column) if isinstance(column, str) else column]
         except (IndexError, ValueError):
@@ -127,7 +145,7 @@ def read_columns(
     >>> import io
     >>> text = b"-DOCSTART- -X-\\n\\nthe DT\\ndog NN\\n\\nbarks VBZ\\n"
     >>> for sentence in read_columns(io.BytesIO(text), columns=["word", "pos"], document="-DOCSTART-"):
-    ...     print(sentence.document, sentence["word"], sentence["pos"])
+    ...     print(sentence.document, sentence.column("word"), sentence.column("pos"))
     -DOCSTART- -X- ('the', 'dog') ('DT', 'NN')
     None ('barks',) ('VBZ',)
     """
@@ -151,7 +169,7 @@ def read_conllu(
     ...         "2 nos nosotros PRON _ _ 1 obj _ _"]
     >>> file = io.BytesIO("\\n".join([rows[0], *(row.replace(" ", "\\t") for row in rows[1:])]).encode())
     >>> for sentence in read_conllu(file, words_only=True):
-    ...     print(sentence.metadata, sentence["form"], sentence["head"])
+    ...     print(sentence.metadata, sentence.column("form"), sentence.column("head"))
     {'sent_id': '1'} ('vamos', 'nos') ('0', '1')
     """
     finish = partial(_finish_conllu, words_only=words_only)

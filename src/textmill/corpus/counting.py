@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.corpus.bags import csr_of
@@ -26,6 +25,7 @@ from textmill.corpus.readers import Documents
 from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer, text_batches
 from textmill.errors import DataError
 from textmill.model import StringTable, check_range, effective_jobs
+from textmill.numeric import sparse
 
 __all__ = [
     "Counted",

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus.bags import csr_of
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted
+from textmill.numeric import sparse
 
 __all__ = ["NamedFeatures"]
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.corpus.bags import csr_of
 from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
 from textmill.corpus.tokenize import text_batches
 from textmill.model import Model, Transformer, check_range
+from textmill.numeric import sparse
 from textmill.progress import track
 
 __all__ = ["HashedBags"]

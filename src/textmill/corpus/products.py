@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native
 from textmill.corpus.bags import check_bags
 from textmill.corpus.chains import require_passes
 from textmill.errors import DataError
 from textmill.model import effective_jobs
+from textmill.numeric import sparse
 
 __all__ = ["Operator", "as_operator"]
 

@@ -39,8 +39,8 @@ def sample_chunks(part: str = "train") -> list[Sentence]:
     """The chunked sentences to train with, or those to test with (`part="test"`).
 
     >>> train, test = sample_chunks(), sample_chunks("test")
-    >>> len(train), len(test), train[0]["word"][:3], train[0]["chunk"][:3]
-    (700, 200, ('Over', 'his', 'modest'), ('B-PP', 'B-NP', 'I-NP'))
+    >>> len(train), len(test), train[0].column("word")[:3], train[0][0]
+    (700, 200, ('Over', 'his', 'modest'), ('Over', 'IN', 'B-PP'))
     """
     return list(read_columns(sample_path(f"chunks-{part}.txt"), columns=["word", "pos", "chunk"]))
 

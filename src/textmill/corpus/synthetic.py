@@ -29,9 +29,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix
 
 from textmill.errors import DataError
+from textmill.numeric import sparse
 
 __all__ = ["DriftingStream", "TopicStream", "ZipfStream"]
 
@@ -79,10 +79,10 @@ class _Stream(ABC):
     def __len__(self) -> int:
         return -(-self._document_count() // self.chunk)
 
-    def __iter__(self) -> Iterator[csr_matrix]:
+    def __iter__(self) -> Iterator[sparse.csr_matrix]:
         return (self._csr(terms, lengths) for terms, lengths in self._chunks())
 
-    def bags(self, start: int, stop: int) -> csr_matrix:
+    def bags(self, start: int, stop: int) -> sparse.csr_matrix:
         """Documents start to stop (exclusive) as counts: int32, columns sorted."""
         return self._csr(*self._read(start, stop, self._block))
 
@@ -154,9 +154,10 @@ class _Stream(ABC):
             stop = start + self.chunk
             yield self._read(start, stop if self.documents is None else min(stop, self.documents), read)
 
-    def _csr(self, terms: _Terms, lengths: _Integers) -> csr_matrix:
+    def _csr(self, terms: _Terms, lengths: _Integers) -> sparse.csr_matrix:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        counts = csr_matrix((np.ones(len(terms), np.int32), terms, offsets), shape=(len(lengths), self.vocabulary))
+        ones = np.ones(len(terms), np.int32)
+        counts = sparse.csr_matrix((ones, terms, offsets), shape=(len(lengths), self.vocabulary))
         counts.sum_duplicates()
         return counts
 

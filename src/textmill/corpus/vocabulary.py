@@ -30,7 +30,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.cluster import connect
@@ -54,7 +53,9 @@ from textmill.corpus.tokenize import CharacterNgrams, normalizer, text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.model.file import Saved
+from textmill.numeric import sparse
 from textmill.progress import track
+from textmill.readable import counted
 
 __all__ = ["Bags", "Vocabulary"]
 
@@ -282,12 +283,13 @@ class Vocabulary(Transformer, Model):
         """Return one line on the corpus and what the rules left of it.
 
         >>> Vocabulary(min_df=2).fit(["to be", "to do"]).summary()
-        '1 terms (of 3), 2 documents, 4 tokens; removed by min_df: 2 types, 2 tokens'
+        '1 term (of 3), 2 documents, 4 tokens; removed by min_df: 2 types, 2 tokens'
         """
         gone = sum(counts["types"] for counts in self.removed_.values())
-        text = f"{len(self)} terms (of {len(self) + gone}), {self.documents_} documents, {self.tokens_} tokens"
+        terms = f"{counted(len(self), 'terms')} (of {len(self) + gone})"
+        text = f"{terms}, {counted(self.documents_, 'documents')}, {counted(self.tokens_, 'tokens')}"
         for rule, counts in self.removed_.items():
-            text += f"; removed by {rule}: {counts['types']} types, {counts['tokens']} tokens"
+            text += f"; removed by {rule}: {counted(counts['types'], 'types')}, {counted(counts['tokens'], 'tokens')}"
         return text
 
     @classmethod

@@ -33,6 +33,7 @@ from textmill.fst.symbols import SymbolTable
 __all__ = ["draw", "to_dot", "to_svg"]
 
 _MOST_STATES, _MOST_ARCS, _MOST_SHOWN = 400, 20_000, 150
+_DOT_SECONDS = 600.0  # for Graphviz, whose layouts of large machines may take hours
 _MARGIN = 12.0
 _SEPARATE, _WIDEST = 3, 18  # arcs with lines of their own, characters of a label that is cut
 _PAGE = "<style>svg:root{color:#1f2328}@media(prefers-color-scheme:dark){svg:root{color:#e6edf3}}</style>"
@@ -173,10 +174,16 @@ def draw(fst: Fst, path: str | os.PathLike[str], **options: object) -> None:
         program = shutil.which("dot")
         if program is None:
             raise DataError(f"a {kind} file is drawn by the program dot; install Graphviz, or let the name end in .svg")
-        done = subprocess.run([program, f"-T{kind[1:]}"], input=content, capture_output=True, check=False)
+        try:
+            done = subprocess.run(
+                [program, f"-T{kind[1:]}"], input=content, capture_output=True, check=False, timeout=_DOT_SECONDS
+            )
+        except subprocess.TimeoutExpired as error:
+            slow = f"dot has not drawn it in {_DOT_SECONDS:.0f} s; draw a smaller machine, or let the name end in .dot"
+            raise DataError(slow, source=os.fspath(path)) from error
         if done.returncode:
-            fault = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-            raise DataError(f"dot could not draw a {kind} file: {fault[0]}", source=os.fspath(path))
+            reasons = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise DataError(f"dot could not draw a {kind} file: {reasons[0]}", source=os.fspath(path))
         content = done.stdout
     with replacing(path) as file:
         file.write(content)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.fst.machine import Fst
+from textmill.fst.traversal import accessible, coaccessible, strongly_connected
 
 __all__ = ["ARC_FILTERS", "info"]
 
@@ -73,27 +74,33 @@ def _multiplicity(sources: NDArray[np.int64], labels: NDArray[np.int32]) -> floa
 
 def _components(fst: Fst, sources: NDArray[Any], targets: NDArray[Any], finals: NDArray[Any]) -> dict[str, int]:
     """Access and components of the graph of some arcs."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
-
-    n = fst.num_states
-
-    def graph(begins: NDArray[Any], ends: NDArray[Any], size: int) -> Any:
-        return csr_matrix((np.ones(len(begins), dtype=np.int8), (begins, ends)), shape=(size, size))
-
-    def reached(arcs: Any, root: int) -> NDArray[np.bool_]:
-        mark = np.zeros(arcs.shape[0], dtype=bool)
-        mark[breadth_first_order(arcs, root, return_predecessors=False)] = True
-        return mark[:n]
-
-    forward = graph(sources, targets, n)
-    accessible = reached(forward, fst.start) if fst.start >= 0 else np.zeros(n, dtype=bool)
-    end = np.full(len(finals), n)  # a state behind all final ones, from which the way back begins
-    coaccessible = reached(graph(np.r_[targets, end], np.r_[sources, finals], n + 1), n)
+    directed = _graph(fst, sources, targets, finals)
+    undirected = _graph(fst, np.r_[sources, targets], np.r_[targets, sources], finals)
+    reached, ending = accessible(directed), coaccessible(directed)
     return {
-        "accessible states": int(accessible.sum()),
-        "coaccessible states": int(coaccessible.sum()),
-        "connected states": int((accessible & coaccessible).sum()),
-        "connected components": int(connected_components(forward, directed=False)[0]) if n else 0,
-        "strongly connected components": int(connected_components(forward, connection="strong")[0]) if n else 0,
+        "accessible states": int(reached.sum()),
+        "coaccessible states": int(ending.sum()),
+        "connected states": int((reached & ending).sum()),
+        "connected components": _count(strongly_connected(undirected)),
+        "strongly connected components": _count(strongly_connected(directed)),
     }
+
+
+def _graph(fst: Fst, sources: NDArray[Any], targets: NDArray[Any], finals: NDArray[Any]) -> Fst:
+    """The states of a machine with other arcs, whose labels and weights say nothing."""
+    labels = np.zeros(len(sources), np.int32)
+    return Fst.from_arrays(
+        "boolean",
+        start=fst.start,
+        sources=sources,
+        ilabels=labels,
+        olabels=labels,
+        nextstates=targets,
+        final_states=finals,
+        states=fst.num_states,
+    )
+
+
+def _count(component: NDArray[np.int32]) -> int:
+    """How many components there are, numbered from 0."""
+    return int(component.max(initial=-1)) + 1

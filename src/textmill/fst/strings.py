@@ -126,7 +126,7 @@ def cross(left: Fst, right: Fst) -> Fst:
 
 
 def string_map(
-    pairs: Sequence[tuple[str, str] | tuple[str, str, Weight]],
+    pairs: Sequence[str | tuple[str, str] | tuple[str, str, Weight]],
     *,
     token_type: str = "utf8",
     input_symbols: SymbolTable | None = None,
@@ -136,11 +136,15 @@ def string_map(
 ) -> Fst:
     """The transducer of a list of (input, output) or (input, output, weight), prefixes of inputs shared.
 
-    >>> sorted((x, y) for x, y, _ in strings(string_map([("one", "1"), ("ten", "10")])))
-    [('one', '1'), ('ten', '10')]
+    A string alone is its own output.
+
+    >>> sorted((x, y) for x, y, _ in strings(string_map([("one", "1"), ("ten", "10"), "two"])))
+    [('one', '1'), ('ten', '10'), ('two', 'two')]
     """
+    _refuse_text("pairs", pairs)
+    pairs = [(pair, pair) if isinstance(pair, str) else pair for pair in pairs]
     for i, pair in enumerate(pairs):
-        if len(pair) not in (2, 3):
+        if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
             raise DataError(f"{pair!r} is not (input, output) or (input, output, weight)", source="pairs", line=i + 1)
 
     def side(place: int, symbols: SymbolTable | None) -> tuple[str | list[int], ...]:
@@ -205,6 +209,7 @@ def apply(
     [[('10', 2.0)], []]
     """
     check_range("n", n, at_least=1)
+    _refuse_text("texts", texts)
     found: list[list[tuple[str, Weight]]]
     with _place("texts"):
         found = native.apply(
@@ -227,6 +232,7 @@ def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[lis
     >>> next(apply_stream(machine, itertools.repeat("ten")))
     [('10', 2.0)]
     """
+    _refuse_text("texts", texts)
     machine = fst if fst.has("input_sorted") else fst._like(native.sort_arcs(fst._native, False))
     stream, done = iter(texts), 0
     while stretch := tuple(itertools.islice(stream, _STRETCH)):
@@ -238,6 +244,12 @@ def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[lis
             raise DataError(fault.message, source=fault.source, line=fault.line + done) from None
         yield from found
         done += len(stretch)
+
+
+def _refuse_text(name: str, value: object) -> None:
+    """A single string would be taken for a list of its characters."""
+    if isinstance(value, str | bytes):
+        raise DataError(f"{name} is one string, {value[:40]!r}; pass a list of strings: [{value[:40]!r}]")
 
 
 @contextlib.contextmanager

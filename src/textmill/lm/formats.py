@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from textmill._native import lm as native
 from textmill.corpus import Arpa, ArpaOrder, read_arpa, write_arpa
+from textmill.corpus.counting import TokenizerLike
 from textmill.corpus.streams import Source, source_name
 from textmill.errors import DataError
 from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
@@ -77,15 +78,19 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
     return model
 
 
-def read_model(path: str | os.PathLike[str]) -> NGramModel:
+def read_model(path: str | os.PathLike[str], *, tokenizer: TokenizerLike = None) -> NGramModel:
     """Open a model of our own format, or, where the name ends in .arpa (and .gz and the like), an ARPA file.
+
+    An ARPA file does not say how texts are cut into its words: `tokenizer` does. Our own models know it themselves.
 
     >>> to_arpa(NGramModel(order=2).fit(["to be", "to do"]), "tiny.arpa")
     >>> read_model("tiny.arpa").order
     2
     """
     if ".arpa" in os.path.basename(os.fspath(path)).lower():
-        return from_arpa(path)
+        return from_arpa(path).set_params(tokenizer=tokenizer)
+    if tokenizer is not None:
+        raise DataError("the model knows its tokenizer; pass one for an ARPA file only", source=os.fspath(path))
     return load(path, expect=NGramModel)
 
 

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from textmill.errors import DataError
 from textmill.metrics._conventions import signature
 from textmill.metrics._inputs import Floats, check_lengths, choice, numbers, truths
+from textmill.numeric import special
 
 __all__ = [
     "ChiSquare",

@@ -6,9 +6,11 @@ layout.py       named axes, types and ranges of arrays
 parameters.py   parameters as canonical JSON
 names.py        classes by public name
 strings.py      StringTable: many strings as two arrays
+checksums.py    checksums of the header and of arrays
 file.py         the file format: written atomically, checked, mapped
 foreign.py      files that are something else
 loading.py      load and describe
+summary.py      the facts of a file that a person asks for
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from textmill.model.estimators import (
     Regressor,
     Transformer,
     check_choice,
+    check_owners,
     check_range,
     effective_jobs,
 )
 from textmill.model.file import Saved
 from textmill.model.loading import describe, load
 from textmill.model.strings import StringTable
+from textmill.model.summary import Summary, summarize
 
 __all__ = [
     "Classifier",
@@ -34,11 +38,14 @@ __all__ = [
     "Regressor",
     "Saved",
     "StringTable",
+    "Summary",
     "Transformer",
     "check_choice",
     "check_fitted",
+    "check_owners",
     "check_range",
     "describe",
     "effective_jobs",
     "load",
+    "summarize",
 ]

@@ -33,9 +33,11 @@ __all__ = [
     "Regressor",
     "Transformer",
     "check_choice",
+    "check_owners",
     "check_range",
     "constructor_parameters",
     "effective_jobs",
+    "given_parameters",
 ]
 
 
@@ -80,12 +82,8 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        shown = [
-            f"{name}={getattr(self, name)!r}"
-            for name, parameter in constructor_parameters(type(self)).items()
-            if repr(getattr(self, name)) != repr(parameter.default)  # arrays have no single truth value, texts do
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        shown = ", ".join(f"{name}={value!r}" for name, value in given_parameters(self).items())
+        return f"{type(self).__name__}({shown})"
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
@@ -199,6 +197,21 @@ def constructor_parameters(cls: type) -> dict[str, inspect.Parameter]:
     return dict(list(inspect.signature(constructor.__init__).parameters.items())[1:])
 
 
+def given_parameters(estimator: Estimator) -> dict[str, Any]:
+    """Parameters that are not at their default, by name.
+
+    >>> class Shift(Estimator):
+    ...     def __init__(self, *, by: float = 0.5, fill: object = None) -> None:
+    ...         self.by, self.fill = by, fill
+    >>> given_parameters(Shift(by=0.5, fill=np.zeros(2)))
+    {'fill': array([0., 0.])}
+    """
+    values = {name: getattr(estimator, name) for name in constructor_parameters(type(estimator))}
+    defaults = {name: parameter.default for name, parameter in constructor_parameters(type(estimator)).items()}
+    # by their texts: arrays have no single truth value
+    return {name: value for name, value in values.items() if repr(value) != repr(defaults[name])}
+
+
 def check_range(
     name: str,
     value: float,
@@ -241,6 +254,31 @@ def check_choice(name: str, value: object, choices: Collection[object]) -> None:
     """
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise DataError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_owners(
+    estimator: Estimator, chooser: str, owners: Mapping[str, Collection[str]], chosen: str | None = None
+) -> None:
+    """Raise DataError when a parameter is set that only other choices read, so that none is swallowed.
+
+    `owners` has for each such parameter the values of the parameter `chooser` that read it; `chosen` is the value in
+    force where that is not the parameter's own ("auto"). A parameter at its default is not set.
+
+    >>> class Shift(Estimator):
+    ...     def __init__(self, *, method: str = "all", by: float = 0.5) -> None:
+    ...         self.method, self.by = method, by
+    >>> check_owners(Shift(by=0.5), "method", {"by": ("some",)})
+    >>> check_owners(Shift(by=2.0), "method", {"by": ("some", "few")})
+    Traceback (most recent call last):
+    textmill.errors.DataError: by=2.0 belongs to method='some' or 'few', not to 'all'; leave it out or change method
+    """
+    choice = getattr(estimator, chooser) if chosen is None else chosen
+    for name, value in given_parameters(estimator).items():
+        if choice not in owners.get(name, (choice,)):
+            users = " or ".join(map(repr, owners[name]))
+            raise DataError(
+                f"{name}={value!r} belongs to {chooser}={users}, not to {choice!r}; leave it out or change {chooser}"
+            )
 
 
 def effective_jobs(n_jobs: int | None) -> int:

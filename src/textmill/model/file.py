@@ -5,12 +5,14 @@
     data          the arrays, little-endian, rows first, without gaps, larger types first so that each is aligned
 
 DESCRIPTION is canonical JSON (parameters.py) with the keys class, fitted, format, parameters, parts, state; `parts`
-holds the same for models inside the model, whose arrays are named `part/NAME/...`. Nothing in it depends on time,
-machine or release, so equal models are equal files.
+holds the same for models inside the model, whose arrays are named `part/NAME/...`. Beside them it has the checksums
+(checksums.py) under `crc32`; files of the first release have none. Nothing in it depends on time, machine or release,
+so equal models are equal files.
 
 Writing goes to a folder `.NAME.saving-XXXX` beside the target, is flushed to disk, read back as far as the header, and
 renamed over the target. A process that is killed leaves that folder, and the next save of the same target removes it
-unless somebody still holds its lock. Reading checks the header, O(header), and maps the data.
+unless somebody still holds its lock. Reading checks the header, O(header), and maps the data, whose checksums are
+compared when that is asked for.
 
 Reference: the safetensors format, https://huggingface.co/docs/safetensors.
 """
@@ -33,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import ModelFileError
+from textmill.model.checksums import array_checksums, check_arrays, check_header, header_checksum
 from textmill.model.foreign import foreign_format
 from textmill.model.layout import DTYPES
 from textmill.model.parameters import DAMAGED, canonical
@@ -51,7 +54,10 @@ _KEYS = {"class": str, "fitted": bool, "format": int, "parameters": dict, "parts
 
 @dataclass(slots=True)
 class Saved:
-    """A model as a file holds it: arrays by name, parameters and state encoded (parameters.py), models inside."""
+    """A model as a file holds it: arrays by name, parameters and state encoded (parameters.py), models inside.
+
+    `checksums`, by array, are those a file has; None for one that has none or is still to be written.
+    """
 
     class_name: str
     format: int
@@ -60,6 +66,7 @@ class Saved:
     state: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     parts: dict[str, Saved | None] = field(default_factory=dict)
+    checksums: dict[str, str] | None = None
 
 
 def write(path: str | os.PathLike[str], saved: Saved) -> None:
@@ -77,7 +84,10 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
     if target.exists() and not target.is_file():
         raise ModelFileError("not saved: there is a folder or device of that name; choose another name")
     arrays = {name: np.asarray(array, order="C") for name, array in _flat(saved).items()}  # the library swaps bytes
-    text = canonical(_description(saved))
+    description = _description(saved) | {"crc32": {"arrays": array_checksums(arrays)}}
+    header = header_checksum(description, {name: (array.dtype.name, array.shape) for name, array in arrays.items()})
+    description["crc32"]["header"] = header
+    text = canonical(description)
     if 2 * len(text.encode()) > MAX_HEADER:  # twice: quotes are escaped once more in the header
         raise ModelFileError(
             f"not saved: parameters and state take {len(text):,} characters, more than {MAX_HEADER // 2:,} bytes; "
@@ -138,7 +148,7 @@ def _scratch(target: Path) -> Iterator[tuple[Path, int]]:
     try:
         with lock:
             with contextlib.suppress(OSError):  # a file system without locks: then nobody cleans up either
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                fcntl.flock(lock, fcntl.LOCK_EX)  # ours: others hold it for the moment of a try only
             owner = target if target.exists() else folder / "lock"  # the lock has the rights that umask gives
             yield folder, stat.S_IMODE(owner.stat().st_mode)
     finally:
@@ -181,8 +191,10 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def read(path: str | os.PathLike[str]) -> Saved:
+def read(path: str | os.PathLike[str], *, verify: bool = False) -> Saved:
     """Check the header of a file and map its arrays, read-only; O(header), no array is touched.
+
+    With `verify` every array must have its checksum, if the file has any; O(bytes).
 
     >>> read("no such file")
     Traceback (most recent call last):
@@ -205,11 +217,15 @@ def read(path: str | os.PathLike[str]) -> Saved:
     description = _parse(text.encode(), "the description")
     if not _is_canonical(description, text):
         raise ModelFileError(f"the description is not in canonical form; {DAMAGED}")
+    checksums = check_header(description, {name: (dtype.name, shape) for name, (_, _, dtype, shape) in places.items()})
+    arrays = {name: whole[start:end].view(dtype).reshape(shape) for name, (start, end, dtype, shape) in places.items()}
+    if verify and checksums is not None:
+        check_arrays(arrays, checksums)
     grouped: dict[str, dict[str, NDArray[Any]]] = {}
-    for name, (start, end, dtype, shape) in places.items():
+    for name, array in arrays.items():
         prefix, _, own_name = name.rpartition("/")
-        grouped.setdefault(prefix, {})[own_name] = whole[start:end].view(dtype).reshape(shape)
-    saved = _saved(description, grouped, "")
+        grouped.setdefault(prefix, {})[own_name] = array
+    saved = _saved(description, checksums, grouped, "")
     if grouped:
         raise ModelFileError(f"arrays under '{min(grouped)}' belong to no model in the file; {DAMAGED}")
     return saved
@@ -317,8 +333,10 @@ def _counts(values: Any) -> bool:
     return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
 
 
-def _saved(description: Any, grouped: dict[str, dict[str, NDArray[Any]]], prefix: str) -> Saved:
-    """Check one level of the description and give it its arrays, which leave `grouped`."""
+def _saved(
+    description: Any, checksums: dict[str, str] | None, grouped: dict[str, dict[str, NDArray[Any]]], prefix: str
+) -> Saved:
+    """Check one level of the description and give it its arrays, which leave `grouped`, and their checksums."""
     if not isinstance(description, dict) or description.keys() != _KEYS.keys():
         raise ModelFileError(f"the description must have the keys {', '.join(_KEYS)}; {DAMAGED}")
     for key, kind in _KEYS.items():
@@ -333,13 +351,17 @@ def _saved(description: Any, grouped: dict[str, dict[str, NDArray[Any]]], prefix
         if not _PART_NAME.fullmatch(name):
             raise ModelFileError(f"part name {name[:80]!r} is none of ours; {DAMAGED}")
         inner = f"{prefix}/part/{name}".removeprefix("/")
-        parts[name] = None if part is None else _saved(part, grouped, inner)
+        parts[name] = None if part is None else _saved(part, checksums, grouped, inner)
+    arrays = grouped.pop(prefix, {})
     return Saved(
         class_name=description["class"],
         format=description["format"],
         fitted=description["fitted"],
         parameters=description["parameters"],
         state=description["state"],
-        arrays=grouped.pop(prefix, {}),
+        arrays=arrays,
         parts=parts,
+        checksums=None
+        if checksums is None
+        else {name: checksums[f"{prefix}/{name}".removeprefix("/")] for name in arrays},
     )

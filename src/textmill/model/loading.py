@@ -37,9 +37,9 @@ def load(
 ) -> Any:
     """Open a model file; O(header), the arrays are mapped, so the file must not be changed in place while it is used.
 
-    `expect` is the class (or a base of it) that the file must hold. `verify` checks all values now instead of before
-    their first use. A parameter that was a function is passed again: `load(path, tokenizer=my_function)`, that of a
-    model inside as `vectorizer__tokenizer`.
+    `expect` is the class (or a base of it) that the file must hold. `verify` compares every array with its checksum and
+    checks all values, now instead of before their first use. A parameter that was a function is passed again:
+    `load(path, tokenizer=my_function)`, that of a model inside as `vectorizer__tokenizer`.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(suffix=".mill") as file:
@@ -53,7 +53,7 @@ def load(
     try:
         if is_unfinished(path):
             raise ModelFileError("was left by a save that was killed and may be unfinished; save the model again")
-        saved = read(path)
+        saved = read(path, verify=verify)
         if expect is not None and not issubclass(find_class(saved.class_name), expect):
             raise ModelFileError(f"holds a {saved.class_name}, not a {expect.__name__}; pass another file")
         model = _restore(saved, place, passed)
@@ -66,8 +66,11 @@ def load(
     return model
 
 
-def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+def describe(path: str | os.PathLike[str], *, verify: bool = False) -> dict[str, Any]:
     """What a model file holds, from its header alone, ready for JSON; the class is not imported.
+
+    With `verify` every array must have its checksum. "checksums" says whether the file has any; "crc32" of an array is
+    None where it has none.
 
     >>> import tempfile
     >>> import numpy as np
@@ -77,10 +80,11 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     ...     write(f"{folder}/toy.mill", saved)
     ...     found = describe(f"{folder}/toy.mill")
     >>> found["class"], found["parameters"], found["arrays"]
-    ('topics.LDA', {'topics': 2}, {'topics_': {'dtype': 'float64', 'shape': [2, 3], 'bytes': 48}})
+    ('topics.LDA', {'topics': 2}, {'topics_': {'dtype': 'float64', 'shape': [2, 3], 'bytes': 48, 'crc32': '1466da09'}})
     """
     try:
-        return _description(read(path))
+        saved = read(path, verify=verify)
+        return _description(saved) | {"checksums": saved.checksums is not None}
     except ModelFileError as fault:
         raise ModelFileError(f"{os.fspath(path)}: {fault}") from None
 
@@ -93,7 +97,12 @@ def _description(saved: Saved) -> dict[str, Any]:
         "parameters": {name: readable(value) for name, value in saved.parameters.items()},
         "state": {name: readable(value) for name, value in saved.state.items()},
         "arrays": {
-            name: {"dtype": array.dtype.name, "shape": list(array.shape), "bytes": array.nbytes}
+            name: {
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "bytes": array.nbytes,
+                "crc32": None if saved.checksums is None else saved.checksums[name],
+            }
             for name, array in sorted(saved.arrays.items())
         },
         "parts": {name: None if part is None else _description(part) for name, part in saved.parts.items()},

@@ -190,7 +190,9 @@ def descend(point: Point, method: Method, stopping: Stopping, callback: Callback
             method.learn()
             values.append(done.value)
             asked = callback is not None and callback(done)
-            reason = stopping.reason(values, done) or ("stopped" if asked else None)
+            reason = stopping.reason(values, done)
+            if asked and reason in (None, "iterations"):  # who runs the rounds must see that the last was to end it all
+                reason = "stopped"
     except KeyboardInterrupt:
         point.restore()
         reason = "interrupted"

@@ -2,9 +2,13 @@
 
     d = -H g,   H from the newest m pairs  s = theta_{t+1} - theta_t,  y = g_{t+1} - g_t  by the two-loop recursion:
         for newest to oldest:  a_i = s_i.q / s_i.y_i;   q <- q - a_i y_i
-        q <- (s.y / y.y) q                                                             with the newest pair
+        q <- (s.y / y.(y / D)) q / D                                                   with the newest pair
         for oldest to newest:  b = y_i.q / s_i.y_i;     q <- q + (a_i - b) s_i
     theta_{t+1} = theta_t + a d,   a by a strong Wolfe line search, so that s.y > 0
+
+D is a guess at the diagonal of the Hessian, up to a common factor; 1 without one. Where the scales of coordinates
+differ by orders of magnitude a rough guess saves most of the iterations, and a damped one (its square root) is safer
+than an exact one, which is exact at one point only.
 
 A pair with s.y <= 1e-12 |s| |y| is skipped: it would break the positive definiteness of H. With m of at least the
 number of iterations this is BFGS (small problems only). A coordinate is frozen by an objective that always returns 0
@@ -23,7 +27,7 @@ from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Line, Objective, Point, descend
 from textmill.optimize.linesearch import strong_wolfe
-from textmill.optimize.vector import Floats, add_scaled, dot
+from textmill.optimize.vector import Floats, add_scaled, blocks, dot
 
 __all__ = ["History", "fitting_history", "minimize_lbfgs"]
 
@@ -35,6 +39,7 @@ class History:
 
     Memory is taken once, for one pair more than are kept: the spare holds the old point while a new one is sought.
     A run that is given a history goes on with it, so `pairs` and `add` are enough to save and restore a run.
+    `diagonal` is D of the module, one number > 0 per coordinate.
 
     >>> history = History(2, memory=3)
     >>> history.add(np.array([1.0, 0.0]), np.array([4.0, 0.0])), history.add(np.array([0.0, 1.0]), np.zeros(2))
@@ -45,15 +50,16 @@ class History:
     [2.0, 1.0]
     """
 
-    def __init__(self, size: int, *, memory: int) -> None:
+    def __init__(self, size: int, *, memory: int, diagonal: Floats | None = None) -> None:
         if memory < 1:
             raise DataError(f"memory={memory!r} keeps no pair; pass at least 1")
+        self.diagonal = None if diagonal is None else _positive(diagonal, size)
         self.memory = memory
         self.size = size
         self._s = np.empty((memory + 1, size))
         self._y = np.empty((memory + 1, size))
         self._curvature = [0.0] * (memory + 1)  # s.y of each row
-        self._scale = 1.0  # s.y / y.y of the newest pair
+        self._scale = 1.0  # s.y / y.(y / D) of the newest pair
         self._count = 0
         self._spare = 0  # row that holds no pair
 
@@ -87,9 +93,11 @@ class History:
         self._count = 0
 
     def apply(self, q: Floats) -> None:
-        """Replace q by H q (two-loop recursion); by q itself when there are no pairs."""
+        """Replace q by H q (two-loop recursion); by q / D when there are no pairs."""
         rows = self._rows()
         if not rows:
+            if self.diagonal is not None:
+                np.divide(q, self.diagonal, out=q)
             return
         factor = dict.fromkeys(rows, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the slope before using q
@@ -97,13 +105,16 @@ class History:
                 factor[row] = dot(self._s[row], q) / self._curvature[row]
                 add_scaled(q, -factor[row], self._y[row])
             np.multiply(q, self._scale, out=q)
+            if self.diagonal is not None:
+                np.divide(q, self.diagonal, out=q)
             for row in rows:
                 add_scaled(q, factor[row] - dot(self._y[row], q) / self._curvature[row], self._s[row])
 
     def _keep(self) -> bool:
         s, y = self.spare()
         product, length = dot(s, y), dot(y, y)
-        scale = product / length if length > 0 else math.inf
+        scaled = length if self.diagonal is None else _scaled_square(y, self.diagonal)
+        scale = product / scaled if scaled > 0 else math.inf
         if not (CURVATURE * math.sqrt(dot(s, s)) * math.sqrt(length) < product and scale < math.inf):
             return False
         self._curvature[self._spare] = product
@@ -117,10 +128,28 @@ class History:
         return [(self._spare - age) % (self.memory + 1) for age in range(self._count, 0, -1)]
 
 
-def fitting_history(history: History | None, point: Point, memory: int) -> History:
+def _positive(diagonal: Floats, size: int) -> Floats:
+    diagonal = np.asarray(diagonal, dtype=np.float64)
+    if diagonal.shape != (size,):
+        raise DataError(f"has shape {diagonal.shape}; pass a vector of {size} entries", source="diagonal")
+    if not ((diagonal > 0) & (diagonal < math.inf)).all():
+        raise DataError("has entries that are not positive or not finite; pass curvatures > 0", source="diagonal")
+    return diagonal
+
+
+def _scaled_square(y: Floats, diagonal: Floats) -> float:
+    """y.(y / D), block by block."""
+    return sum(dot(y[part], y[part] / diagonal[part]) for part in blocks(len(y)))
+
+
+def fitting_history(history: History | None, point: Point, memory: int, diagonal: Floats | None) -> History:
     """The caller's history, checked, or a new one."""
     if history is None:
-        return History(len(point.theta), memory=memory)
+        return History(len(point.theta), memory=memory, diagonal=diagonal)
+    if diagonal is not None:
+        raise DataError(
+            "stands beside a history; give it to the history: History(..., diagonal=...)", source="diagonal"
+        )
     if history.size != len(point.theta):
         raise DataError(f"is for {history.size} coordinates but theta has {len(point.theta)}", source="history")
     return history
@@ -135,21 +164,23 @@ def minimize_lbfgs(
     callback: Callback | None = None,
     trials: int = 40,
     history: History | None = None,
+    diagonal: Floats | None = None,
 ) -> Solution:
     """Minimise a smooth function; `objective(theta)` returns its value and its gradient (float64).
 
     `memory` is the number of pairs, `trials` the limit of evaluations in one line search. `callback` sees every
     iteration and stops the run by returning True. A `history` is used and filled (then `memory` does not count):
-    starting again at the last theta with the pairs of that moment continues a run exactly. The theta handed to the
-    objective is read-only and reused. Ctrl-C returns the last whole iterate (see `Solution`); before the start has
-    been evaluated it is raised as usual.
+    starting again at the last theta with the pairs of that moment continues a run exactly. `diagonal` is a guess at
+    the second derivatives, D of the module: one number > 0 per coordinate, right up to a common factor. The theta
+    handed to the objective is read-only and reused. Ctrl-C returns the last whole iterate (see `Solution`); before the
+    start has been evaluated it is raised as usual.
 
     >>> found = minimize_lbfgs(lambda t: (float(((t - 3) ** 2).sum()), 2 * (t - 3)), [0.0, 10.0])
     >>> found.theta.round(6).tolist(), found.report.reason
     ([3.0, 3.0], 'gradient')
     """
     point = Point(objective, start)
-    method = _LBFGS(point, fitting_history(history, point, memory), trials)
+    method = _LBFGS(point, fitting_history(history, point, memory, diagonal), trials)
     return descend(point, method, stopping or Stopping(), callback)
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
 
+from textmill.numeric import special
 from textmill.plot.inputs import Floats
 from textmill.plot.output import drawing, to_svg
 from textmill.plot.style import GRID, INK, LARGE, MEDIUM, MUTED, SMALL, fonts, import_matplotlib

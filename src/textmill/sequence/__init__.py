@@ -23,7 +23,7 @@ encoding     sequences as arrays of test ids, what every model of this package r
 from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
-from textmill.sequence.crf import CRF
+from textmill.sequence.crf import CRF, NoWeights
 from textmill.sequence.crossval import Split, cross_validate, folds
 from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
 from textmill.sequence.decoders import (
@@ -72,6 +72,7 @@ __all__ = [
     "Features",
     "Hypothesis",
     "LabelledSequences",
+    "NoWeights",
     "Pattern",
     "Split",
     "TagScores",

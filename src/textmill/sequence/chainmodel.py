@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.numeric import sparse
 from textmill.sequence.counts import active_tests
 from textmill.sequence.decoders import (
     ChainScorer,
@@ -200,6 +200,12 @@ class ChainModel(Classifier, Model):
             raise ModelFileError("a feature belongs to no test")
         if not np.isfinite(self.weights_).all():
             raise ModelFileError("a weight is not finite")
+
+    def __sklearn_tags__(self) -> Any:
+        """Without the tag of a classifier: scikit-learn would take y for labels of rows, and refuse lists of labels."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = None, None
+        return tags
 
     def _fill_state(self) -> None:
         """Give values to attributes that only training knows."""

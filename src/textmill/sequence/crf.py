@@ -18,6 +18,7 @@ References: Lafferty, McCallum & Pereira (2001); Lavergne, Cappe & Yvon (2010).
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern
@@ -35,17 +36,32 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.blocks import block_tests
-from textmill.sequence.training.objective import ChainObjective, seen_features
+from textmill.sequence.training.objective import ChainObjective
 from textmill.sequence.training.trainer import ALGORITHMS, Settings, Trainer
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["CRF"]
+__all__ = ["CRF", "NoWeights"]
 
 DEFAULT_L1 = {"owlqn": 0.5, "sgd_l1": 0.5, "bcd": 0.5, "rprop": 0.5}
 DEFAULT_L2 = {"lbfgs": 1.0, "sgd_l2": 1.0, "perceptron": 0.0}
+_GRADIENT = ("lbfgs", "owlqn", "rprop")
+_LOSS = tuple(algorithm for algorithm in ALGORITHMS if algorithm != "perceptron")  # those that minimise something
+_OWNERS = {
+    "eta0": ("sgd_l1", "sgd_l2"),
+    "alpha": ("sgd_l1",),
+    "variant": ("rprop",),
+    "l2": _LOSS,
+    "tol": _LOSS,
+    "period": _LOSS,
+}
+_TUNING_OWNERS = {"memory": ("lbfgs", "owlqn"), "epsilon": _GRADIENT}  # any algorithm with fine_tune
 ITERATIONS = {"sgd_l1": 30, "sgd_l2": 30, "perceptron": 20, "bcd": 30}
+
+
+class NoWeights(UserWarning):
+    """A tagger has learnt nothing: all its weights are zero, and every token gets the same label."""
 
 
 class CRF(ChainModel):
@@ -106,7 +122,7 @@ class CRF(ChainModel):
         stop_tolerance: float = 0.02,
         memory: int = 5,
         eta0: float | None = None,
-        alpha: float = 0.85,
+        alpha: float = 0.9,
         variant: Literal["+", "-"] = "+",
         fine_tune: int = 0,
         compact: bool = True,
@@ -208,6 +224,8 @@ class CRF(ChainModel):
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
         self.stopped_ = result.reason
         self.pattern_counts_ = count_by_pattern(self.encoder_, layout, self.features_)
+        if not len(self.features_) and layout.labels > 1 and settings.max_iter:
+            warnings.warn(_no_weights(settings, data), NoWeights, stacklevel=2)
         return self.drop_unused_tests() if self.compact else self
 
     def path(
@@ -228,7 +246,10 @@ class CRF(ChainModel):
         model: CRF | None = None
         for l1 in np.geomspace(highest, ratio * highest, steps):
             before, model = model, type(self)(**{**self.get_params(deep=False), "l1": float(l1)})
-            yield model.fit(X, y, start=before)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoWeights)  # the first model has none, by its penalty
+                model.fit(X, y, start=before)
+            yield model
 
     def l1_max(self, X: Iterable[Any], y: Sequence[Sequence[str | None]]) -> float:
         """The smallest L1 penalty at which all weights are zero: the largest slope there.
@@ -236,25 +257,42 @@ class CRF(ChainModel):
         >>> CRF(patterns=["u:%x[0,0]"]).l1_max([[("a",), ("b",)], [("a",), ("b",)]], [["A", "B"], ["A", "B"]])
         1.0
         """
-        objective = self._objective(list(X), y)
+        model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
+        encoder = model._encoder()
+        data = encoder.fit_encode(list(X))
+        model.classes_ = _classes(y)
+        objective = model._objective(model.feature_layout_of(encoder), model._labelled(data, y, None))
         objective.restrict(np.empty(0, np.int64))
         _, _, _, slopes = objective.violations(np.empty(0), 0.0)
         return float(np.abs(slopes).max(initial=0.0))
 
-    def kkt_report(self, X: Iterable[Any], y: Sequence[Sequence[str | None]], *, tolerance: float = 1e-3) -> KKTReport:
-        """How far the weights are from the optimum on these sequences, over all features of the model's tests."""
+    def kkt_report(
+        self,
+        X: Iterable[Any],
+        y: Sequence[Sequence[str | None]],
+        *,
+        sample_weight: Sequence[float] | None = None,
+        tolerance: float = 1e-3,
+    ) -> KKTReport:
+        """How far the weights are from the optimum on these sequences, over all features of the model's tests.
+
+        >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
+        >>> CRF(patterns=["u:%x[0,0]"], l1=0.1, tol=0.0, epsilon=1e-8).fit(X, y).kkt_report(X, y).optimal
+        True
+        """
         check_fitted(self)
-        settings = self._settings()
-        layout = self.feature_layout_
-        data = self._labelled(self.encoder_.encode(X), y, None)
-        seen = seen_features(layout, data) if self.features == "seen" else None
-        objective = ChainObjective(layout, data, l2=settings.l2, threads=effective_jobs(self.n_jobs), candidates=seen)
+        if self.algorithm == "perceptron":
+            raise DataError("a perceptron minimises no objective, so its weights are not judged; train with another")
+        data = self._labelled(self.encoder_.encode(X), y, sample_weight)
+        objective = self._objective(self.feature_layout_, data)
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
-        return kkt_violation(theta, gradient, settings.l1, tolerance=tolerance)
+        return kkt_violation(theta, gradient, self._settings().l1, tolerance=tolerance)
 
     def zero_rate(self, X: Iterable[Any]) -> float:
         """Share of the scores of label pairs, over all tokens of X, that are zero: what sparse recursions save.
+
+        The scores are lambda_t(y', y), of a conditional Markov model those before they are normalised.
 
         >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
         >>> CRF(patterns=["u:%x[0,0]", "b"], l1=0.2).fit(X, y).zero_rate(X)
@@ -271,15 +309,10 @@ class CRF(ChainModel):
         counts = encoder.feature_counts(len(self.classes_))
         return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
 
-    def _objective(self, X: list[Any], y: Sequence[Sequence[str | None]]) -> ChainObjective:
-        """The loss at the tests of X, with the parameters of this model."""
-        encoder = self._encoder()
-        data = encoder.fit_encode(X)
-        self.classes_ = _classes(y)
-        data = self._labelled(data, y, None)
-        return ChainObjective(
-            self.feature_layout_of(encoder), data, threads=effective_jobs(self.n_jobs), normalised=self.normalised
-        )
+    def _objective(self, layout: FeatureLayout, data: Encoded) -> ChainObjective:
+        """What `fit` minimises on these sequences."""
+        jobs = effective_jobs(self.n_jobs)
+        return Trainer(self._settings(), layout, data, normalised=self.normalised, threads=jobs).objective()
 
     def _settings(self) -> Settings:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
@@ -301,6 +334,12 @@ class CRF(ChainModel):
         check_range("alpha", self.alpha, above=0, at_most=1)
         if self.eta0 is not None:
             check_range("eta0", self.eta0, above=0)
+        check_range("tol", self.tol, at_least=0)
+        check_range("period", self.period, at_least=1, whole=True)
+        check_range("epsilon", self.epsilon, at_least=0)
+        check_range("stop_window", self.stop_window, at_least=2, whole=True)
+        check_range("stop_tolerance", self.stop_tolerance, above=0)
+        check_owners(self, "algorithm", _OWNERS if self.fine_tune else _OWNERS | _TUNING_OWNERS)
         if self.normalised and self.algorithm == "bcd":
             raise DataError("bcd is for CRFs only; use owlqn")
         return Settings(
@@ -419,6 +458,15 @@ class CRF(ChainModel):
     def _fill_state(self) -> None:
         self.n_iter_, self.objective_, self.stopped_, self.training_log_ = 0, None, "read", []
         self.pattern_counts_ = count_by_pattern(self.encoder_, self.feature_layout_of(self.encoder_), self.features_)
+
+
+def _no_weights(settings: Settings, data: Encoded) -> str:
+    """What to do about a model without weights."""
+    remedy = "pass more sequences or other patterns"
+    if settings.l1 > 0:
+        number = "one sequence" if data.sequences == 1 else f"{data.sequences} sequences"
+        remedy = f"l1={settings.l1:g} is too much for {number}; pass a smaller l1, or more sequences"
+    return f"all weights are zero, so every token gets the same label: {remedy}"
 
 
 def _classes(y: Sequence[Sequence[str | None]]) -> NDArray[Any]:

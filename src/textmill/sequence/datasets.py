@@ -80,7 +80,7 @@ def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabelledS
                 fault = "found one column, but the last must be the label and others come before it"
                 raise DataError(fault, source=sentence.source, line=sentence.line)
             X.append(Sentence(sentence.columns[:-1], source=sentence.source, line=sentence.line))
-            y.append(list(sentence[-1]))
+            y.append(list(sentence.column(-1)))
         else:
             X.append([row[:-1] for row in sentence])
             y.append([row[-1] for row in sentence])

@@ -248,8 +248,8 @@ def evaluate_columns(
         if not gold and _SCORED.fullmatch(" ".join(column[0] for column in sentence.columns)):
             fault = "found a line of scores; label without scores and n best to evaluate"
             raise DataError(fault, source=sentence.source, line=sentence.line)
-        gold.append(sentence[-2])
-        predicted.append(sentence[-1])
+        gold.append(sentence.column(-2))
+        predicted.append(sentence.column(-1))
     if not gold:
         raise DataError("there are no sequences to evaluate; the file is empty")
     return evaluate_tags(gold, predicted, chunks=chunks, project=project)

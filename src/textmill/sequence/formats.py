@@ -24,12 +24,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus import writer
 from textmill.errors import DataError, ModelFileError
 from textmill.files import replacing
 from textmill.model import StringTable, check_range
+from textmill.numeric import sparse
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.patterns import Command, parse_patterns
 from textmill.sequence.regexes import raw_bytes, raw_text

@@ -151,7 +151,7 @@ def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any,
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    return tokens, _known(model, sentence[-1]) if constrain else []
+    return tokens, _known(model, sentence.column(-1)) if constrain else []
 
 
 def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.model import check_choice
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.features import Features, Words
 from textmill.strings.measure import (

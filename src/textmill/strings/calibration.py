@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.numeric import special
 
 __all__ = ["Calibration"]
 

@@ -24,10 +24,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import strings as native
 from textmill.model import check_choice, check_range
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.features import Characters, Features
 from textmill.strings.measure import (

@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
+from textmill.numeric import csgraph, sparse
 from textmill.strings.pairs import Pairs
 
 __all__ = ["canonical_names", "cluster_pairs"]

@@ -63,6 +63,8 @@ class NameList:
     ) -> NameList:
         """A collection from columns: lists, arrays, series, Arrow columns; ids are 1, 2, 3, ... unless they are given.
 
+        Blanks around ids, types and clusters do not count.
+
         >>> NameList.of(["Jean Dupré", "J. Dupré"], clusters=[7, 7]).clusters
         ['7', '7']
         """
@@ -72,11 +74,11 @@ class NameList:
             if not isinstance(text, str):
                 raise DataError(f"name {number} is a {type(text).__name__}, not text; convert it or leave it out")
         count = len(texts)
-        known = [str(i) for i in (range(1, count + 1) if ids is None else ids)]
+        known = [str(i).strip() for i in (range(1, count + 1) if ids is None else ids)]
         _check_length("ids", len(known), count)
         for i, first in _repeated(known):
             raise DataError(f"id {known[i]!r} of name {i + 1} is also that of name {first + 1}; ids must be unique")
-        columns = [None if column is None else [str(v) for v in column] for column in (types, clusters)]
+        columns = [None if column is None else [str(v).strip() for v in column] for column in (types, clusters)]
         for what, column in zip(("types", "clusters"), columns, strict=True):
             if column is not None:
                 _check_length(what, len(column), count)
@@ -212,7 +214,7 @@ def _collect(rows: _Rows, bad: BadRecords, name_field: str, id_field: str) -> Na
     seen: set[str] = set()
     for line, fields in rows:
         fault = _fault(fields, name_field, id_field)
-        key = str(fields.get(id_field, line))
+        key = str(fields.get(id_field, line)).strip()
         if fault is None and key in ids:
             fault = f"id {key!r} is also that of line {ids[key]}; ids must be unique", id_field
         if fault is not None:
@@ -223,7 +225,7 @@ def _collect(rows: _Rows, bad: BadRecords, name_field: str, id_field: str) -> Na
         counts.append(int(fields.get("count") or 1))
         for field, column in more.items():
             value = fields.get(field)
-            column.append("" if value is None else str(value))
+            column.append("" if value is None else str(value).strip())
         seen.update(fields)
     given = {field: values if field in seen else None for field, values in more.items()}
     numbers = np.array(counts, dtype=np.int64) if "count" in seen else None
@@ -240,7 +242,7 @@ def _fault(fields: dict[str, Any], name_field: str, id_field: str) -> tuple[str,
         what = "empty" if name is None or isinstance(name, str) else f"a {type(name).__name__}, not text"
         return f"the name is {what}; complete or remove it, or pass errors='skip'", name_field
     given = fields.get(id_field)
-    if id_field in fields and (given is None or given == ""):
+    if id_field in fields and (given is None or not str(given).strip()):
         return "the id is empty; give every name its own, or leave the column out", id_field
     count = fields.get("count")
     try:
@@ -287,7 +289,7 @@ def _secondstring(name: str, bad: BadRecords, encoding: str) -> _Rows:
             fault = f"{len(row)} fields; a row is relation, key and name, parted by tabs"
             bad(DataError(fault, source=bad.source, line=line))
         else:
-            key = row[1].strip().strip('"')
+            key = row[1].strip().strip('"').strip()
             yield line, {"id": str(line), "name": " ".join(row[2:]).strip(), "relation": row[0], "cluster": key}
 
 

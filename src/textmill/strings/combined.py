@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.measure import Fitted, Floats, Measure, Occurrences
 

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.measure import Encoded, Fitted, Floats, Measure, Occurrences, equal_strings, sparse_product
 

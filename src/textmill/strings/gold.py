@@ -216,12 +216,12 @@ def _members(names: NameList) -> dict[str, list[str]]:
 
 
 def _rows(name: str, bad: BadRecords) -> Iterator[tuple[int, list[str]]]:
-    """Fields of the lines that are not blank, without a header."""
+    """Fields of the lines that are not blank, without blanks around them and without a header."""
     first = True
     for line, text in open_lines(name, errors=bad):
         if not text.strip():
             continue
-        row = text.split("\t")
+        row = [field.strip() for field in text.split("\t")]
         if not (first and row[0] in ("id", "id1")):
             yield line, row
         first = False

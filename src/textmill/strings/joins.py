@@ -36,9 +36,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import strings as native
+from textmill.numeric import sparse
 from textmill.strings.bags import Cosine, TfIdf
 from textmill.strings.characters import Damerau, Jaro, JaroWinkler, Levenshtein, Osa
 from textmill.strings.cosine_join import CosineJoin

@@ -17,9 +17,9 @@ Cost: n log n for n pairs; optimal at worst names times n. Memory: a few numbers
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from textmill.model import check_choice
+from textmill.numeric import sparse
 from textmill.strings.pairs import Pairs, best_pairs
 
 __all__ = ["MATCHINGS", "one_to_one"]

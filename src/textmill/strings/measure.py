@@ -26,10 +26,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment
 from textmill.strings.features import Features, checked_names
 

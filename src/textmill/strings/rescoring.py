@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import strings as native
+from textmill.numeric import sparse
 from textmill.strings.measure import Encoded, FittedSequences
 
 __all__ = ["arrays_of", "exact_scores", "met_words"]

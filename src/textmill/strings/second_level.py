@@ -31,11 +31,11 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import strings as native
 from textmill.errors import warn_caller
 from textmill.model import check_choice, check_range
+from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.characters import Exact
 from textmill.strings.features import Features, Words

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import connect
 from textmill.corpus import Document
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, load
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.vectors import Index, Neighbours
 

@@ -48,6 +48,7 @@ from textmill.topics.lda import LDA
 from textmill.topics.lsa import LSA
 from textmill.topics.map import Plane, draw_map, plane
 from textmill.topics.mixture import MultinomialMixture
+from textmill.topics.model import FewerTopics
 from textmill.topics.nmf import NMF
 from textmill.topics.pca import PCA
 from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
@@ -66,6 +67,7 @@ __all__ = [
     "Difference",
     "Drift",
     "Explanation",
+    "FewerTopics",
     "Mixtures",
     "MultinomialMixture",
     "Plane",

@@ -23,10 +23,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 
 from textmill._native import base as native
 from textmill.errors import DataError
+from textmill.numeric import linalg, sparse
 from textmill.topics.decomposition import (
     Decomposition,
     blas_threads,

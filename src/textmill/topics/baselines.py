@@ -19,8 +19,8 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 
+from textmill.numeric import linalg, sparse
 from textmill.topics.decomposition import Decomposition, blas_threads, cut, factored, with_signs
 
 __all__ = ["frequent_directions", "hebbian", "zms"]

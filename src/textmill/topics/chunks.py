@@ -2,7 +2,9 @@
 
 A matrix is cut into pieces; a stream of matrices is regrouped; documents, which are texts or lists of tokens, are
 turned into weighted rows by a vectorizer; counts in a file or from a vocabulary are weighed if there is one. Columns
-may be added on the way: each chunk has as many as any before it.
+may be added on the way: each chunk has as many as any before it. Where there is a vectorizer, or a model that was
+fitted, rows must have a column for each term, or they would mean other words; only a file in a format that does not
+say how many columns it has is filled up.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from textmill.corpus import (
     BagFile,
@@ -27,6 +28,7 @@ from textmill.corpus import (
     require_passes,
 )
 from textmill.errors import DataError
+from textmill.numeric import sparse
 from textmill.vectors import TextVectorizer, Vectors
 
 __all__ = ["Chunks", "holds_documents"]
@@ -61,7 +63,10 @@ class Chunks:
         self.negative = negative
         self.documents = 0
         self.passes = 0
+        self._open_ended = isinstance(X, BagFile) and X.format in ("svmlight", "ldac")
         self._matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
+        if self._matrix is not None and vectorizer is not None:
+            self._with_columns(self._matrix, len(vectorizer.terms_), "vectorizer")
         self.one_shot = self._matrix is None and is_one_shot(_origin(X))
         self.terms = self._matrix.shape[1] if self._matrix is not None else _columns(X)
         self.filled = None if self._matrix is None else int((np.diff(self._matrix.indptr) > 0).sum())
@@ -74,6 +79,10 @@ class Chunks:
         for chunk in parts if self.size is None else rechunk(parts, self.size):
             self.documents += chunk.shape[0]
             yield chunk
+
+    def over(self, terms: int) -> Iterator[sparse.csr_matrix]:
+        """The chunks as rows over the terms of a fitted model."""
+        return (self._with_columns(chunk, terms, "model") for chunk in self)
 
     def jobs(self, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         """Cut into consecutive streams of that many chunks, each for a worker.
@@ -109,13 +118,23 @@ class Chunks:
             terms = max(terms, part.shape[1])
             yield part if part.shape[1] == terms else _widen(part, terms)
 
+    def _with_columns(self, X: sparse.csr_matrix, terms: int, owner: str) -> sparse.csr_matrix:
+        """X, which must have that many columns, or X filled up where its file does not say how many it has."""
+        if X.shape[1] != terms and not (self._open_ended and X.shape[1] < terms):
+            raise DataError(
+                f"X has {X.shape[1]} columns but the {owner} {terms} terms; pass rows over the same vocabulary"
+            )
+        return X if X.shape[1] == terms else _widen(X, terms)
+
     def _parts(self) -> Iterator[sparse.csr_matrix]:
         if self._matrix is not None:
             step = self.size or max(1, self._matrix.shape[0])
             return (self._matrix[start : start + step] for start in range(0, self._matrix.shape[0], step))
         items = iter(_texts(self.source))
-        if isinstance(self.source, BagFile | Bags) and self.vectorizer is not None:
-            return iter(Vectors(self.vectorizer.weighting_, items))
+        terms = None if self.vectorizer is None else len(self.vectorizer.terms_)
+        if isinstance(self.source, BagFile | Bags) and self.vectorizer is not None and terms is not None:
+            rows = (self._with_columns(part, terms, "vectorizer") for part in items)
+            return iter(Vectors(self.vectorizer.weighting_, rows))
         first = next(items, None)
         if first is None:
             return iter(())
@@ -127,7 +146,8 @@ class Chunks:
                     "pass vectorizer=TextVectorizer(), or a matrix"
                 )
             return iter(self.vectorizer.vectors(again))
-        return (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
+        parts = (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
+        return parts if terms is None else (self._with_columns(part, terms, "vectorizer") for part in parts)
 
 
 class _Generated:

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import base as native
+from textmill.numeric import linalg, sparse
 
 __all__ = [
     "Decomposition",

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
+from textmill.numeric import sparse
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
@@ -35,6 +34,7 @@ from textmill.cluster import tree_reduce
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.rows import Part, Rows
 

@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus import open_lines
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range
+from textmill.numeric import sparse
 from textmill.topics.factors import known
 from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
 from textmill.topics.lda import LDA

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.krylov import block_krylov
 from textmill.topics.model import TopicModel
 from textmill.topics.rows import Rows
@@ -93,25 +93,17 @@ def _nndsvd(X: Rows, topics: int, seed: int) -> tuple[Floats, Floats]:
 
 
 def known(model: TopicModel, X: Any, *, negative: bool = False) -> Iterator[sparse.csr_matrix]:
-    """The chunks of an input, each with the columns of a fitted model.
+    """The chunks of an input for a fitted model, over its terms.
 
     >>> class Toy(TopicModel):
     ...     vectorizer = vectorizer_ = None
     >>> toy = Toy()
     >>> toy.components_ = np.eye(3)
-    >>> [part.shape for part in known(toy, [np.ones((1, 2))])]
+    >>> [part.shape for part in known(toy, np.ones((1, 3)))]
     [(1, 3)]
     """
     check_fitted(model)
-    columns = model.components_.shape[1]
-    for part in model._chunks(X, _ROWS, negative=negative):
-        if part.shape[1] > columns:
-            raise DataError(f"X has {part.shape[1]} columns but the model {columns}; use bags of one vocabulary")
-        yield (
-            part
-            if part.shape[1] == columns
-            else sparse.csr_matrix((part.data, part.indices, part.indptr), shape=(part.shape[0], columns))
-        )
+    yield from model._chunks(X, _ROWS, negative=negative).over(model.components_.shape[1])
 
 
 def check_model(model: TopicModel) -> None:

@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import interruptible
 from textmill.progress import start as begin
 from textmill.topics.factors import seed_of

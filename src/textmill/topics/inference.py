@@ -31,13 +31,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
 from textmill.topics.factors import seed_of
 from textmill.topics.gibbs import gibbs_mixtures

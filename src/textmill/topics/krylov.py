@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from textmill.corpus import Operator
+from textmill.numeric import linalg
 from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal
 
 __all__ = ["block_krylov", "significant"]

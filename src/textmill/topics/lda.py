@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.model.estimators import given_parameters
+from textmill.numeric import sparse
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
 from textmill.topics.evidence import left_to_right
 from textmill.topics.factors import aligned, known, seed_of
@@ -50,6 +51,14 @@ __all__ = ["LDA"]
 Floats = NDArray[np.float64]
 
 METHODS = ("online", "batch", "gibbs", "cvb0")
+_VARIATIONAL, _SAMPLED = METHODS[:2], METHODS[2:]
+_OWNERS: dict[str, tuple[str, ...]] = {  # methods that read a parameter; partial_fit of batch has updates, as online
+    **dict.fromkeys(("chunk_size", "update_every", "passes", "offset", "decay", "restart"), _VARIATIONAL),
+    **dict.fromkeys(("half_life", "total_docs", "tolerance", "eval_every"), _VARIATIONAL),
+    **dict.fromkeys(("sweeps", "thin"), _SAMPLED),
+    **dict.fromkeys(("burn_in", "n_chains", "collapsed"), ("gibbs",)),
+    "weighting": ("online", "batch", "gibbs"),
+}
 _ROWS = 4096  # documents that are transformed together
 
 
@@ -310,7 +319,6 @@ class LDA(TopicModel):
                 gains = document_parts(found.gamma, self.alpha_)[1]
                 found_total, found_words = float(found.likelihood.sum() + gains.sum()), float(part.data.sum())
             elif how == "left-to-right":
-                part.resize(part.shape[0], len(self.term_topics_))
                 seed = seed_of(0 if self.random_state is None else self.random_state)
                 phi = self._phi(slice(None))
                 evidence = left_to_right(part, phi, self.alpha_, random_state=seed, n_jobs=self.n_jobs)
@@ -402,9 +410,18 @@ class LDA(TopicModel):
         check_range("inner_tolerance", self.inner_tolerance, at_least=0)
         check_range("tolerance", self.tolerance, at_least=0)
         check_range("eval_every", self.eval_every, at_least=0, whole=True)
+        check_range("sweeps", self.sweeps, at_least=1, whole=True)
+        if self.burn_in is not None:
+            check_range("burn_in", self.burn_in, at_least=0, below=self.sweeps, whole=True)
+        check_range("thin", self.thin, at_least=1, whole=True)
+        check_range("n_chains", self.n_chains, at_least=1, whole=True)
         if self.weighting is not None:
             check_choice("weighting", self.weighting, WEIGHTINGS)
         check_choice("dtype", self.dtype, ["float32", "float64"])
+        check_owners(self, "method", _OWNERS)
+        swallowed = {"offset", "decay", "total_docs"} & given_parameters(self).keys()
+        if self.half_life is not None and swallowed:
+            raise DataError(f"half_life takes the place of {min(swallowed)}; leave one of them out")
         alpha_of(self.alpha, self.n_topics)
 
     def _forget_all(self) -> None:
@@ -492,12 +509,8 @@ class LDA(TopicModel):
     def _known(self, X: Any) -> Iterator[sparse.csr_matrix]:
         """The chunks of an input for a fitted model, weighed as it takes them."""
         check_fitted(self)
-        terms, topics = len(self.term_topics_), self._topics()
-        for part in self._chunks(X, _ROWS, negative=False):
-            if part.shape[1] > terms:
-                raise DataError(
-                    f"X has {part.shape[1]} columns but the model {terms} terms; use bags of one vocabulary"
-                )
+        topics = self._topics()
+        for part in self._chunks(X, _ROWS, negative=False).over(len(self.term_topics_)):
             yield topics.weighed(part)
 
     def __getstate__(self) -> dict[str, Any]:

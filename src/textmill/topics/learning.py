@@ -144,7 +144,6 @@ class Learning:
         model = self.model
         if not part.documents:
             return
-        self._check_terms(part)
         rho = 1.0 if whole else self.schedule.rho(model.updates_ - self.first_update, part.documents)
         size = float(part.documents) if whole else self.schedule.size(model.documents_, model.chunk_size, known)
         if model.updates_ == 0:
@@ -185,15 +184,6 @@ class Learning:
             return np.zeros(0)
         counts = self.model.topic_counts_
         return rho * counts / max(float(counts.mean()), 1e-300)
-
-    def _check_terms(self, part: Partial) -> None:
-        """Refuse bags of another vocabulary than the vectorizer's."""
-        model = self.model
-        if model.vectorizer_ is not None and len(part.words) and part.words[-1] >= len(model.vectorizer_.terms_):
-            raise DataError(
-                f"X has a column {part.words[-1]} but the vectorizer {len(model.vectorizer_.terms_)} terms; "
-                "pass documents, or bags made by it"
-            )
 
     def _evaluate(self) -> None:
         """Note the perplexity of the held-out documents."""

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.numeric import linalg
 from textmill.topics.basecase import SOLVERS, Solver
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
@@ -47,6 +47,11 @@ R = TypeVar("R")
 Floats = NDArray[np.float64]
 
 ALGORITHMS = ("auto", "one_pass", "two_pass", "hybrid", "refined")
+_OWNERS = {
+    "power_iterations": ("two_pass", "refined"),
+    "krylov": ("two_pass",),
+    "solver": ("one_pass", "hybrid", "refined"),
+}
 CHUNKS_PER_JOB = 16  # that a worker of a cluster makes one model of
 
 
@@ -137,6 +142,7 @@ class LSA(TopicModel):
         self._start(X)
         chunks = self._chunks(X, self.chunk_size)
         algorithm = self.algorithm if self.algorithm != "auto" else "hybrid" if chunks.one_shot else "refined"
+        check_owners(self, "algorithm", _OWNERS, algorithm)
         steps = self.power_iterations
         if steps is None:
             steps = 2 if algorithm == "two_pass" else 0
@@ -156,9 +162,9 @@ class LSA(TopicModel):
                 made = run.one_pass(self._plan("lanczos" if algorithm == "one_pass" else "stochastic", run.threads))
                 if algorithm == "refined" and made.rank:
                     made = run.refined(made, steps)
-        if not made.documents:
-            raise DataError("there are no documents to decompose; pass at least one")
-        return self._take(made)
+        self._take(made)
+        self._warn_of_fewer()
+        return self
 
     def partial_fit(self, X: Any, y: object = None) -> LSA:
         """Add documents as one chunk: one decomposition and one merge."""
@@ -176,8 +182,9 @@ class LSA(TopicModel):
     def merge(self, other: LSA) -> LSA:
         """Return the model of the documents of both; neither forgets, neither is changed.
 
-        >>> LSA(n_topics=2).fit(np.diag([3.0, 0])).merge(LSA().fit(np.diag([4.0, 5]))).singular_values_.tolist()
-        [5.0, 5.0]
+        >>> one, other = (LSA(n_topics=2).fit(np.diag(values)) for values in ([3.0, 12.0], [4.0, 5.0]))
+        >>> one.merge(other).singular_values_.round(6).tolist()
+        [13.0, 5.0]
         """
         check_fitted(self)
         check_fitted(other)
@@ -203,9 +210,7 @@ class LSA(TopicModel):
         check_fitted(self)
         basis = np.ascontiguousarray(self.components_.T / self.singular_values_ if scaled else self.components_.T)
         threads = effective_jobs(self.n_jobs)
-        for chunk in self._chunks(X, self.chunk_size):
-            if chunk.shape[1] != len(basis):
-                raise DataError(f"X has {chunk.shape[1]} columns but the model {len(basis)} terms; pass one a term")
+        for chunk in self._chunks(X, self.chunk_size).over(len(basis)):
             yield product(chunk, basis, threads)
 
     def intervals(self) -> Floats:
@@ -245,6 +250,8 @@ class LSA(TopicModel):
         check_range("decay", self.decay, at_least=0, at_most=1)
         if self.half_life is not None:
             check_range("half_life", self.half_life, above=0)
+            if self.decay != 1:
+                raise DataError("half_life takes the place of decay; leave one of them out")
         if self.chunks_per_job is not None:
             check_range("chunks_per_job", self.chunks_per_job, at_least=1, whole=True)
         self._seed()
@@ -277,23 +284,15 @@ class LSA(TopicModel):
         chunks = self._chunks(X, 1 << 62 if size is None else size)
         solver = "lanczos" if self.algorithm == "one_pass" else "stochastic"
         before = self._decomposition() if fitted else None
-        made = node(self._known(chunks), self._plan(solver, effective_jobs(self.n_jobs)), before)
-        if not made.documents:
-            raise DataError("there are no documents to decompose; pass at least one")
+        made = node(chunks, self._plan(solver, effective_jobs(self.n_jobs)), before)
         return self._take(made)
-
-    def _known(self, chunks: Chunks) -> Iterator[Any]:
-        """The chunks, as long as their columns are terms of the vectorizer, where there is one."""
-        for chunk in chunks:
-            if self.vectorizer_ is not None and chunk.shape[1] != len(self.vectorizer_.terms_):
-                raise DataError(
-                    f"X has {chunk.shape[1]} columns but the vectorizer {len(self.vectorizer_.terms_)} terms; "
-                    "pass documents, or rows made by it"
-                )
-            yield chunk
 
     def _take(self, made: Decomposition) -> LSA:
         """Become the model of a decomposition."""
+        if not made.documents:
+            raise DataError("there are no documents to decompose; pass at least one")
+        if not made.rank:
+            raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
         k = self.n_topics
         squares = made.s[:k] ** 2
         self._made = made

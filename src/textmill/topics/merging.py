@@ -30,12 +30,13 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from textmill.numeric import linalg
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, factored, orthonormal, with_signs
 
 __all__ = ["direct", "eigen", "merge", "merge_qr"]
@@ -144,7 +145,12 @@ def eigen(first: Decomposition, second: Decomposition, rank: int | None = None, 
 def _prepared(
     first: Decomposition, second: Decomposition, decay: float
 ) -> tuple[Decomposition, Decomposition, Floats, Floats]:
-    """Both in one vocabulary, and their weighted singular values; none of `first` when all of it is forgotten."""
+    """Both in one vocabulary, and their weighted singular values; none of `first` when all of it is forgotten.
+
+    An array that came from another process may begin at any byte. BLAS does not take those, and NumPy's own products
+    are slower and round differently: they are copied first, so that a cluster gives the bytes of one process.
+    """
+    first, second = (replace(one, U=np.require(one.U, requirements="A")) for one in (first, second))
     terms = max(first.U.shape[0], second.U.shape[0])
     s1 = first.s * decay if decay else first.s[:0]
     first = first if decay else Decomposition(first.U[:, :0], s1, first.documents)

@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.em import kernel_arrays
 from textmill.topics.factors import aligned, check_model, known, seed_of

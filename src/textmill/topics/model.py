@@ -8,6 +8,7 @@ turns whatever it was given into sparse chunks. A file holds the vectorizer, so 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -19,7 +20,11 @@ from textmill.model import Model, Transformer, check_fitted, check_range
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer
 
-__all__ = ["TopicModel"]
+__all__ = ["FewerTopics", "TopicModel"]
+
+
+class FewerTopics(UserWarning):
+    """A model has fewer topics than were asked for, because the documents do not differ in more ways."""
 
 
 class TopicModel(Transformer, Model):
@@ -84,6 +89,21 @@ class TopicModel(Transformer, Model):
             vectorizer = TextVectorizer(**vectorizer.get_params(deep=False)).fit(X)
         fitted = vectorizer is not None and vectorizer.__sklearn_is_fitted__()
         self.vectorizer_ = vectorizer if fitted else None
+        if self.vectorizer_ is not None and not len(self.vectorizer_.terms_):
+            raise DataError(
+                "the vocabulary has no terms: the documents have no words, or min_df and max_df leave none; "
+                "pass other documents or limits"
+            )
+
+    def _warn_of_fewer(self) -> None:
+        """Say so when `fit`, which calls this itself, has found fewer topics than were asked for."""
+        if len(self.components_) < self.n_topics:
+            warnings.warn(
+                f"{len(self.components_)} topics instead of {self.n_topics}: the {type(self).__name__} of these "
+                "documents has no more; pass more documents or a smaller n_topics",
+                FewerTopics,
+                stacklevel=3,
+            )
 
 
 def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -27,12 +27,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.cluster import tree_reduce
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
 from textmill.topics.em import blend, expected, fold_in, learn
@@ -87,6 +87,7 @@ class NMF(NonNegativeModel):
     }
     state: ClassVar[dict[str, type]] = {"documents_": int}
     trace: ClassVar[str] = "losses_"
+    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "solver")
 
     weights_: Floats
     losses_: Floats

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import Cluster, connect
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.model.estimators import given_parameters
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.factors import check_model, seed_of, start_factors
 from textmill.topics.model import TopicModel
@@ -37,12 +38,14 @@ class NonNegativeModel(TopicModel):
     """Base of `NMF` and `PLSA`.
 
     A subclass has the parameters n_topics, init, iterations, tolerance, chunk_size, passes, forget, random_state and
-    n_jobs, learns all at once (`_fit_all`) or a chunk (`_add`), and names in `trace` the attribute of figures a step.
+    n_jobs, learns all at once (`_fit_all`) or a chunk (`_add`), and names in `trace` the attribute of figures a step,
+    in `at_once` the parameters that only learning from all at once reads.
 
     Attributes: documents_.
     """
 
     trace: ClassVar[str]
+    at_once: ClassVar[tuple[str, ...]]
 
     init: str
     iterations: int
@@ -64,6 +67,7 @@ class NonNegativeModel(TopicModel):
         [[0.75, 0.25]]
         """
         self._check()
+        self._check_swallowed()
         if cluster is not None and self.chunk_size is not None:
             raise DataError("chunks are learnt one after the other, on one machine; leave out chunk_size or cluster")
         self._start(X)
@@ -137,6 +141,16 @@ class NonNegativeModel(TopicModel):
         check_range("forget", self.forget, at_least=0, at_most=1)
         if self.chunk_size is not None:
             check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
+
+    def _check_swallowed(self) -> None:
+        """Refuse parameters that `fit` would not read; partial_fit may follow, so what that reads may be set."""
+        for name, value in given_parameters(self).items():
+            if self.chunk_size is None and name == "passes":
+                raise DataError(
+                    f"passes={value!r} belongs to learning chunk by chunk; pass chunk_size too, or leave it out"
+                )
+            if self.chunk_size is not None and name in self.at_once:
+                raise DataError(f"{name}={value!r} belongs to learning from all at once; leave out it or chunk_size")
 
     def _forget_all(self) -> None:
         """Become a model without documents."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.basecase import Solver, base_case, gaussian
 from textmill.topics.decomposition import Decomposition, blas_threads, product, transposed_product

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import connect
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import Saved, check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.decomposition import product, with_signs
 from textmill.topics.factors import check_model, known, seed_of
@@ -49,6 +49,7 @@ __all__ = ["PCA"]
 
 Floats = NDArray[np.float64]
 
+_OWNERS = {"power_iterations": ("krylov",)}
 _CHUNK = 1000
 _CHUNK_POWERS = 2  # a chunk is in memory, so its passes are free
 
@@ -63,6 +64,7 @@ class PCA(TopicModel):
 
     Attributes: components_ (k, m), orthonormal rows, fewer than asked for when the documents vary in fewer directions;
     singular_values_ (k,); explained_variance_ (k,) and explained_variance_ratio_ (k,); mean_ (m,); total_variance_;
+    reserve_ and reserve_values_, the directions beyond k that one_pass and partial_fit keep for further documents;
     documents_; vectorizer_.
 
     >>> X = np.array([[2.0, 0, 1], [4, 0, 1], [6, 0, 1], [8, 3, 1]])
@@ -73,12 +75,19 @@ class PCA(TopicModel):
     [-3.0157, 0.6843]
     """
 
-    format_version: ClassVar[int] = 1
-    layout: ClassVar[dict[str, str]] = {"singular_values_": "topic", "mean_": "term"}
+    format_version: ClassVar[int] = 2
+    layout: ClassVar[dict[str, str]] = {
+        "singular_values_": "topic",
+        "mean_": "term",
+        "reserve_": "extra term",
+        "reserve_values_": "extra",
+    }
     state: ClassVar[dict[str, type]] = {"documents_": int, "total_variance_": float}
 
     singular_values_: Floats
     mean_: Floats
+    reserve_: Floats
+    reserve_values_: Floats
     documents_: int
     total_variance_: float
 
@@ -114,14 +123,19 @@ class PCA(TopicModel):
         self._check()
         self._start(X)
         if cluster is not None:
-            return self._fit_spread(X, cluster)
+            self._fit_spread(X, cluster)
+            self._warn_of_fewer()
+            return self
         chunks = self._chunks(X, self.chunk_size or _CHUNK)
-        if self.algorithm == "one_pass" or (self.algorithm == "auto" and not hasattr(X, "shape")):
+        usual = "lanczos" if hasattr(X, "shape") else "one_pass"
+        algorithm = usual if self.algorithm == "auto" else self.algorithm
+        check_owners(self, "algorithm", _OWNERS, algorithm)
+        if algorithm == "one_pass":
             self._forget_all()
             for part in track(chunks, "learning", unit="chunks"):
                 self._add(part)
             self._check_documents()
-            self._cut()
+            self._warn_of_fewer()
             return self
         chunks.require_passes(3, "PCA")
         self._forget_all()
@@ -130,20 +144,22 @@ class PCA(TopicModel):
         self._check_documents()
         source = chunks if chunks._matrix is None else chunks._matrix
         operator = as_operator(source, shape=(self.documents_, len(self.mean_)), n_jobs=self.n_jobs)
-        self._decompose(operator, self.algorithm)
+        self._decompose(operator, algorithm)
+        self._warn_of_fewer()
         return self
 
-    def _fit_spread(self, X: Any, cluster: str | Client) -> PCA:
+    def _fit_spread(self, X: Any, cluster: str | Client) -> None:
         if self.algorithm == "one_pass":
             raise DataError("one_pass adds chunk to chunk on one machine; pass algorithm='krylov' or leave out cluster")
+        algorithm = "lanczos" if self.algorithm == "lanczos" else "krylov"
+        check_owners(self, "algorithm", _OWNERS, algorithm)
         with connect(cluster) as workers:
             rows = Rows.spread(self._chunks(X, PART), workers, self.n_jobs)
             self._forget_all()
             for moments in rows.each(_part_moments):
                 self._moments(*moments)
             self._check_documents()
-            self._decompose(rows.operator(), "lanczos" if self.algorithm == "lanczos" else "krylov")
-        return self
+            self._decompose(rows.operator(), algorithm)
 
     def _decompose(self, operator: Operator, algorithm: str) -> None:
         """Find the components of all documents, whose mean is known."""
@@ -154,7 +170,7 @@ class PCA(TopicModel):
             self._take(*block_krylov(centred, rank, self.oversampling, self.power_iterations, seed))
         else:
             self._take(*_lanczos(centred, rank, seed))
-        self._cut()
+        self._drop_reserve()
 
     def partial_fit(self, X: Any, y: object = None) -> PCA:
         """Add documents, chunk by chunk; new columns are new terms, which earlier documents did not have.
@@ -176,8 +192,8 @@ class PCA(TopicModel):
     def merge(self, other: PCA) -> PCA:
         """Return the model of both corpora; exact when no model was truncated.
 
-        >>> X = np.array([[2.0, 0], [4, 1], [6, 3], [9, 0]])
-        >>> merged = PCA(n_topics=2).fit(X[:2]).merge(PCA(n_topics=2).fit(X[2:]))
+        >>> X = np.array([[2.0, 0], [4, 1], [6, 3], [9, 0], [1, 1], [2, 2]])
+        >>> merged = PCA(n_topics=2).fit(X[:3]).merge(PCA(n_topics=2).fit(X[3:]))
         >>> np.allclose(merged.explained_variance_, PCA(n_topics=2).fit(X).explained_variance_)
         True
         """
@@ -192,9 +208,9 @@ class PCA(TopicModel):
         columns = max(len(self.mean_), len(other.mean_))
         for model in (self, other):
             grown = columns - len(model.mean_)
-            rows = np.pad(model.components_, ((0, 0), (0, grown))) * model.singular_values_[:, None]
+            rows = np.pad(model._scaled(), ((0, 0), (0, grown)))
             merged._absorb(_dense_operator(rows), model.documents_, np.pad(model.mean_, (0, grown)), model._scatter())
-        merged._cut()
+        merged._drop_reserve()
         return merged
 
     def transform(self, X: Any) -> Floats:
@@ -234,11 +250,21 @@ class PCA(TopicModel):
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
-        values = (self.components_, self.singular_values_, self.mean_)
-        if not all(np.isfinite(part).all() for part in values) or self.singular_values_.min(initial=0) < 0:
+        singular_values = np.concatenate([self.singular_values_, self.reserve_values_])
+        values = (self.components_, self.reserve_, singular_values, self.mean_)
+        if not all(np.isfinite(part).all() for part in values) or singular_values.min(initial=0) < 0:
             raise ModelFileError("components must be finite, singular values not negative")
         if self.documents_ < 1 or not self.total_variance_ >= 0:
             raise ModelFileError("the number of documents or the variance is out of range")
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 had no reserve; what is beyond n_topics becomes one."""
+        k = saved.parameters["n_topics"]
+        components, values = saved.arrays["components_"], saved.arrays["singular_values_"]
+        saved.arrays |= {"components_": components[:k], "singular_values_": values[:k]}
+        saved.arrays |= {"reserve_": components[k:], "reserve_values_": values[k:]}
+        return saved
 
     def _strengths(self) -> Floats:
         return self.explained_variance_ratio_
@@ -257,7 +283,8 @@ class PCA(TopicModel):
 
     def _forget_all(self) -> None:
         self.documents_, self.total_variance_ = 0, 0.0
-        self.mean_, self.singular_values_, self.components_ = np.zeros(0), np.zeros(0), np.zeros((0, 0))
+        self.mean_ = np.zeros(0)
+        self._take(np.zeros((0, 0)), np.zeros(0))
 
     def _scatter(self) -> float:
         """sum |x - mu|^2 over all documents so far."""
@@ -297,19 +324,26 @@ class PCA(TopicModel):
 
     def _merge_rows(self, rows: Operator, n1: int, n2: int, mean1: Floats, mean2: Floats) -> None:
         grown = rows.shape[1] - self.components_.shape[1]
-        held = np.pad(self.components_, ((0, 0), (0, max(0, grown)))) * self.singular_values_[:, None]
+        held = np.pad(self._scaled(), ((0, 0), (0, max(0, grown))))
         shift = np.sqrt(n1 * n2 / (n1 + n2)) * (mean1 - mean2)
         stack = _stacked([_dense_operator(np.vstack([held, shift[None]])), rows]) if n1 else rows
         wanted = min(self.n_topics + self.oversampling, min(stack.shape))
         self._take(*block_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state or 0)))
 
     def _take(self, components: Floats, singular_values: Floats) -> None:
-        self.components_, self.singular_values_ = with_signs(components.T).T, singular_values
+        """Become the model of these directions: the first n_topics are the components, the others a reserve."""
+        rows, k = with_signs(components.T).T, self.n_topics
+        self.components_, self.reserve_ = np.ascontiguousarray(rows[:k]), np.ascontiguousarray(rows[k:])
+        self.singular_values_, self.reserve_values_ = singular_values[:k].copy(), singular_values[k:].copy()
 
-    def _cut(self) -> None:
-        """Keep what was asked for: internally one_pass holds more."""
-        self.components_ = np.ascontiguousarray(self.components_[: self.n_topics])
-        self.singular_values_ = self.singular_values_[: self.n_topics].copy()
+    def _scaled(self) -> Floats:
+        """All directions that are kept, times their singular values: rows with the scatter of the documents."""
+        values = np.concatenate([self.singular_values_, self.reserve_values_])
+        rows: Floats = np.vstack([self.components_, self.reserve_]) * values[:, None]
+        return rows
+
+    def _drop_reserve(self) -> None:
+        self.reserve_, self.reserve_values_ = np.zeros((0, len(self.mean_))), np.zeros(0)
 
 
 def _moments_of(X: sparse.csr_matrix) -> tuple[int, Floats, float]:

@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.model import effective_jobs
+from textmill.numeric import sparse
 
 __all__ = ["completion", "log_likelihood", "split_words"]
 

@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
 from textmill.topics.factors import aligned, known, seed_of, start_factors
 from textmill.topics.nonnegative import NonNegativeModel
@@ -66,6 +66,7 @@ class PLSA(NonNegativeModel):
     layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
     state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
     trace: ClassVar[str] = "likelihoods_"
+    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "accelerate")
 
     topic_counts_: Floats
     likelihoods_: Floats

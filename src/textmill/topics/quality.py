@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native_corpus
 from textmill._native import topics as native
@@ -38,6 +37,7 @@ from textmill.corpus import BagFile, Documents, Tokenizer, check_bags
 from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.model import TopicModel
 

@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.cluster import Cluster, connect, tree_reduce
 from textmill.corpus import Operator
 from textmill.model import effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import blas_threads, product
 

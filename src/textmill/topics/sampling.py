@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
+from textmill.numeric import sparse
 from textmill.topics.convergence import HeldOut
 from textmill.topics.cvb0 import collapse_variational
 from textmill.topics.gibbs import sample_topics
@@ -33,8 +33,6 @@ def learn_at_once(
     known = hasattr(model, "term_topics_")
     if not X.count_nonzero():
         raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
-    if model.method == "cvb0" and model.weighting is not None:
-        raise DataError("method='cvb0' does not weigh tokens; leave out weighting, or take 'gibbs'")
     if isinstance(model.eta, str):
         raise DataError(f"method={model.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
     if model.weighting is not None and model.term_weights_ is None:

@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.errors import warn_caller
 from textmill.model import effective_jobs
+from textmill.numeric import sparse
 from textmill.topics.chunks import Chunks
 from textmill.topics.weighting import weighed
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.errors import DataError
 from textmill.model import check_choice
+from textmill.numeric import sparse
 
 __all__ = ["WEIGHTINGS", "entry_weights", "term_weights", "weighed"]
 

@@ -32,13 +32,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import vectors as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.vectors.weighting import weigh
 
 __all__ = ["MEASURES", "compare", "pairwise", "pairwise_matrix", "similarity_of_distance"]

@@ -30,10 +30,10 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.inverted import InvertedIndex
 from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
@@ -142,6 +142,7 @@ class Index(Estimator, Model):
         kind, method = kind_of(self.measure), self.method
         if method == "auto":
             method = "inverted" if sparse.issparse(rows) else "coarse"
+        check_owners(self, "method", {"prefix": ("prefix",), "bits": ("va",)}, method)
         if sparse.issparse(rows) != (method == "inverted"):
             held = "sparse" if sparse.issparse(rows) else "dense"
             raise DataError(f"method='{method}' cannot index {held} vectors; pass method='auto' or convert them")

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import vectors as native
 from textmill.errors import ModelFileError
 from textmill.model import Model
+from textmill.numeric import sparse
 from textmill.vectors.scan import Floats, Found, Wish
 
 __all__ = ["InvertedIndex"]

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus import check_bags
 from textmill.errors import DataError
+from textmill.numeric import sparse
 
 __all__ = ["INDEX_MEASURES", "keys_of", "kind_of", "prepared", "scores_of"]
 

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus import Vocabulary, check_bags
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted, check_range
 from textmill.model.file import Saved
+from textmill.numeric import sparse
 from textmill.vectors.weighting import Vectors, Weighting
 
 __all__ = ["TextVectorizer"]

@@ -30,13 +30,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import vectors as native
 from textmill.corpus import Vocabulary, check_bags
 from textmill.corpus.bags import csr_of
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Model, Transformer, check_choice, check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
 
 __all__ = ["NegativeWeights", "Vectors", "Weighting", "weigh"]
 

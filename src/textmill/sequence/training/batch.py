@@ -8,7 +8,8 @@ OWL-QN runs on a working set W and looks at the others now and then:
     until the stopping rule holds on W and no feature outside has |g| > l1
 
 A limit point is the minimum over all features: the optimality conditions hold inside by OWL-QN, outside by the look.
-The pairs of the quasi-Newton history are kept, with zeros for features that are new. Cost and memory are those of W,
+The pairs of the quasi-Newton history are kept, with zeros for features that are new. Both methods begin from the
+second derivatives that the frequencies of tests suggest (`ChainObjective.scales`). Cost and memory are those of W,
 not of all K features, but for the look, whose gradients are made test by test and not kept. A run that is stopped
 after any round continues to the same result from the state of that moment.
 Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie & Tibshirani (2010) on working sets.
@@ -99,18 +100,19 @@ def train_dense(
 ) -> Result:
     """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
 
-    With `saved` the run is cut into rounds, and `saved` is given the state after each of them.
+    With `saved` the run is cut into rounds, and `saved` is given the state after each of them; the result is the same.
     """
     known: Callable[[Floats], tuple[float, Floats]] = objective
     while True:
-        history = History(len(state.weights), memory=memory)
+        history = History(len(state.weights), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
             history.add(s, y)
         before, values = state.iterations, state.objectives
 
         def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
             values.append(done.value)
-            return watch(_progressed(done, objective, before))
+            asked = watch(_progressed(done, objective, before))
+            return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimiser cannot see
 
         left = stopping.iterations - before
         solution = minimize_lbfgs(
@@ -128,13 +130,13 @@ def train_dense(
         state.iterations = before + report.iterations
         state.evaluations += report.evaluations
         reason = report.reason
-        if reason == "iterations" and state.iterations < stopping.iterations:
-            if not stopping.settled(values):
-                if saved is not None:
-                    saved(state)
-                known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
-                continue
+        if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
+        if reason == "iterations" and state.iterations < stopping.iterations:
+            if saved is not None:
+                saved(state)
+            known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
+            continue
         features, weights = nonzero_weights(state.weights, objective.features)
         return Result(features, weights, reason, state.iterations, state.evaluations, values)
 
@@ -185,7 +187,7 @@ def train_working_set(
         state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
         saved(state)
         objective.restrict(state.features)
-        history = History(len(state.features), memory=memory)
+        history = History(len(state.features), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
             history.add(s, y)
         known = _Known(objective, state.weights.copy(), value, gradient)
@@ -204,7 +206,6 @@ def train_working_set(
             stopping=replace(stopping, iterations=min(rounds, stopping.iterations - before)),
             callback=look,
             history=history,
-            align="zeros",
         )
         report = solution.report
         state.weights = solution.theta

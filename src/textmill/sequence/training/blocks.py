@@ -81,13 +81,13 @@ def train_blocks(
                 change, changed = change + part, changed + some
             state.objectives.append(state.objectives[-1] + change)
             state.sweep = sweep + 1
-            saved(state)
             if watch(Progressed(state.sweep, state.objectives[-1], int(np.count_nonzero(state.w)), state.w)):
                 reason = "stopped"
                 break
             if changed == 0 or stopping.settled(state.objectives):
                 reason = "value"
                 break
+            saved(state)  # after `watch`, see online.py
         if sweeps.interrupted:
             reason = "interrupted"
     features = np.flatnonzero(state.w)

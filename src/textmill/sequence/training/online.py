@@ -1,11 +1,13 @@
 """Training one sequence at a time: SGD with a cumulative L1 penalty, SGD with L2, averaged perceptron.
 
 The updates are native (native/sequence/online.h has the formulas). Here are the epochs: a random order for each, a
-learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on.
+learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on. `watch` sees
+an epoch before `saved` keeps it, so a checkpoint never lacks what was measured; an epoch that ends the run is not kept,
+and a run that finds the checkpoint before it comes to the same end.
 
     eta_j = eta0 alpha^(j / N)         SGD with L1        eta_j = eta0 / (1 + eta0 l2 j / N)         SGD with L2
 
-eta0 is calibrated on at most 1,000 sequences: 0.1 doubled or halved as long as the objective after one pass improves.
+eta0 is calibrated on at most 300 sequences: 0.1 doubled or halved as long as the objective after eight passes improves.
 References: Tsuruoka, Tsujii & Ananiadou (2009); Bottou (2004); Collins (2002).
 """
 
@@ -31,7 +33,8 @@ __all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "t
 
 Floats = NDArray[np.float64]
 
-SAMPLE = 1000  # sequences on which the learning rate is tried
+SAMPLE = 300  # sequences on which the learning rate is tried
+PASSES = 8  # over the sample: after a single one a rate that is too small looks best
 CALL = 1000  # sequences of one native call: a fraction of a second
 
 
@@ -52,6 +55,10 @@ class OnlineState:
         w = np.zeros(layout.size) if start is None else start
         q = np.zeros(layout.size if second else 0)
         return cls(w, q, np.ones(layout.rows + layout.bigrams), (0.0, 0.0, 1.0), [])
+
+    def average(self) -> Floats:
+        """The mean of the perceptron's weights over all its steps; before the first, the weights themselves."""
+        return self.w - self.q / self.steps[0] if self.steps[0] else self.w
 
 
 def training_data(layout: FeatureLayout, data: Encoded) -> native.Training:
@@ -95,13 +102,13 @@ def train_sgd(
             norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * float(state.w @ state.w)
             state.objectives.append(loss + norms)
             state.epoch = epoch + 1
-            saved(state)
             if watch(_progressed(state, state.w)):
                 reason = "stopped"
                 break
             if stopping.settled(state.objectives):
                 reason = "value"
                 break
+            saved(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, state.w, reason)
@@ -120,7 +127,7 @@ def train_perceptron(
     """Epochs of the averaged perceptron; the objective is the number of wrong labels met in the epoch."""
     training = training_data(layout, data)
     reason: Reason = "iterations"
-    average = state.w
+    average = state.average()
     with interruptible(range(state.epoch, stopping.iterations)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
@@ -129,16 +136,16 @@ def train_perceptron(
                 part, step = training.perceptron_steps(order[begin : begin + CALL], state.w, state.q, step)
                 wrong += part
             state.steps = (step, 0.0, 1.0)
-            average = state.w - state.q / step
+            average = state.average()
             state.objectives.append(float(wrong))
             state.epoch = epoch + 1
-            saved(state)
             if watch(_progressed(state, average)):
                 reason = "stopped"
                 break
             if wrong == 0:
                 reason = "value"
                 break
+            saved(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, average, reason)
@@ -157,19 +164,20 @@ def calibrated_rate(
     objective = ChainObjective(layout, sample, l2=l2 * share, threads=threads)
     rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
 
-    def after_one_pass(eta0: float) -> float:
+    def after_passes(eta0: float) -> float:
         state = OnlineState.fresh(layout, None, l1 > 0)
-        order = np.random.default_rng([seed, 0]).permutation(sample.sequences)
-        loss, steps = training.sgd_steps(order, state.w, state.q, state.seen, state.steps, eta0=eta0, **rates)
-        if not math.isfinite(loss):
-            return math.inf
-        training.sgd_flush(state.w, state.q, state.seen, steps)
+        for epoch in range(PASSES):
+            order = np.random.default_rng([seed, epoch]).permutation(sample.sequences)
+            loss, state.steps = training.sgd_steps(order, state.w, state.q, state.seen, state.steps, eta0=eta0, **rates)
+            if not math.isfinite(loss):
+                return math.inf
+        training.sgd_flush(state.w, state.q, state.seen, state.steps)
         return objective(state.w)[0] + l1 * share * float(np.abs(state.w).sum())
 
-    best, value = 0.1, after_one_pass(0.1)
+    best, value = 0.1, after_passes(0.1)
     for factor in (2.0, 0.5):
         tried = best * factor
-        while 1e-4 < tried < 100 and (now := after_one_pass(tried)) < value:
+        while 1e-4 < tried < 100 and (now := after_passes(tried)) < value:
             best, value, tried = tried, now, tried * factor
         if best != 0.1:
             break

@@ -64,7 +64,7 @@ class Settings:
     epsilon: float = 1e-5
     memory: int = 5
     eta0: float | None = None
-    alpha: float = 0.85
+    alpha: float = 0.9
     variant: Literal["+", "-"] = "+"
     stop_window: int = 5
     stop_tolerance: float = 0.02
@@ -123,18 +123,23 @@ class Trainer:
                 result = replace(result, reason="interrupted")
         return result
 
+    def objective(self) -> ChainObjective:
+        """What the run minimises, but for the L1 part; also what a report on its weights looks at."""
+        seen = seen_features(self.layout, self.data) if self.settings.features == "seen" else None
+        return ChainObjective(
+            self.layout,
+            self.data,
+            l2=self.settings.l2,
+            threads=self.threads,
+            cluster=self.cluster,
+            normalised=self.normalised,
+            candidates=seen,
+        )
+
     def _run(self, saved: dict[str, Any] | None, features: Ints, weights: Floats, watch: Any) -> Result:
         s, stopping = self.settings, self.settings.stopping()
         if s.algorithm in ("lbfgs", "owlqn", "rprop"):
-            objective = ChainObjective(
-                self.layout,
-                self.data,
-                l2=s.l2,
-                threads=self.threads,
-                cluster=self.cluster,
-                normalised=self.normalised,
-                candidates=seen_features(self.layout, self.data) if s.features == "seen" else None,
-            )
+            objective = self.objective()
             if s.algorithm == "rprop":
                 if self.checkpoint is not None:
                     raise DataError("rprop keeps no checkpoint; use another algorithm or checkpoint=None")
@@ -193,9 +198,7 @@ class Trainer:
 
     def _fine_tuned(self, result: Result, watch: Any) -> Result:
         """A few iterations of L-BFGS without L1 on the weights that are not zero."""
-        objective = ChainObjective(
-            self.layout, self.data, l2=self.settings.l2, threads=self.threads, normalised=self.normalised
-        )
+        objective = self.objective()
         objective.restrict(result.features)
         self.best = None
         stopping = Stopping(gradient=self.settings.epsilon, value=0.0, iterations=self.settings.fine_tune)

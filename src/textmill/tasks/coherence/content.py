@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill._native import corpus as native
 from textmill.corpus import Document, Vocabulary, split_sentences
 from textmill.corpus.counting import Cutter, texts_of
 from textmill.corpus.tokenize import text_batches
 from textmill.model import check_fitted
+from textmill.numeric import sparse
 
 __all__ = ["Content", "ContentReader", "sentences_of"]
 

@@ -27,12 +27,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
 from textmill.corpus.counting import TokenizerLike, texts_of
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range
+from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tasks.coherence.content import Content, ContentReader, sentences_of
 from textmill.tasks.coherence.forgery import KINDS, Forger

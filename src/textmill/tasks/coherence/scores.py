@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.metrics import OperatingPoint, ScoreCounts
 from textmill.model import check_choice, check_range, effective_jobs
+from textmill.numeric import sparse
 from textmill.topics import MultinomialMixture, fold_in
 from textmill.topics.em import kernel_arrays
 

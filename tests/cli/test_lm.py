@@ -1,0 +1,95 @@
+"""`textmill lm`: what is printed, and what the options change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from textmill.cli.app import main
+
+TEXT = "The Mill turns. The Mill stands still!\nIs the mill old?\n"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    with pytest.raises(SystemExit) as end:
+        main(["-q", *map(str, arguments)])
+    output = capsys.readouterr()
+    assert end.value.code == 0, output.err
+    return output.out.splitlines()
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(["-q", *map(str, arguments)])
+    assert end.value.code == 1
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_documents_are_split_into_sentences(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.mill"
+    assert run(capsys, "lm", "train", text, "-o", model)[0].startswith("3 sentences, ")
+    assert run(capsys, "lm", "train", text, "-o", model, "--split", "lines")[0].startswith("2 sentences, ")
+    assert run(capsys, "lm", "train", text, "-o", model, "--tokenizer", "whitespace")[0].startswith("2 sentences, ")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], {"the", "mill", "turns", "stands", "still", "is", "old"}),
+        (["--case", "keep"], {"The", "the", "Mill", "mill", "turns", "stands", "still", "Is", "old"}),
+        (["--tokenizer", "punctuation"], {"the", "mill", "turns", ".", "stands", "still", "!", "is", "old", "?"}),
+        (["--tokenizer", "whitespace", "--case", "keep"],
+         {"The", "the", "Mill", "mill", "turns.", "stands", "still!", "Is", "old?"}),
+    ],
+)  # fmt: skip
+def test_case_and_punctuation_are_kept_on_demand(
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path, options: list[str], words: set[str]
+) -> None:
+    model = tmp_path / "m.mill"
+    run(capsys, "lm", "train", text, "-o", model, *options)
+    rows = run(capsys, "lm", "ngrams", model, "-k", 100, "--json")
+    assert {json.loads(row)["words"][0] for row in rows} - {"<s>", "</s>", "<unk>"} == words
+    *_, last = run(capsys, "lm", "score", model, text, *(["--split", "lines"] if "whitespace" in options else []))
+    assert last.startswith("# perplexity ")
+    assert " inf" not in last
+
+
+def test_next_words_and_ngrams(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.mill"
+    text.write_text(TEXT * 4)  # seen often enough that smoothing leaves them on top
+    run(capsys, "lm", "train", text, "-o", model, "--order", "2")
+    rows = [row.split("\t") for row in run(capsys, "lm", "next", model, "mill", "-k", 3)]
+    assert {word for _, word in rows} == {"turns", "stands", "old"}
+    assert run(capsys, "lm", "ngrams", model, "the", "-k", 1)[0].endswith("\tthe mill")
+    assert run(capsys, "lm", "ngrams", model, "the", "-k", 1)[0].startswith("12\t")
+
+
+def test_the_perplexity_is_on_standard_output_also_as_json(
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "m.mill"
+    run(capsys, "lm", "train", text, "-o", model)
+    *rows, last = map(json.loads, run(capsys, "lm", "score", model, text, "--json"))
+    assert len(rows) == 3
+    assert last["perplexity"] == pytest.approx(10 ** (-sum(r["log10"] for r in rows) / sum(r["words"] for r in rows)))
+
+
+def test_an_arpa_file_takes_a_tokenizer_and_a_model_has_its_own(
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path
+) -> None:
+    for name in ("m.mill", "m.arpa"):
+        run(capsys, "lm", "train", text, "-o", tmp_path / name, "--case", "keep")
+    assert run(capsys, "lm", "score", tmp_path / "m.arpa", text, "--case", "keep") == run(
+        capsys, "lm", "score", tmp_path / "m.mill", text
+    )
+    assert "knows its tokenizer" in failure(capsys, "lm", "score", tmp_path / "m.mill", text, "--case", "keep")
+    assert "whitespace" in failure(capsys, "lm", "train", text, "-o", tmp_path / "x.mill", "--tokenizer", "spaces")

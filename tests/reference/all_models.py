@@ -1,0 +1,84 @@
+"""A small fitted model of every public kind, for what must hold for all files."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+
+import numpy as np
+
+import textmill
+from textmill import corpus, fst, lm, sequence, strings, tasks, topics, vectors
+from textmill.model import Model
+from textmill.model.names import class_name
+
+RANDOM = np.random.default_rng(0)
+ROWS = RANDOM.normal(size=(40, 6))
+BAGS = RANDOM.integers(0, 4, size=(12, 8))
+SENTENCES = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
+LABELS = [["D", "N", "V"], ["D", "N", "V"]]
+PATTERNS = ["u:%x[0,0]", "b"]
+TEXTS = [
+    "the old mill grinds the corn of the village",
+    "a storm at sea broke the mast of the ship",
+    "corn and rye for the mill by the river",
+    "the crew of the ship feared the storm and the sea",
+    "rye bread of the village baker",
+    "a calm sea and a ship in the harbour",
+]
+
+
+def public_models() -> set[str]:
+    """Names of all classes that a file may hold: those that packages list."""
+    names = set()
+    for module in pkgutil.iter_modules(textmill.__path__, "textmill."):
+        if module.ispkg and module.name not in ("textmill.cli", "textmill._native"):
+            package = importlib.import_module(module.name)
+            listed = [getattr(package, name) for name in package.__all__]
+            kinds = [item for item in listed if isinstance(item, type) and issubclass(item, Model)]
+            names |= {class_name(kind) for kind in kinds if hasattr(kind, "format_version")}
+    return names
+
+
+def text_vectors() -> vectors.TextVectorizer:
+    vocabulary = corpus.Vocabulary(min_df=2)
+    return vectors.TextVectorizer(vocabulary=vocabulary, weighting=vectors.Weighting(idf="smooth")).fit(TEXTS)
+
+
+def counts() -> vectors.TextVectorizer:
+    return vectors.TextVectorizer(weighting=vectors.Weighting(scheme="nnn"))
+
+
+# What a model contains, such as the ways in which an index searches, is one of its parts.
+EXAMPLES: dict[str, Callable[[], Model]] = {
+    "tokenizer": lambda: corpus.Tokenizer(keep=["ranges"], stem="english"),
+    "character-ngrams": lambda: corpus.CharacterNgrams(lengths=(2, 3)),
+    "pattern-tokenizer": lambda: corpus.PatternTokenizer(pattern="[a-z]+"),
+    "variants": lambda: corpus.VariantTokenizer(forms={"grey": "gray"}),
+    "hashed": lambda: corpus.HashedBags(columns=16, tokenizer=str.split),
+    "features": lambda: corpus.NamedFeatures().fit([{"stars": 4, "year": 1998.0}, {"stars": 2}]),
+    "vocabulary": lambda: corpus.Vocabulary(min_df=2).fit(TEXTS),
+    "phrases": lambda: corpus.Phrases(min_count=2, threshold=-1.0).fit(TEXTS),
+    "weighting": lambda: vectors.Weighting().fit(BAGS),
+    "vectorizer": text_vectors,
+    "aligner": lambda: fst.StringAligner(max_iter=3).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")]),
+    "ngrams": lambda: lm.NGramModel(order=2).fit(TEXTS),
+    "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
+    "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
+    "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
+    "coherence": lambda: tasks.CoherenceDetector(n_topics=3, sweeps=5).fit(tasks.coherence.sample_pages(110)),
+    "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
+    "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),
+    "mixture": lambda: topics.MultinomialMixture(n_topics=2, random_state=0).fit(BAGS),
+    "nmf": lambda: topics.NMF(n_topics=2, random_state=0).fit(BAGS),
+    "pca": lambda: topics.PCA(n_topics=2).fit(BAGS),
+    "plsa": lambda: topics.PLSA(n_topics=2, random_state=0).fit(BAGS),
+    "index-scan": lambda: vectors.Index(method="scan").fit(ROWS),
+    "index-coarse": lambda: vectors.Index(method="coarse").fit(ROWS),
+    "index-prefix": lambda: vectors.Index(method="prefix", prefix=2).fit(ROWS),
+    "index-va": lambda: vectors.Index(method="va").fit(ROWS),
+    "index-inverted": lambda: vectors.Index(method="inverted").fit(text_vectors().transform(TEXTS)),
+}
