@@ -134,10 +134,14 @@ def read_stop_words(words: str) -> Any:
 
 def describe_stop_words(vocabulary: Any) -> str | None:
     """One line on the words that were recognised, the most frequent first; None if there are none."""
+    from textmill.readable import counted
+
     words = vocabulary.stop_words_
-    if not words:
+    number = min(len(words), vocabulary.removed_.get("stop_words", {"types": 0})["types"])  # a list has more than occur
+    if number == 0:
         return None
-    return f"left out {len(words)} function words, such as {', '.join(words[:12])}; --stop-words none keeps them"
+    shown = ", ".join(words[: min(number, 12)])
+    return f"left out {counted(number, 'function words')}, such as {shown}; --stop-words none keeps them"
 
 
 def with_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -161,11 +161,11 @@ def train(
     fitted.save(output)
     sizes = counted(rows, "topics"), counted(columns, "terms"), counted(fitted.documents_, "documents")
     typer.echo(f"{model}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
-    if vocab is None and not bags and (line := describe_stop_words(fitted.vectorizer_)) is not None:
-        typer.echo(line)
     if heldout is not None and len(fitted.perplexities_):
         updates = counted(fitted.updates_, "updates")
         typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {updates}")
+    if vocab is None and not bags and (line := describe_stop_words(fitted.vectorizer_)) is not None:
+        typer.echo(line)
     if plot is not None:
         save(draw_training(fitted), plot)
 
