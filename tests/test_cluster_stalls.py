@@ -186,6 +186,25 @@ def test_a_result_that_is_lost_after_it_was_ready_is_made_again(threads: Any, fo
     assert forgetful.count("step") == 2
 
 
+def test_what_only_a_finished_task_needed_is_forgotten_with_it() -> None:
+    released: list[str] = []
+
+    def finished(name: str, *needs: flight.Task) -> flight.Task:
+        task = flight.Task("step", name, floats, needs)
+        task.future = SimpleNamespace(status="finished", release=lambda: released.append(name))
+        return task
+
+    kept, part = finished("kept"), finished("part")
+    kept.kept = True
+    total = finished("total", part, kept)
+    one = Flight(SimpleNamespace(), "mark", None)  # type: ignore[arg-type]
+    one._tasks = {total: None, part: None}  # as after a second attempt, which begins with the sum
+    one._sweep()
+    assert one._tasks == {}
+    assert released == ["part"]
+    assert (part.future, kept.future is None, total.future is None) == (None, False, False)
+
+
 def test_a_large_state_gets_more_time(threads: Any, forgetful: Forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SLOW_BYTES", 100)
     forgetful.losses["state"] = 1
