@@ -14,10 +14,10 @@ constexpr double kLargest = 1e200;                    // number of a row that is
 
 const double* Descent::State::row_of(std::size_t token, std::span<const double> w, double* space, double* shift) const {
   const std::int32_t c = unigram.of[token];
-  const Entry& entry = row_entry[c % row_entry.size()];
+  const Entry& entry = row_entry[c];
   if (entry.context == c && entry.time > 0) {
     *shift = entry.shift;
-    return &rows[c % row_entry.size() * stride];
+    return &rows[c * stride];
   }
   std::fill_n(space, stride, 0.0);
   for (auto e = unigram.tests.offsets[c]; e < unigram.tests.offsets[c + 1]; ++e) {

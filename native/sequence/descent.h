@@ -48,7 +48,7 @@ struct Descent::State {
   Lists unigram_tokens, bigram_tokens;    // tokens of a test, with values
   std::vector<std::int64_t> sequence_of;  // [T]
 
-  // the cache: slot of a context is context % slots
+  // the cache: slot of a bigram context is context % slots, that of a unigram context is the context
   struct Entry {
     std::int32_t context = -1;
     std::uint64_t time = 0;
