@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from textmill import plot, topics
-from textmill.corpus import Vocabulary, read_documents, sample_path
+from textmill.corpus import Tokenizer, Vocabulary, read_documents, sample_path
 from textmill.vectors import TextVectorizer, Weighting
 
 MODELS = {"lsa": topics.LSA, "nmf": topics.NMF, "pca": topics.PCA, "plsa": topics.PLSA}
@@ -22,7 +22,8 @@ arguments = parser.parse_args()
 
 documents = read_documents(arguments.source)
 weighting = Weighting(scheme="nnn" if arguments.model == "plsa" else "ntc")
-vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.2), weighting=weighting)
+terms = Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.2)
+vectorizer = TextVectorizer(vocabulary=terms, weighting=weighting)
 model = MODELS[arguments.model](n_topics=arguments.topics, vectorizer=vectorizer, random_state=0).fit(documents)
 print(model.describe_topics(8))
 plot.save(topics.draw_map(model, documents), "topics.svg")

@@ -29,8 +29,11 @@ def test_doctests(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert result.failed == 0
 
 
-def run_shell(line: str) -> None:
-    """One line of a shell block: textmill commands run in this process; echo, pipes and redirection are understood."""
+def run_shell(line: str) -> bytes | None:
+    """One line of a shell block: textmill commands run in this process; echo, pipes and redirection are understood.
+
+    Gives what is printed, None for a command that is not run here.
+    """
     line, _, target = line.partition(" > ")
     content: bytes | None = None
     for stage in line.split(" | "):
@@ -40,9 +43,10 @@ def run_shell(line: str) -> None:
         elif words[0] == "textmill":
             content = run_textmill(words[1:], content)
         else:
-            return  # make, pip and the like are for the reader's machine
+            return None  # make, pip and the like are for the reader's machine
     if target and content is not None:
         Path(target.strip()).write_bytes(content)
+    return b"" if target else content
 
 
 def run_textmill(arguments: list[str], given: bytes | None) -> bytes:
@@ -63,14 +67,37 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     run_page(page, run_shell)
 
 
-def run_page(page: Path, shell: Callable[[str], None]) -> None:
-    """Run the code of a page in its order; `shell` runs the lines of shell blocks."""
+def commands(code: str) -> list[tuple[str, str | None]]:
+    """The lines of a shell block, each with the output that the page shows below it in lines that begin with `#> `."""
+    found: list[tuple[str, str | None]] = []
+    for line in code.replace("\\\n", " ").splitlines():
+        if line.startswith("#> ") and found:
+            command, expected = found[-1]
+            found[-1] = (command, (expected or "") + line.removeprefix("#> ") + "\n")
+        elif line.strip() and not line.startswith("#"):
+            found.append((line.removeprefix("$ "), None))
+    return found
+
+
+def test_shown_output_belongs_to_the_command_above() -> None:
+    block = "# a note\n$ textmill a \\\n  b\ntextmill c\n#> one\n#> two\n"
+    assert commands(block) == [("textmill a    b", None), ("textmill c", "one\ntwo\n")]
+
+
+def run_page(page: Path, shell: Callable[[str], bytes | None]) -> None:
+    """Run the code of a page in its order; `shell` runs the lines of shell blocks.
+
+    Output that the page shows is compared with what is printed, if `shell` gives it; ... stands for anything.
+    """
     names: dict[str, object] = {"__name__": page.stem}
     for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "bash":
-            for line in code.replace("\\\n", " ").splitlines():
-                if line.strip() and not line.startswith("#"):
-                    shell(line.removeprefix("$ "))
+            for line, expected in commands(code):
+                printed = shell(line)
+                if expected is not None and printed is not None:
+                    got = printed.decode().replace("\t", "  ")
+                    same = doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
+                    assert same, f"{page.name}: {line}\nshows:\n{expected}prints:\n{got}"
         elif ">>>" in code:
             test = doctest.DocTestParser().get_doctest(code, names, str(page), str(page), 0)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

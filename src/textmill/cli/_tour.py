@@ -145,7 +145,7 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     """Topics of the English articles by latent semantic analysis, and the map of terms and articles."""
     english = [document for document in documents if document.fields["language"] == "en"]
     texts = [document.text for document in english]
-    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.1))
+    vectorizer = TextVectorizer(vocabulary=_content_words())
     lsa = LSA(n_topics=8, vectorizer=vectorizer, random_state=0).fit(texts)
     report.heading("Topics")
     report.text("Latent semantic analysis of the English articles: each topic is a direction, terms have a sign.")
@@ -162,7 +162,7 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
 def show_mixtures(report: Report, documents: list[Document], folder: Path) -> None:
     """Topics as distributions of words, by Gibbs sampling; how near they are, how good, and why a text has its own."""
     texts = [document.text for document in documents if document.fields["language"] == "en"]
-    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=3, max_df=0.1), weighting=Weighting(scheme="nnn"))
+    vectorizer = TextVectorizer(vocabulary=_content_words(), weighting=Weighting(scheme="nnn"))
     lda = LDA(n_topics=10, method="gibbs", alpha=0.1, eta=0.05, weighting="idf", vectorizer=vectorizer, random_state=0)
     lda.fit(texts)
     lda.save(folder / "lda.mill")
@@ -184,6 +184,11 @@ def show_mixtures(report: Report, documents: list[Document], folder: Path) -> No
         "textmill topics train articles.jsonl --model lda --method gibbs --topics 10 -o lda.mill\n"
         'textmill topics explain lda.mill --text "..." --html why.html'
     )
+
+
+def _content_words() -> Vocabulary:
+    """Words of subjects: without numbers and what the corpus shows to be function words."""
+    return Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.1)
 
 
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:

@@ -55,7 +55,7 @@ def function_words_of(
     `LEAST_DOCUMENTS` documents. `listed` is the list, in the form that words have here (stems, say).
 
     >>> words, counts = ["the", "mill", "grindstones", "of"], np.array([600, 10, 90, 300])
-    >>> function_words_of(words, np.array([90, 9, 60, 80]), counts, 100, 5_000)
+    >>> function_words_of(words, np.array([90, 9, 60, 80]), counts, 100, 50_000)
     ['the', 'of']
     """
     d, c, n = documents.astype(float), occurrences.astype(float), float(n_documents)
