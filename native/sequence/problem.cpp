@@ -78,8 +78,10 @@ Problem::Problem(const Layout& layout, const Sequences& data) : state_(std::make
   }
   m.unigram = distinct_rows(data.unigram, {}, data.forced);
   if (!m.local()) m.bigram = distinct_rows(data.bigram, first, {});
-  if (m.bigram.of.size() == T && m.bigram.size() == 1 && 2 * m.unigram.size() > T) {
-    m.lanes.emplace(layout, m.offsets, m.unigram, m.token_weight);
+  if ((m.local() || m.bigram.size() <= 1) && 2 * m.unigram.size() > T) {
+    std::vector<std::int64_t> single(m.local() ? T + 1 : 0);  // without pairs every token is on its own
+    std::iota(single.begin(), single.end(), 0);
+    m.lanes.emplace(layout, m.local() ? single : m.offsets, m.unigram, m.token_weight);
   }
   if (!data.labels.empty()) m.observe(data, first);
 }
