@@ -114,8 +114,8 @@ def test_another_encoding_is_asked_for_and_read(forms: Path, run) -> None:  # ty
             "--stop-words must be auto, english, none or a file",
         ),
         (["vocab", "build", "a.jsonl", "--characters", "2", "3", "--phrases"], "--phrases chooses terms"),
-        (["topics", "train", "lines.txt"], "pass --lines"),
-        (["topics", "train", "a.jsonl", "--min-df", "1000"], "loosen --min-df"),
+        (["topics", "train", "lines.txt"], "--lines if every line is a document"),
+        (["topics", "train", "a.jsonl", "--min-df", "1000"], "--min-df and --max-df leave none"),
         (["bags", "make", "a.jsonl"], "pass either --vocab"),
     ],
 )

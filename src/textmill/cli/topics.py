@@ -158,13 +158,9 @@ def train(
         options["held_out"] = read_input([heldout], reading, again=True)
     fitted.fit(documents, **options)
     rows, columns = fitted.components_.shape
-    if rows == 0:
-        raise DataError(_why_empty(fitted))
     fitted.save(output)
     sizes = counted(rows, "topics"), counted(columns, "terms"), counted(fitted.documents_, "documents")
     typer.echo(f"{model}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
-    if rows < topics:
-        typer.echo(f"textmill: only {sizes[0]} instead of {topics}: the documents have no more", err=True)
     if vocab is None and not bags and (line := describe_stop_words(fitted.vectorizer_)) is not None:
         typer.echo(line)
     if heldout is not None and len(fitted.perplexities_):
@@ -362,16 +358,6 @@ def _ids(documents: Any, count: int) -> list[str]:
     if not isinstance(documents, Documents) or is_one_shot(documents.texts()):
         return [str(row) for row in range(count)]
     return [document.id for document in documents]
-
-
-def _why_empty(model: Any) -> str:
-    """Why a model has no topics."""
-    if model.vectorizer_ is None or len(model.vectorizer_.terms_):
-        return "there are no topics: the documents hold no terms"
-    summary = model.vectorizer_.vocabulary_.summary()
-    if model.documents_ == 1:
-        return f"no terms are left ({summary}); if every line of the file is a document, pass --lines"
-    return f"no terms are left ({summary}); loosen --min-df, --max-df or --stop-words"
 
 
 def _takes(made: Any, option: str) -> bool:

@@ -93,6 +93,7 @@ class TopicModel(Transformer, Model):
             raise DataError(
                 "the vocabulary has no terms: the documents have no words, or min_df and max_df leave none; "
                 "pass other documents or limits"
+                + (", or unit='line' if every line is a document" if self.vectorizer_.documents_ == 1 else "")
             )
 
     def _warn_of_fewer(self) -> None:
