@@ -103,7 +103,8 @@ sanitize: $(STAMPS)/test
 	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check $(OURS) . \
 	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
 	rm -f $(FINDINGS).*
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" PYTHONPATH=tests TEXTMILL_DATA= \
+	env -u TEXTMILL_DATA PYTHONPATH=tests \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64:log_path=$(FINDINGS) \
 	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(FINDINGS) \
 	  $(SANITIZED_PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal -p no:cacheprovider -p sanitized $(SANITIZED_TESTS); \

@@ -182,7 +182,27 @@ def test_a_result_that_is_lost_after_it_was_ready_is_made_again(threads: Any, fo
         assert lost.wait(timeout=60)
         assert task.future.status == "lost"
         assert one.result(task).tobytes() == floats(5).tobytes()
+        assert task.resends == one._idle == one._standing == one._queued == 0, "what finished begins anew"
     assert forgetful.count("step") == 2
+
+
+def test_what_only_a_finished_task_needed_is_forgotten_with_it() -> None:
+    released: list[str] = []
+
+    def finished(name: str, *needs: flight.Task) -> flight.Task:
+        task = flight.Task("step", name, floats, needs)
+        task.future = SimpleNamespace(status="finished", release=lambda: released.append(name))
+        return task
+
+    kept, part = finished("kept"), finished("part")
+    kept.kept = True
+    total = finished("total", part, kept)
+    one = Flight(SimpleNamespace(), "mark", None)  # type: ignore[arg-type]
+    one._tasks = {total: None, part: None}  # as after a second attempt, which begins with the sum
+    one._sweep()
+    assert one._tasks == {}
+    assert released == ["part"]
+    assert (part.future, kept.future is None, total.future is None) == (None, False, False)
 
 
 def test_a_large_state_gets_more_time(threads: Any, forgetful: Forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +378,7 @@ def test_the_patience_is_a_variable_of_the_environment(monkeypatch: pytest.Monke
 
 # Workers that die at random moments.
 
-RUN_SECONDS = 120.0  # the limit of one run, stalls and all; an undisturbed one takes one to three
+RUN_SECONDS = 300.0  # the limit of one run, stalls and all workers' new starts; an undisturbed one takes one to three
 OVERSUBSCRIPTION = 4
 
 

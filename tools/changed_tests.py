@@ -85,7 +85,7 @@ def _imports(path: Path) -> set[str]:
 def _ground_floor() -> set[str]:
     """Single modules beside the packages, and the packages beside them on the ground floor."""
     modules = {path.stem for path in Path("src/textmill").iterdir() if path.suffix == ".py"}
-    return modules | {"model", "optimize", "plot"}
+    return modules | {"cluster", "model", "optimize", "plot"}
 
 
 def selection(files: Iterable[str]) -> list[str]:

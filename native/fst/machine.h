@@ -1,5 +1,5 @@
-// Weighted finite-state transducers in two flat arrays: Automaton<W> with weights of a type W, of which it knows only zero
-// and one, and Machine<S>, an automaton with the semiring S of its weights.
+// Weighted finite-state transducers in two flat arrays: Automaton<W> with weights of a type W, of which it knows only
+// zero and one, and Machine<S>, an automaton with the semiring S of its weights.
 //
 //   states   [N] final weight, where the arcs of the state lie and how many there are, how many read or write epsilon
 //   arcs     [M] input label, output label, weight, next state: 16 bytes with a 32-bit weight

@@ -16,9 +16,10 @@ using base::parallel_for;
 constexpr double kLeastCurvature = 1e-12;
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
-constexpr std::size_t kGroupBytes = 1 << 20;  // of the matrices of all groups: they should stay in the cache
-constexpr std::size_t kLeastCache = 1 << 19;  // numbers: 4 MB are worth it, however small the model
-constexpr std::size_t kLeastKept = 1 << 17;   // numbers of vectors that are kept for the trials of a block
+constexpr std::size_t kGroupBytes = 1 << 20;     // of the matrices of all groups: they should stay in the cache
+constexpr std::size_t kLeastCache = 1 << 19;     // numbers: 4 MB are worth it, however small the model
+constexpr std::size_t kLeastMessages = 1 << 23;  // numbers: 64 MB save most of the time of models with few labels
+constexpr std::size_t kLeastKept = 1 << 17;      // numbers of vectors that are kept for the trials of a block
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
@@ -61,7 +62,6 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   };
   m.unigram_tokens = index(data.unigram, layout.unigrams, false);
   m.bigram_tokens = index(data.bigram, layout.bigrams, true);
-  m.changed_unigram.assign(layout.unigrams, 0);
   m.changed_bigram.assign(layout.bigrams, 0);
   const std::size_t numbers = std::max(layout.size() / 4, kLeastCache);
   if (layout.bigrams > 0) {
@@ -81,8 +81,17 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.matrices.resize(m.matrix_entry.size() * m.cells);
   m.rows.resize(m.row_entry.size() * m.stride);
   m.row_claimed.resize(m.row_entry.size());
+  m.stale = m.unigram.size();
   m.matrix_claimed.resize(m.matrix_entry.size());
   m.lanes.resize(kLanes);
+  if (truncated && layout.bigrams > 0 && 2 * T * m.stride <= std::max(layout.size() / 4, kLeastMessages)) {
+    m.messages.alpha.resize(T * m.stride);
+    m.messages.beta.resize(T * m.stride);
+    m.messages.scale.resize(T);
+    m.messages.shift.resize(T);
+    m.messages.known.assign(data.offsets.begin(), data.offsets.end() - 1);
+    m.messages.behind.assign(data.offsets.begin() + 1, data.offsets.end());
+  }
 }
 
 Descent::~Descent() = default;
@@ -94,7 +103,9 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
   std::vector<std::int32_t> tokens;
   std::vector<float> unigram_values, bigram_values;
   std::vector<Span> spans;
-  std::vector<double> g(size), h(size), old(size), fresh(size);
+  std::vector<double> g(size), h(size), old(size), fresh(size), observed(size), factor(Y);
+  const std::size_t T = m.unigram.of.size();
+  for (std::size_t t = 0; t < T && m.stale > 0; ++t) m.refresh_row(t, w);
   for (const BlockTest& block : order) {
     // positions of the test, of either kind, in order
     tokens.clear();
@@ -124,8 +135,9 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       spans.back().last = t;
     }
     const std::size_t most_kept = std::max(m.data.layout.size() / 16, kLeastKept);
-    m.kept = m.truncated && m.data.layout.bigrams > 0 && 2 * spans.size() * stride <= most_kept;
-    if (m.kept) {
+    const bool stored = !m.messages.empty();
+    m.kept = m.truncated && m.data.layout.bigrams > 0 && (stored || 2 * spans.size() * stride <= most_kept);
+    if (m.kept && !stored) {
       m.kept_alpha.resize(spans.size() * stride);
       m.kept_beta.resize(spans.size() * stride);
       m.kept_log.resize(spans.size());
@@ -145,6 +157,8 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
         for (std::size_t i = spans.size() * l / used; i < spans.size() * (l + 1) / used; ++i) {
           if (inside)
             m.visit_inside(spans[i], i, w, lane);
+          else if (stored)
+            m.visit_messages(spans[i], tokens, unigram_values, bigram_values, w, lane);
           else
             m.visit(spans[i], i, tokens, unigram_values, bigram_values, w, derivatives, lane);
         }
@@ -161,12 +175,16 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
     };
     // weight k of the block: the first Y are unigram weights, the others cells of the bigram matrix
     const auto put = [&](const std::vector<double>& from) {
-      if (block.unigram >= 0) std::copy_n(from.data(), Y, &w[block.unigram * Y]);
+      if (block.unigram >= 0) {
+        double* mine = &w[block.unigram * Y];
+        for (std::size_t y = 0; y < Y; ++y) factor[y] = std::exp(from[y] - mine[y]);
+        std::copy_n(from.data(), Y, mine);
+        m.move_rows(tokens, unigram_values, factor);
+      }
       for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
         std::copy_n(&from[Y + f * stride], Y, &w[blocks + (block.bigram * Y + f) * Y]);
       }
       ++m.time;
-      if (block.unigram >= 0) m.changed_unigram[block.unigram] = m.time;
       if (block.bigram >= 0) m.changed_bigram[block.bigram] = m.time;
     };
     const double before = pass(true);
@@ -179,7 +197,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       std::copy_n(&w[blocks + (block.bigram * Y + f) * Y], Y, &old[Y + f * stride]);
     }
     // what was observed of a weight, from g: expected minus observed is not enough for the value, count it once
-    std::vector<double> observed(size, 0.0);
+    std::fill(observed.begin(), observed.end(), 0.0);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const double weight = m.data.weights.empty() ? 1.0 : m.data.weights[m.sequence_of[tokens[i]]];
       const std::int32_t y = m.data.labels[tokens[i]];
@@ -212,6 +230,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
       if (change <= kShare * promised) {
         done.change += change;
         ++done.changed;
+        if (stored) m.forget(spans);
         break;
       }
       put(old);

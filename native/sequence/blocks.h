@@ -8,7 +8,8 @@
 // backtracking). Only sequences that hold the test are visited, found by an inverted index made by counting sort; the
 // recursion runs forward to the last position of the test and backward to the first (`truncated`), about half of it;
 // the vectors at both ends are kept, so that a trial needs only the steps between them: one, where the test is true
-// once.
+// once. Where memory allows (64 MB, or K / 4 numbers), the recursions of all sequences are kept between blocks, and a
+// block only goes on from what is still right: most blocks of a sparse model do not move, and make nothing wrong.
 // Potentials of bigram contexts are kept while they are valid, in a cache of at most K / 4 numbers (or 4 MB), so memory
 // is one vector of K weights and a part. Reference: Sokolovska, Lavergne, Cappe & Yvon (2010).
 #pragma once

@@ -1,18 +1,24 @@
-// Value and gradient of models whose pairs of labels score alike everywhere: label bigrams and a chosen set of unigram
-// features, the models of CRFsuite.
+// Value and gradient of models whose pairs of labels score alike everywhere, or not at all: label bigrams and unigram
+// features, all of them or a chosen set. These are the models of CRFsuite, and of most who label words.
 //
-// Where sequences have little in common, sharing beginnings and ends (contexts.h) saves nothing, and what costs is the
-// way of every number through memory. So sequences are cut into lanes, each lane into chunks whose vectors stay in the
-// cache, and a chunk goes all the way: scores, exp, forward, backward, expectations, gradient.
+// Where sequences have little in common, sharing beginnings and ends (contexts.h) saves nothing, and with few labels
+// what costs is the way of every number through memory. So sequences are cut into lanes, each lane into chunks whose
+// vectors stay in the cache, and a chunk goes all the way: scores, exp, forward, backward, expectations, gradient
+// (lane_passes.h).
 //
 //   nodes of a chunk   tokens by depth, within it by sequence, longest first: vectors of one depth are neighbours, and
 //                      so are those of their parents; the recursion multiplies four of them at once with one matrix
-//   wide tests         are frequent and have many features: a row of Y weights, with zeros, is added to the scores
-//   narrow tests       the others: a list of (feature, label) a node, numbered within the lane
-//   gradient           every lane has sums of its own, as long as what occurs there; they are added in order of lanes
+//   stripe             four labels, one register: labels 0 .. 3, 4 .. 7 and so on
+//   block              the weights of one test for one stripe, zeros where it has no feature; a stripe without any
+//                      feature of a test has no block. A lane numbers the blocks that occur in it and keeps its own
+//                      copy, so what it touches is small
+//   entries            of a node, stripe by stripe: the blocks of its tests. A score is a sum of blocks in a register,
+//                      and the marginals of a stripe are added to its blocks
+//   gradient           every lane has sums of its own, block by block; they are added in order of lanes
 //
-// The schedule depends on the data only: the same bytes for any number of threads. Cost: per node the features of its
-// tests twice, 3 Y^2 multiplications, Y exponentials. Reference: Okazaki (2007), CRFsuite, for the model.
+// The schedule depends on the data only: the same bytes for any number of threads. Cost: per node its blocks twice,
+// 3 Y^2 multiplications, Y exponentials; memory: 4 bytes per entry, 73 per block. Reference: Okazaki (2007), CRFsuite,
+// for the model.
 #pragma once
 
 #include <cstddef>
@@ -25,64 +31,73 @@
 
 namespace textmill::sequence {
 
+inline constexpr std::size_t kStripe = 4;  // labels
+
 struct PairMatrix {
-  const double* psi;  // [Y][stride] exp(score of a pair of labels - shift), zeros behind the last label
+  const double* psi;  // [stride][stride] exp(score of a pair of labels - shift), zeros behind the last label
   double shift;
   double range;  // largest difference of two scores
 };
 
+struct Chunk {
+  std::int32_t begin, end;  // nodes
+  std::size_t depth;        // of the first of its depths in the list of all
+};
+
+struct Schedule {                    // what is computed when, from the lengths of the sequences
+  std::size_t labels, stride;        // Y and the length of a row
+  std::vector<std::int32_t> token;   // [nodes]
+  std::vector<std::int32_t> depths;  // of every chunk the first node of each depth, and the end
+  std::vector<Chunk> chunks;
+  std::vector<std::size_t> lanes;  // [lanes + 1] chunks of a lane
+  std::span<const double> weight;  // [T] of a token, or empty: all one
+  const Contexts* contexts;        // of the tokens
+
+  std::int32_t first_node(std::size_t lane) const { return chunks[lanes[lane]].begin; }
+  std::int32_t last_node(std::size_t lane) const { return chunks[lanes[lane + 1] - 1].end; }
+};
+
+struct Entries {                      // of the nodes of a lane, for one set of features
+  std::vector<std::int64_t> offsets;  // [nodes * stripes + 1]
+  std::vector<std::int32_t> block;    // number within the lane
+  std::vector<float> value;           // or empty: all one
+  std::vector<std::int64_t> first;    // [blocks] where the weights of a block begin in theta, rising
+  std::vector<std::uint8_t> mask;     // [blocks] bit i: label i of the stripe has a weight, the next of theta
+};
+
+struct alignas(64) Block {  // one line of the cache: what a chunk read it finds again when it writes
+  double weights[kStripe];
+  double gradient[kStripe];
+};
+
+struct LaneSums {               // of an evaluation
+  std::vector<Block> blocks;    // weights, and sums of marginals
+  std::vector<double> product;  // [stride][stride] sum of alpha v'
+  double value, range;
+};
+
 class Lanes {
  public:
-  // `weight` is one a token, or empty: all one. The contexts must stay.
+  // `weight` is one a token, or empty: all one. Both it and the contexts must stay.
   Lanes(const Layout& layout, std::span<const std::int64_t> offsets, const Contexts& unigram,
         std::span<const double> weight);
 
-  // Adds log Z of all sequences to `value`, and expectations to `gradient` (one a feature of the support; null: none)
-  // and to `pairs` [Y][stride]. Returns false, and adds nothing, when scores of a token differ by more than `range`.
+  // Whether this is the quickest way for a support (null: all features), in memory that is there.
+  bool suits(const Support* support) const;
+
+  // Adds log Z of all sequences to `value`, and expectations to `gradient` (as theta; null: none) and to `pairs`
+  // [stride][stride]. Returns false, and adds nothing, when scores of a token differ by more than `range`.
   bool evaluate(const Weights& weights, const PairMatrix& matrix, double range, double& value, double* gradient,
                 double* pairs, std::size_t threads);
 
  private:
-  struct Chunk {
-    std::int32_t begin, end;  // nodes
-    std::size_t depth;        // of the first of its depths in depths_
-  };
-  struct Lane {
-    std::size_t begin, end;  // chunks
-    // Of the support: entries of the nodes of the lane.
-    std::vector<std::int64_t> narrow_offsets, wide_offsets;  // [nodes + 1]
-    std::vector<std::int32_t> narrow_slot, wide_row;         // number within the lane; row of the wide tests
-    std::vector<std::uint16_t> narrow_label;
-    std::vector<float> narrow_value, wide_value;  // or empty: all one
-    std::vector<std::int64_t> slots;              // [numbers within the lane] of the support, rising
-    // Of an evaluation.
-    std::vector<double> weights, gradient;  // [numbers within the lane]
-    std::vector<double> wide;               // [wide tests][stride]
-    std::vector<double> product;            // [Y][stride]
-    double value, range;
-  };
-  struct Space;
+  const std::vector<Entries>& entries_of(const Support* support, std::size_t threads);
 
-  void prepare(const Support& support, std::size_t threads);
-  void fill_lane(const Support& support, Lane& lane) const;
-  void run_lane(Lane& lane, const PairMatrix& matrix, const double* transposed, bool gradient) const;
-  void score(const Chunk& chunk, const Lane& lane, Space& space) const;
-  void forward(const Chunk& chunk, const PairMatrix& matrix, Space& space) const;
-  void backward(const Chunk& chunk, const double* transposed, Lane& lane, Space& space) const;
-  void scatter(const Chunk& chunk, Lane& lane, const Space& space) const;
-  void merge(const Support& support, double* gradient, std::size_t threads) const;
-
-  std::size_t labels_, stride_;
-  const Contexts* contexts_;
-  std::span<const double> weight_;
-  std::vector<std::int64_t> counts_;  // [U] nodes with a test
-  std::vector<std::int32_t> token_;   // [nodes]
-  std::vector<std::int32_t> depths_;  // of every chunk the first node of each depth, and the end
-  std::vector<Chunk> chunks_;
-  std::vector<Lane> lanes_;
-  std::uint64_t prepared_ = 0;            // number of the support
-  std::vector<std::int32_t> wide_tests_;  // tests that are wide
-  std::vector<double> wide_weights_;      // [wide tests][stride]
+  Layout layout_;
+  Schedule schedule_;
+  std::uint64_t number_ = 0;              // of the support of entries_
+  std::vector<Entries> entries_, dense_;  // [lanes] of a support, of all features
+  std::vector<LaneSums> sums_;            // [lanes]
 };
 
 }  // namespace textmill::sequence

@@ -22,17 +22,26 @@ constexpr std::size_t kSparse = 16;             // at most one in so many is not
 
 // The value without the observed score, and expectations, by lanes.
 bool Problem::State::by_lanes(const Weights& w, double& value, double* gradient, std::size_t threads) {
-  std::vector<double> psi(labels * stride), pairs(labels * stride, 0.0);
-  bigram_scores(layout, w, bigram.tests, 0, psi.data());
-  double by = 0.0;
-  const Extent extent = exponentiate(psi.data(), labels, labels, stride, &by, false);
-  const PairMatrix matrix{psi.data(), by, extent.most - extent.least};
+  std::vector<double> psi(stride * stride, 0.0), pairs(stride * stride, 0.0);
+  const bool paired = !local() && bigram.size() > 0;
+  PairMatrix matrix{psi.data(), 0.0, 0.0};
+  if (paired) {
+    bigram_scores(layout, w, bigram.tests, 0, psi.data());
+    const Extent extent = exponentiate(psi.data(), labels, labels, stride, &matrix.shift, false);
+    matrix.range = extent.most - extent.least;
+  }
   if (!lanes->evaluate(w, matrix, kRange, value, gradient, pairs.data(), threads)) return false;
-  if (gradient == nullptr) return true;
+  if (gradient == nullptr || !paired) return true;
   for (auto e = bigram.tests.offsets[0]; e < bigram.tests.offsets[1]; ++e) {
     const std::int32_t b = bigram.tests.items[e];
+    const double value_of = bigram.tests.value(e);
+    if (w.support == nullptr) {
+      double* out = gradient + layout.unigrams * labels + b * labels * labels;
+      for (std::size_t i = 0; i < labels * labels; ++i) out[i] += value_of * pairs[i / labels * stride + i % labels];
+      continue;
+    }
     for (auto s = w.support->bigram_offsets[b]; s < w.support->bigram_offsets[b + 1]; ++s) {
-      gradient[s] += bigram.tests.value(e) * pairs[w.support->cell[s]];
+      gradient[s] += value_of * pairs[w.support->cell[s]];
     }
   }
   return true;
@@ -44,7 +53,7 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   if (w.support != nullptr) m.match_observed(*w.support);
   if (out != nullptr) m.subtract_observed(w, out);
   double value = -m.observed_score(w);
-  if (m.lanes && w.support != nullptr) {
+  if (m.lanes && m.lanes->suits(w.support)) {
     return m.by_lanes(w, value, out, threads) ? value : value + m.in_logarithms(w, out, nullptr, nullptr);
   }
   // Dense weights most of which are zero, as L1 training has them: the sparse recursion, and all slopes.
@@ -77,11 +86,32 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   return value;
 }
 
+// The same from the slopes of all features.
+std::vector<Violation> Problem::dense_violations(const Weights& w, double threshold, double& value,
+                                                 std::span<double> gradient, std::size_t threads) {
+  const std::vector<std::int64_t>& chosen = w.support->features;
+  std::vector<double> theta(layout().size(), 0.0), slopes(layout().size(), 0.0);
+  for (std::size_t s = 0; s < chosen.size(); ++s) theta[chosen[s]] = w.theta[s];
+  value = evaluate({theta, nullptr}, slopes, threads);
+  for (std::size_t s = 0; s < chosen.size(); ++s) gradient[s] += slopes[chosen[s]];
+  std::vector<Violation> found;
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < slopes.size(); ++k) {
+    if (next < chosen.size() && chosen[next] == static_cast<std::int64_t>(k)) {
+      ++next;
+    } else if (std::abs(slopes[k]) > threshold) {
+      found.push_back({static_cast<std::int64_t>(k), slopes[k]});
+    }
+  }
+  return found;
+}
+
 std::vector<Violation> Problem::violations(const Weights& w, double threshold, double& value,
                                            std::span<double> gradient, std::size_t threads) {
   State& m = *state_;
   const Layout& layout = m.layout;
   const std::size_t Y = m.labels, stride = m.stride;
+  if (m.lanes && m.lanes->suits(nullptr)) return dense_violations(w, threshold, value, gradient, threads);
   if (!m.potentials(w, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
   if (!m.local()) m.recurse(threads);
   m.expect_unigrams(threads);

@@ -8,7 +8,8 @@
 //
 // A_c, V_c hold the rows alpha_{t-1} and v_t / (c_t n_t), n_t = alpha_t . beta_t, of the positions with context c: one
 // matrix product a context instead of Y^2 additions a position and test. Vectors alpha and beta are computed once per
-// distinct beginning and end of a sequence (contexts.h), by products of batches of vectors with one matrix.
+// distinct beginning and end of a sequence (contexts.h), by products of batches of vectors with one matrix. Models whose
+// pairs of labels score alike everywhere, on tokens that are seldom alike or with few labels, go another way (lanes.h).
 //
 // Weights are dense, or a chosen set of features (`Support`), as L1 training has them. Then only groups of contexts (by
 // their frequent tests) have a dense matrix B = exp lambda, small enough for the cache, and a context is B with a few
@@ -71,6 +72,9 @@ class Problem {
   void marginals(const Weights& weights, std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
 
  private:
+  std::vector<Violation> dense_violations(const Weights& weights, double threshold, double& value,
+                                          std::span<double> gradient, std::size_t threads);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kTask = 8192;           // positions of a task; part of the result
 constexpr std::size_t kGroupBytes = 1 << 20;  // of the matrices of all groups: they should stay in the cache
+constexpr std::size_t kVeryFew = 8;           // labels with which sharing saves less than it costs
 constexpr std::size_t kFewCells = 1 << 20;    // of contexts whose expectations are kept, to be added by test
 
 // Cuts the positions of every key into tasks; `positions` lists those of a context.
@@ -78,8 +79,10 @@ Problem::Problem(const Layout& layout, const Sequences& data) : state_(std::make
   }
   m.unigram = distinct_rows(data.unigram, {}, data.forced);
   if (!m.local()) m.bigram = distinct_rows(data.bigram, first, {});
-  if (m.bigram.of.size() == T && m.bigram.size() == 1 && 2 * m.unigram.size() > T) {
-    m.lanes.emplace(layout, m.offsets, m.unigram, m.token_weight);
+  if ((m.local() || m.bigram.size() <= 1) && (2 * m.unigram.size() > T || m.labels <= kVeryFew)) {
+    std::vector<std::int64_t> single(m.local() ? T + 1 : 0);  // without pairs every token is on its own
+    std::iota(single.begin(), single.end(), 0);
+    m.lanes.emplace(layout, m.local() ? single : m.offsets, m.unigram, m.token_weight);
   }
   if (!data.labels.empty()) m.observe(data, first);
 }

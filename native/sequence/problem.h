@@ -27,7 +27,7 @@ struct Problem::State {
   Contexts unigram, bigram;
   std::vector<std::int64_t> observed;  // features, rising
   std::vector<double> observed_count;
-  std::optional<Lanes> lanes;   // pairs of labels score alike everywhere, and tokens are seldom alike
+  std::optional<Lanes> lanes;   // pairs of labels score alike everywhere, and tokens are seldom alike or labels few
   bool shared = false;          // what follows has been made
   Lists unigram_of, bigram_of;  // contexts of a test
   Lists tokens_of, positions;   // tokens of a unigram context, of a bigram context

@@ -60,7 +60,7 @@ class ClusterError(Exception):
 def warn_caller(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the code that called textmill, however deep inside it was found.
 
-    >>> with warnings.catch_warnings(record=True) as caught:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     warn_caller("few documents")
     >>> str(caught[0].message)
     'few documents'

@@ -527,7 +527,7 @@ def report_interrupt(whole: int, *, unit: str = "iterations") -> None:
 
     For loops that stop in another way than `interruptible`, which does it by itself.
 
-    >>> with warnings.catch_warnings(record=True) as caught:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     report_interrupt(1, unit="sweeps")
     >>> print(caught[0].message)
     training stopped by Ctrl-C after 1 sweep; the model holds the last whole one

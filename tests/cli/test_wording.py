@@ -40,6 +40,7 @@ ROOT = typer.main.get_command(app)
         ("vocab build", "name the right one with text_field", "name the right one with --text-field"),
         ("tag train", "max_iter is 0; use features='all', or lbfgs", "--max-iter is 0; use --features all, or lbfgs"),
         ("topics train", "4 terms count as 0; pass negative='keep', or idf='smooth' to weigh", "4 terms count as 0"),
+        ("topics train", "n_jobs must be 1, or None for all cores", "--jobs must be 1; leave it out for all cores"),
         ("topics show", "pass a file made by save", "pass a model file that textmill has written"),
         ("topics train", "my_file.txt: no such file", "my_file.txt: no such file"),
         ("topics train", "field 'text_field' is empty", "field 'text_field' is empty"),

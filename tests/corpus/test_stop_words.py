@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +52,8 @@ def test_a_word_that_comes_in_clusters_or_is_long_is_kept() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("language", CLOSED)
-def test_function_words_of_other_languages_are_recognised(language: str) -> None:
-    path = Path(os.environ["TEXTMILL_DATA"], "language", "sentences", f"{language}.txt")
+def test_function_words_of_other_languages_are_recognised(language: str, data: Path) -> None:
+    path = data / "language" / "sentences" / f"{language}.txt"
     vocabulary = Vocabulary(stop_words="auto").fit(read_documents(path, unit="line"))
     assert set(CLOSED[language].split()) <= set(vocabulary.stop_words_)
     assert len(vocabulary.stop_words_) < 120

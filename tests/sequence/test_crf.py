@@ -450,3 +450,18 @@ def test_a_model_without_weights_is_warned_of(kind):
     assert len(model.weights_) == 0
     kind(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]], [["A", "B"]])
     kind(patterns=["u:%x[0,0]"]).fit([[("a",)]], [["A"]])  # one label: there is nothing to learn
+
+
+@pytest.mark.parametrize(
+    ("batch", "online", "penalties"),
+    [
+        ("lbfgs", "sgd_l2", {"l2": 0.7}),
+        ("owlqn", "sgd_l1", {"l1": 0.2, "l2": 0.3}),
+        ("owlqn", "bcd", {"l1": 0.2, "l2": 0.3}),
+    ],
+)
+def test_epochs_report_the_objective_of_the_whole_gradient(batch, online, penalties):
+    first = CRF(patterns=PATTERNS, algorithm=batch, **penalties, tol=1e-9, max_iter=300).fit(X, Y)
+    resting = {} if online == "bcd" else {"eta0": 1e-9}  # weights that hardly move
+    second = CRF(patterns=PATTERNS, algorithm=online, **penalties, **resting, max_iter=1).fit(X, Y, start=first)
+    assert second.training_log_[0]["objective"] == pytest.approx(first.objective_, rel=1e-5)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.special import logsumexp
 
 from textmill.errors import DataError
 from textmill.sequence import CRF, Encoded, FeatureLayout
@@ -27,7 +31,21 @@ def _sentences(seed: int, sequences: int, labels: int, *, values: bool = False, 
     return FeatureLayout(labels, 3000, 1), Encoded(offsets, unigram, bigram, observed, counted)
 
 
-@pytest.mark.parametrize("labels", [1, 2, 3, 4, 22, 30])
+def _shared(layout, data, theta):
+    """The same model by the recursion over shared beginnings: a second bigram test, true at one token, demands it."""
+    first = np.zeros(data.tokens, bool)
+    first[data.offsets[:-1][np.diff(data.offsets) > 0]] = True
+    at = int(np.flatnonzero(~first)[0])
+    indptr = data.bigram.indptr + (np.arange(data.tokens + 1) > at)
+    bigram = Active(indptr, np.insert(data.bigram.ids, data.bigram.indptr[at + 1], 1).astype(np.int32), None, 2)
+    wider = FeatureLayout(layout.labels, layout.unigrams, 2)
+    value, gradient = ChainObjective(wider, replace(data, bigram=bigram))(
+        np.concatenate([theta, np.zeros(layout.labels**2)])
+    )
+    return value, gradient[: layout.size]
+
+
+@pytest.mark.parametrize("labels", [1, 2, 3, 4, 5, 11, 16, 17, 22, 30])
 @pytest.mark.parametrize(("values", "weights"), [(False, False), (True, False), (False, True)])
 def test_value_and_slopes_are_those_of_the_shared_recursion(labels, values, weights):
     layout, data = _sentences(labels, 400, labels, values=values, weights=weights)
@@ -35,29 +53,79 @@ def test_value_and_slopes_are_those_of_the_shared_recursion(labels, values, weig
     features = np.flatnonzero(rng.random(layout.size) < rng.random(layout.size) ** 2)
     theta = np.zeros(layout.size)
     theta[features] = rng.normal(0, 1, len(features))
+    expected, slopes = _shared(layout, data, theta)
     objective = ChainObjective(layout, data)
     value, gradient = objective(theta)
+    assert value == pytest.approx(expected, rel=1e-12, abs=1e-10)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-10, atol=1e-10)
     objective.restrict(features)
-    again, slopes = objective(theta[features])
-    assert again == pytest.approx(value, rel=1e-12, abs=1e-10)
-    np.testing.assert_allclose(slopes, gradient[features], rtol=1e-10, atol=1e-10)
+    value, gradient = objective(theta[features])
+    assert value == pytest.approx(expected, rel=1e-12, abs=1e-10)
+    np.testing.assert_allclose(gradient, slopes[features], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("labels", [3, 20])
+def test_a_search_finds_the_features_whose_slope_is_steep(labels):
+    layout, data = _sentences(labels, 200, labels)
+    rng = np.random.default_rng(8)
+    features = np.flatnonzero(rng.random(layout.size) < 0.1)
+    weights = rng.normal(0, 1, len(features))
+    objective = ChainObjective(layout, data)
+    value, slopes = _shared(layout, data, objective.spread(features, weights))
+    objective.restrict(features)
+    again, gradient, steep, steepness = objective.violations(weights, 1.987)
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(gradient, slopes[features], atol=1e-10)
+    outside = np.setdiff1d(np.flatnonzero(np.abs(slopes) > 1.987), features)
+    np.testing.assert_array_equal(steep, outside)
+    np.testing.assert_allclose(steepness, slopes[outside], atol=1e-10)
+
+
+@pytest.mark.parametrize("labels", [2, 7, 19])
+def test_tokens_without_pairs_are_classified_one_by_one(labels):
+    layout, data = _sentences(labels, 150, labels, values=True, weights=True)
+    tokens = FeatureLayout(labels, layout.unigrams, 0)
+    nothing = Active(np.zeros(data.tokens + 1, np.int64), np.empty(0, np.int32), None, 0)
+    theta = np.random.default_rng(9).normal(0, 1, tokens.size)
+    value, gradient = ChainObjective(tokens, replace(data, bigram=nothing))(theta)
+    tests = csr_matrix(
+        (data.unigram.values.astype(float), data.unigram.ids, data.unigram.indptr), (data.tokens, layout.unigrams)
+    )
+    scores = tests @ theta.reshape(-1, labels)
+    weight = np.repeat(data.weights, np.diff(data.offsets))
+    log_p = scores - logsumexp(scores, axis=1, keepdims=True)
+    rest = weight[:, None] * (np.exp(log_p) - np.eye(labels)[data.labels])
+    assert value == pytest.approx(-weight @ log_p[np.arange(data.tokens), data.labels], rel=1e-12)
+    np.testing.assert_allclose(gradient.reshape(-1, labels), tests.T @ rest, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [30.0, 120.0])
+def test_large_scores_are_shifted(scale):
+    """Scores of hundreds whose differences within a token are small: exp would overflow."""
+    layout, data = _sentences(10, 100, 3)
+    theta = np.random.default_rng(10).normal(0, 1, layout.size)
+    value, gradient = ChainObjective(layout, data)(theta)
+    raised = theta + np.where(np.arange(layout.size) < 3000 * 3, scale, 0.0)
+    again, slopes = ChainObjective(layout, data)(raised)
+    assert again == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(slopes, gradient, atol=1e-9)
 
 
 def test_any_number_of_threads_gives_the_same_bytes():
     layout, data = _sentences(1, 4000, 9)
-    features = seen_features(layout, data)
-    theta = np.random.default_rng(1).normal(0, 1, len(features))
-    answers = [ChainObjective(layout, data, threads=n, candidates=features)(theta) for n in (1, 2, 8)]
-    for value, gradient in answers[1:]:
-        assert value == answers[0][0]
-        assert gradient.tobytes() == answers[0][1].tobytes()
+    for features in (seen_features(layout, data), None):
+        theta = np.random.default_rng(1).normal(0, 1, layout.size if features is None else len(features))
+        answers = [ChainObjective(layout, data, threads=n, candidates=features)(theta) for n in (1, 2, 8)]
+        for value, gradient in answers[1:]:
+            assert value == answers[0][0]
+            assert gradient.tobytes() == answers[0][1].tobytes()
 
 
 def test_unknown_labels_are_summed_over():
     layout, data = _sentences(2, 60, 3)
     data.labels[np.random.default_rng(3).random(data.tokens) < 0.3] = -1
     theta = np.random.default_rng(4).normal(0, 1, layout.size)
-    value, gradient = ChainObjective(layout, data)(theta)
+    value, gradient = _shared(layout, data, theta)
     every = ChainObjective(layout, data)
     every.restrict(np.arange(layout.size))
     again, slopes = every(theta)
@@ -69,7 +137,7 @@ def test_scores_too_far_apart_for_scaling_are_computed_in_logarithms():
     layout, data = _sentences(5, 30, 4)
     every = ChainObjective(layout, data)
     theta = np.random.default_rng(5).normal(0, 300, layout.size)
-    value, gradient = every(theta)
+    value, gradient = _shared(layout, data, theta)
     every.restrict(np.arange(layout.size))
     again, slopes = every(theta)
     assert np.isfinite(value)

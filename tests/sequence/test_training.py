@@ -162,6 +162,52 @@ def test_truncated_recursions_take_fewer_steps_to_the_same_weights():
     assert steps[0] < steps[1]
 
 
+@pytest.mark.parametrize(("values", "bigrams"), [(False, 1), (True, 1), (False, 4)])
+def test_recursions_kept_between_blocks_stay_those_of_the_weights(values, bigrams):
+    """Rare tests take steps that are far too long and are taken back, which must leave nothing behind."""
+    rng = np.random.default_rng(11)
+    lengths = rng.integers(1, 12, 150)
+    offsets, tokens = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), int(lengths.sum())
+    each = rng.integers(1, 6, tokens)
+    ids = (400 * rng.random(each.sum()) ** 3).astype(np.int32)
+    real = rng.uniform(0.5, 2.0, len(ids)).astype(np.float32) if values else None
+    unigram = Active(np.concatenate([[0], np.cumsum(each)]).astype(np.int64), ids, real, 400)
+    pairs = Active(np.arange(tokens + 1), rng.integers(0, bigrams, tokens).astype(np.int32), None, bigrams)
+    data = Encoded(offsets, unigram, pairs, rng.integers(0, 3, tokens).astype(np.int32))
+    layout = FeatureLayout(3, 400, bigrams)
+    blocks = np.array([[u, u if u < bigrams else -1] for u in range(400)], np.int32)
+    training = training_data(layout, data)
+    kept, whole = (native.Descent(training, 0.1, 1e-3, truncated) for truncated in (True, False))
+    w, other = np.zeros(layout.size), np.zeros(layout.size)
+    objective = tokens * np.log(3)
+    for sweep in range(4):
+        order = blocks[np.random.default_rng(sweep).permutation(400)]
+        objective += kept.sweep(order, w, 1)[0]
+        whole.sweep(order, other, 1)
+        np.testing.assert_allclose(w, other, atol=1e-7)
+        assert objective == pytest.approx(value_of(layout, data, np.arange(layout.size), w, 0.1, 1e-3), rel=1e-9)
+
+
+def test_recursions_too_large_to_keep_are_computed_for_each_block():
+    rng = np.random.default_rng(12)
+    tokens, labels = 75_000, 60
+    ids = np.zeros(tokens, np.int32)
+    some = rng.choice(tokens, 200, replace=False)
+    ids[some] = rng.integers(1, 20, 200)
+    rows = Active(np.arange(tokens + 1), ids, None, 20)
+    pairs = Active(np.arange(tokens + 1), np.zeros(tokens, np.int32), None, 1)
+    data = Encoded(np.arange(0, tokens + 1, 10), rows, pairs, rng.integers(0, labels, tokens).astype(np.int32))
+    layout = FeatureLayout(labels, 20, 1)
+    blocks = np.array([[u, -1] for u in range(1, 20)], np.int32)
+    weights = []
+    for truncated in (True, False):
+        w = np.zeros(layout.size)
+        native.Descent(training_data(layout, data), 0.1, 1e-3, truncated).sweep(blocks, w, 2)
+        weights.append(w)
+    assert np.count_nonzero(weights[0]) > 100
+    np.testing.assert_allclose(weights[0], weights[1], atol=1e-9)
+
+
 @pytest.mark.parametrize(("eta0", "alpha", "epochs", "close"), [(0.8, 0.85, 40, 5e-3), (0.5, 0.98, 200, 5e-4)])
 def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alpha, epochs, close):
     layout, data = known_optimum()

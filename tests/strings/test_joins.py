@@ -156,3 +156,17 @@ def test_real_names_are_found_as_by_scoring_all_pairs(data: Path, name: str) -> 
         scores = fitted.matrix(left)
         wanted = {(i, j): scores[i, j] for i, j in np.argwhere(scores >= 0.6 - 2e-6) if i < j}
         close(triples(join_of(fitted, left, 0.3, 2).among(0, len(left), 0.6, 0, 2)), wanted, 0.6)
+
+
+@pytest.mark.parametrize("measure", ["levenshtein", "osa", "damerau", "jaro", "jaro_winkler"])
+@pytest.mark.parametrize("threshold", [0.4, 0.5, 0.75, 0.8, 0.9])
+def test_lengths_leave_out_no_pair_that_reaches_the_threshold(measure: str, threshold: float) -> None:
+    names = ["ab", "abcd", "abc", "abcde", "abcdefgh", "a", "xbcd", "abcdefghij", "abdc", "abcdefghi"]
+    scores = parse_measure(measure).fit(names).matrix(names, names)
+    join = ScoredJoin(parse_measure(measure).fit(names), names)
+    unequal = 0
+    for i, name in enumerate(names):  # one at a time: a block of several has the range of all their lengths
+        expected = {(0, j): scores[i, j] for j in range(len(names)) if scores[i, j] >= threshold}
+        assert triples(join.across([name], threshold, 0, 1)) == pytest.approx(expected)
+        unequal += sum(len(name) != len(names[j]) for _, j in expected)
+    assert unequal

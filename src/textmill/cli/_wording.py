@@ -34,6 +34,7 @@ SYNONYMS = {
 }
 # advice for programs -> advice for people at a terminal
 _PHRASES = {
+    ", or None for all cores": "; leave it out for all cores",
     "a file made by save": "a model file that textmill has written",
     "call fit, or load a fitted one": "train it first",
     "convert its ARPA file with textmill.lm instead": "pass its ARPA file instead",

@@ -10,8 +10,8 @@ Minimise F(theta) = L(theta) + sum_i l1_i |theta_i|, L smooth (an L2 term belong
                (the first time, with no pairs yet, from at most 1 / |d|)
 
 Alignment is what makes d a descent at coordinates that are 0; elsewhere it takes out what the pairs say against the
-slope. align="zeros" leaves the others alone: still a descent, better near the end of badly scaled problems and far
-worse in the first hundred iterations of problems with very many coordinates, so it is not the default.
+slope. align="zeros" leaves the others alone: still a descent, better on small badly scaled problems and, without a
+diagonal, far worse in the first hundred iterations of problems with very many coordinates; so it is not the default.
 Coordinates with l1_i = 0 (a bias) are free: neither alignment nor projection holds for
 them. F falls in every iteration. Cost and memory are those of L-BFGS, 2 m + 5 vectors, since the pseudo-gradient is
 formed again block by block instead of being kept.
