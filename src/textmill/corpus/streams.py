@@ -81,6 +81,7 @@ class BadRecords:
     The reader calls it with the fault and goes on to the next record; leaving the `with` block issues one
     `SkippedRecords` warning if there were any. `count` and `first` can be asked at any time.
 
+    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"), BadRecords("skip", "a.txt") as bad:
     ...     bad(DataError("too short", source="a.txt", line=3))
     >>> bad.count, bad.first.line
