@@ -452,6 +452,9 @@ void bind_sequence(nb::module_& m) {
             new (at) HeldDescent{training, sequence::Descent(training->data, l1, l2, truncated)};
           },
           "training"_a, "l1"_a, "l2"_a, "truncated"_a)
+      .def(
+          "begin", [](HeldDescent& held) { held.descent.begin(); },
+          "Begin a sweep: what follows depends on the weights alone.")
       .def("sweep", &sweep, "order"_a, "w"_a.noconvert(), "threads"_a,
            "Visit blocks; returns the change of the objective, and counts of changed blocks, evaluations and "
            "positions.");

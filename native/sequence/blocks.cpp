@@ -81,7 +81,6 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
   m.matrices.resize(m.matrix_entry.size() * m.cells);
   m.rows.resize(m.row_entry.size() * m.stride);
   m.row_claimed.resize(m.row_entry.size());
-  m.stale = m.unigram.size();
   m.matrix_claimed.resize(m.matrix_entry.size());
   m.lanes.resize(kLanes);
   if (truncated && layout.bigrams > 0 && 2 * T * m.stride <= std::max(layout.size() / 4, kLeastMessages)) {
@@ -89,12 +88,20 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated) : s
     m.messages.beta.resize(T * m.stride);
     m.messages.scale.resize(T);
     m.messages.shift.resize(T);
-    m.messages.known.assign(data.offsets.begin(), data.offsets.end() - 1);
-    m.messages.behind.assign(data.offsets.begin() + 1, data.offsets.end());
   }
+  begin();
 }
 
 Descent::~Descent() = default;
+
+void Descent::begin() {
+  State& m = *state_;
+  for (State::Entry& entry : m.row_entry) entry.time = 0;
+  m.stale = m.unigram.size();
+  if (m.messages.empty()) return;
+  m.messages.known.assign(m.data.offsets.begin(), m.data.offsets.end() - 1);
+  m.messages.behind.assign(m.data.offsets.begin() + 1, m.data.offsets.end());
+}
 
 Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads) {
   State& m = *state_;

@@ -40,6 +40,9 @@ class Descent {
     std::size_t evaluations = 0;  // of block objectives, beside the first of each block
     std::size_t positions = 0;    // steps of recursions
   };
+  // Forgets what was carried along from block to block, so that what follows depends on the weights alone and a run that
+  // is resumed here goes on to the same bytes.
+  void begin();
   // Visits the blocks in the order given; same bytes for any number of threads.
   Sweep sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads);
 

@@ -119,7 +119,7 @@ def test_language_models_are_trained_scored_and_sampled(folder: Path, capsys: py
     run(capsys, "lm", "train", folder / "s.txt", "--order", 2, "-o", folder / "lm.arpa")
     mill, arpa = (run(capsys, "lm", "score", folder / name, folder / "s.txt") for name in ("lm.mill", "lm.arpa"))
     assert mill == arpa
-    assert len(mill.splitlines()) == 3
+    assert len(mill.splitlines()) == 4  # the last one is the perplexity
     assert (
         json.loads(run(capsys, "lm", "score", folder / "lm.mill", folder / "s.txt", "--json").splitlines()[0])["words"]
         == 4

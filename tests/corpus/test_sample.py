@@ -174,6 +174,6 @@ def test_chunked_sentences_are_well_formed():
         sentences = sample_chunks(part)
         assert len(sentences) == count
         for sentence in sentences:
-            check_tags(sentence["chunk"])
+            check_tags(sentence.column("chunk"))
     with pytest.raises(DataError, match=r"no sample 'chunks-dev\.txt'"):
         sample_chunks("dev")

@@ -241,7 +241,7 @@ def test_files_are_drawn_by_their_suffix(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(DataError, match="not recognized"):
         wfst.draw(fst, tmp_path / "m.xyz")
     program.write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr("textmill.fst.draw._DOT_SECONDS", 0.2)
+    monkeypatch.setattr(sys.modules["textmill.fst.draw"], "_DOT_SECONDS", 0.2)
     with pytest.raises(DataError, match=r"m\.pdf: dot has not drawn it in 0 s; draw a smaller machine"):
         wfst.draw(fst, tmp_path / "m.pdf")
 

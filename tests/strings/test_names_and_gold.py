@@ -138,7 +138,7 @@ def test_published_sets_are_read_and_evaluated_as_measured(
         ("n.tsv", "a\tAnn\tperson\tmany\n", r"n.tsv:1:count: the count 'many' is not a whole number"),
         ("n.csv", "id,text\na,Ann\n", r"no field 'name'; the fields are 'id', 'text'"),
         ("n.jsonl", '{"name": 7}\n', r"n.jsonl:1:name: the name is a int, not text"),
-        ("n.docx", "x", r"the name does not tell the format"),
+        ("n.docx", "x", r"n.docx:1:name: no field 'name'"),
     ],
 )
 def test_bad_names_are_refused_with_their_place(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -91,11 +91,11 @@ class Flight:
         # Failed ones too: the error they hold has our frames in its traceback, which would keep every task for ever.
         futures = [task.future for task in self._tasks if task.future is not None and not task.kept]
         unwanted = [future for future in futures if future.status != "finished"]
-        for task in self._tasks:
-            _release_needs(task)
         if unwanted and self._client.status == "running":
             with contextlib.suppress(ClusterError):
                 ask(self._client, self._client.cancel, unwanted)
+        for task in self._tasks:  # not before: to cancel what nobody wants any more ends Dask's connection
+            _release_needs(task)
 
     def start(self, step: Callable[..., object], chunk: object, *state: object) -> Task:
         """Run a step on a chunk, as soon as there is room."""

@@ -76,6 +76,7 @@ def train_blocks(
         for sweep in sweeps:
             order = np.random.default_rng([seed, sweep]).permutation(len(blocks))
             change, changed = 0.0, 0
+            descent.begin()
             for begin in range(0, len(order), CALL):
                 part, some, _, _ = descent.sweep(blocks[order[begin : begin + CALL]], state.w, threads)
                 change, changed = change + part, changed + some
