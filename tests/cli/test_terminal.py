@@ -143,7 +143,7 @@ def test_the_screen_shows_the_rows_that_a_quiet_run_prints(page: Path, tmp_path:
             assert any(TABLE.fullmatch(row) for row in shown)
             shown = [row for row in shown if not TABLE.fullmatch(row)]
         assert shown == rows_of(plain), line
-    if page.stem in ("README", "lda", "similar-documents", "names"):
+    if page.stem in ("README", "lda"):  # whose training lasts, on any machine
         assert bars, "there were no bars to see, so this test has seen nothing"
 
 

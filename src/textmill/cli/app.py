@@ -119,8 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in arguments and not isinstance(error, BrokenPipeError):
             raise
         code = _report(error)
-    if code == _CLOSED_PIPE:
-        _silence_output()
+    _drop_what_cannot_be_written()
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
@@ -148,11 +147,15 @@ def _check_streams() -> None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
 
 
-def _silence_output() -> None:
-    """Let nothing complain, while the process ends, about output that nobody reads any more."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)
+def _drop_what_cannot_be_written() -> None:
+    """Let nothing complain, while the process ends, about output that a full disk or a closed pipe does not take."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
 
 
 def _report(error: Exception) -> int:
