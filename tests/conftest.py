@@ -33,6 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[terminal] = os.dup(2)  # while nothing is captured yet
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are no name for a test: packed ones hold the time of packing, and every process must find the same tests."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
