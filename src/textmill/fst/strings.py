@@ -80,8 +80,6 @@ def text_of(
     >>> text_of([110, 233])
     'né'
     """
-    if not isinstance(text, str):
-        raise DataError(f"a string of symbols must be a str, not {type(text).__name__}")
     if generated is not None and token_type != "symbol":
         return bracketed_text(labels, lambda plain: text_of(plain, token_type), generated)
     try:
