@@ -3,6 +3,7 @@
     Exception
       ValueError
         DataError            input that cannot be used: names source, line, column, what was wrong, what to do
+          NotFittedError     a model that was asked for what only `fit` learns; also an AttributeError
       ModelFileError         a model file that is damaged, truncated, foreign or of another kind
       ClusterError           a cluster that cannot be reached or gave up
 
@@ -14,8 +15,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import cache
+from typing import Any, Self
 
-__all__ = ["ClusterError", "DataError", "ModelFileError", "warn_caller"]
+__all__ = ["ClusterError", "DataError", "ModelFileError", "NotFittedError", "warn_caller"]
 
 _NOT_CALLERS = ("textmill", "contextlib")  # packages whose frames a warning passes over
 
@@ -47,6 +50,34 @@ class DataError(ValueError):
 def _data_error(message: str, source: str | None, line: int | None, column: int | str | None) -> DataError:
     """Rebuild a DataError that travelled from another process with its place."""
     return DataError(message, source=source, line=line, column=column)
+
+
+class NotFittedError(DataError, AttributeError):
+    """A model was asked for what only a fitted one knows.
+
+    Where scikit-learn has been imported the error is also `sklearn.exceptions.NotFittedError`, so code written for
+    either library catches it. It is an AttributeError, as there, so `hasattr` says no to what is not learnt yet.
+
+    >>> isinstance(NotFittedError("call fit first"), DataError)
+    True
+    """
+
+    def __new__(cls, *args: object, **options: object) -> Self:
+        """Be scikit-learn's error too, if that can be known at all."""
+        kind: Any = cls
+        made: Self = super().__new__(_with_scikit_learn(kind) if "sklearn" in sys.modules else kind, *args)
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NotFittedError, (self.message,)
+
+
+@cache
+def _with_scikit_learn(cls: type[NotFittedError]) -> Any:
+    """The class that is scikit-learn's error as well."""
+    from sklearn.exceptions import NotFittedError as Theirs
+
+    return type(cls.__name__, (cls, Theirs), {"__doc__": cls.__doc__, "__module__": cls.__module__})
 
 
 class ModelFileError(Exception):

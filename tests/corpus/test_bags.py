@@ -20,7 +20,7 @@ def test_half_precision_counts_become_single_precision():
         ([["red", "blue"]], r"X holds values that are not numbers \(<U4\)"),
         ([[1, 2], [3]], "X has rows of different lengths"),
         ([1, 2], "X must have rows and columns, got 1 axes"),
-        ([[0.0, np.nan]], "X holds nan in row 0, column 1"),
+        ([[0.0, np.nan]], "X holds NaN in row 0, column 1"),
         ([[0, 0], [0, -3]], "X holds -3 in row 1, column 1; counts must not be negative"),
     ],
 )

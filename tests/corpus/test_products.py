@@ -54,5 +54,5 @@ def test_what_cannot_be_multiplied_is_refused() -> None:
         as_operator(iter([X]))
     with pytest.raises(DataError, match="at least one chunk"):
         as_operator([])
-    with pytest.raises(DataError, match="holds nan"):
+    with pytest.raises(DataError, match="holds NaN"):
         as_operator(np.array([[np.nan]]))

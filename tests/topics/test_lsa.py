@@ -378,7 +378,7 @@ def test_numbers_that_are_none_are_refused_with_their_place() -> None:
 
 
 def test_rows_of_another_length_are_refused() -> None:
-    with pytest.raises(DataError, match="X has 3 columns but the model 12 terms"):
+    with pytest.raises(DataError, match="X has 3 features, but LSA is expecting 12 features"):
         LSA(n_topics=2).fit(X).transform(np.ones((1, 3)))
 
 
@@ -426,7 +426,7 @@ def test_a_model_with_a_vectorizer_takes_texts_and_keeps_it_in_its_file(tmp_path
     assert loaded.topics(3) == model.topics(3)
     assert loaded.describe_topics(3).splitlines()[0] == ('topic 1 (3.341): 0.644*"system" + 0.404*"user" + 0.301*"eps"')
     assert loaded.add_documents(iter(["graph of trees"])).documents_ == 10
-    with pytest.raises(DataError, match="X has 3 columns but the vectorizer 12 terms"):
+    with pytest.raises(DataError, match="X has 3 features, but TextVectorizer is expecting 12 features"):
         loaded.partial_fit(np.ones((1, 3)))
     other = LSA(n_topics=2, vectorizer=TextVectorizer()).fit(TITLES)
     with pytest.raises(DataError, match="the models have different terms"):

@@ -283,7 +283,7 @@ def test_nothing_compared_gives_nothing() -> None:
     ("x", "y", "settings", "message"),
     [
         ([1, 2], [1, 2, 3], {"measure": "cosine"}, "x has 2 columns but y 3"),
-        ([1, math.nan], [1, 2], {"measure": "cosine"}, "x holds nan in row 0, column 1"),
+        ([1, math.nan], [1, 2], {"measure": "cosine"}, "x holds NaN in row 0, column 1"),
         ([1, 2], [math.inf, 2], {"measure": "jaccard"}, "y holds inf in row 0, column 0"),
         (["a"], ["b"], {"measure": "cosine"}, "not numbers"),
         ([[1, 2], [3, 4]], [1, 2], {"measure": "cosine"}, "x must be one vector, got the shape (2, 2)"),

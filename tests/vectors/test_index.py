@@ -258,7 +258,7 @@ def test_a_damaged_index_file_is_refused_or_harmless(method: str, tmp_path: Path
     ("call", "message"),
     [
         (lambda index: index.query(np.ones((1, 3))), "Q has vectors of 3 numbers but the index of 2; use the model"),
-        (lambda index: index.query([[1.0, np.nan]]), "Q holds nan in row 0, column 1"),
+        (lambda index: index.query([[1.0, np.nan]]), "Q holds NaN in row 0, column 1"),
         (lambda index: index.query([[1.0, np.inf]]), "Q holds inf in row 0, column 1"),
         (lambda index: index.query([1.0, 2.0]), "Q must have rows and columns, got 1 axes"),
         (lambda index: index.query([[1.0, 2.0]], k=0), "k must be a whole number at least 1, got 0"),

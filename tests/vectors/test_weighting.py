@@ -350,11 +350,14 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.array([[1.0, np.nan]]), "holds nan in row 0, column 1"),
+        (np.array([[1.0, np.nan]]), "holds NaN in row 0, column 1"),
         (np.array([[1, -2]]), "must not be negative"),
         (np.array([["a", "b"]]), "not numbers"),
         (np.array([1, 2]), "must have rows and columns, got 1 axes"),
-        ([sparse.csr_matrix([[1, 2]]), sparse.csr_matrix([[1, 2, 3]])], "X has 3 columns but the weighting 2"),
+        (
+            [sparse.csr_matrix([[1, 2]]), sparse.csr_matrix([[1, 2, 3]])],
+            "X has 3 features, but Weighting is expecting 2 features",
+        ),
         ([], "the stream has no chunks"),
     ],
 )
@@ -368,7 +371,9 @@ def test_bad_input_is_named_and_leaves_the_old_fit(X: Any, message: str) -> None
 
 def test_what_does_not_fit_together_is_refused() -> None:
     weighting = Weighting().fit(COUNTS)
-    with pytest.raises(DataError, match="X has 3 columns but the weighting 12; use bags of one vocabulary"):
+    with pytest.raises(
+        DataError, match="X has 3 features, but Weighting is expecting 12 features as input; use bags of one vocabulary"
+    ):
         weighting.transform(np.ones((1, 3)))
     with pytest.raises(DataError, match="X has 2 columns"):
         weighting.merge(Weighting().fit(np.eye(2)))

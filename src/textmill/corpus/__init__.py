@@ -18,7 +18,7 @@ sample                      the articles that come with the package
 
 from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
 from textmill.corpus.bagfiles import BagFile, read_bags
-from textmill.corpus.bags import check_bags, load_npz, remap, save_npz
+from textmill.corpus.bags import array_like, check_bags, load_npz, remap, save_npz
 from textmill.corpus.bagwriters import convert_bags, write_bags
 from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
 from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
@@ -81,6 +81,7 @@ __all__ = [
     "VariantTokenizer",
     "Vocabulary",
     "ZipfStream",
+    "array_like",
     "as_operator",
     "check_bags",
     "check_tags",

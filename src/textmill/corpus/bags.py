@@ -6,6 +6,7 @@ are sorted, counts are int32, ids int32. A stream is any iterable of such matric
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from textmill.numeric import sparse
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["check_bags", "csr_of", "load_npz", "remap", "save_npz"]
+__all__ = ["array_like", "check_bags", "csr_of", "load_npz", "remap", "save_npz"]
 
 Rows: TypeAlias = "tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]"  # offsets, terms sorted in each row, counts
 
@@ -45,6 +46,21 @@ def csr_of(rows: Rows, columns: int) -> sparse.csr_matrix:
     return X
 
 
+def array_like(X: Any) -> Any:
+    """X as an array where it is rows of numbers in lists, as a list where it is a column of texts; else as it is.
+
+    So data frames, columns of NumPy and pandas, and lists go wherever matrices and streams of documents do.
+
+    >>> array_like([[1, 2], [3, 4]]).shape, array_like(np.array(["to be", "or not"])), array_like([["to", "be"]])
+    ((2, 2), ['to be', 'or not'], [['to', 'be']])
+    """
+    if hasattr(X, "shape"):
+        is_column = len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "OUT"
+        return list(X) if is_column else X
+    in_rows = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], list | tuple) and bool(X[0])
+    return np.asarray(X) if hasattr(X, "__array__") or (in_rows and isinstance(X[0][0], numbers.Real)) else X
+
+
 def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr_matrix:
     """Return X as a CSR matrix of finite numbers with sorted rows, or say what is wrong with it.
 
@@ -63,7 +79,14 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
         except ValueError:
             raise DataError(f"{name} has rows of different lengths; pass one value a column in every row") from None
         if X.ndim != 2:
-            raise DataError(f"{name} must have rows and columns, got {X.ndim} axes; pass documents x terms")
+            raise DataError(
+                f"{name} must have rows and columns, got {X.ndim} axes; pass documents x terms. Reshape your data, one "
+                "document with X.reshape(1, -1)"
+            )
+    if X.dtype.kind == "O":
+        X = _numbers(X)
+    if X.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {name} holds complex numbers; pass their real parts or sizes")
     if X.dtype.kind not in "buif":
         raise DataError(
             f"{name} holds values that are not numbers ({X.dtype.str}); turn nominal features into counts first"
@@ -74,10 +97,14 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
         X.sum_duplicates()
     if X.dtype.kind == "f" and not np.isfinite(X.data).all():
         row, column = _place(X, ~np.isfinite(X.data))
-        raise DataError(f"{name} holds {X[row, column]} in row {row}, column {column}; remove it or set it to 0")
+        fault = "NaN" if np.isnan(X[row, column]) else X[row, column]
+        raise DataError(f"{name} holds {fault} in row {row}, column {column}; remove it or set it to 0")
     if not negative and X.dtype.kind != "u" and X.nnz and X.data.min() < 0:
         row, column = _place(X, X.data < 0)
-        raise DataError(f"{name} holds {X[row, column]} in row {row}, column {column}; counts must not be negative")
+        raise DataError(
+            f"Negative values in data: {name} holds {X[row, column]} in row {row}, column {column}; "
+            "counts must not be negative"
+        )
     return X
 
 
@@ -134,6 +161,14 @@ def load_npz(path: str | os.PathLike[str]) -> sparse.csr_matrix:
         return check_bags(X, name=name)
     except ValueError as error:
         raise DataError(f"{error}; the file is damaged", source=name) from None
+
+
+def _numbers(X: Any) -> Any:
+    """An array of objects as numbers, where all of them are; else as it is."""
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError):
+        return X
 
 
 def _place(X: sparse.csr_matrix, wrong: NDArray[np.bool_]) -> tuple[int, int]:

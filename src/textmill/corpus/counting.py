@@ -354,6 +354,8 @@ def texts_of(documents: Iterable[Any]) -> Iterable[Any]:
     """
     if isinstance(documents, str):
         raise DataError("documents must be an iterable of texts, got one text; pass [text]")
+    if hasattr(documents, "columns") and hasattr(documents, "shape"):
+        raise DataError("documents must be texts, got a table; pass the column that holds them, such as frame['text']")
     return documents.texts() if isinstance(documents, Documents) else documents
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus.bags import csr_of
+from textmill.corpus.bags import check_bags, csr_of
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted
 from textmill.numeric import sparse
@@ -39,6 +39,7 @@ class NamedFeatures(Transformer, Model):
     (['stars', 'year'], [[1.0, 0.0]])
     """
 
+    takes: ClassVar[str] = "mappings"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"names_": "feature: str"}
 
@@ -52,7 +53,7 @@ class NamedFeatures(Transformer, Model):
         self.names_ = StringTable(sorted({name for features in _checked(documents) for name in features}))
         return self
 
-    def fit_transform(self, documents: Any, y: object = None, /, **options: Any) -> sparse.csr_matrix:
+    def fit_transform(self, documents: Any, y: object = None, **options: Any) -> sparse.csr_matrix:
         """Collect the names and return the rows; takes a stream that can be read once."""
         held = list(documents)
         return self.fit(held).transform(held)
@@ -69,6 +70,22 @@ class NamedFeatures(Transformer, Model):
             offsets.append(len(ids))
         rows = np.array(offsets, np.int64), np.array(ids, np.int32), np.array(values, np.float64)
         return csr_of(rows, len(columns))
+
+    def inverse_transform(self, X: Any) -> list[dict[str, float]]:
+        """Return the features of each row by name; those of value 0 are left out.
+
+        >>> features = NamedFeatures().fit([{"stars": 4, "year": 1998}])
+        >>> features.inverse_transform([[3, 0]])
+        [{'stars': 3.0}]
+        """
+        check_fitted(self)
+        rows = check_bags(X, negative=True)
+        if rows.shape[1] != len(self.names_):
+            raise DataError(
+                f"X has {rows.shape[1]} columns but there are {len(self.names_)} features; pass rows made here"
+            )
+        names = self.names_.to_list()
+        return [{names[int(c)]: float(v) for c, v in zip(row.indices, row.data, strict=True) if v != 0} for row in rows]
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names by column."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import corpus as native
 from textmill.corpus.bags import csr_of
@@ -38,6 +39,7 @@ class HashedBags(Transformer, Model):
     ((1, 16), 6)
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
 
     def __init__(
@@ -59,7 +61,7 @@ class HashedBags(Transformer, Model):
         """Do nothing: there is nothing to learn."""
         return self
 
-    def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
+    def fit_transform(self, documents: Iterable[Any], y: object = None, **options: Any) -> sparse.csr_matrix:
         """Return the bags of documents, in one pass."""
         return self.transform(documents)
 
@@ -67,6 +69,10 @@ class HashedBags(Transformer, Model):
         """Return the bags of documents as one matrix."""
         empty = sparse.csr_matrix((0, self.columns), dtype=np.int32)
         return sparse.vstack([empty, *self.bags(documents)], format="csr")
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names of the columns, which are numbers of hashes: hashedbags0, hashedbags1 and so on."""
+        return np.array([f"hashedbags{i}" for i in range(self.columns)], dtype=object)
 
     def bags(self, documents: Iterable[Any]) -> Iterator[sparse.csr_matrix]:
         """Give the bags of a stream, chunk by chunk.

@@ -78,6 +78,7 @@ class Phrases(Transformer, Model):
     [['new_york', 'new']]
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "phrases_": "phrase: str",

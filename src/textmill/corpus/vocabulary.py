@@ -25,7 +25,7 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from textmill._native import corpus as native
 from textmill.cluster import connect
-from textmill.corpus.bags import csr_of, remap
+from textmill.corpus.bags import check_bags, csr_of, remap
 from textmill.corpus.chains import require_passes
 from textmill.corpus.counting import (
     Cutter,
@@ -96,6 +96,7 @@ class Vocabulary(Transformer, Model):
     ['to', 'to be', 'be', 'be or', 'or']
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "terms_": "term: str",
@@ -182,7 +183,7 @@ class Vocabulary(Transformer, Model):
         self._apply_rules()
         return self
 
-    def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
+    def fit_transform(self, documents: Iterable[Any], y: object = None, **options: Any) -> sparse.csr_matrix:
         """Count the terms and return the bags of the same documents; in one pass, with `memory` in two.
 
         >>> Vocabulary(min_df=2).fit_transform(iter(["a b", "b c c", "c"])).toarray().tolist()
@@ -203,6 +204,19 @@ class Vocabulary(Transformer, Model):
     def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
         """Return the bags of documents; tokens that are no terms are left out (`bags` counts them)."""
         return sparse.vstack([sparse.csr_matrix((0, len(self)), dtype=np.int32), *self.bags(documents)], format="csr")
+
+    def inverse_transform(self, X: Any) -> list[list[str]]:
+        """Return the terms of each row of bags, in the order of their columns, each once.
+
+        >>> Vocabulary().fit(["to be or not"]).inverse_transform([[2, 0, 0, 1]])
+        [['to', 'not']]
+        """
+        X = check_bags(X, negative=True)
+        if X.shape[1] != len(self):
+            raise DataError(f"X has {X.shape[1]} columns but there are {len(self)} terms; pass bags made here")
+        kept = X.data != 0
+        rows = [X.indices[begin:end][kept[begin:end]] for begin, end in pairwise(X.indptr)]
+        return [self.terms_.take(row).to_list() for row in rows]
 
     def bags(self, documents: Iterable[Any]) -> Bags:
         """Return the bags as a stream of CSR chunks that is made as it is read, with totals of what was read.
@@ -230,7 +244,7 @@ class Vocabulary(Transformer, Model):
                 raise DataError(f"counts removed by {rules} are lost and cannot be merged; merge first, then prune")
         if check_ngrams(self.ngrams) != check_ngrams(other.ngrams):
             raise DataError(f"terms are n-grams of {self.ngrams} words here and of {other.ngrams} there; use one range")
-        if repr(self.tokenizer) != repr(other.tokenizer):
+        if _settings(self.tokenizer) != _settings(other.tokenizer):
             raise DataError(
                 f"tokens were made by {self.tokenizer!r} here and by {other.tokenizer!r} there; use one tokenizer"
             )
@@ -536,6 +550,12 @@ def _lists(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     rest = iter(items)
     while piece := list(islice(rest, size)):
         yield piece
+
+
+def _settings(tokenizer: Any) -> str:
+    """All that a tokenizer was told, in full."""
+    parameters = tokenizer.get_params() if hasattr(tokenizer, "get_params") else {}
+    return f"{tokenizer!r} {parameters!r}"
 
 
 def _stack(parts: list[Any], columns: int) -> sparse.csr_matrix:

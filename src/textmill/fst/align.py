@@ -46,7 +46,17 @@ from textmill.fst.linktraining import TRAININGS, Trainer, Training
 from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers, encode_pairs
 from textmill.fst.symbols import SymbolTable
-from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import (
+    Estimator,
+    Model,
+    RandomState,
+    StringTable,
+    check_choice,
+    check_fitted,
+    check_range,
+    effective_jobs,
+    seed_of,
+)
 
 __all__ = ["EncodedAlignments", "LinkPosterior", "StringAligner"]
 
@@ -101,6 +111,7 @@ class StringAligner(Estimator, Model):
     a  ks  ·
     """
 
+    takes: ClassVar[str] = "sequences"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "input_symbols_": "input_symbol: str",
@@ -148,7 +159,7 @@ class StringAligner(Estimator, Model):
         tol: float = 1e-5,
         restarts: int = 0,
         ties: tuple[str, str, str] = KINDS,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.max_input = max_input
@@ -224,7 +235,7 @@ class StringAligner(Estimator, Model):
         if unaligned is None:
             unaligned = np.flatnonzero(np.isneginf(trainer.expect(begin)[0]))
             _report(unaligned, encoded, errors)
-        found = trainer.run(begin, self.restarts, self.random_state)
+        found = trainer.run(begin, self.restarts, seed_of(self.random_state))
         self.unaligned_ = np.asarray(unaligned, dtype=np.int64)
         self._keep(inventory, inputs, outputs, found)
         return self

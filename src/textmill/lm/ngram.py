@@ -32,7 +32,17 @@ from textmill.cluster import tree_reduce
 from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
 from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import (
+    Estimator,
+    Model,
+    RandomState,
+    StringTable,
+    check_choice,
+    check_fitted,
+    check_range,
+    effective_jobs,
+    seed_of,
+)
 from textmill.progress import track
 
 __all__ = ["BEGIN", "END", "UNKNOWN", "NGramModel", "SentenceScores"]
@@ -109,6 +119,7 @@ class NGramModel(Estimator, Model):
     True
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "words_": "word: str",
@@ -236,7 +247,7 @@ class NGramModel(Estimator, Model):
         longest: int = 1000,
         context: Sequence[str] = (),
         unknown: bool = False,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         first: int = 0,
     ) -> list[list[str]]:
         """Draw sentences, exactly from the smoothed distribution, each until its end or its `longest` word.
@@ -250,7 +261,6 @@ class NGramModel(Estimator, Model):
         """
         check_range("sentences", sentences, at_least=0, whole=True)
         check_range("longest", longest, at_least=0, whole=True)
-        check_range("random_state", random_state, at_least=0, below=2**64, whole=True)
         check_range("first", first, at_least=0, below=2**64, whole=True)
         offsets, ids = self._tables()[0].sample(
             self._ids(context),
@@ -258,7 +268,7 @@ class NGramModel(Estimator, Model):
             sentences=sentences,
             longest=longest,
             unknown=unknown,
-            seed=random_state,
+            seed=seed_of(random_state),
             first_sentence=first,
             threads=effective_jobs(self.n_jobs),
         )

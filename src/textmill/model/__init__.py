@@ -4,6 +4,8 @@ estimators.py   Estimator, Transformer, Classifier, Regressor: scikit-learn's pr
 base.py         Model: what a class declares so that it can be saved
 layout.py       named axes, types and ranges of arrays
 parameters.py   parameters as canonical JSON
+output.py       rows as data frames: set_output
+seeds.py        seeds from numbers and NumPy's generators
 names.py        classes by public name
 strings.py      StringTable: many strings as two arrays
 checksums.py    checksums of the header and of arrays
@@ -28,6 +30,7 @@ from textmill.model.estimators import (
 )
 from textmill.model.file import Saved
 from textmill.model.loading import describe, load
+from textmill.model.seeds import RandomState, seed_of
 from textmill.model.strings import StringTable
 from textmill.model.summary import Summary, summarize
 
@@ -35,6 +38,7 @@ __all__ = [
     "Classifier",
     "Estimator",
     "Model",
+    "RandomState",
     "Regressor",
     "Saved",
     "StringTable",
@@ -47,5 +51,6 @@ __all__ = [
     "describe",
     "effective_jobs",
     "load",
+    "seed_of",
     "summarize",
 ]

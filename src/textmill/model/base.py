@@ -35,7 +35,7 @@ from typing import Any, ClassVar, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import ModelFileError, NotFittedError
 from textmill.model.estimators import Estimator, constructor_parameters
 from textmill.model.file import Saved, write
 from textmill.model.layout import (
@@ -49,6 +49,7 @@ from textmill.model.layout import (
 )
 from textmill.model.names import class_name
 from textmill.model.parameters import DAMAGED, encode
+from textmill.model.seeds import is_generator
 from textmill.model.strings import StringTable
 
 __all__ = ["Declared", "Model", "check_fitted", "has_type", "set_arrays"]
@@ -175,7 +176,7 @@ class Model:
 
 
 def check_fitted(model: Any) -> None:
-    """Raise DataError unless the model is fitted; one that came from a file has its values verified the first time.
+    """Raise NotFittedError unless the model is fitted; one from a file has its values verified the first time.
 
     Every method that uses what `fit` learnt begins with this.
 
@@ -183,14 +184,14 @@ def check_fitted(model: Any) -> None:
     ...     pass
     >>> check_fitted(Toy())
     Traceback (most recent call last):
-    textmill.errors.DataError: this Toy is not fitted yet; call fit, or load a fitted one
+    textmill.errors.NotFittedError: this Toy is not fitted yet; call fit, or load a fitted one
     """
     if isinstance(model, Model):
         fitted = model.__sklearn_is_fitted__()
     else:
         fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(model))
     if not fitted:
-        raise DataError(f"this {type(model).__name__} is not fitted yet; call fit, or load a fitted one")
+        raise NotFittedError(f"this {type(model).__name__} is not fitted yet; call fit, or load a fitted one")
     if "_source" in vars(model):
         model.verify()
 
@@ -316,7 +317,7 @@ def _collect(model: Model) -> Saved:
         class_name(type(model)),
         model.format_version,
         fitted=model.__sklearn_is_fitted__(),
-        parameters={name: encode(f"parameter '{name}'", parameters[name]) for name in parameters.keys() - inner.keys()},
+        parameters={name: _encoded(name, parameters[name]) for name in parameters.keys() - inner.keys()},
         parts={name: None if part is None else _collect(part) for name, part in inner.items()},
     )
     if saved.fitted:
@@ -327,6 +328,11 @@ def _collect(model: Model) -> Saved:
         except ModelFileError as fault:
             raise ModelFileError(f"not saved: {fault}; {saved.class_name} and its declarations disagree") from None
     return saved
+
+
+def _encoded(name: str, value: Any) -> Any:
+    """A parameter as a file holds it; the state of a generator is not held, only what it was used for."""
+    return encode(f"parameter '{name}'", None if is_generator(value) else value)
 
 
 def _hash(saved: Saved, digest: Any) -> None:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from textmill.errors import DataError
+from textmill.model.output import Framed, framed
 
 __all__ = [
     "Classifier",
@@ -40,6 +41,16 @@ __all__ = [
     "given_parameters",
 ]
 
+_MANY, _SHOWN = 10, 5  # items of a parameter that are too many for its text, and that are shown then
+
+_INPUTS: dict[str, dict[str, bool]] = {  # scikit-learn's words for what an estimator takes
+    "rows": {"sparse": True},
+    "counts": {"sparse": True, "positive_only": True},
+    "texts": {"string": True, "two_d_array": False},
+    "mappings": {"dict": True, "two_d_array": False},
+    "sequences": {"two_d_array": False},  # lists of tokens, or whatever else a class says
+}
+
 
 class Estimator:
     """Parameters that can be read, set, shown and cloned.
@@ -51,6 +62,8 @@ class Estimator:
     >>> Shift(inner=Shift()).set_params(by=2.0, inner__by=1.5)
     Shift(by=2.0, inner=Shift(by=1.5))
     """
+
+    takes: ClassVar[str] = "rows"  # what X is, one of _INPUTS, for scikit-learn
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; with `deep` also `a__b` for those that are estimators."""
@@ -82,17 +95,24 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in given_parameters(self).items())
+        shown = ", ".join(f"{name}={_brief(value)}" for name, value in given_parameters(self).items())
         return f"{type(self).__name__}({shown})"
+
+    def _repr_html_(self) -> str:
+        """The estimator as scikit-learn draws its own in a notebook."""
+        from sklearn.utils import estimator_html_repr
+
+        return str(estimator_html_repr(self))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(sparse=True))
+        inputs = InputTags(**_INPUTS[self.takes])
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=inputs)
 
 
-class Transformer(Estimator):
-    """Turns documents into rows of numbers: `fit`, then `transform`.
+class Transformer(Framed, Estimator):
+    """Turns documents into rows of numbers: `fit`, then `transform`; `set_output` makes them data frames.
 
     >>> class Lengths(Transformer):
     ...     def fit(self, X, y=None):
@@ -103,7 +123,8 @@ class Transformer(Estimator):
     [[1], [3]]
     """
 
-    def fit_transform(self, X: Any, y: Any = None, /, **options: Any) -> Any:
+    @framed
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Fit to X and return it transformed; `options` go to `fit`."""
         estimator: Any = self  # fit and transform belong to the subclass
         return estimator.fit(X, y, **options).transform(X)
@@ -206,10 +227,32 @@ def given_parameters(estimator: Estimator) -> dict[str, Any]:
     >>> given_parameters(Shift(by=0.5, fill=np.zeros(2)))
     {'fill': array([0., 0.])}
     """
-    values = {name: getattr(estimator, name) for name in constructor_parameters(type(estimator))}
-    defaults = {name: parameter.default for name, parameter in constructor_parameters(type(estimator)).items()}
-    # by their texts: arrays have no single truth value
-    return {name: value for name, value in values.items() if repr(value) != repr(defaults[name])}
+    parameters = constructor_parameters(type(estimator))
+    values = {name: getattr(estimator, name) for name in parameters}
+    return {name: value for name, value in values.items() if not _is_same(value, parameters[name].default)}
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    """Is it the default? Compared by texts, because arrays have no single truth value."""
+    if value is default:
+        return True
+    if isinstance(value, Estimator) or type(value) is not type(default):
+        return False
+    return repr(value) == repr(default)
+
+
+def _brief(value: Any) -> str:
+    """The text of a parameter; of long collections only the beginning and the size.
+
+    >>> _brief(list(range(100))), _brief({"a"})
+    ('[0, 1, 2, 3, 4, ... 100 in all]', "{'a'}")
+    """
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) > _MANY:
+        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value)
+        first = [f"{item!r}: {value[item]!r}" if isinstance(value, dict) else repr(item) for item in ordered[:_SHOWN]]
+        left, right = ("(", ")") if isinstance(value, tuple) else ("[", "]") if isinstance(value, list) else ("{", "}")
+        return f"{left}{', '.join(first)}, ... {len(value)} in all{right}"
+    return repr(value)
 
 
 def check_range(

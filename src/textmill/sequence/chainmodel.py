@@ -41,6 +41,7 @@ DENSE_SHARE = 4  # weights are handed to decoders as a vector when at least one 
 class ChainModel(Classifier, Model):
     """A trained chain: subclasses learn `encoder_`, `classes_`, `features_` and `weights_`."""
 
+    takes: ClassVar[str] = "sequences"
     layout: ClassVar[dict[str, str]] = {"features_": "feature: int64", "weights_": "feature: float64 | float32"}
     parts: ClassVar[dict[str, str]] = {"encoder_": "sequence.Encoder"}
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError
-from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern
@@ -129,7 +129,7 @@ class CRF(ChainModel):
         dtype: str = "float64",
         stages: Sequence[tuple[int, Sequence[str], Sequence[int | None]]] | None = None,
         n_jobs: int | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.patterns = patterns
         self.syntax = syntax
@@ -357,7 +357,7 @@ class CRF(ChainModel):
             self.stop_window,
             self.stop_tolerance,
             self.fine_tune,
-            0 if self.random_state is None else self.random_state,
+            seed_of(self.random_state, 0),
             self.features,
         )
 

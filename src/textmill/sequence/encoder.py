@@ -65,6 +65,7 @@ class Encoder(Estimator, Model):
     [1]
     """
 
+    takes: ClassVar[str] = "sequences"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"tests_": "test: str"}
     state: ClassVar[dict[str, type]] = {"width_": int, "patterns_": list}

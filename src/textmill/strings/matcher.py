@@ -77,6 +77,7 @@ class Matcher(Estimator, Model):
     'Tom Jones'
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "names_": "name: str",

@@ -64,6 +64,7 @@ class SimilarDocuments(Estimator, Model):
     (['0', '2'], 'no word of the query is known to the model')
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"names_": "name: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}

@@ -22,6 +22,7 @@ from textmill.corpus import (
     Operator,
     TopicStream,
     ZipfStream,
+    array_like,
     check_bags,
     is_one_shot,
     rechunk,
@@ -55,7 +56,8 @@ class Chunks:
             raise DataError(
                 "X is known only by its products, so its documents cannot be read; pass a matrix or a stream"
             )
-        if isinstance(X, str | bytes | dict) or not (hasattr(X, "shape") or isinstance(X, Iterable)):
+        X = array_like(X)
+        if not hasattr(X, "shape") and (isinstance(X, str | bytes | dict) or not isinstance(X, Iterable)):
             raise DataError(f"X must be a matrix or a stream of documents or matrices, got {type(X).__name__}")
         self.source = X
         self.size = size
@@ -66,7 +68,12 @@ class Chunks:
         self._open_ended = isinstance(X, BagFile) and X.format in ("svmlight", "ldac")
         self._matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
         if self._matrix is not None and vectorizer is not None:
-            self._with_columns(self._matrix, len(vectorizer.terms_), "vectorizer")
+            self._with_columns(self._matrix, len(vectorizer.terms_), "TextVectorizer")
+        if self._matrix is not None and not self._matrix.shape[1]:
+            raise DataError(
+                f"X has no columns: 0 feature(s) (shape={self._matrix.shape}) while a minimum of 1 is required; "
+                "pass documents x terms"
+            )
         self.one_shot = self._matrix is None and is_one_shot(_origin(X))
         self.terms = self._matrix.shape[1] if self._matrix is not None else _columns(X)
         self.filled = None if self._matrix is None else int((np.diff(self._matrix.indptr) > 0).sum())
@@ -80,9 +87,9 @@ class Chunks:
             self.documents += chunk.shape[0]
             yield chunk
 
-    def over(self, terms: int) -> Iterator[sparse.csr_matrix]:
-        """The chunks as rows over the terms of a fitted model."""
-        return (self._with_columns(chunk, terms, "model") for chunk in self)
+    def over(self, terms: int, model: str = "the model") -> Iterator[sparse.csr_matrix]:
+        """The chunks as rows over the terms of a fitted model, which has that name in a message."""
+        return (self._with_columns(chunk, terms, model) for chunk in self)
 
     def jobs(self, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         """Cut into consecutive streams of that many chunks, each for a worker.
@@ -122,7 +129,8 @@ class Chunks:
         """X, which must have that many columns, or X filled up where its file does not say how many it has."""
         if X.shape[1] != terms and not (self._open_ended and X.shape[1] < terms):
             raise DataError(
-                f"X has {X.shape[1]} columns but the {owner} {terms} terms; pass rows over the same vocabulary"
+                f"X has {X.shape[1]} features, but {owner} is expecting {terms} features as input; "
+                "pass rows over the same vocabulary"
             )
         return X if X.shape[1] == terms else _widen(X, terms)
 
@@ -133,7 +141,7 @@ class Chunks:
         items = iter(_texts(self.source))
         terms = None if self.vectorizer is None else len(self.vectorizer.terms_)
         if isinstance(self.source, BagFile | Bags) and self.vectorizer is not None and terms is not None:
-            rows = (self._with_columns(part, terms, "vectorizer") for part in items)
+            rows = (self._with_columns(part, terms, "TextVectorizer") for part in items)
             return iter(Vectors(self.vectorizer.weighting_, rows))
         first = next(items, None)
         if first is None:
@@ -147,7 +155,7 @@ class Chunks:
                 )
             return iter(self.vectorizer.vectors(again))
         parts = (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
-        return parts if terms is None else (self._with_columns(part, terms, "vectorizer") for part in parts)
+        return parts if terms is None else (self._with_columns(part, terms, "TextVectorizer") for part in parts)
 
 
 class _Generated:
@@ -170,6 +178,7 @@ def holds_documents(X: Any) -> bool:
     >>> holds_documents(["to be"]), holds_documents([["to", "be"]]), holds_documents(np.eye(2))
     (True, True, False)
     """
+    X = array_like(X)
     if hasattr(X, "shape") or isinstance(X, BagFile | Bags | Vectors):
         return False
     if is_one_shot(_origin(X)):

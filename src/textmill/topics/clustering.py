@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from textmill.errors import DataError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_fitted, check_range, effective_jobs, seed_of
 from textmill.topics.model import TopicModel
 
 __all__ = ["Cluster", "Clusters", "cluster_documents", "cluster_rows", "cluster_terms"]
@@ -56,7 +56,7 @@ def cluster_documents(
     algorithm: str = "kmeans",
     n_words: int = 8,
     terms: Sequence[str] | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Clusters:
     """Cluster documents in the space of a model.
@@ -86,7 +86,7 @@ def cluster_terms(
     algorithm: str = "kmeans",
     n_words: int = 8,
     terms: Sequence[str] | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Clusters:
     """Cluster the terms of a model by their weights in its topics.
@@ -110,7 +110,12 @@ def cluster_terms(
 
 
 def cluster_rows(
-    rows: Any, n_clusters: int, *, algorithm: str = "kmeans", random_state: int | None = None, n_jobs: int | None = None
+    rows: Any,
+    n_clusters: int,
+    *,
+    algorithm: str = "kmeans",
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.intp]]]:
     """Cluster rows by cosine: the cluster of each, and the members of each cluster, the most typical first.
 
@@ -145,17 +150,19 @@ def cluster_rows(
     return labels, members
 
 
-def _fitted(unit: Floats, n_clusters: int, algorithm: str, random_state: int | None) -> NDArray[np.int64]:
+def _fitted(unit: Floats, n_clusters: int, algorithm: str, random_state: RandomState) -> NDArray[np.int64]:
     from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
+
+    seed = None if random_state is None else seed_of(random_state) % 2**32  # scikit-learn takes no Generator
 
     if algorithm == "agglomerative":
         if len(unit) == 1:
             return np.zeros(1, dtype=np.int64)
         estimator: Any = AgglomerativeClustering(n_clusters=n_clusters, metric="cosine", linkage="average")
     elif algorithm == "kmeans":
-        estimator = KMeans(n_clusters=n_clusters, n_init=4, random_state=random_state)
+        estimator = KMeans(n_clusters=n_clusters, n_init=4, random_state=seed)
     else:
-        estimator = MiniBatchKMeans(n_clusters=n_clusters, n_init=4, random_state=random_state)
+        estimator = MiniBatchKMeans(n_clusters=n_clusters, n_init=4, random_state=seed)
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning

@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import topics as native
-from textmill.model import check_choice, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.progress import interruptible
 from textmill.progress import start as begin
-from textmill.topics.factors import seed_of
 from textmill.topics.gibbs import MOST_TOPICS, Chain, Sampled, arrays, known_counts, whole_bags
 from textmill.topics.priors import alpha_of, eta_of
 
@@ -40,7 +39,7 @@ def collapse_variational(
     learn_alpha: bool = False,
     start: Any = None,
     dtype: str = "float64",
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     watch: Callable[[int, NDArray[Any], NDArray[np.float64]], bool | None] | None = None,
 ) -> Sampled:

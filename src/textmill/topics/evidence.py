@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.model import check_range, effective_jobs
+from textmill.model import RandomState, check_range, effective_jobs, seed_of
 from textmill.progress import track
-from textmill.topics.factors import seed_of
 from textmill.topics.gibbs import arrays, fixed_topics, whole_bags
 
 __all__ = ["left_to_right"]
@@ -34,7 +33,7 @@ def left_to_right(
     alpha: Any = "symmetric",
     *,
     particles: int = 20,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Return log P(document) in nats for fixed topics phi (terms x topics), one number a document.

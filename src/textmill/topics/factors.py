@@ -23,7 +23,7 @@ from textmill.topics.krylov import block_krylov
 from textmill.topics.model import TopicModel
 from textmill.topics.rows import Rows
 
-__all__ = ["aligned", "check_model", "known", "seed_of", "start_factors"]
+__all__ = ["aligned", "check_model", "known", "start_factors"]
 
 Floats = NDArray[np.float64]
 
@@ -31,19 +31,6 @@ _ROWS = 4096  # documents that are transformed together
 _LITTLE = 0.01  # of the mean, for the zeros of nndsvd
 _OVERSAMPLING, _POWERS = 10, 2  # of the singular vectors, which are only a start
 _ZERO = 1e-9  # of the largest entry: what is smaller may be rounding, whose sign is chance
-
-
-def seed_of(random_state: object) -> int:
-    """The seed that `random_state` names: a whole number, or None for one that is drawn.
-
-    >>> seed_of(7)
-    7
-    """
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    raise DataError(f"random_state must be a whole number of at least 0, or None, got {random_state!r}")
 
 
 def start_factors(
@@ -103,7 +90,7 @@ def known(model: TopicModel, X: Any, *, negative: bool = False) -> Iterator[spar
     [(1, 3)]
     """
     check_fitted(model)
-    yield from model._chunks(X, _ROWS, negative=negative).over(model.components_.shape[1])
+    yield from model._chunks(X, _ROWS, negative=negative).over(model.components_.shape[1], type(model).__name__)
 
 
 def check_model(model: TopicModel) -> None:

@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
-from textmill.model import check_choice, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible
 from textmill.progress import start as begin
-from textmill.topics.factors import seed_of
 from textmill.topics.priors import alpha_of, eta_of
 from textmill.topics.weighting import entry_weights, term_weights
 
@@ -91,7 +90,7 @@ def sample_topics(
     learn_alpha: bool = False,
     start: Any = None,
     dtype: str = "float64",
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
     watch: Callable[[int, NDArray[Any], Floats], bool | None] | None = None,
 ) -> Sampled:
@@ -156,7 +155,7 @@ def gibbs_mixtures(
     alpha: Any = "symmetric",
     sweeps: int = 100,
     burn_in: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """Return mixtures (n, k) of new documents for fixed topics phi (terms x topics), by Gibbs sampling.

@@ -36,10 +36,9 @@ from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.corpus import check_bags
 from textmill.errors import DataError
-from textmill.model import check_choice, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
-from textmill.topics.factors import seed_of
 from textmill.topics.gibbs import gibbs_mixtures
 from textmill.topics.variational import Topics, document_parts, infer
 
@@ -68,7 +67,7 @@ def infer_topics(
     tolerance: float = 1e-6,
     iterations: int | None = None,
     trace: bool = False,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Mixtures:
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
@@ -146,7 +145,7 @@ def monte_carlo(
     *,
     alpha: float | NDArray[Any] = 1.0,
     samples: int = 1000,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Mixtures:
     """Return the log evidence log P(d) of documents and their mean mixtures, by sampling mixtures from the prior.
@@ -276,7 +275,7 @@ def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: 
     return Mixtures(theta, bound, _measured(X, phi, theta, effective_jobs(n_jobs))[1], found.steps)
 
 
-def _gibbs(X: Any, phi: Any, alpha: Floats, sweeps: int, random_state: int | None, n_jobs: int | None) -> Mixtures:
+def _gibbs(X: Any, phi: Any, alpha: Floats, sweeps: int, random_state: RandomState, n_jobs: int | None) -> Mixtures:
     X, phi, _ = check_problem(X, phi)
     theta = gibbs_mixtures(X, phi, alpha=alpha, sweeps=sweeps, random_state=random_state, n_jobs=n_jobs)
     likelihood, gap = _measured(X, phi, theta, effective_jobs(n_jobs))
@@ -305,7 +304,7 @@ def _known_lengths(X: sparse.csr_matrix, phi: NDArray[Any]) -> Floats:
     return np.asarray(X.dot((phi > 0).any(axis=1).astype(np.float64)))
 
 
-_Method = Callable[[Any, Any, Floats, float, int, bool, int | None, int | None], Mixtures]
+_Method = Callable[[Any, Any, Floats, float, int, bool, RandomState, int | None], Mixtures]
 
 _METHODS: dict[str, _Method] = {
     "em": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: fold_in(

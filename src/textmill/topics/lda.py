@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from textmill._native import topics as native
 from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
 from textmill.model.estimators import given_parameters
 from textmill.numeric import sparse
 from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
 from textmill.topics.evidence import left_to_right
-from textmill.topics.factors import aligned, known, seed_of
+from textmill.topics.factors import aligned, known
 from textmill.topics.inference import infer_topics
 from textmill.topics.learning import Learning
 from textmill.topics.model import TopicModel
@@ -94,6 +94,7 @@ class LDA(TopicModel):
     [[0.01, 0.99]]
     """
 
+    takes: ClassVar[str] = "counts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "term_topics_": "term topic: float32 | float64",
@@ -158,7 +159,7 @@ class LDA(TopicModel):
         weighting: str | None = None,
         dtype: str = "float32",
         vectorizer: TextVectorizer | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -319,7 +320,7 @@ class LDA(TopicModel):
                 gains = document_parts(found.gamma, self.alpha_)[1]
                 found_total, found_words = float(found.likelihood.sum() + gains.sum()), float(part.data.sum())
             elif how == "left-to-right":
-                seed = seed_of(0 if self.random_state is None else self.random_state)
+                seed = seed_of(self.random_state, 0)
                 phi = self._phi(slice(None))
                 evidence = left_to_right(part, phi, self.alpha_, random_state=seed, n_jobs=self.n_jobs)
                 found_total, found_words = float(evidence.sum()), float(part.data.sum())
@@ -385,10 +386,6 @@ class LDA(TopicModel):
             raise ModelFileError(f"eta has the shape {self.eta_.shape}, which does not fit {topics} x {terms}")
         if self.documents_ < 0 or self.updates_ < 0 or not self.size_ > 0:
             raise ModelFileError("counts of documents and updates are out of range")
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the names of the topics, as scikit-learn asks for them."""
-        return np.array([f"lda{i}" for i in range(len(self.alpha_))], dtype=object)
 
     def _strengths(self) -> Floats:
         return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
@@ -510,7 +507,7 @@ class LDA(TopicModel):
         """The chunks of an input for a fitted model, weighed as it takes them."""
         check_fitted(self)
         topics = self._topics()
-        for part in self._chunks(X, _ROWS, negative=False).over(len(self.term_topics_)):
+        for part in self._chunks(X, _ROWS, negative=False).over(len(self.term_topics_), type(self).__name__):
             yield topics.weighed(part)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from textmill._native import topics as native
 from textmill.cluster import Cluster
 from textmill.errors import DataError, warn_caller
-from textmill.model import effective_jobs
+from textmill.model import effective_jobs, seed_of
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
 from textmill.topics.convergence import HeldOut
-from textmill.topics.factors import seed_of
 from textmill.topics.priors import improve_alpha, improve_eta
 from textmill.topics.schedule import Schedule
 from textmill.topics.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
@@ -156,7 +155,7 @@ class Learning:
             part.rows,
             rho * size / part.documents,
             self._noise(rho),
-            seed_of(model.random_state or 0),
+            seed_of(model.random_state, 0),
             model.topic_counts_,
             effective_jobs(model.n_jobs),
         )

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
+from textmill.model.seeds import is_generator
 from textmill.numeric import linalg
 from textmill.topics.basecase import SOLVERS, Solver
 from textmill.topics.chunks import Chunks
@@ -113,7 +114,7 @@ class LSA(TopicModel):
         decay: float = 1.0,
         half_life: float | None = None,
         chunks_per_job: int | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -205,12 +206,22 @@ class LSA(TopicModel):
         parts = list(self.project(X, scaled=scaled))
         return np.vstack([np.zeros((0, len(self.components_))), *parts])
 
+    def inverse_transform(self, weights: Any, *, scaled: bool = False) -> Floats:
+        """Return the dense rows of term weights that documents with these topics have: Z U^T, or Z S U^T if `scaled`.
+
+        >>> model = LSA(n_topics=2).fit(np.array([[3.0, 0.0], [0.0, 2.0]]))
+        >>> model.inverse_transform(model.transform([[1, 4]])).round(6).tolist()
+        [[1.0, 4.0]]
+        """
+        rows = self._weights(weights)
+        return (rows * self.singular_values_ if scaled else rows) @ self.components_
+
     def project(self, X: Any, *, scaled: bool = False) -> Iterator[Floats]:
         """Give the rows of `transform` chunk by chunk, for streams of any length."""
         check_fitted(self)
         basis = np.ascontiguousarray(self.components_.T / self.singular_values_ if scaled else self.components_.T)
         threads = effective_jobs(self.n_jobs)
-        for chunk in self._chunks(X, self.chunk_size).over(len(basis)):
+        for chunk in self._chunks(X, self.chunk_size).over(len(basis), type(self).__name__):
             yield product(chunk, basis, threads)
 
     def intervals(self) -> Floats:
@@ -229,10 +240,6 @@ class LSA(TopicModel):
             raise ModelFileError("the singular values are not finite, positive and falling")
         if not (np.isfinite(self.components_).all() and np.isfinite(self.reserve_).all()):
             raise ModelFileError("a singular vector holds NaN or infinity")
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the names of the topics, as scikit-learn asks for them."""
-        return np.array([f"lsa{i}" for i in range(len(self.components_))], dtype=object)
 
     def _strengths(self) -> Floats:
         return self.singular_values_
@@ -254,12 +261,11 @@ class LSA(TopicModel):
                 raise DataError("half_life takes the place of decay; leave one of them out")
         if self.chunks_per_job is not None:
             check_range("chunks_per_job", self.chunks_per_job, at_least=1, whole=True)
-        self._seed()
+        if not is_generator(self.random_state):  # which would be asked for a seed in vain
+            self._seed()
 
     def _seed(self) -> int:
-        seed = 0 if self.random_state is None else self.random_state
-        check_range("random_state", seed, at_least=0, at_most=2**63 - 1, whole=True)
-        return int(seed)
+        return seed_of(self.random_state, 0)
 
     def _rank(self) -> int:
         return self.n_topics + (self.n_topics if self.oversampling is None else self.oversampling)

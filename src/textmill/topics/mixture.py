@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from textmill._native import base as native
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_fitted, check_range, effective_jobs
+from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.em import kernel_arrays
-from textmill.topics.factors import aligned, check_model, known, seed_of
+from textmill.topics.factors import aligned, check_model, known
 from textmill.topics.inference import entropy
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer
@@ -56,6 +56,7 @@ class MultinomialMixture(TopicModel):
     [[0.0, 1.0]]
     """
 
+    takes: ClassVar[str] = "counts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "weights_": "topic",
@@ -80,7 +81,7 @@ class MultinomialMixture(TopicModel):
         iterations: int = 100,
         tolerance: float = 1e-6,
         vectorizer: TextVectorizer | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics

@@ -44,6 +44,12 @@ class TopicModel(Transformer, Model):
     components_: NDArray[np.float64]
     vectorizer_: TextVectorizer | None
 
+    @property
+    def n_features_in_(self) -> int:
+        """The number of terms, as scikit-learn asks for it."""
+        check_fitted(self)
+        return int(self.components_.shape[1])
+
     def topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> list[list[tuple[str, float]]]:
         """Return for each topic the terms of largest absolute weight with their weights, ties in order of columns.
 
@@ -70,6 +76,27 @@ class TopicModel(Transformer, Model):
             lines.append(f"topic {number + 1}{strength}: " + " + ".join(f'{w:.3f}*"{term}"' for term, w in words))
         return "\n".join(lines)
 
+    def inverse_transform(self, weights: Any) -> NDArray[np.float64]:
+        """Return dense rows over the terms: what documents with these weights of topics (n, k) would be, on average.
+
+        >>> from textmill.topics import NMF
+        >>> NMF(n_topics=1, random_state=0).fit(np.array([[3, 1]])).inverse_transform([[8]]).tolist()
+        [[6.0, 2.0]]
+        """
+        rows: NDArray[np.float64] = self._weights(weights) @ self.components_
+        return rows
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the names of the topics by column, as scikit-learn asks for them: lsa0, lsa1 and so on."""
+        check_fitted(self)
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(len(self.components_))], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = self.vectorizer is not None
+        return tags
+
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the topics of documents, one row each; every subclass has its own."""
         raise NotImplementedError
@@ -77,6 +104,17 @@ class TopicModel(Transformer, Model):
     def _strengths(self) -> NDArray[np.float64] | None:
         """One figure a topic that is printed with it; a subclass that has such figures returns them."""
         return None
+
+    def _weights(self, weights: Any) -> NDArray[np.float64]:
+        """Rows of weights of topics, once they have a column for each topic."""
+        check_fitted(self)
+        rows = np.asarray(weights, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.components_):
+            raise DataError(
+                f"weights have the shape {rows.shape}, but the model has {len(self.components_)} topics; "
+                "pass one row for each document and one column for each topic"
+            )
+        return rows
 
     def _chunks(self, X: Any, size: int | None = None, *, negative: bool = True) -> Chunks:
         """The input of a fitted model, or of one that `_start` prepared, in chunks of `size` rows."""

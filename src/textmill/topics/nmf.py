@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from textmill._native import topics as native
 from textmill.cluster import tree_reduce
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
@@ -39,7 +39,6 @@ from textmill.topics.em import blend, expected, fold_in, learn
 from textmill.topics.factors import (
     aligned,
     known,
-    seed_of,
     start_factors,
 )
 from textmill.topics.nonnegative import NonNegativeModel
@@ -78,6 +77,7 @@ class NMF(NonNegativeModel):
     [[4.0, 0.0], [8.0, 0.0], [0.0, 4.0]]
     """
 
+    takes: ClassVar[str] = "counts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "weights_": "topic",
@@ -108,7 +108,7 @@ class NMF(NonNegativeModel):
         passes: int = 1,
         forget: float = 0.9,
         vectorizer: TextVectorizer | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -129,15 +129,6 @@ class NMF(NonNegativeModel):
         """Return the weights of topics in documents, one row each: the best for these topics."""
         parts = [_weights(part.astype(np.float64), self._by_term(), self.loss, self.n_jobs) for part in known(self, X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.components_)))
-
-    def inverse_transform(self, H: Any) -> Floats:
-        """Return H W^T, dense: what documents with these weights would be.
-
-        >>> NMF(n_topics=1, random_state=0).fit(np.array([[3, 1]])).inverse_transform([[8]]).tolist()
-        [[6.0, 2.0]]
-        """
-        check_fitted(self)
-        return np.asarray(H, dtype=np.float64) @ self.components_
 
     def merge(self, other: NMF) -> NMF:
         """Return the model of both corpora: topics are paired by their terms, and what is remembered added.

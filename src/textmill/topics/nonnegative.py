@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from textmill.cluster import Cluster, connect
 from textmill.errors import DataError
-from textmill.model import check_range
+from textmill.model import RandomState, check_range, seed_of
 from textmill.model.estimators import given_parameters
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.topics.factors import check_model, seed_of, start_factors
+from textmill.topics.factors import check_model, start_factors
 from textmill.topics.model import TopicModel
 from textmill.topics.rows import PART, Rows, gathered
 
@@ -53,7 +53,7 @@ class NonNegativeModel(TopicModel):
     chunk_size: int | None
     passes: int
     forget: float
-    random_state: int | None
+    random_state: RandomState
     n_jobs: int | None
     documents_: int
 

@@ -32,11 +32,20 @@ from numpy.typing import NDArray
 from textmill.cluster import connect
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Saved, check_choice, check_fitted, check_owners, check_range, effective_jobs
+from textmill.model import (
+    RandomState,
+    Saved,
+    check_choice,
+    check_fitted,
+    check_owners,
+    check_range,
+    effective_jobs,
+    seed_of,
+)
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.decomposition import product, with_signs
-from textmill.topics.factors import check_model, known, seed_of
+from textmill.topics.factors import check_model, known
 from textmill.topics.krylov import block_krylov, significant
 from textmill.topics.model import TopicModel
 from textmill.topics.rows import PART, Part, Rows
@@ -101,7 +110,7 @@ class PCA(TopicModel):
         chunk_size: int | None = None,
         whiten: bool = False,
         vectorizer: TextVectorizer | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -233,8 +242,7 @@ class PCA(TopicModel):
         >>> bool(np.allclose(pca.inverse_transform(pca.transform(X)), X))
         True
         """
-        check_fitted(self)
-        made = np.asarray(projections, dtype=np.float64)
+        made = self._weights(projections)
         made = made * np.sqrt(self.explained_variance_) if self.whiten else made
         return made @ self.components_ + self.mean_
 
@@ -328,7 +336,7 @@ class PCA(TopicModel):
         shift = np.sqrt(n1 * n2 / (n1 + n2)) * (mean1 - mean2)
         stack = _stacked([_dense_operator(np.vstack([held, shift[None]])), rows]) if n1 else rows
         wanted = min(self.n_topics + self.oversampling, min(stack.shape))
-        self._take(*block_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state or 0)))
+        self._take(*block_krylov(stack, wanted, self.oversampling, _CHUNK_POWERS, seed_of(self.random_state, 0)))
 
     def _take(self, components: Floats, singular_values: Floats) -> None:
         """Become the model of these directions: the first n_topics are the components, the others a reserve."""

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
-from textmill.model import check_fitted, check_range, effective_jobs
+from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
-from textmill.topics.factors import aligned, known, seed_of, start_factors
+from textmill.topics.factors import aligned, known, start_factors
 from textmill.topics.nonnegative import NonNegativeModel
 from textmill.topics.rows import Rows
 from textmill.vectors import TextVectorizer
@@ -62,6 +62,7 @@ class PLSA(NonNegativeModel):
     [[0.5, 0.5]]
     """
 
+    takes: ClassVar[str] = "counts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
     state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
@@ -88,7 +89,7 @@ class PLSA(NonNegativeModel):
         passes: int = 1,
         forget: float = 0.9,
         vectorizer: TextVectorizer | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics

@@ -14,13 +14,13 @@ Reference: Malkov & Yashunin (2018), Efficient and robust approximate nearest ne
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError
-from textmill.model import Estimator, check_fitted, check_range, effective_jobs
+from textmill.model import Estimator, RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.vectors.index import Answers, Index
 from textmill.vectors.measured import scores_of
 from textmill.vectors.scan import DenseRows
@@ -45,13 +45,15 @@ class ApproximateIndex(Estimator):
     (True, [7])
     """
 
+    takes: ClassVar[str] = "sequences"  # an Index
+
     def __init__(
         self,
         *,
         connectivity: int = 16,
         expansion: int = 128,
         sample: int = 200,
-        random_state: int | None = 0,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.connectivity = connectivity
@@ -70,7 +72,7 @@ class ApproximateIndex(Estimator):
         index.compact()
         self._graph = self._new_graph(index)
         self.index_ = index
-        chosen = np.random.default_rng(self.random_state).permutation(len(index))[: self.sample]
+        chosen = np.random.default_rng(seed_of(self.random_state)).permutation(len(index))[: self.sample]
         Q = index.engine_.take(np.sort(chosen))
         exact = index._search(Q, np.zeros(len(Q), np.bool_), _K, -np.inf, None)
         found = self._search(Q, _K)

@@ -160,6 +160,12 @@ class Index(Estimator, Model):
         self.next_ = int(names[-1]) + 1 if len(names) else 0
         return self
 
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns, as scikit-learn asks for it."""
+        check_fitted(self)
+        return self.columns_
+
     def __len__(self) -> int:
         return int(np.count_nonzero(self.alive_))
 

@@ -87,10 +87,15 @@ def _matrix(X: Any, name: str) -> Any:
             X = np.asarray(X)
         except ValueError:
             raise DataError(f"{name} has rows of different lengths; pass one value a column in every row") from None
+        if X.dtype.kind == "O":
+            X = check_bags(X, name=name, negative=True).toarray()
         if X.ndim != 2 or X.dtype.kind not in "buif":
             check_bags(X, name=name, negative=True)  # which knows what to say
     if X.shape[1] == 0:
-        raise DataError(f"{name} has no columns; pass vectors of at least one number")
+        raise DataError(
+            f"{name} has no columns: 0 feature(s) (shape={X.shape}) while a minimum of 1 is required; "
+            "pass vectors of at least one number"
+        )
     return X
 
 
@@ -99,9 +104,8 @@ def _prepared(measure: str, X: Any, name: str, first: int) -> tuple[Any, NDArray
     values = X.data if sparse.issparse(X) else X
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(X))[0]
-        raise DataError(
-            f"{name} holds {X[row, column]} in row {first + row}, column {column}; remove it or set it to 0"
-        )
+        fault = "NaN" if np.isnan(X[row, column]) else X[row, column]
+        raise DataError(f"{name} holds {fault} in row {first + row}, column {column}; remove it or set it to 0")
     if measure == "hellinger":
         X = _square_roots(X, name, first)
     largest = _per_row(X, np.maximum, np.abs(X.data if sparse.issparse(X) else X))

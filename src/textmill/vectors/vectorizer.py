@@ -41,6 +41,7 @@ class TextVectorizer(Transformer, Model):
     [['do', 'be'], ['to']]
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = Vocabulary.layout
     state: ClassVar[dict[str, type]] = Vocabulary.state
@@ -70,7 +71,7 @@ class TextVectorizer(Transformer, Model):
         """Count the terms of a stream of documents in one pass; `options` go to `Vocabulary.fit`."""
         return self._take(self._new_vocabulary().fit(documents, **options))
 
-    def fit_transform(self, documents: Iterable[Any], y: object = None, /, **options: Any) -> sparse.csr_matrix:
+    def fit_transform(self, documents: Iterable[Any], y: object = None, **options: Any) -> sparse.csr_matrix:
         """Count the terms and return the vectors of the same documents, in one pass."""
         vocabulary = self._new_vocabulary()
         X = vocabulary.fit_transform(documents, **options)
@@ -129,6 +130,15 @@ class TextVectorizer(Transformer, Model):
             best = [k for k in np.argsort(-weights, kind="stable") if weights[k] != 0][:top]
             rows.append([(self.terms_[int(columns[k])], float(weights[k])) for k in best])
         return rows
+
+    def inverse_transform(self, X: Any) -> list[list[str]]:
+        """Return the terms of each row, in the order of their columns; `inverse` has weights with them.
+
+        >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth")).fit(["to be", "or not"])
+        >>> vectorizer.inverse_transform(vectorizer.transform(["not to"]))
+        [['to', 'not']]
+        """
+        return self.vocabulary_.inverse_transform(X)
 
     def merge(self, other: TextVectorizer) -> TextVectorizer:
         """Return the vectorizer of both corpora together, exactly; see `Vocabulary.merge`.

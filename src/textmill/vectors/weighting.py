@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
-from textmill.corpus import Vocabulary, check_bags
+from textmill.corpus import Vocabulary, array_like, check_bags
 from textmill.corpus.bags import csr_of
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Model, Transformer, check_choice, check_fitted, check_range, effective_jobs
@@ -65,6 +65,7 @@ class Weighting(Transformer, Model):
     [[0.3554, 0.9347, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
+    takes: ClassVar[str] = "counts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"document_frequency_": "term: int64"}
     state: ClassVar[dict[str, type]] = {"documents_": int}
@@ -110,6 +111,7 @@ class Weighting(Transformer, Model):
 
         A SciPy matrix or NumPy array is a matrix; any other iterable is a stream of them.
         """
+        X = array_like(X)
         counted = Weighting(**self.get_params(deep=False))
         for chunk in [X] if sparse.issparse(X) or hasattr(X, "__array__") else X:
             counted.partial_fit(chunk)
@@ -183,6 +185,12 @@ class Weighting(Transformer, Model):
             self._derived = (made_of, self.document_frequency_, idf)
         return idf
 
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns, as scikit-learn asks for it."""
+        check_fitted(self)
+        return len(self.document_frequency_)
+
     def schemes(self) -> tuple[str, str]:
         """Check the parameters and return the letters for documents and for queries.
 
@@ -227,7 +235,10 @@ class Weighting(Transformer, Model):
     def _check_columns(self, columns: int) -> None:
         known = len(self.document_frequency_)
         if columns != known:
-            raise DataError(f"X has {columns} columns but the weighting {known}; use bags of one vocabulary")
+            raise DataError(
+                f"X has {columns} features, but Weighting is expecting {known} features as input; "
+                "use bags of one vocabulary"
+            )
 
     def _derive_idf(self) -> NDArray[np.float64]:
         self.schemes()

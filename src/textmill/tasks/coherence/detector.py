@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
 from textmill.corpus.counting import TokenizerLike, texts_of
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, check_choice, check_fitted, check_range
+from textmill.model import Estimator, Model, RandomState, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tasks.coherence.calibration import LengthCurve
@@ -123,6 +123,7 @@ class CoherenceDetector(Estimator, Model):
     ['coherent', 'incoherent', 'empty']
     """
 
+    takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "components_": "topic term",
@@ -158,7 +159,7 @@ class CoherenceDetector(Estimator, Model):
         held_out: float = 0.2,
         false_alarms: float = 0.05,
         forgeries: Sequence[str] = ("sentence-salad", "word-salad", "markov"),
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
@@ -183,15 +184,16 @@ class CoherenceDetector(Estimator, Model):
         """
         self._check()
         texts = [one.text if isinstance(one, Document) else one for one in texts_of(documents)]
-        order = np.random.default_rng(self.random_state).permutation(len(texts))
+        seed = seed_of(self.random_state) % 2**32
+        order = np.random.default_rng(seed).permutation(len(texts))
         held = round(self.held_out * len(texts)) if topics is None else len(texts)
         rest = [texts[i] for i in order[held:]]
         calibrating = [texts[i] for i in order[:held]]
         if topics is None:
-            self._learn(rest)
+            self._learn(rest, seed)
         else:
             self._take(topics)
-        self._calibrate(calibrating, rest or calibrating)
+        self._calibrate(calibrating, rest or calibrating, seed)
         return self
 
     def scores(self, documents: Iterable[Any]) -> Iterator[DocumentScore]:
@@ -272,13 +274,12 @@ class CoherenceDetector(Estimator, Model):
         check_range("held_out", self.held_out, above=0, below=1)
         check_range("false_alarms", self.false_alarms, above=0, below=1)
         check_range("smoothing", self.smoothing, at_least=0)
-        check_range("random_state", self.random_state, at_least=0, below=2**32, whole=True)
         if isinstance(self.forgeries, str) or not self.forgeries:
             raise DataError(f"forgeries must be a list of kinds such as {KINDS[0]!r}, got {self.forgeries!r}")
         for kind in self.forgeries:
             check_choice("forgeries", kind, KINDS)
 
-    def _learn(self, texts: list[str]) -> None:
+    def _learn(self, texts: list[str], seed: int) -> None:
         tokenizer = Tokenizer(digits="drop") if self.tokenizer is None else self.tokenizer
         vocabulary = Vocabulary(tokenizer=tokenizer, stop_words=list(self.function_words), n_jobs=self.n_jobs)
         if not texts:
@@ -290,7 +291,7 @@ class CoherenceDetector(Estimator, Model):
             alpha=self.alpha,
             eta=self.eta,
             sweeps=self.sweeps,
-            random_state=self.random_state,
+            random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(X)
         self.components_, self.vocabulary_ = np.ascontiguousarray(model.components_, np.float64), vocabulary
@@ -315,7 +316,7 @@ class CoherenceDetector(Estimator, Model):
             raise DataError("topics must be rows of numbers that are not negative, with a positive sum")
         self.components_, self.vocabulary_ = made / made.sum(axis=1, keepdims=True), vocabulary
 
-    def _calibrate(self, good: list[str], learnt: list[str]) -> None:
+    def _calibrate(self, good: list[str], learnt: list[str], seed: int) -> None:
         """Find weight, thresholds by length, and the probability, from good documents and forgeries of them."""
         vars(self).pop("_made", None)
         reader, scorer = self._reader(), self._scorer()
@@ -328,7 +329,7 @@ class CoherenceDetector(Estimator, Model):
             )
         good = [text for text, use in zip(good, usable, strict=True) if use]
         content = content.take(usable)
-        forger = Forger(good, reader, background=learnt, random_state=self.random_state)
+        forger = Forger(good, reader, background=learnt, random_state=seed)
         false = {kind: reader.read(forger.make(kind, content.lengths)) for kind in self.forgeries}
         true_scores = scorer.score(content.bags(reader.terms))
         false_scores = {kind: scorer.score(one.bags(reader.terms)) for kind, one in false.items()}
