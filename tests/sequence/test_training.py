@@ -20,6 +20,7 @@ from reference.chains import (
 from scipy.optimize import minimize
 
 from textmill._native import sequence as native
+from textmill.errors import DataError
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
 from textmill.sequence import Active, Encoded, FeatureLayout
 from textmill.sequence.training.batch import (
@@ -32,7 +33,13 @@ from textmill.sequence.training.batch import (
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
 from textmill.sequence.training.objective import ChainObjective, _Part, select_sequences
-from textmill.sequence.training.online import OnlineState, calibrated_rate, train_sgd, training_data
+from textmill.sequence.training.online import (
+    OnlineState,
+    calibrated_rate,
+    train_perceptron,
+    train_sgd,
+    training_data,
+)
 
 OPTIMA = {(0.5, 0.01): (6.90136158, 9), (0.3, 0.01): (4.94833377, 9), (0.1, 0.01): (2.31983045, 12)}
 SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 01
@@ -226,6 +233,62 @@ def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alph
     value = value_of(layout, data, result.features, result.weights, 0.5, 0.01)
     assert value == pytest.approx(6.90136158, rel=close)
     assert len(result.features) == 9
+
+
+def run_online(algorithm, layout, data, epochs=4, watch=never):
+    """A short run of an algorithm that visits sequences, or blocks, one after the other."""
+    stopping = Stopping(value=0.0, iterations=epochs)
+    if algorithm == "blocks":
+        blocks = np.array([[i, i] for i in range(layout.unigrams)], np.int32)
+        state = BlockState(np.zeros(layout.size), [])
+        options = {"l1": 0.1, "l2": 0.1, "seed": 3, "threads": 1}
+        return train_blocks(layout, data, blocks, state, stopping=stopping, watch=watch, **options)
+    if algorithm == "perceptron":
+        state = OnlineState.fresh(layout, None, True)
+        return train_perceptron(layout, data, state, seed=3, stopping=stopping, watch=watch)
+    state = OnlineState.fresh(layout, None, algorithm == "sgd_l1")
+    options = {"l1": 0.1, "alpha": 0.9} if algorithm == "sgd_l1" else {"l1": 0.0, "alpha": 0.0}
+    return train_sgd(layout, data, state, l2=0.1, eta0=0.2, seed=3, stopping=stopping, watch=watch, **options)
+
+
+@pytest.mark.parametrize("algorithm", ["sgd_l1", "sgd_l2", "perceptron", "blocks"])
+def test_native_calls_of_a_few_at_a_time_change_nothing(algorithm, monkeypatch):
+    layout, data, _ = random_problem(8, 3, unigrams=7, bigrams=7, sequences=23)
+    seen = []
+
+    def watch(done):
+        seen.append((done.number, done.objective, done.active))
+        return False
+
+    whole = run_online(algorithm, layout, data, watch=watch)
+    assert (whole.reason, whole.iterations, whole.evaluations) == ("iterations", 4, 4)
+    assert [number for number, _, _ in seen] == [1, 2, 3, 4]
+    assert [objective for _, objective, _ in seen] == whole.objectives[-4:]
+    assert seen[-1][2] == len(whole.features)
+    monkeypatch.setattr("textmill.sequence.training.online.CALL", 5)
+    monkeypatch.setattr("textmill.sequence.training.blocks.CALL", 2)
+    parts = run_online(algorithm, layout, data)
+    assert parts.weights == pytest.approx(whole.weights, rel=1e-12)
+    assert parts.objectives == pytest.approx(whole.objectives, rel=1e-12)
+    stopped = run_online(algorithm, layout, data, watch=lambda done: done.number == 2)
+    assert (stopped.reason, stopped.iterations) == ("stopped", 2)
+
+
+def test_a_rate_that_is_far_too_high_is_an_error():
+    layout, data = scaled_problem(1000)
+    with pytest.raises(DataError, match="without limit with eta0=100; pass a smaller eta0"):
+        train_sgd(
+            layout, data, OnlineState.fresh(layout, None, False), l1=0.0, l2=0.1, eta0=100.0, alpha=0.9, seed=0,
+            stopping=Stopping(iterations=9), watch=never,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", [None, [0, 1, -1]])
+def test_training_one_sequence_at_a_time_needs_all_labels(labels):
+    rows = active([[0], [0], [0]], 1)
+    data = Encoded(np.array([0, 3]), rows, rows, None if labels is None else np.array(labels, np.int32))
+    with pytest.raises(DataError, match="some labels are not known; use algorithm='owlqn' or 'lbfgs'"):
+        training_data(FeatureLayout(2, 1, 1), data)
 
 
 def scaled_problem(factor):
