@@ -128,7 +128,7 @@ def train_dense(
         state.weights = solution.theta
         state.s, state.y = history.pairs()
         state.iterations = before + report.iterations
-        state.evaluations += report.evaluations
+        state.evaluations += report.evaluations - isinstance(known, _Known)  # its first is the last of the round before
         reason = report.reason
         if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"

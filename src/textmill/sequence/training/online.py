@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 
 SAMPLE = 300  # sequences on which the learning rate is tried
 PASSES = 8  # over the sample: after a single one a rate that is too small looks best
+LEAST_RATE, MOST_RATE = 1e-9, 100.0  # the range in which it is looked for
 CALL = 1000  # sequences of one native call: a fraction of a second
 
 
@@ -174,12 +175,15 @@ def calibrated_rate(
         training.sgd_flush(state.w, state.q, state.seen, state.steps)
         return objective(state.w)[0] + l1 * share * float(np.abs(state.w).sum())
 
-    best, value = 0.1, after_passes(0.1)
+    best = 0.1
+    while not (value := after_passes(best)) < math.inf and best > LEAST_RATE:  # values of tests in the thousands
+        best /= 2
+    first = best
     for factor in (2.0, 0.5):
         tried = best * factor
-        while 1e-4 < tried < 100 and (now := after_passes(tried)) < value:
+        while LEAST_RATE < tried < MOST_RATE and (now := after_passes(tried)) < value:
             best, value, tried = tried, now, tried * factor
-        if best != 0.1:
+        if best != first:
             break
     return best
 
