@@ -254,9 +254,16 @@ class _Known:
         self.objective, self.first = objective, (theta, value, gradient)
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        if self.first is not None and np.array_equal(theta, self.first[0]):
-            return self.first[1:]
-        return self.objective(theta)
+        gradient = np.empty_like(theta)
+        return self.into(theta, gradient), gradient
+
+    def into(self, theta: Floats, gradient: Floats) -> float:
+        """Fill the gradient at theta and return the value."""
+        start, value, slopes = self.first
+        if np.array_equal(theta, start):
+            np.copyto(gradient, slopes)
+            return value
+        return self.objective.into(theta, gradient)
 
 
 def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]:

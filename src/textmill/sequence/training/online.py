@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import Reason, Stopping
+from textmill.optimize.vector import dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
@@ -100,7 +101,7 @@ def train_sgd(
             if not math.isfinite(loss):
                 raise DataError(f"the weights grow without limit with eta0={eta0:g}; pass a smaller eta0", source="sgd")
             training.sgd_flush(state.w, state.q, state.seen, state.steps)
-            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * float(state.w @ state.w)
+            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * dot(state.w, state.w)
             state.objectives.append(loss + norms)
             state.epoch = epoch + 1
             if watch(_progressed(state, state.w)):
