@@ -70,6 +70,8 @@ class LayerIndex {
   std::uint32_t stamp_ = 0, size_ = 0;
 };
 
+constexpr std::int32_t kNoArc = 0x7FFFFFFF;  // label of a symbol that is not in the table: only sigma and rho read it
+
 // One machine and the scratch of one thread: solves one string after another.
 template <class S>
 class Applier {
@@ -82,7 +84,7 @@ class Applier {
 
   // Appends the outputs of one text.
   void add(const Text& text, Outputs<Weight>& out) {
-    tokenizer_.labels(text, labels_);
+    tokenizer_.labels(text, labels_, kNoArc);
     const std::size_t before = out.weights.size();
     if (machine_.start() != kNoState && build()) {
       if (!solve()) {

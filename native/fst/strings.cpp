@@ -140,7 +140,7 @@ bool is_gap(char32_t c) { return corpus::is_space(c) || (c >= 28 && c <= 31); }
 
 }  // namespace
 
-void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels) const {
+void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels, std::int32_t unknown) const {
   labels.clear();
   const auto put = [&](std::uint32_t label) {
     if (label == 0) fail("the text holds label 0, which is epsilon; texts cannot contain it");
@@ -159,7 +159,8 @@ void Tokenizer::labels(const Text& text, std::vector<std::int32_t>& labels) cons
     std::string symbol;
     const auto close = [&] {
       if (symbol.empty()) return;
-      const std::int64_t key = input_->find(symbol);
+      std::int64_t key = input_->find(symbol);
+      if (key < 0) key = unknown ? unknown : -1;
       if (key < 0) fail("symbol '", symbol, "' is not in the table of symbols; add it first");
       if (key > 0x7FFFFFFF) fail("symbol '", symbol, "' has key ", key, ", too large for a label");
       put(static_cast<std::uint32_t>(key));

@@ -89,7 +89,8 @@ class Tokenizer {
       : tokens_(tokens), input_(input), output_(output) {}
   Tokens tokens() const { return tokens_; }
   // Replaces what `labels` holds. Faults name a label 0, a symbol that is unknown, or a surrogate that has no bytes.
-  void labels(const Text& text, std::vector<std::int32_t>& labels) const;
+  // With `unknown`, a label above 0, a symbol that is unknown is that label and no fault.
+  void labels(const Text& text, std::vector<std::int32_t>& labels, std::int32_t unknown = 0) const;
   // Appends code points of four bytes if labels are code points, else bytes that should be UTF-8. A fault if a label is
   // none of a text.
   void append(std::string& out, std::span<const std::int32_t> labels) const;

@@ -13,10 +13,11 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["MISSING", "counted", "noun", "numerals", "one_line", "printable"]
+__all__ = ["MISSING", "counted", "noun", "numerals", "one_line", "printable", "spelled"]
 
 MISSING = "–"  # stands for NaN
 _SINGULARS = {"ies": "y", "sses": "ss", "ches": "ch", "shes": "sh", "xes": "x", "s": ""}  # by the end of the plural
+_FINAL_SIGMA = re.compile(r"(?<=[^\W\d_])σ(?![^\W\d_])")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -92,3 +93,12 @@ def one_line(text: object) -> str:
     'two lines and half a �'
     """
     return " ".join(printable(text).split())
+
+
+def spelled(term: str) -> str:
+    """A term as it is written: case folding makes every sigma σ, but the last of a word is written ς.
+
+    >>> spelled("τησ οδού"), spelled("σ"), spelled("mill")
+    ('της οδού', 'σ', 'mill')
+    """
+    return _FINAL_SIGMA.sub("ς", term) if "σ" in term else term

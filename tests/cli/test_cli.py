@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -236,6 +237,13 @@ def test_a_closed_pipe_is_no_fault() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == "to be or not\n"
     assert done.stderr == ""
+
+
+def test_arguments_are_utf_8_whatever_the_locale_says() -> None:
+    locale = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [*TEXTMILL, "-q", "match", "score", "José", "Jose", "-m", "levenshtein"]
+    plain, bare = (subprocess.run(command, capture_output=True, check=True, env=env) for env in (None, locale))
+    assert plain.stdout == bare.stdout
 
 
 def test_debug_shows_the_traceback() -> None:

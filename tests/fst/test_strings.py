@@ -226,8 +226,16 @@ def test_outputs_that_are_no_text_are_named() -> None:
     named.input_symbols = named.output_symbols = letters
     with pytest.raises(DataError, match="label 7 is not in the table of output symbols"):
         wfst.apply(named, ["a"], token_type="symbol")
-    with pytest.raises(DataError, match="texts:2: symbol 'zz' is not in the table of symbols"):
-        wfst.apply(named, ["", "zz"], token_type="symbol")
+
+
+def test_a_symbol_that_is_in_no_table_is_read_by_no_arc_but_by_sigma() -> None:
+    letters = wfst.SymbolTable(["<eps>", "a", "any", "b"])
+    fst = wfst.compile_text("0 1 1 3\n1\n")
+    fst.input_symbols = fst.output_symbols = letters
+    assert wfst.apply(fst, ["", "zz", "a"], token_type="symbol") == [[], [], [("b", 0.0)]]
+    any_letter = wfst.compile_text("0 1 2 3\n1\n")
+    any_letter.input_symbols = any_letter.output_symbols = letters
+    assert wfst.apply(any_letter, ["zz", "a zz"], token_type="symbol", sigma=2) == [[("b", 0.0)], []]
 
 
 def test_a_stream_of_texts_is_answered_as_it_comes() -> None:

@@ -538,3 +538,10 @@ def test_memory_does_not_grow_with_the_corpus() -> None:
         command = [sys.executable, "-c", CHILD, str(documents)]
         peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024)
     assert peaks[1] < 1.05 * peaks[0]
+
+
+def test_the_last_sigma_of_a_word_is_written_as_one():
+    texts = ["της πόλεως", "ΤΗΣ ΠΟΛΕΩΣ", "η αγορά"]
+    model = LSA(n_topics=1, vectorizer=TextVectorizer()).fit(texts)
+    assert '"της"' in model.describe_topics()
+    assert "τησ" in model.vectorizer_.vocabulary_.terms_

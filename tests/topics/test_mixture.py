@@ -12,7 +12,7 @@ from scipy import sparse
 import textmill
 from textmill.corpus import preset, read_documents
 from textmill.errors import DataError
-from textmill.topics import MultinomialMixture
+from textmill.topics import LDA, NMF, PLSA, MultinomialMixture
 from textmill.vectors import TextVectorizer, Weighting
 
 
@@ -149,3 +149,9 @@ def test_posteriors_of_real_documents_are_almost_one_topic(data: Path) -> None:
     long = X[np.asarray(X.sum(axis=1)).ravel() >= 80]
     model = MultinomialMixture(n_topics=50, random_state=0, iterations=30).fit(X)
     assert model.entropy(long).mean() < 0.5
+
+
+@pytest.mark.parametrize("kind", [LDA, NMF, PLSA, MultinomialMixture])
+def test_more_topics_than_fit_into_any_memory_are_refused(kind):
+    with pytest.raises(DataError, match="n_topics must be a whole number at least 1 and at most 65535"):
+        kind(n_topics=10**9).fit(np.ones((3, 4)))

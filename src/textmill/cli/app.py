@@ -104,7 +104,7 @@ def options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = [_decoded(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     _interrupted.clear()
     _arguments[:] = arguments
     try:
@@ -123,6 +123,14 @@ def main(arguments: list[str] | None = None) -> None:
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _decoded(argument: str) -> str:
+    """An argument in UTF-8, which Python reads byte by byte under a locale without it; other bytes stay as they are."""
+    try:
+        return os.fsencode(argument).decode("utf-8") if not argument.isascii() else argument
+    except UnicodeError:
+        return argument
 
 
 class _ClosedInput(io.RawIOBase):

@@ -205,7 +205,8 @@ def apply(
     """The n best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
 
     Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...), and is sorted by input
-    first if it is not. `sigma`, `rho` and `phi` are labels on its inputs with the meaning they have in `compose`.
+    first if it is not. `sigma`, `rho` and `phi` are labels on its inputs with the meaning they have in `compose`. A
+    symbol that is not in the table of symbols is read as one that no arc has.
 
     >>> apply(string_map([("one", "1"), ("ten", "10", 2.0)]), ["ten", "two"])
     [[('10', 2.0)], []]

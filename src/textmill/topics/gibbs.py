@@ -33,11 +33,11 @@ from textmill.model import RandomState, check_choice, check_range, effective_job
 from textmill.numeric import sparse
 from textmill.progress import interruptible
 from textmill.progress import start as begin
+from textmill.topics.model import MOST_TOPICS
 from textmill.topics.priors import alpha_of, eta_of
 from textmill.topics.weighting import entry_weights, term_weights
 
 __all__ = [
-    "MOST_TOPICS",
     "Chain",
     "Sampled",
     "arrays",
@@ -52,7 +52,6 @@ Floats = NDArray[np.float64]
 
 _LEARN_EVERY = 10  # sweeps between two steps of alpha
 _LEARN_STEPS = 10  # of the fixed point
-MOST_TOPICS = 65_535  # topics of tokens have 16 bits
 _ROWS = 1024  # documents that are folded in by one call
 
 

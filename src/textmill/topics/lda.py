@@ -33,7 +33,7 @@ from textmill.topics.evidence import left_to_right
 from textmill.topics.factors import aligned, known
 from textmill.topics.inference import infer_topics
 from textmill.topics.learning import Learning
-from textmill.topics.model import TopicModel
+from textmill.topics.model import MOST_TOPICS, TopicModel
 from textmill.topics.perplexity import completion
 from textmill.topics.priors import alpha_of, eta_of
 from textmill.topics.rows import gathered
@@ -391,7 +391,7 @@ class LDA(TopicModel):
         return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
 
     def _check(self) -> None:
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
         check_choice("method", self.method, METHODS)
         check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
         check_range("update_every", self.update_every, at_least=0, whole=True)

@@ -29,7 +29,7 @@ from textmill.progress import interruptible, start
 from textmill.topics.em import kernel_arrays
 from textmill.topics.factors import aligned, check_model, known
 from textmill.topics.inference import entropy
-from textmill.topics.model import TopicModel
+from textmill.topics.model import MOST_TOPICS, TopicModel
 from textmill.vectors import TextVectorizer
 
 __all__ = ["MultinomialMixture"]
@@ -214,7 +214,7 @@ class MultinomialMixture(TopicModel):
         return self.weights_
 
     def _check(self) -> None:
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
         check_range("alpha", self.alpha, above=0, below=np.inf)
         check_range("eta", self.eta, above=0, below=np.inf)
         check_range("iterations", self.iterations, at_least=1, whole=True)

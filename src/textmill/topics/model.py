@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.model import Model, Transformer, check_fitted, check_range
+from textmill.readable import spelled
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer
 
-__all__ = ["FewerTopics", "TopicModel"]
+__all__ = ["MOST_TOPICS", "FewerTopics", "TopicModel"]
 
 
 class FewerTopics(UserWarning):
@@ -73,7 +74,9 @@ class TopicModel(Transformer, Model):
         lines = []
         for number, words in enumerate(self.topics(n_words, terms)):
             strength = "" if strengths is None else f" ({strengths[number]:.3f})"
-            lines.append(f"topic {number + 1}{strength}: " + " + ".join(f'{w:.3f}*"{term}"' for term, w in words))
+            lines.append(
+                f"topic {number + 1}{strength}: " + " + ".join(f'{w:.3f}*"{spelled(term)}"' for term, w in words)
+            )
         return "\n".join(lines)
 
     def inverse_transform(self, weights: Any) -> NDArray[np.float64]:
@@ -155,3 +158,6 @@ def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
         candidates = np.arange(len(values))
     candidates.sort()
     return candidates[np.argsort(-values[candidates], kind="stable")]
+
+
+MOST_TOPICS = 65_535  # which 16 bits of a token can tell apart; more would only fill the memory

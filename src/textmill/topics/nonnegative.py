@@ -21,7 +21,7 @@ from textmill.model.estimators import given_parameters
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.factors import check_model, start_factors
-from textmill.topics.model import TopicModel
+from textmill.topics.model import MOST_TOPICS, TopicModel
 from textmill.topics.rows import PART, Rows, gathered
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class NonNegativeModel(TopicModel):
 
     def _check(self) -> None:
         """Check the parameters that all of them have."""
-        check_range("n_topics", self.n_topics, at_least=1, whole=True)
+        check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
         check_range("iterations", self.iterations, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
         check_range("passes", self.passes, at_least=1, whole=True)

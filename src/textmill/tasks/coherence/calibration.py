@@ -3,9 +3,10 @@
     limit(length)   piecewise linear in log length, through (lengths, values)
 
 A limit found from documents cut to a length holds for such beginnings; whole documents of that length may score
-otherwise. So they are sorted by length into groups of at least 40, or two over the share, and in each group the curve is moved
-by the residual (score - limit) of rank ceil((n + 1) (1 - share)): a new document of the same kind exceeds that with at
-most the probability `share` (split conformal prediction). Between the medians of the groups the move is interpolated.
+otherwise. So they are sorted by length into groups of at least 40, or two over the share, and in each group the curve
+is moved by the residual (score - limit) of rank ceil((n + 1) (1 - share)): a new document of the same kind exceeds that
+with at most the probability `share` (split conformal prediction). Between the medians of the groups the move is
+interpolated.
 
 Reference: Lei, G'Sell, Rinaldo, Tibshirani & Wasserman (2018), Distribution-free predictive inference for regression.
 """
