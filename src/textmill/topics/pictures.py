@@ -22,6 +22,7 @@ from textmill import plot
 from textmill.corpus import Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
+from textmill.tables import Table
 from textmill.topics.lda import LDA
 from textmill.topics.map import draw_map
 from textmill.topics.mixture import MultinomialMixture
@@ -48,12 +49,21 @@ _TRACES = {  # what models remember of their training
 }
 
 
-class Trends(NamedTuple):
-    """Periods in order, the mean mixture of each (periods, k), and how many documents it has."""
-
+class _TrendArrays(NamedTuple):
     periods: list[str]
     shares: Floats
     documents: NDArray[np.int64]
+
+
+class Trends(Table, _TrendArrays):
+    """Periods in order, the mean mixture of each (periods, k), and how many documents it has."""
+
+    __slots__ = ()
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return period, number of documents, and the share of each topic from 1."""
+        shares = {f"topic{t + 1}": self.shares[:, t] for t in range(self.shares.shape[1])}
+        return {"period": self.periods, "documents": self.documents, **shares}
 
 
 def topic_plane(model: TopicModel) -> Floats:
