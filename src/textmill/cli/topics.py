@@ -186,6 +186,10 @@ def show(
         ),
     ] = None,
     date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
+    color_field: Annotated[
+        str | None,
+        typer.Option("--color-field", "--colour-field", help="Field whose values colour the documents of the picture."),
+    ] = None,
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -209,7 +213,7 @@ def show(
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
         documents = None if not sources else read_input(sources, reading)
-        save(draw_model(loaded, documents, picture=picture, date_field=date_field), plot)
+        save(draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field), plot)
 
 
 @app.command()

@@ -68,7 +68,7 @@ class SimilarDocuments(Estimator, Model):
     """Find the documents most like a text.
 
     Parameters: model, fitted, with `transform(texts)`, None for the TF-IDF of the documents themselves (a
-    `TextVectorizer` with the smooth idf), which are then read twice; measure, method and bits as for `Index`; n_jobs.
+    `TextVectorizer` with idf log n/d), which are then read twice; measure, method and bits as for `Index`; n_jobs.
 
     Attributes: index_, an `Index`; names_, the document ids by the ids of the index; titles_, what is shown of them;
     fingerprint_ of the model; model_, the `TextVectorizer` that was fitted where no model was given, else None.
@@ -77,8 +77,8 @@ class SimilarDocuments(Estimator, Model):
     >>> similar.query(["corn mill"], k=2)[0]
     Matches, 2 rows
      score  id  title
-    0.6503  0   the mill grinds corn
-    0.5565  2   corn for the old mill
+    0.4398  0   the mill grinds corn
+    0.3363  2   corn for the old mill
     >>> similar.query(["opera"])[0].reason
     'no word of the query is known to the model'
     """
@@ -116,7 +116,7 @@ class SimilarDocuments(Estimator, Model):
             raise DataError(f"model must be a textmill model that transforms texts, got {type(self.model).__name__}")
         if self.model is None:
             require_passes(documents, 2, "SimilarDocuments without a model")
-            vocabulary, weighting = Vocabulary(n_jobs=self.n_jobs), Weighting(idf="smooth", n_jobs=self.n_jobs)
+            vocabulary, weighting = Vocabulary(n_jobs=self.n_jobs), Weighting(idf="n/d", n_jobs=self.n_jobs)
             self.model_ = TextVectorizer(vocabulary=vocabulary, weighting=weighting).fit(_texts(documents))
         else:
             self.model_ = None
