@@ -90,25 +90,22 @@ wheel: $(STAMPS)/wheel
 	$(PYTHON) -m venv $@
 	$@/bin/python -m pip install --quiet --disable-pip-version-check "numpy<2" "setuptools<81" six py_stringmatching
 
-# A second environment with an instrumented build, which borrows the packages of the first. Findings are written to files,
-# since they would be lost with the process of pytest-xdist that they end. tests/sanitized.py says what is left out.
+# A second environment with an instrumented build, which borrows the packages of the first. A finding ends the process;
+# it is printed above the test that did it, since only what Python prints is captured. tests/sanitized.py says what is left out.
 SANITIZED := .venv-sanitize
 SANITIZED_PY := $(SANITIZED)/bin/python
 SANITIZED_TESTS := $(addprefix tests/,native model corpus vectors topics sequence strings fst lm)
-FINDINGS := $(CURDIR)/build/sanitize/findings
 sanitize: $(STAMPS)/test
 	test -x $(SANITIZED_PY) || $(PYTHON) -m venv $(SANITIZED)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' \
 	  > $$($(SANITIZED_PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/borrowed.pth
 	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check $(OURS) . \
 	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
-	rm -f $(FINDINGS).*
 	env -u TEXTMILL_DATA PYTHONPATH=tests \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64:log_path=$(FINDINGS) \
-	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(FINDINGS) \
-	  $(SANITIZED_PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal -p no:cacheprovider -p sanitized $(SANITIZED_TESTS); \
-	  status=$$?; if grep -sE 'ERROR: |runtime error: ' $(FINDINGS).*; then cat $(FINDINGS).*; status=1; fi; exit $$status
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(SANITIZED_PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal --capture=sys -p no:cacheprovider -p sanitized \
+	  $(SANITIZED_TESTS)
 
 browser:
 	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then :; \

@@ -4,20 +4,21 @@
 |---|---|---|---|
 | `copies` | 2 | 600 | generated: five columns that are nearly the same |
 | `jnlpba-protein` | 3 | 5,000 | names of proteins in abstracts |
+| `jnlpba-large` | 3 | 12,574 | the same in more of them |
 | `conll2000-np` | 3 | 8,936 | noun phrases |
 | `values` | 4 | 600 | generated: attributes with values from 0.01 to 100 |
 | `long` | 6 | 20 | generated: sequences of 2,500 words, frequencies from 1 to 10^4 |
 | `conll2002` | 9 | 4,000 | Spanish names |
 | `jnlpba` | 11 | 3,000 | biomedical names |
 | `pos-ud` | 17 | 2,001 | English parts of speech |
-| `conll2000` | 20 | 3,000 | chunks |
+| `conll2000` | 22 | 8,936 | chunks |
 | `nettalk` | 51 | 4,000 | letters to phonemes, with tests on pairs of labels |
 | `brown` | 60 | 2,000 | English parts of speech |
 
 All columns that a pattern needs (affixes, shapes) are made here, so the patterns have no command but %x, which Wapiti
 knows too; CRFsuite gets the tests of the patterns that begin with u as attributes and has its own transitions, so its
 counterpart has `unigram_patterns`. `values` has no patterns but attributes with values, which Wapiti does not know.
-Each keeps one run of a peer, 60 iterations on one thread, well under two minutes; `quick` takes a tenth.
+Each keeps one run of a peer, 60 iterations on one thread, within minutes; `quick` takes a tenth.
 """
 
 from __future__ import annotations
@@ -160,11 +161,11 @@ def _jnlpba(data: Path) -> Problem:
     return _words("jnlpba", _sample(list(iob2(data / "jnlpba" / "train.iob2")), 3000), NAMES)
 
 
-def _jnlpba_protein(data: Path) -> Problem:
-    sentences = _sample(list(iob2(data / "jnlpba" / "train.iob2")), 5000)
+def _proteins(data: Path, name: str, size: int) -> Problem:
+    sentences = _sample(list(iob2(data / "jnlpba" / "train.iob2")), size)
     keep = ("B-protein", "I-protein")
     single = [[(word, tag if tag in keep else "O") for word, tag in sentence] for sentence in sentences]
-    return _words("jnlpba-protein", single, NAMES)
+    return _words(name, single, NAMES)
 
 
 def _conll2002(data: Path) -> Problem:
@@ -174,8 +175,7 @@ def _conll2002(data: Path) -> Problem:
 
 
 def _conll2000(data: Path) -> Problem:
-    X, y = columns(data / "conll2000" / "train.txt", 3000)
-    return Problem("conll2000", X, y, CHUNKS)
+    return Problem("conll2000", *columns(data / "conll2000" / "train.txt"), CHUNKS)
 
 
 def _conll2000_np(data: Path) -> Problem:
@@ -257,7 +257,8 @@ def _values(_: Path) -> Problem:
 
 PROBLEMS: dict[str, Callable[[Path], Problem]] = {
     "copies": _copies,
-    "jnlpba-protein": _jnlpba_protein,
+    "jnlpba-protein": functools.partial(_proteins, name="jnlpba-protein", size=5000),
+    "jnlpba-large": functools.partial(_proteins, name="jnlpba-large", size=12_574),
     "conll2000-np": _conll2000_np,
     "values": _values,
     "long": _long,

@@ -3,8 +3,9 @@
 A subject is a module of this package with `PACKAGES`, whose versions are printed, and `jobs(options) -> list[Job]`.
 A job has two callables that do the same work, `ours` and `peer`; they run alternately, so that a noisy machine
 disturbs both alike. The ratio is the median of the peer divided by ours: above 1 we are faster. `quality` says what
-both results are worth, or that they are equal, and is worked out once. A subject with `appendix() -> str` has that
-printed behind its table.
+both results are worth, or that they are equal, and is worked out once. Jobs of one `claim` do the same with other data:
+behind the table stands the worst and the best ratio of each, which is what may be said of it. A subject with
+`appendix() -> str` has that printed at the end.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ class Job:
     peer: Callable[[], Any]
     peer_name: str
     quality: Callable[[], str] = lambda: "-"
-    unit: str = "s"  # "s": seconds measured here; anything else: the callables return their own figure, lower is better
+    unit: str = "s"  # "s", "s CPU": measured here, by the clock or of the processor; else the callables return a figure
     bar: float | None = None  # the ratio that is asked for
+    claim: str = ""  # what it shows together with the other jobs of that name
+    prepare: Callable[[], Any] = lambda: None  # makes the input, before each side, untimed
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Row:
     peer_name: str
     unit: str
     quality: str
+    claim: str
 
 
 def measure(job: Job, repeats: int) -> Row:
@@ -74,19 +78,21 @@ def measure(job: Job, repeats: int) -> Row:
     for run in range(repeats):
         sides = [(ours, job.ours), (peer, job.peer)]
         for figures, work in sides if run % 2 == 0 else reversed(sides):
+            job.prepare()
             figures.append(figure(work, job.unit))
     a, b = statistics.median(ours), statistics.median(peer)
-    return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.unit, job.quality())
+    return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.unit, job.quality(), job.claim)
 
 
 def figure(work: Callable[[], Any], unit: str) -> float:
     """Seconds that the work takes, or the figure that it returns."""
     gc.collect()
-    if unit != "s":
+    clock = {"s": time.perf_counter, "s CPU": time.process_time}.get(unit)
+    if clock is None:
         return float(work())
-    start = time.perf_counter()
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def report(subject: str, jobs: list[Job], options: Options, packages: list[str]) -> None:
@@ -102,6 +108,8 @@ def report(subject: str, jobs: list[Job], options: Options, packages: list[str])
         asked = f"{row.bar:.1f}x" if row.bar is not None else "-"
         values = f"{row.ours:>8.3f} {row.unit:<1} {row.peer:>8.3f} {row.unit:<1}"
         print(f"{row.job:<44} {values} {row.ratio:>7.2f}x {asked:>6}  {row.peer_name}; {row.quality}", flush=True)
+    for line in claims(rows):
+        print(line)
     if options.only:
         return
     RESULTS.mkdir(exist_ok=True)
@@ -112,6 +120,16 @@ def report(subject: str, jobs: list[Job], options: Options, packages: list[str])
         "rows": [asdict(row) for row in rows],
     }
     (RESULTS / f"{subject}.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def claims(rows: list[Row]) -> list[str]:
+    """One line for each claim and peer: the worst and the best ratio over its rows."""
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        if row.claim:
+            ratios.setdefault(f"{row.claim}, {row.peer_name}", []).append(row.ratio)
+    lines = [f"{name}: {min(some):.1f}x to {max(some):.1f}x over {len(some)} sets" for name, some in ratios.items()]
+    return ["", *lines] if lines else []
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""Online variational LDA: against gensim and scikit-learn on Reuters-21578, k = 50, chunks of 1,000, 50 inner
+"""Online variational LDA: against gensim and scikit-learn on three corpora, k = 50, chunks of 1,000, 50 inner
 iterations to 0.001, alpha = eta = 0.02, one pass, one thread; perplexity of 999 test documents by completion, scored
 alike.
 
@@ -11,20 +11,18 @@ TEXTMILL_DATA=... python -m bench lda
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
+from bench._corpora import TOPICAL, texts, topical
 from bench.harness import Job, Options
-from textmill.corpus import Vocabulary, preset, read_documents
+from textmill.corpus import Vocabulary
 from textmill.topics import LDA
 from textmill.topics.perplexity import completion
 
@@ -51,26 +49,14 @@ print(int(status["VmHWM"].split()[0]) / 1024)  # of this program only; ru_maxrss
 
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    train, test = reuters(options.data / "reuters" / "reuters21578.jsonl.gz")
-    if options.quick:
-        train, test = train[:2000], test[:200]
-    made = [*races(train, test), *thread_jobs(options)]
-    for passes, asked in PERPLEXITIES.items():
-        made.append(schedule_job(train, test, passes, asked))
-    return made + memory_jobs(options)
+    table = [job for name in TOPICAL for job in races(name, *topical(options, name))]
+    table += thread_jobs(options)
+    train, test = topical(options, "Reuters")
+    table += [schedule_job(train, test, passes, asked) for passes, asked in PERPLEXITIES.items()]
+    return table + memory_jobs(options)
 
 
-def reuters(source: Path) -> tuple[csr_matrix, csr_matrix]:
-    """Training documents, and 999 of the test documents, over the vocabulary of all."""
-    with gzip.open(source, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    X = csr_matrix(preset("reuters").fit_transform([row["text"] for row in rows]))
-    training = np.array([row["split"].startswith("train") for row in rows])
-    train, test = (part[part.getnnz(axis=1) > 0] for part in (X[training], X[~training]))
-    return train, test[:999]
-
-
-def races(train: csr_matrix, test: csr_matrix) -> list[Job]:
+def races(title: str, train: csr_matrix, test: csr_matrix) -> list[Job]:
     """One pass of each toolkit with equal settings."""
     from gensim.matutils import Sparse2Corpus
     from gensim.models import LdaModel
@@ -108,9 +94,11 @@ def races(train: csr_matrix, test: csr_matrix) -> list[Job]:
         return f"perplexity {our_quality():.0f}, peer {perplexity(lam, test):.0f}"
 
     return [
-        Job("online VB, one pass", ours, gensim, "gensim LdaModel", lambda: quality(gensim), bar=5.0),
-        Job("online VB, one pass", ours, scikit, "scikit-learn online", lambda: quality(scikit), bar=3.0),
-    ]
+        Job(f"{title}: online VB, one pass", ours, gensim, "gensim LdaModel", lambda: quality(gensim), "s CPU", 5.0,
+            "online LDA"),
+        Job(f"{title}: online VB, one pass", ours, scikit, "scikit-learn online", lambda: quality(scikit), "s CPU", 3.0,
+            "online LDA"),
+    ]  # fmt: skip
 
 
 def perplexity(lam: Any, test: csr_matrix) -> float:
@@ -125,8 +113,7 @@ def perplexity(lam: Any, test: csr_matrix) -> float:
 
 def thread_jobs(options: Options) -> list[Job]:
     """Two threads against one."""
-    texts = read_documents(options.data / "newsgroups" / "20news.jsonl.gz").texts()
-    X = csr_matrix(Vocabulary(min_df=5, max_df=0.1).fit_transform(list(texts)[: 1000 if options.quick else 10_000]))
+    X = csr_matrix(Vocabulary(min_df=5, max_df=0.1).fit_transform(texts(options, "20 News")[:10_000]))
 
     def run(threads: int) -> LDA:
         return LDA(n_topics=100, chunk_size=2000, passes=1, random_state=0, n_jobs=threads).fit(X)

@@ -1,4 +1,4 @@
-"""Streamed LSA: textmill against gensim and scikit-learn on Reuters-21578 and 20 Newsgroups, k = 100, one thread.
+"""Streamed LSA: textmill against gensim and scikit-learn on four corpora, k = 100, one thread.
 
 TEXTMILL_DATA=... python -m bench lsa
 
@@ -16,13 +16,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench._corpora import texts
 from bench.harness import Job, Options
-from textmill.corpus import ZipfStream, preset, read_documents
+from textmill.corpus import ZipfStream, preset
 from textmill.topics import LSA
 from textmill.topics.accuracy import relative_errors, similarity_rmse
 from textmill.topics.baselines import frequent_directions, zms
@@ -79,9 +79,8 @@ KEY_ROWS = ("P1 c=1000", "P1 c=1000 l=100", "P12 c=5000", "P2 l=100 q=1", "P2 l=
 class Corpus:
     """A weighted matrix, its true factors, and 1,000 of its documents."""
 
-    def __init__(self, path: Path, documents: int | None) -> None:
-        vectorizer = TextVectorizer(vocabulary=preset("reuters"))
-        self.X = vectorizer.fit_transform(read_documents(path))[:documents]
+    def __init__(self, documents: list[str]) -> None:
+        self.X = TextVectorizer(vocabulary=preset("reuters")).fit_transform(documents)
         self.truth = self.fit(algorithm="one_pass", oversampling=0, chunk_size=10**6)
         random = np.random.default_rng(0)
         self.some = self.X[random.choice(self.X.shape[0], min(1000, self.X.shape[0]), replace=False)]
@@ -134,33 +133,35 @@ class Race:
 
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    few = 1500 if options.quick else None
-    reuters = Corpus(options.data / "reuters" / "reuters21578.jsonl.gz", few)
-    news = Corpus(options.data / "newsgroups" / "20news.jsonl.gz", few)
-    made = [
+    reuters, news, reviews, sentences = (
+        Corpus(texts(options, name)) for name in ("Reuters", "20 News", "Reviews", "Sentences")
+    )
+    table = [
         *races("Reuters", reuters, sizes=(1000, 5000), powers=(1, 3)),
-        *races("20 Newsgroups", news, sizes=(5000,), powers=(1,)),
+        *races("20 News", news, sizes=(5000,), powers=(1,)),
+        *races("Reviews", reviews, sizes=(1000,), powers=(1,)),
+        *races("Sentences", sentences, sizes=(5000,), powers=(1,)),
         *accuracies("Reuters", reuters, [name for name, *_ in ACCURACY], bar=1.0),
-        *accuracies("20 Newsgroups", news, KEY_ROWS, bar=None),
+        *accuracies("20 News", news, KEY_ROWS, bar=None),
     ]
     chunks = [reuters.X[i : i + K // 2] for i in range(0, min(2500, reuters.X.shape[0]), K // 2)]
-    made.append(
+    table.append(
         Job("merge 3.2 against 3.1, c = k/2", lambda: node(chunks, Plan(K, merge=merge)),
             lambda: node(chunks, Plan(K, merge=merge_qr)), "textmill, algorithm 3.1", bar=2.0)
     )  # fmt: skip
     few_documents, documents = (60_000, 120_000) if options.quick else (100_000, 1_000_000)
-    made += [
+    table += [
         Job(f"peak memory, {documents:,} documents", lambda: peak(documents)[0], lambda: peak(few_documents)[0],
             f"{few_documents:,} documents", lambda: "m = 50,000, k = 200", unit="MB", bar=0.95),
         Job("the same without interpreter", lambda: peak(documents)[1], lambda: LIMIT,
             "3.5 m k 8 bytes + chunk", unit="MB", bar=1.0),
     ]  # fmt: skip
     size = 4 if options.quick else 40
-    made.append(
+    table.append(
         Job("two workers, 20 jobs each", lambda: workers(size)[1], lambda: workers(size)[0], "one worker",
             lambda: "medians of 3 alternating runs", unit="s wall", bar=1.7)
     )  # fmt: skip
-    return made
+    return table
 
 
 def races(title: str, corpus: Corpus, sizes: tuple[int, ...], powers: tuple[int, ...]) -> list[Job]:
@@ -183,8 +184,9 @@ def races(title: str, corpus: Corpus, sizes: tuple[int, ...], powers: tuple[int,
     def race(name: str, settings: dict[str, Any], peer: Callable[[], Any], peer_name: str, bar: float | None) -> Job:
         both = Race(corpus, lambda: corpus.fit(**settings), peer, peer_name.split()[0])
         return Job(
-            f"{title}: {name}", lambda: both.run("ours"), lambda: both.run("peer"), peer_name, both.quality, bar=bar
-        )
+            f"{title}: {name}", lambda: both.run("ours"), lambda: both.run("peer"), peer_name, both.quality, "s CPU",
+            bar, "LSA" if bar else "",
+        )  # fmt: skip
 
     made = [
         race(f"hybrid, chunks of {c}", HYBRID | {"chunk_size": c}, lambda c=c: lsi(c), "gensim LsiModel one-pass", 3.0)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Word n-grams and phrases: textmill, scikit-learn and gensim on 20 Newsgroups, Reuters and the Brown corpus.
+"""Word n-grams and phrases: textmill, scikit-learn and gensim on five corpora.
 
 n-grams of one to three words: raw strings to a matrix of counts, against `CountVectorizer(ngram_range=(1, 3))` with a
 regular expression that gives the same tokens; the matrices are compared cell by cell. Phrases: lists of tokens to the
@@ -10,19 +10,15 @@ phrases, scores and texts are compared. Figures are CPU seconds of one thread.
 
 from __future__ import annotations
 
-import os
-import re
-import tarfile
-import time
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from bench import _corpora
 from bench.harness import Job, Options
 from bench.vectorise import PATTERN
-from textmill.corpus import Phrases, Tokenizer, Vocabulary, read_documents
+from textmill.corpus import Phrases, Tokenizer, Vocabulary
 
 PACKAGES = ["gensim", "scikit-learn"]
 SETTINGS = {"min_count": 5, "threshold": 0.5, "scoring": "npmi"}
@@ -30,17 +26,11 @@ SETTINGS = {"min_count": 5, "threshold": 0.5, "scoring": "npmi"}
 
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    limit = 500 if options.quick else 6000
+    limit = 6000
 
     @cache
     def texts(name: str) -> list[str]:
-        if name == "Brown":
-            return _brown(options)[:limit]
-        path = {
-            "20 News": options.data / "newsgroups" / "20news.jsonl.gz",
-            "Reuters": sorted((options.data / "reuters").glob("*.jsonl*"))[0],
-        }[name]
-        return list(read_documents(path).texts())[:limit]
+        return _corpora.texts(options, name)[:limit]
 
     @cache
     def tokens(name: str) -> list[list[str]]:
@@ -81,61 +71,16 @@ def jobs(options: Options) -> list[Job]:
         return f"{'identical' if same else 'DIFFERENT'} texts"
 
     table = []
-    for name in ("20 News", "Reuters", "Brown"):
+    for name in _corpora.NAMES:
         table += [
-            Job(
-                f"{name}: n-grams 1-3",
-                cpu(
-                    lambda n=name: Vocabulary(ngrams=(1, 3), n_jobs=1).fit_transform(texts(n)), lambda n=name: texts(n)
-                ),
-                cpu(lambda n=name: vectorizer().fit_transform(texts(n)), lambda n=name: texts(n)),
-                "scikit-learn CountVectorizer",
-                lambda n=name: equal_counts(n),
-                unit="s CPU",
-                bar=5.0,
-            ),
-            Job(
-                f"{name}: learn phrases",
-                cpu(lambda n=name: Phrases(**SETTINGS, n_jobs=1).fit(tokens(n)), lambda n=name: tokens(n)),
-                cpu(lambda n=name: peer_phrases(n), lambda n=name: tokens(n)),
-                "gensim Phrases",
-                lambda n=name: equal_phrases(n),
-                unit="s CPU",
-                bar=5.0,
-            ),
-            Job(
-                f"{name}: join phrases",
-                cpu(lambda n=name: learned(n)[0].set_params(n_jobs=1).transform(tokens(n)), lambda n=name: learned(n)),
-                cpu(lambda n=name: [learned(n)[1][document] for document in tokens(n)], lambda n=name: learned(n)),
-                "gensim FrozenPhrases",
-                lambda n=name: equal_texts(n),
-                unit="s CPU",
-                bar=5.0,
-            ),
-        ]
+            Job(f"{name}: n-grams 1-3", lambda n=name: Vocabulary(ngrams=(1, 3), n_jobs=1).fit_transform(texts(n)),
+                lambda n=name: vectorizer().fit_transform(texts(n)), "scikit-learn CountVectorizer",
+                lambda n=name: equal_counts(n), "s CPU", 5.0, "n-grams 1-3", lambda n=name: texts(n)),
+            Job(f"{name}: learn phrases", lambda n=name: Phrases(**SETTINGS, n_jobs=1).fit(tokens(n)),
+                lambda n=name: peer_phrases(n), "gensim Phrases",
+                lambda n=name: equal_phrases(n), "s CPU", 5.0, "learning phrases", lambda n=name: tokens(n)),
+            Job(f"{name}: join phrases", lambda n=name: learned(n)[0].set_params(n_jobs=1).transform(tokens(n)),
+                lambda n=name: [learned(n)[1][document] for document in tokens(n)], "gensim FrozenPhrases",
+                lambda n=name: equal_texts(n), "s CPU", 5.0, "joining phrases", lambda n=name: learned(n)),
+        ]  # fmt: skip
     return table
-
-
-def cpu(work: Callable[[], Any], prepare: Callable[[], Any]) -> Callable[[], float]:
-    """The CPU seconds of a job, without those of its input."""
-
-    def run() -> float:
-        prepare()
-        start = time.process_time()
-        work()
-        return time.process_time() - start
-
-    return run
-
-
-def _brown(options: Options) -> list[str]:
-    """The 500 texts, words without their tags."""
-    texts = []
-    with tarfile.open(options.data / "brown" / "brown.tar.gz") as archive:
-        for member in archive:
-            if re.fullmatch(r"c[a-r]\d\d", os.path.basename(member.name)):
-                stream = archive.extractfile(member)
-                assert stream is not None
-                words = stream.read().decode("latin-1").split()
-                texts.append(" ".join(word.rsplit("/", 1)[0] for word in words))
-    return texts

@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are no name for a test: packed ones hold the time of packing, and every process must find the same tests."""
+    """Bytes are no name for a test: packed ones hold the time of packing, and every process must see the same names."""
     return argname if isinstance(val, bytes) else None
 
 

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/simd.h"
 #include "base/sparse.h"
+#include "base/vector.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 
@@ -226,6 +227,81 @@ void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_
   });
 }
 
+// -------------------------------------------------------------------------------------------- vectors of parameters
+
+using Vector = In<double, 1>;
+using VectorOut = Out<double, 1>;
+
+void require_sizes(std::size_t size, std::initializer_list<const Vector*> others) {
+  for (const Vector* other : others) {
+    require(other->size() == size, "the vectors must have ", size, " entries each, got ", other->size());
+  }
+}
+
+void require_outside(const VectorOut& out, std::initializer_list<const Vector*> inputs) {
+  for (const Vector* input : inputs) require(!overlap(out, *input), "the output overlaps an input");
+}
+
+void require_penalty(const Vector& l1, std::size_t size) {
+  require(l1.size() == 1 || l1.size() == size, "l1 must have 1 or ", size, " entries, got ", l1.size());
+}
+
+template <double (*function)(base::Reals, base::Reals)>
+double of_two(Vector a, Vector b) {
+  require_sizes(a.size(), {&b});
+  nb::gil_scoped_release nogil;
+  return function(view(a), view(b));
+}
+
+double largest_magnitude(Vector a) {
+  nb::gil_scoped_release nogil;
+  return base::largest_magnitude(view(a));
+}
+
+double weighted_norm(Vector a, Vector l1) {
+  require_penalty(l1, a.size());
+  nb::gil_scoped_release nogil;
+  return base::weighted_norm(view(a), view(l1));
+}
+
+void add_scaled(VectorOut y, double factor, Vector x) {
+  require_sizes(y.size(), {&x});
+  require_outside(y, {&x});
+  nb::gil_scoped_release nogil;
+  base::add_scaled(view(y), factor, view(x));
+}
+
+double add_scaled_dot(VectorOut y, double factor, Vector x, Vector b) {
+  require_sizes(y.size(), {&x, &b});
+  require_outside(y, {&x, &b});
+  nb::gil_scoped_release nogil;
+  return base::add_scaled_dot(view(y), factor, view(x), view(b));
+}
+
+void pseudo_gradient(Vector theta, Vector gradient, Vector l1, VectorOut out) {
+  require_sizes(out.size(), {&theta, &gradient});
+  require_penalty(l1, theta.size());
+  require_outside(out, {&theta, &gradient, &l1});
+  nb::gil_scoped_release nogil;
+  base::pseudo_gradient(view(theta), view(gradient), view(l1), view(out));
+}
+
+double align(Vector theta, Vector gradient, Vector l1, bool zeros, VectorOut direction) {
+  require_sizes(direction.size(), {&theta, &gradient});
+  require_penalty(l1, theta.size());
+  require_outside(direction, {&theta, &gradient, &l1});
+  nb::gil_scoped_release nogil;
+  return base::align(view(theta), view(gradient), view(l1), zeros, view(direction));
+}
+
+double project(Vector theta, Vector gradient, Vector l1, Vector direction, double size, VectorOut out) {
+  require_sizes(out.size(), {&theta, &gradient, &direction});
+  require_penalty(l1, theta.size());
+  require_outside(out, {&theta, &gradient, &l1, &direction});
+  nb::gil_scoped_release nogil;
+  return base::project(view(theta), view(gradient), view(l1), view(direction), size, view(out));
+}
+
 // ---------------------------------------------------------------------------------------------------- sparse products
 
 std::string name(nb::dlpack::dtype type) {
@@ -341,6 +417,20 @@ void bind_base(nb::module_& m) {
   m.def("logsumexp", &logsumexp, "values"_a, "log(sum(exp(values))), -inf for no values.");
   m.def("logsumexp_rows", &logsumexp_rows, "values"_a, "out"_a.noconvert(), "threads"_a,
         "out[i] = log(sum(exp(values[i]))).");
+
+  m.def("dot", &of_two<base::dot>, "a"_a, "b"_a, "sum(a * b), the same bits for any number of threads.");
+  m.def("divided_square", &of_two<base::divided_square>, "a"_a, "d"_a, "sum(a * a / d).");
+  m.def("largest_magnitude", &largest_magnitude, "a"_a, "max(abs(a)), 0 for no values.");
+  m.def("weighted_norm", &weighted_norm, "a"_a, "l1"_a, "sum(l1 * abs(a)); l1 has one entry or one for each of a.");
+  m.def("add_scaled", &add_scaled, "y"_a.noconvert(), "factor"_a, "x"_a, "y += factor * x.");
+  m.def("add_scaled_dot", &add_scaled_dot, "y"_a.noconvert(), "factor"_a, "x"_a, "b"_a,
+        "y += factor * x, then sum(b * y).");
+  m.def("pseudo_gradient", &pseudo_gradient, "theta"_a, "gradient"_a, "l1"_a, "out"_a.noconvert(),
+        "out = pseudo-gradient of a function with this gradient and an L1 penalty.");
+  m.def("align", &align, "theta"_a, "gradient"_a, "l1"_a, "zeros"_a, "direction"_a.noconvert(),
+        "Zero what does not go down the pseudo-gradient, everywhere or where theta is zero; sum(direction ** 2).");
+  m.def("project", &project, "theta"_a, "gradient"_a, "l1"_a, "direction"_a, "size"_a, "out"_a.noconvert(),
+        "out = theta + size * direction, 0 where it leaves the orthant; the change that the pseudo-gradient predicts.");
 
   m.def("philox4x32", &philox4x32, "counter"_a, "key"_a, "out"_a.noconvert(), "One block of Philox4x32-10.");
   const auto def_random = [&m](const char* name, auto function, const char* text, auto... parameters) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -140,7 +141,7 @@ class NameIndex {
     index_.emplace(names_.view(), rows_.size() - 1, rule_);
   }
 
-  // Words of `left` have numbers of their own: `idf` and the rows of `similar` go by these, `own` says which number the
+  // Words of `left` have numbers of their own: `idf` and the rows of `similar` go by these, `known` says which number the
   // word has here, -1 if none.
   auto search(const Words& left, In<double, 1> idf, In<std::int32_t, 1> known, const Similar& similar, double threshold,
               std::size_t top, double cut, std::size_t threads) const {
@@ -157,8 +158,12 @@ class NameIndex {
         require(word >= -1 && word < static_cast<std::int64_t>(here), "numbers must lie from -1 to ", here,
                 " - 1, got ", word);
       }
+      require(here + words <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()), "too many words");
       names = own("left", left, rule_.weighted() ? view(idf) : std::span<const double>(), words, types_);
-      for (std::int32_t& word : names.words) word = known.data()[word];
+      for (std::int32_t& word : names.words) {  // equal numbers mean equal words: new ones get numbers of their own
+        const std::int32_t number = known.data()[word];
+        word = number >= 0 ? number : static_cast<std::int32_t>(here) + word;
+      }
     }
     return run(names.view(), table, 0, names.squares.size(), threshold, top, false, cut, threads);
   }

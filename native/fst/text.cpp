@@ -150,12 +150,14 @@ class Parser {
     const std::string_view text = line.field[field];
     std::int64_t value = 0;
     bool whole = true;
-    if (text.size() <= 18) {  // which cannot overflow
+    if (text.size() <= 18) {  // which cannot overflow if all are digits, and what others give is not used
+      std::uint64_t number = 0;
       for (const char c : text) {
         const unsigned digit = static_cast<unsigned char>(c) - '0';
         whole &= digit < 10;
-        value = value * 10 + digit;
+        number = number * 10 + digit;
       }
+      value = static_cast<std::int64_t>(number);
     } else {
       const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
       whole = fault == std::errc() && end == text.data() + text.size() && value >= 0;

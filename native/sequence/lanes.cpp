@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <tuple>
 
 #include "base/parallel.h"
@@ -88,49 +89,102 @@ struct Features {
   }
 };
 
-Entries make_entries(const Schedule& schedule, std::size_t lane, std::size_t tests, const Features& features) {
-  Entries entries;
+LaneTests number_tests(const Schedule& schedule, std::size_t lane, std::size_t tests) {
+  LaneTests numbered;
   const Lists& lists = schedule.contexts->tests;
   const std::int32_t begin = schedule.first_node(lane), end = schedule.last_node(lane);
   const auto context = [&](std::int32_t node) { return schedule.contexts->of[schedule.token[node]]; };
-  std::vector<std::int32_t> number(tests, -1);  // the first block of a test
+  std::vector<std::int32_t> number(tests, -1);
+  numbered.offsets.reserve(static_cast<std::size_t>(end - begin) + 1);
+  numbered.offsets.push_back(0);
   for (auto node = begin; node < end; ++node) {
     const std::int32_t c = context(node);
     for (auto e = lists.offsets[c]; e < lists.offsets[c + 1]; ++e) number[lists.items[e]] = 0;
+    numbered.offsets.push_back(numbered.offsets.back() + lists.offsets[c + 1] - lists.offsets[c]);
   }
   for (std::size_t u = 0; u < tests; ++u) {
     if (number[u] < 0) continue;
-    number[u] = static_cast<std::int32_t>(entries.first.size());
-    features.blocks(static_cast<std::int32_t>(u), [&](std::int64_t slot, std::size_t, std::uint8_t mask) {
-      entries.first.push_back(slot);
-      entries.mask.push_back(mask);
-    });
+    number[u] = static_cast<std::int32_t>(numbered.test.size());
+    numbered.test.push_back(static_cast<std::int32_t>(u));
   }
-  const std::size_t stripes = schedule.stride / kStripe;
-  const bool valued = !lists.values.empty();
-  std::vector<std::vector<std::int32_t>> block(stripes);
-  std::vector<std::vector<float>> value(stripes);
-  entries.offsets.reserve(static_cast<std::size_t>(end - begin) * stripes + 1);
-  entries.offsets.push_back(0);
+  numbered.number.reserve(static_cast<std::size_t>(numbered.offsets.back()));
   for (auto node = begin; node < end; ++node) {
     const std::int32_t c = context(node);
-    for (auto e = lists.offsets[c]; e < lists.offsets[c + 1]; ++e) {
-      const std::int32_t u = lists.items[e];
-      std::int32_t next = number[u];
-      features.blocks(u, [&](std::int64_t, std::size_t stripe, std::uint8_t) {
-        block[stripe].push_back(next++);
-        if (valued) value[stripe].push_back(lists.values[e]);
-      });
+    for (auto e = lists.offsets[c]; e < lists.offsets[c + 1]; ++e) numbered.number.push_back(number[lists.items[e]]);
+  }
+  return numbered;
+}
+
+// Fills `entries`, in memory that may be there.
+void make_entries(const Schedule& schedule, std::size_t lane, const LaneTests& tests, const Features& features,
+                  Entries& entries) {
+  entries.first.clear();
+  entries.mask.clear();
+  std::vector<std::int32_t> block(tests.test.size() + 1);  // the first block of a test
+  std::vector<std::int32_t> stripe;                        // of a block
+  for (std::size_t i = 0; i < tests.test.size(); ++i) {
+    block[i] = static_cast<std::int32_t>(entries.first.size());
+    features.blocks(tests.test[i], [&](std::int64_t slot, std::size_t at, std::uint8_t mask) {
+      entries.first.push_back(slot);
+      entries.mask.push_back(mask);
+      stripe.push_back(static_cast<std::int32_t>(at));
+    });
+  }
+  block.back() = static_cast<std::int32_t>(entries.first.size());
+  const std::size_t stripes = schedule.stride / kStripe, nodes = tests.offsets.size() - 1;
+  const Lists& lists = schedule.contexts->tests;
+  const std::int32_t begin = schedule.first_node(lane);
+  const auto values = [&](std::size_t node) {  // of the tests of a node
+    return lists.values.data() + lists.offsets[schedule.contexts->of[schedule.token[begin + node]]];
+  };
+  const bool valued = !lists.values.empty();
+  entries.offsets.assign(nodes * stripes + 1, 0);
+  if (stripes == 1) {  // a test has a block or none: without branches
+    for (std::size_t node = 0; node < nodes; ++node) {
+      std::int64_t count = entries.offsets[node];
+      for (auto e = tests.offsets[node]; e < tests.offsets[node + 1]; ++e) {
+        count += block[tests.number[e] + 1] - block[tests.number[e]];
+      }
+      entries.offsets[node + 1] = count;
     }
-    for (std::size_t j = 0; j < stripes; ++j) {
-      entries.block.insert(entries.block.end(), block[j].begin(), block[j].end());
-      entries.value.insert(entries.value.end(), value[j].begin(), value[j].end());
-      entries.offsets.push_back(static_cast<std::int64_t>(entries.block.size()));
-      block[j].clear();
-      value[j].clear();
+    const auto size = static_cast<std::size_t>(entries.offsets.back());
+    entries.block.resize(size + 1);  // one is written behind the last, and taken away
+    entries.value.resize(valued ? size + 1 : 0);
+    std::size_t at = 0;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const float* value = valued ? values(node) : nullptr;
+      for (auto e = tests.offsets[node]; e < tests.offsets[node + 1]; ++e) {
+        const std::int32_t mine = block[tests.number[e]];
+        entries.block[at] = mine;
+        if (valued) entries.value[at] = value[e - tests.offsets[node]];
+        at += static_cast<std::size_t>(block[tests.number[e] + 1] - mine);
+      }
+    }
+    entries.block.resize(size);
+    entries.value.resize(valued ? size : 0);
+    return;
+  }
+  for (std::size_t node = 0; node < nodes; ++node) {
+    std::int64_t* count = &entries.offsets[node * stripes + 1];
+    for (auto e = tests.offsets[node]; e < tests.offsets[node + 1]; ++e) {
+      for (auto b = block[tests.number[e]]; b < block[tests.number[e] + 1]; ++b) ++count[stripe[b]];
     }
   }
-  return entries;
+  std::partial_sum(entries.offsets.begin(), entries.offsets.end(), entries.offsets.begin());
+  entries.block.resize(static_cast<std::size_t>(entries.offsets.back()));
+  entries.value.resize(valued ? entries.block.size() : 0);
+  std::vector<std::int64_t> next(stripes);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    std::copy_n(&entries.offsets[node * stripes], stripes, next.begin());
+    const float* value = valued ? values(node) : nullptr;
+    for (auto e = tests.offsets[node]; e < tests.offsets[node + 1]; ++e) {
+      for (auto b = block[tests.number[e]]; b < block[tests.number[e] + 1]; ++b) {
+        const auto at = static_cast<std::size_t>(next[stripe[b]]++);
+        entries.block[at] = b;
+        if (valued) entries.value[at] = value[e - tests.offsets[node]];
+      }
+    }
+  }
 }
 
 void fill_blocks(const Entries& entries, const double* theta, std::vector<Block>& blocks) {
@@ -184,14 +238,21 @@ bool Lanes::suits(const Support* support) const {
 }
 
 const std::vector<Entries>& Lanes::entries_of(const Support* support, std::size_t threads) {
-  std::vector<Entries>& entries = support == nullptr ? dense_ : entries_;
-  if (support == nullptr ? !entries.empty() : number_ == support->number) return entries;
-  if (support != nullptr) number_ = support->number;
-  entries.resize(sums_.size());
-  parallel_for(entries.size(), threads, [&](std::size_t l) {
-    entries[l] = make_entries(schedule_, l, layout_.unigrams, {layout_.labels, support});
+  const std::uint64_t number = support == nullptr ? 0 : support->number;
+  Prepared* chosen = &prepared_[prepared_[0].time <= prepared_[1].time ? 0 : 1];  // asked for longest ago
+  for (Prepared& known : prepared_) {
+    if (known.number == number && !known.entries.empty()) chosen = &known;
+  }
+  chosen->time = ++time_;
+  if (chosen->number == number && !chosen->entries.empty()) return chosen->entries;
+  chosen->number = number;
+  chosen->entries.resize(sums_.size());
+  tests_.resize(sums_.size());
+  parallel_for(sums_.size(), threads, [&](std::size_t l) {
+    if (tests_[l].offsets.empty()) tests_[l] = number_tests(schedule_, l, layout_.unigrams);
+    make_entries(schedule_, l, tests_[l], {layout_.labels, support}, chosen->entries[l]);
   });
-  return entries;
+  return chosen->entries;
 }
 
 bool Lanes::evaluate(const Weights& weights, const PairMatrix& matrix, double range, double& value, double* gradient,

@@ -16,11 +16,13 @@
 //                      and the marginals of a stripe are added to its blocks
 //   gradient           every lane has sums of its own, block by block; they are added in order of lanes
 //
-// The schedule depends on the data only: the same bytes for any number of threads. Cost: per node its blocks twice,
-// 3 Y^2 multiplications, Y exponentials; memory: 4 bytes per entry, 73 per block. Reference: Okazaki (2007), CRFsuite,
-// for the model.
+// The schedule depends on the data only: the same bytes for any number of threads. L1 training looks now at a working
+// set, now at all features it may have, so the entries of the last two sets are kept; others are made of the lane's own
+// numbers of its tests in one pass. Cost: per node its blocks twice, 3 Y^2 multiplications, Y exponentials; memory: 4
+// bytes per test of a token, 4 per entry, 73 per block. Reference: Okazaki (2007), CRFsuite, for the model.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,6 +59,12 @@ struct Schedule {                    // what is computed when, from the lengths 
   std::int32_t last_node(std::size_t lane) const { return chunks[lanes[lane + 1] - 1].end; }
 };
 
+struct LaneTests {                    // that occur in a lane, numbered there
+  std::vector<std::int32_t> test;     // rising
+  std::vector<std::int64_t> offsets;  // [nodes + 1]
+  std::vector<std::int32_t> number;   // of the tests of a node, in the order of its context
+};
+
 struct Entries {                      // of the nodes of a lane, for one set of features
   std::vector<std::int64_t> offsets;  // [nodes * stripes + 1]
   std::vector<std::int32_t> block;    // number within the lane
@@ -91,13 +99,19 @@ class Lanes {
                 double* pairs, std::size_t threads);
 
  private:
+  struct Prepared {
+    std::uint64_t number = 0;      // of the support, 0 for all features
+    std::uint64_t time = 0;        // when it was last asked for
+    std::vector<Entries> entries;  // [lanes], or empty
+  };
   const std::vector<Entries>& entries_of(const Support* support, std::size_t threads);
 
   Layout layout_;
   Schedule schedule_;
-  std::uint64_t number_ = 0;              // of the support of entries_
-  std::vector<Entries> entries_, dense_;  // [lanes] of a support, of all features
-  std::vector<LaneSums> sums_;            // [lanes]
+  std::vector<LaneTests> tests_;  // [lanes], when they have been asked for
+  std::array<Prepared, 2> prepared_;
+  std::uint64_t time_ = 0;
+  std::vector<LaneSums> sums_;  // [lanes]
 };
 
 }  // namespace textmill::sequence

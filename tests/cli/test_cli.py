@@ -211,6 +211,17 @@ def test_no_documents_are_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "v.mill").exists()
 
 
+def test_a_vocabulary_without_terms_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, none = str(tmp_path / "v.mill"), str(tmp_path / "none.mill")
+    assert said(capsys, "vocab", "build", str(sample_path()), "-o", whole)[0] == 0
+    for arguments in (["build", str(sample_path()), "--max-df", "0"], ["prune", whole, "--min-df", "100000"]):
+        code, out, err = said(capsys, "vocab", *arguments, "-o", none)
+        assert (code, out) == (1, "")
+        assert err.startswith("textmill: no term is left, so nothing was written: 0 terms (of ")
+        assert "removed by --m" in err
+        assert not Path(none).exists()
+
+
 def test_truncated_input_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "cut.txt.gz"
     file.write_bytes(gzip.compress(b"words and words " * 1000)[:-20])

@@ -241,6 +241,52 @@ def test_a_file_with_contradictions_is_refused(tmp_path: Path) -> None:
         textmill.load(tmp_path / "v.mill").transform(["to be"])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("document_frequency_", [-1, 1, 1], "contradict"),
+        ("document_frequency_", [3, 1, 1], "contradict"),  # of two documents
+        ("collection_frequency_", [3, 0, 1], "contradict"),
+        ("removed_", {"min_df": {"types": 1}}, "removed terms"),
+        ("removed_", {"min_df": {"types": 1, "tokens": 1.0}}, "removed terms"),
+        ("removed_", {"min_df": {"types": 1, "tokens": 1, "more": 1}}, "removed terms"),
+        ("removed_", {"min_df": [1, 1]}, "removed terms"),
+        ("stop_words_", ["the", 3], "recognised words"),
+        ("terms_", textmill.model.StringTable(["to", "be", "to"]), "occurs twice"),
+    ],
+)
+def test_values_that_no_counting_gives_are_refused(name: str, value: Any, message: str) -> None:
+    vocabulary = Vocabulary().fit(["to be to", "to do"])
+    vocabulary.verify()
+    setattr(vocabulary, name, np.array(value) if name.endswith("frequency_") else value)
+    with pytest.raises(ModelFileError, match=message):
+        vocabulary.verify()
+
+
+def test_merging_refuses_other_ngrams_and_pruning_by_recognised_words_needs_all_counts() -> None:
+    with pytest.raises(DataError, match="use one range"):
+        Vocabulary().fit(["a"]).merge(Vocabulary(ngrams=(1, 2)).fit(["a"]))
+    whole = Vocabulary().fit(["a b", "b c c", "c"])
+    assert whole.prune(stop_words="auto").terms_ == whole.terms_
+    with pytest.raises(DataError, match="recognise first, then prune"):
+        whole.prune(min_df=2).prune(stop_words="auto")
+    assert whole.prune(min_df=2).prune(max_df=1).removed_ == {
+        "min_df": {"types": 1, "tokens": 1},
+        "max_df": {"types": 2, "tokens": 5},
+    }
+    twice = whole.prune(stop_words=["a"]).prune(stop_words=["b"])
+    assert twice.removed_ == {"stop_words": {"types": 2, "tokens": 3}}
+
+
+def test_batches_with_ever_more_terms_make_one_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textmill.corpus.tokenize.BATCH", 1)  # characters of a batch
+    vocabulary = Vocabulary()
+    texts = ["a", "b a b", "", "c", "a c d"]
+    X = vocabulary.fit_transform(texts)
+    assert X.toarray().tolist() == [[1, 0, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [1, 0, 1, 1]]
+    assert Vocabulary().fit_transform(["b a b"]).toarray().tolist() == [[2, 1]]
+
+
 def test_scikit_learn_takes_it_in_a_pipeline() -> None:
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV

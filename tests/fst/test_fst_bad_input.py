@@ -476,3 +476,9 @@ def test_an_interrupt_comes_through_and_leaves_everything_usable(tmp_path: Path)
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "stopped 16001 16000\n", done.stderr
     assert done.returncode != -signal.SIGSEGV
+
+
+@pytest.mark.parametrize("text", [5, None, b"ab", ["a", "b"]])
+def test_a_string_of_symbols_is_a_str(text):
+    with pytest.raises(DataError, match="must be a str, not"):
+        wfst.accep(text)

@@ -376,6 +376,25 @@ def test_every_lie_about_an_array_is_noticed(entry, message, tmp_path):
     refused(put_together(header, description, body), message, tmp_path)
 
 
+def test_what_is_just_within_the_limits_is_read(tmp_path):
+    path = tmp_path / "m.mill"
+    nested = Saved("toys.Line", 2**31 - 1, arrays={"x": np.ones([1] * 8)})
+    for _ in range(7):
+        nested = Saved("toys.Line", 1, parts={"x": nested})
+    write(path, nested)
+    inner = read(path, verify=True)
+    for _ in range(7):
+        inner = inner.parts["x"]
+    assert inner.format == 2**31 - 1
+    assert inner.arrays["x"].shape == (1,) * 8
+    with pytest.raises(ModelFileError, match="nested more than 8 deep"):
+        write(path, Saved("toys.Line", 1, parts={"x": nested}))
+    entry = {"dtype": "F64", "shape": [0, 2**60 - 1], "data_offsets": [0, 0]}
+    assert file._check_places({"x": entry}, 8, 8)["x"][3] == (0, 2**60 - 1)
+    with pytest.raises(ModelFileError, match="does not fit its place"):
+        file._check_places({"x": entry | {"shape": [0, 2**60]}}, 8, 8)
+
+
 def test_arrays_that_share_bytes_are_noticed_even_when_there_is_no_gap(tmp_path):
     header, description, body = take_apart(words_file())
     begin, end = header["terms.bytes"]["data_offsets"]

@@ -188,6 +188,21 @@ def log_of(model):
     return [{key: value for key, value in entry.items() if key not in CLOCKS} for entry in model.training_log_]
 
 
+@pytest.mark.parametrize(("right_at", "begun", "kept"), [(8, 1, 8), (2, 2, 6)])  # iterations 6 to 11 are fine-tuning
+def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(right_at, begun, kept, monkeypatch):
+    arguments = {"patterns": PATTERNS, "algorithm": "sgd_l1", "eta0": 0.3, "l1": 0.05, "l2": 0.1, "compact": False}
+    decoder = Decoder(right_at=right_at)
+    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
+    model = CRF(**arguments, max_iter=5, fine_tune=6, tol=0.0, stop_window=100).fit(X, Y, X[:3], Y[:3])
+    assert decoder.iterations[model.weights_.tobytes()] == kept
+    assert (model.n_iter_, model.stopped_) == (11, "iterations")
+    assert [entry["iteration"] for entry in model.training_log_] == list(range(1, 12))
+    assert {entry["active"] for entry in model.training_log_[5:]} == {model.training_log_[begun - 1]["active"]}
+    tuned = [entry["objective"] for entry in model.training_log_[5:]]
+    assert tuned == sorted(tuned, reverse=True)
+    assert tuned[0] < model.training_log_[begun - 1]["objective"]  # which has an L1 penalty
+
+
 @pytest.mark.parametrize("lost", [3, 11])
 @pytest.mark.parametrize("algorithm", CHECKPOINTED)
 def test_a_run_that_died_at_its_best_iteration_resumes_to_the_same_model(tmp_path, algorithm, lost, monkeypatch):

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from textmill.errors import DataError
 from textmill.sequence import CRF, Encoded, FeatureLayout
 from textmill.sequence.encoding import Active
+from textmill.sequence.training import objective
 from textmill.sequence.training.objective import ChainObjective, seen_features
 
 
@@ -62,6 +63,34 @@ def test_value_and_slopes_are_those_of_the_shared_recursion(labels, values, weig
     value, gradient = objective(theta[features])
     assert value == pytest.approx(expected, rel=1e-12, abs=1e-10)
     np.testing.assert_allclose(gradient, slopes[features], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("labels", [3, 11, 20])
+@pytest.mark.parametrize("values", [False, True])
+def test_what_was_prepared_for_other_features_changes_nothing(labels, values):
+    layout, data = _sentences(labels, 200, labels, values=values)
+    rng = np.random.default_rng(4)
+    seen = seen_features(layout, data)
+    sets = [None, *(np.sort(rng.choice(seen, size, replace=False)) for size in (5, len(seen) // 2, len(seen) // 3))]
+    theta = rng.normal(0, 1, layout.size)
+
+    def result(objective, features):
+        objective.restrict(features)
+        chosen = seen if features is None else features
+        value, gradient = objective(theta[chosen])
+        return value, gradient.tobytes()
+
+    alone = [result(ChainObjective(layout, data, candidates=seen), features) for features in sets]
+    together = ChainObjective(layout, data, candidates=seen)
+    for turn in (0, 1, 0, 2, 0, 3, 2, 0, 1, 1, 3):
+        assert result(together, sets[turn]) == alone[turn]
+
+
+def test_seen_features_are_the_same_with_and_without_sorting(monkeypatch):
+    layout, data = _sentences(3, 60, 5)
+    marked = seen_features(layout, data)
+    monkeypatch.setattr(objective, "MARKS", 0)
+    np.testing.assert_array_equal(seen_features(layout, data), marked)
 
 
 @pytest.mark.parametrize("labels", [3, 20])

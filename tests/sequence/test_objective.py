@@ -21,7 +21,13 @@ from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import check_gradient, pseudo_gradient
 from textmill.sequence import ChainScorer, Encoded, FeatureLayout, posterior
-from textmill.sequence.training.objective import ChainObjective, slices
+from textmill.sequence.training.objective import (
+    ChainObjective,
+    conditioned,
+    seen_features,
+    select_sequences,
+    slices,
+)
 
 LATTICE_GRADIENT = "-.514402 .514402 .415043 -.415043 .311390 .103653 -.572362 .157319 .277326 -.530757 .137716 .115714"
 LATTICE_PSEUDO = [-0.014397, 0.014400, 0.915044, 0.084960, 0.811394, 0, -0.072362, -0.342684, 0, -0.030750, 0, 0]
@@ -275,3 +281,138 @@ def test_scales_of_some_features_are_those_of_all(normalised):
     some = np.array([0, 5, layout.rows * 3 - 1, layout.rows * 3, layout.size - 1])
     objective.restrict(some)
     np.testing.assert_array_equal(objective.scales(), whole[some])
+
+
+def odd_problem(values=True):
+    """Weighted sequences, some of them empty, with labels that are not all known."""
+    layout, data, theta = random_problem(9, 3, values=values, sequences=6)
+    offsets = np.sort(np.concatenate([data.offsets, data.offsets[[0, 2, 2, -1]]]))
+    labels = data.labels.copy()
+    labels[[1, 5, 6, -1]] = -1
+    weights = np.linspace(0.5, 2, len(offsets) - 1)
+    return layout, Encoded(offsets, data.unigram, data.bigram, labels, weights), theta
+
+
+def tests_of(rows, token):
+    """Tests of a token with their values."""
+    entries = range(int(rows.indptr[token]), int(rows.indptr[token + 1]))
+    return [(int(rows.ids[e]), 1.0 if rows.values is None else float(rows.values[e])) for e in entries]
+
+
+def labelled_tokens(data):
+    """Of every token: number, sequence, the label before in the same sequence (-1: none or unknown), its own label."""
+    for s in range(data.sequences):
+        for t in range(int(data.offsets[s]), int(data.offsets[s + 1])):
+            yield t, s, int(data.labels[t - 1]) if t > data.offsets[s] else -1, int(data.labels[t])
+
+
+def test_seen_features_are_those_of_labelled_tokens_and_neighbours():
+    layout, data, _ = odd_problem()
+    seen, Y = set(), layout.labels
+    for t, _, before, label in labelled_tokens(data):
+        if label >= 0:
+            seen |= {u * Y + label for u, _ in tests_of(data.unigram, t)}
+        if label >= 0 and before >= 0:
+            seen |= {layout.rows * Y + (b * Y + before) * Y + label for b, _ in tests_of(data.bigram, t)}
+    assert seen_features(layout, data).tolist() == sorted(seen)
+
+
+@pytest.mark.parametrize("values", ["both", "unigram", "bigram", "none"])
+def test_conditioned_tokens_have_a_test_for_each_bigram_test_after_a_known_label(values):
+    layout, data, _ = odd_problem()
+    unigram, bigram = data.unigram, data.bigram
+    unigram = unigram if values in ("both", "unigram") else unigram._replace(values=None)
+    bigram = bigram if values in ("both", "bigram") else bigram._replace(values=None)
+    data = Encoded(data.offsets, unigram, bigram, data.labels, data.weights)
+    expected = []
+    for t, s, before, label in labelled_tokens(data):
+        if label >= 0:
+            after = [(layout.rows + b * layout.labels + before, v) for b, v in tests_of(bigram, t) if before >= 0]
+            expected.append((label, data.weights[s], sorted(tests_of(unigram, t) + after)))
+    found = conditioned(layout, data)
+    assert found.offsets.tolist() == list(range(found.tokens + 1))
+    assert [
+        (label, weight, sorted(tests_of(found.unigram, t)))
+        for t, (label, weight) in enumerate(zip(found.labels.tolist(), found.weights.tolist(), strict=True))
+    ] == expected
+    assert (found.unigram.values is None) == (values == "none")
+    assert found.unigram.size == layout.rows + layout.bigrams * layout.labels
+    assert len(found.bigram.ids) == found.bigram.size == 0
+
+
+def test_empty_sequences_keep_unknown_labels_where_they_are():
+    layout, data, theta = odd_problem()
+    full = np.diff(data.offsets) > 0
+    without = Encoded(np.unique(data.offsets), data.unigram, data.bigram, data.labels, data.weights[full])
+    assert ChainObjective(layout, data)(theta)[0] == pytest.approx(ChainObjective(layout, without)(theta)[0])
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("partitions", [False, True])
+@pytest.mark.parametrize("some", [False, True])
+def test_violations_are_the_steep_slopes_outside_the_support(unknown, partitions, some, monkeypatch):
+    layout, data, theta = odd_problem()
+    if not unknown:
+        data = data.with_labels(np.maximum(data.labels, 0))
+    support = np.arange(0, layout.size, 6)
+    weights = theta[support] + 0.1
+    value, dense = ChainObjective(layout, data, l2=0.3)(np.bincount(support, weights, layout.size))
+    candidates = np.arange(0, layout.size, 3) if some else np.arange(layout.size)
+    outside = [k for k in candidates if k % 6 and abs(dense[k]) > 0.5]
+    if partitions:
+        monkeypatch.setattr("textmill.sequence.training.objective.PART_CELLS", 15)
+    objective = ChainObjective(layout, data, l2=0.3, candidates=candidates if some else None)
+    assert len(objective._parts) == (6 if partitions else 1)
+    objective.restrict(support)
+    found_value, gradient, features, slopes = objective.violations(weights, 0.5)
+    assert found_value == pytest.approx(value)
+    np.testing.assert_allclose(gradient, dense[support], atol=1e-12)
+    assert features.tolist() == outside
+    assert 0 < len(outside) < len(candidates) - len(support)
+    np.testing.assert_allclose(slopes, dense[outside], atol=1e-12)
+    assert objective.features is support
+
+
+def test_violations_need_a_support():
+    layout, data, theta = random_problem(3)
+    with pytest.raises(DataError, match="call restrict first"):
+        ChainObjective(layout, data).violations(theta, 0.1)
+
+
+def test_weights_are_spread_over_the_features_that_are_looked_at():
+    layout, data, _ = random_problem(3)
+    objective = ChainObjective(layout, data)
+    features, weights = np.array([2, 6, 7, layout.size - 1]), np.array([1.0, 2.0, 3.0, 4.0])
+    whole = objective.spread(features, weights)
+    assert whole[features].tolist() == [1, 2, 3, 4]
+    assert (len(whole), np.count_nonzero(whole)) == (layout.size, 4)
+    objective.restrict(np.array([1, 2, 5, 7, 9]))
+    assert objective.spread(features, weights).tolist() == [0, 1, 0, 3, 0]
+
+
+def test_stretches_are_as_long_as_the_limit_allows():
+    _, data, _ = random_problem(9, 3, sequences=20)
+    lengths = np.diff(data.offsets)
+    for limit in (1, 4, 7, 10, data.tokens - 1, data.tokens):
+        parts = slices(data, limit)
+        assert sum(part.sequences for part in parts) == 20
+        assert np.concatenate([np.diff(part.offsets) for part in parts]).tolist() == lengths.tolist()
+        begin = 0
+        for part in parts:
+            assert part.tokens <= limit or part.sequences == 1
+            begin += part.sequences
+            assert begin == 20 or part.tokens + lengths[begin] > limit  # one more would not have fitted
+    assert slices(data, data.tokens)[0] is data
+
+
+def test_sequences_are_selected_with_all_they_have():
+    _, data, _ = odd_problem()
+    chosen = np.arange(data.sequences) % 3 == 1
+    some = select_sequences(data, chosen)
+    tokens = [t for s in np.flatnonzero(chosen) for t in range(int(data.offsets[s]), int(data.offsets[s + 1]))]
+    assert np.diff(some.offsets).tolist() == np.diff(data.offsets)[chosen].tolist()
+    assert some.labels.tolist() == data.labels[tokens].tolist()
+    assert some.weights.tolist() == data.weights[chosen].tolist()
+    for rows, all_rows in ((some.unigram, data.unigram), (some.bigram, data.bigram)):
+        assert [tests_of(rows, t) for t in range(some.tokens)] == [tests_of(all_rows, t) for t in tokens]
+        assert rows.size == all_rows.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,12 +20,26 @@ from reference.chains import (
 from scipy.optimize import minimize
 
 from textmill._native import sequence as native
+from textmill.errors import DataError
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
 from textmill.sequence import Active, Encoded, FeatureLayout
-from textmill.sequence.training.batch import WorkingSet, nonzero_weights, train_dense, train_rprop, train_working_set
+from textmill.sequence.training.batch import (
+    WorkingSet,
+    _enlarged,
+    nonzero_weights,
+    train_dense,
+    train_rprop,
+    train_working_set,
+)
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective
-from textmill.sequence.training.online import OnlineState, train_sgd, training_data
+from textmill.sequence.training.objective import ChainObjective, _Part, select_sequences
+from textmill.sequence.training.online import (
+    OnlineState,
+    calibrated_rate,
+    train_perceptron,
+    train_sgd,
+    training_data,
+)
 
 OPTIMA = {(0.5, 0.01): (6.90136158, 9), (0.3, 0.01): (4.94833377, 9), (0.1, 0.01): (2.31983045, 12)}
 SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 01
@@ -220,6 +235,100 @@ def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alph
     assert len(result.features) == 9
 
 
+def run_online(algorithm, layout, data, epochs=4, watch=never):
+    """A short run of an algorithm that visits sequences, or blocks, one after the other."""
+    stopping = Stopping(value=0.0, iterations=epochs)
+    if algorithm == "blocks":
+        blocks = np.array([[i, i] for i in range(layout.unigrams)], np.int32)
+        state = BlockState(np.zeros(layout.size), [])
+        options = {"l1": 0.1, "l2": 0.1, "seed": 3, "threads": 1}
+        return train_blocks(layout, data, blocks, state, stopping=stopping, watch=watch, **options)
+    if algorithm == "perceptron":
+        state = OnlineState.fresh(layout, None, True)
+        return train_perceptron(layout, data, state, seed=3, stopping=stopping, watch=watch)
+    state = OnlineState.fresh(layout, None, algorithm == "sgd_l1")
+    options = {"l1": 0.1, "alpha": 0.9} if algorithm == "sgd_l1" else {"l1": 0.0, "alpha": 0.0}
+    return train_sgd(layout, data, state, l2=0.1, eta0=0.2, seed=3, stopping=stopping, watch=watch, **options)
+
+
+@pytest.mark.parametrize("algorithm", ["sgd_l1", "sgd_l2", "perceptron", "blocks"])
+def test_native_calls_of_a_few_at_a_time_change_nothing(algorithm, monkeypatch):
+    layout, data, _ = random_problem(8, 3, unigrams=7, bigrams=7, sequences=23)
+    seen = []
+
+    def watch(done):
+        seen.append((done.number, done.objective, done.active))
+        return False
+
+    whole = run_online(algorithm, layout, data, watch=watch)
+    assert (whole.reason, whole.iterations, whole.evaluations) == ("iterations", 4, 4)
+    assert [number for number, _, _ in seen] == [1, 2, 3, 4]
+    assert [objective for _, objective, _ in seen] == whole.objectives[-4:]
+    assert seen[-1][2] == len(whole.features)
+    monkeypatch.setattr("textmill.sequence.training.online.CALL", 5)
+    monkeypatch.setattr("textmill.sequence.training.blocks.CALL", 2)
+    parts = run_online(algorithm, layout, data)
+    assert parts.weights == pytest.approx(whole.weights, rel=1e-12)
+    assert parts.objectives == pytest.approx(whole.objectives, rel=1e-12)
+    stopped = run_online(algorithm, layout, data, watch=lambda done: done.number == 2)
+    assert (stopped.reason, stopped.iterations) == ("stopped", 2)
+
+
+def test_a_rate_that_is_far_too_high_is_an_error():
+    layout, data = scaled_problem(1000)
+    with pytest.raises(DataError, match="without limit with eta0=100; pass a smaller eta0"):
+        train_sgd(
+            layout, data, OnlineState.fresh(layout, None, False), l1=0.0, l2=0.1, eta0=100.0, alpha=0.9, seed=0,
+            stopping=Stopping(iterations=9), watch=never,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", [None, [0, 1, -1]])
+def test_training_one_sequence_at_a_time_needs_all_labels(labels):
+    rows = active([[0], [0], [0]], 1)
+    data = Encoded(np.array([0, 3]), rows, rows, None if labels is None else np.array(labels, np.int32))
+    with pytest.raises(DataError, match="some labels are not known; use algorithm='owlqn' or 'lbfgs'"):
+        training_data(FeatureLayout(2, 1, 1), data)
+
+
+def scaled_problem(factor):
+    """A random problem whose tests have values about so large."""
+    layout, data, _ = random_problem(1, 3, sequences=24, values=True)
+    unigram, bigram = (rows._replace(values=rows.values * np.float32(factor)) for rows in (data.unigram, data.bigram))
+    return layout, replace(data, unigram=unigram, bigram=bigram)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1, 30, 1000])
+@pytest.mark.parametrize(("l1", "l2", "alpha"), [(0.5, 0.01, 0.9), (0.0, 0.1, 0.0)])
+def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2, alpha, monkeypatch):
+    monkeypatch.setattr("textmill.sequence.training.online.SAMPLE", 8)
+    layout, data = scaled_problem(factor)
+    chosen = np.zeros(24, bool)
+    chosen[np.random.default_rng([7, 0]).permutation(24)[:8]] = True
+    sample = select_sequences(data, chosen)
+
+    def after_eight_passes(rate):
+        result = train_sgd(
+            layout, sample, OnlineState.fresh(layout, None, l1 > 0), l1=l1 / 3, l2=l2 / 3, eta0=rate, alpha=alpha,
+            seed=7, stopping=Stopping(value=0.0, iterations=8), watch=never,
+        )  # fmt: skip
+        return value_of(layout, sample, result.features, result.weights, l1 / 3, l2 / 3)
+
+    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, seed=7, threads=1)
+    assert np.log2(rate / 0.1) == pytest.approx(round(np.log2(rate / 0.1)))
+    assert (rate > 0.1) == (factor <= 1)
+    best = after_eight_passes(rate)
+    assert best < after_eight_passes(rate / 2)
+    assert best < after_eight_passes(rate * 2)
+
+
+def test_a_rate_is_looked_for_in_a_range():
+    layout, data = scaled_problem(1e6)
+    assert 5e-10 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, seed=0, threads=1) <= 2e-9
+    layout, data = scaled_problem(1e-4)
+    assert 50 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, seed=0, threads=1) < 100
+
+
 def test_the_trace_of_the_cumulative_penalty():
     # one weight, eta = .1, l1 / N = .3; gradients of the trace by hand: only the penalty is looked at
     u, q, w, trace = 0.0, 0.0, 0.0, []
@@ -271,8 +380,6 @@ def _touched(layout, data, s):
 
 
 def _sequence(data, s):
-    from textmill.sequence.training.objective import select_sequences
-
     return select_sequences(data, slice(s, s + 1))
 
 
@@ -353,6 +460,80 @@ def test_a_run_on_a_working_set_goes_on_to_the_same_bytes():
     assert again.weights.tobytes() == result.weights.tobytes()
     assert again.objectives == result.objectives
     assert nonzero_weights(result.weights, result.features)[0].tolist() == result.features.tolist()
+
+
+def test_a_working_set_keeps_what_has_a_weight_or_a_steep_slope_and_takes_in_what_was_found():
+    state = WorkingSet(
+        np.array([2, 5, 7, 9]), np.array([0.5, 0.0, 0.0, 0.0]),
+        np.arange(8.0).reshape(2, 4), 10 + np.arange(8.0).reshape(2, 4), [3.0], 4, 6,
+    )  # fmt: skip
+    slopes = np.array([0.1, 0.81, 0.79, -0.81])  # near a penalty of 1 is above 0.8
+    grown, gradient = _enlarged(state, slopes, np.array([8, 3]), np.array([-1.5, 1.2]), 1.0, 5)
+    assert grown.features.tolist() == [2, 3, 5, 8, 9]
+    assert grown.weights.tolist() == [0.5, 0, 0, 0, 0]
+    assert gradient.tolist() == [0.1, 1.2, 0.81, -1.5, -0.81]
+    assert grown.s.tolist() == [[0, 0, 1, 0, 3], [4, 0, 5, 0, 7]]
+    assert grown.y.tolist() == [[10, 0, 11, 0, 13], [14, 0, 15, 0, 17]]
+    assert (grown.objectives, grown.iterations, grown.evaluations) == ([3.0], 4, 6)
+
+
+def counted_evaluations(monkeypatch):
+    """The calls of partitions, as they come."""
+    calls = []
+    for name in ("evaluate", "violations"):
+        original = getattr(_Part, name)
+
+        def counting(self, *arguments, original=original, name=name):
+            calls.append(name)
+            return original(self, *arguments)
+
+        monkeypatch.setattr(_Part, name, counting)
+    return calls
+
+
+def test_all_features_are_looked_at_after_four_eight_and_every_eight_iterations(monkeypatch):
+    layout, data = known_optimum()
+    calls, looks, seen = counted_evaluations(monkeypatch), [], []
+
+    def watch(done):
+        seen.append((done.number, done.objective, done.active))
+        return done.number == 30
+
+    result = train_working_set(
+        ChainObjective(layout, data, l2=0.01), WorkingSet.begin(np.empty(0, np.int64), np.empty(0)), l1=0.1, memory=5,
+        stopping=Stopping(gradient=0.0, value=0.0, iterations=100), watch=watch,
+        saved=lambda state: looks.append(state.iterations),
+    )  # fmt: skip
+    assert looks == [0, 4, 8, 16, 24]
+    assert [number for number, _, _ in seen] == list(range(1, 31))
+    assert (result.reason, result.iterations) == ("stopped", 30)
+    assert result.objectives[1:] == [objective for _, objective, _ in seen]
+    assert seen[-1][2] == len(result.features)
+    assert calls.count("violations") == 5
+    assert result.evaluations == len(calls)
+
+
+@pytest.mark.parametrize("rounds", [False, True])
+def test_rounds_of_a_run_without_a_working_set_change_nothing_and_evaluate_nothing_twice(rounds, monkeypatch):
+    layout, data = known_optimum()
+    objective = ChainObjective(layout, data, l2=0.01)
+    calls, saved, seen = counted_evaluations(monkeypatch), [], []
+
+    def watch(done):
+        seen.append(done.number)
+        return False
+
+    result = train_dense(
+        objective, WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size)), memory=5,
+        stopping=Stopping(gradient=0.0, value=0.0, iterations=20), watch=watch,
+        saved=(lambda state: saved.append(state.iterations)) if rounds else None,
+    )  # fmt: skip
+    assert saved == ([8, 16] if rounds else [])
+    assert seen == list(range(1, 21))
+    assert (result.reason, result.iterations) == ("iterations", 20)
+    assert len(result.objectives) == 21
+    assert result.objectives[0] == pytest.approx(data.tokens * np.log(2))
+    assert result.evaluations == len(calls) == 22
 
 
 @pytest.mark.slow

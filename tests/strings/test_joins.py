@@ -11,7 +11,7 @@ import pytest
 from textmill.strings import parse_measure
 from textmill.strings.collection import read_names
 from textmill.strings.generate import generate_names
-from textmill.strings.joins import ScoredJoin, WordJoin, join_of
+from textmill.strings.joins import ScoredJoin, WordJoin, _least_ratio, join_of
 from textmill.strings.pairs import NameJoin, Pairs
 
 MEASURES = [
@@ -50,7 +50,7 @@ def test_joins_find_what_scoring_all_pairs_finds(text: str) -> None:
     left, others = names(), [*generate_names(12, seed=4).names, *ODD, "unheard words"]
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
-    join = join_of(fitted, left, 0.0, 1)
+    join = join_of(parse_measure(text).fit(left), left, 0.0, 1)  # which has not met the others
     for threshold in (0.3, 0.7):
         wanted = {(i, j): among[i, j] for i, j in np.argwhere(among >= threshold - 1e-5) if i < j}
         close(triples(join.among(0, len(left), threshold, 0, 2)), wanted, threshold)
@@ -75,7 +75,7 @@ def test_a_cut_table_loses_no_pair_above_the_threshold_and_changes_no_score(text
     left, others = [*generate_names(60, seed=3).names, *ODD], generate_names(12, seed=4).names
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
-    join = join_of(fitted, left, epsilon, 1)
+    join = join_of(parse_measure(text).fit(left), left, epsilon, 1)
     for threshold in (0.55, 0.8):
         wanted = {(i, j): among[i, j] for i, j in np.argwhere(among >= threshold - 1e-5) if i < j}
         close(triples(join.among(0, len(left), threshold, 0, 2)), wanted, threshold)
@@ -86,6 +86,43 @@ def test_a_cut_table_loses_no_pair_above_the_threshold_and_changes_no_score(text
         scores = sorted((row[j] for j in range(len(left)) if j != i and row[j] >= 0.55), reverse=True)[:2]
         found = sorted((score for (k, _), score in best.items() if k == i), reverse=True)
         assert found == pytest.approx(scores, abs=2e-6)
+
+
+@pytest.mark.parametrize("text", CUT[:3])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_the_best_of_names_with_weights_come_in_order_with_exact_scores(text: str, epsilon: float) -> None:
+    left = [*generate_names(40, seed=3).names, "Mary Jane Watson", "Watson Mary Jane"]
+    fitted = parse_measure(text).fit(left)
+    scores = fitted.matrix(left)
+    join = join_of(fitted, left, epsilon, 1)
+    best = join.among(0, len(left), 0.55, 2, 2)
+    assert len(best.left) > 4
+    assert best.score == pytest.approx(scores[best.left, best.right], abs=2e-6)
+    order = list(zip(best.left.tolist(), (-best.score).tolist(), best.right.tolist(), strict=True))
+    assert order == sorted(order)
+    assert np.bincount(best.left).max() == 2
+    every = join.among(0, len(left), 0.0, 0, 2)  # without a threshold: all that have anything in common
+    assert every.score.min() > 0
+    if isinstance(join, WordJoin) and epsilon == 0.0:
+        assert join.matrix(2) == pytest.approx(scores, abs=2e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_a_score_that_is_the_threshold_reaches_it(epsilon: float) -> None:
+    left = ["Ann Lee", "Bob Roy", "Ann Lee"]
+    join = join_of(parse_measure("ml(words, sub=jaro, weights='uniform')").fit(left), left, epsilon, 1)
+    score = join.among(0, 3, 0.9, 0, 1).score[0]
+    assert triples(join.among(0, 3, score, 0, 1)) == {(0, 2): score}
+
+
+@pytest.mark.parametrize("text", ["levenshtein", "ml(words, sub=tfidf(trigrams))", "tfidf(trigrams)"])
+def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
+    left = names()
+    join = join_of(parse_measure(text).fit(left), left, 0.2, 1)
+    for top in (0, 2):
+        whole = join.among(0, len(left), 0.3, top, 1)
+        parts = Pairs.concatenate([join.among(i, min(i + 17, len(left)), 0.3, top, 1) for i in range(0, len(left), 17)])
+        assert triples(parts) == triples(whole)
 
 
 @pytest.mark.parametrize("text", ["ml(words, sub=tfidf(trigrams))", "levenshtein", "jaro_winkler", "jaccard(bigrams)"])
@@ -170,3 +207,45 @@ def test_lengths_leave_out_no_pair_that_reaches_the_threshold(measure: str, thre
         assert triples(join.across([name], threshold, 0, 1)) == pytest.approx(expected)
         unequal += sum(len(name) != len(names[j]) for _, j in expected)
     assert unequal
+
+
+def test_names_of_other_lengths_are_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = ["x" * length for length in range(1, 41)]
+    fitted = parse_measure("levenshtein").fit(left)
+    join, scored = ScoredJoin(fitted, left), []
+    matrix = fitted.matrix
+
+    def noting(rows: list[str], columns: list[str], n_jobs: int) -> np.ndarray:
+        scored.append((rows, columns))
+        return matrix(rows, columns, n_jobs=n_jobs)
+
+    monkeypatch.setattr(fitted, "matrix", noting)
+    join.across(["x" * 20], 0.8, 0, 1)
+    join.across(["y" * 20], 0.0, 0, 1)
+    assert [sorted(map(len, columns)) for _, columns in scored] == [list(range(16, 26)), list(range(1, 41))]
+    assert len(join.across(["y" * 20], 0.0, 0, 1).score) == 0  # nothing in common is no pair
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["levenshtein", "osa", "damerau", "jaro", "jaro_winkler", "jaro_winkler(prefix=0.2)", "jaro_winkler(prefix=0)"],
+)
+@pytest.mark.parametrize(("shorter", "longer"), [(8, 10), (6, 9), (10, 10)])
+def test_a_name_and_its_beginning_just_reach_the_least_ratio_of_lengths(text: str, shorter: int, longer: int) -> None:
+    name, measure = "abcdefghij"[:longer], parse_measure(text)
+    score = measure.fit([name]).matrix([name], [name[:shorter]])[0, 0]
+    assert _least_ratio(measure, score) == pytest.approx(shorter / longer)
+
+
+@pytest.mark.parametrize(
+    ("text", "threshold", "ratio"),
+    [
+        ("jaro", 0.5, 0.0),  # two thirds without a common length
+        ("levenshtein", 1.5, 1.0),
+        ("jaro_winkler(prefix=0.25)", 0.99, 0.0),  # four letters in common are enough for a score of 1
+        ("jaccard(bigrams)", 0.9, 0.0),
+        ("levenshtein(words)", 0.9, 0.0),  # lengths count characters
+    ],
+)
+def test_lengths_say_nothing_where_no_bound_is_known(text: str, threshold: float, ratio: float) -> None:
+    assert _least_ratio(parse_measure(text), threshold) == ratio

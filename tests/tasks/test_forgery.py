@@ -13,7 +13,7 @@ from textmill.corpus import Tokenizer, Vocabulary
 from textmill.errors import DataError
 from textmill.tasks.coherence import KINDS, ContentReader, Forger, sample_pages
 from textmill.tasks.coherence.content import sentences_of
-from textmill.tasks.coherence.forgery import choose_replacements
+from textmill.tasks.coherence.forgery import choose_replacements, kind_of
 
 PAGES = [page.text for page in sample_pages(40)]
 STOP = ["the", "a", "and", "of", "for", "in", "was", "or", "had"]
@@ -32,6 +32,15 @@ def test_lengths_are_met_exactly(kind: str, forger: Forger) -> None:
     assert forger.reader.read(made).lengths.tolist() == lengths
     paired = forger.make(kind)
     assert forger.reader.read(paired).lengths.tolist() == forger.lengths.tolist()
+
+
+def test_the_beginning_of_only_one_kind_stands_for_it(forger: Forger) -> None:
+    assert [kind_of(kind) for kind in KINDS] == list(KINDS)
+    assert kind_of("word-sa") == "word-salad"
+    assert forger.make("mark", [5]) == forger.make("markov", [5])
+    for name in ("word", "", "mill", 3):  # of several, of all, of none
+        with pytest.raises(DataError, match="kind must be one of 'sentence-salad'"):
+            kind_of(name)
 
 
 @pytest.mark.parametrize("kind", KINDS)

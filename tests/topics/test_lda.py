@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix
 import textmill
 from textmill.corpus import TopicStream, Vocabulary, read_documents
 from textmill.errors import DataError, ModelFileError
+from textmill.progress import Progress, reporting
 from textmill.topics import LDA
 from textmill.topics.perplexity import split_words
 from textmill.topics.priors import improve_alpha
@@ -124,6 +125,29 @@ def test_schedule_of_the_paper() -> None:
     assert half.rho(5, 1) * half.size(10, 10, None) == pytest.approx(1, rel=0.01)  # a document enters with weight 1
 
 
+@pytest.mark.parametrize(("chunk_size", "passes"), [(100, 1), (101, 1), (106, 2), (500, 5), (2000, 20)])
+def test_a_corpus_is_read_until_there_were_twenty_updates(chunk_size: int, passes: int) -> None:
+    lda = LDA(n_topics=2, chunk_size=chunk_size, inner_iterations=1, random_state=0).fit(CORPUS)
+    assert lda.passes_ == passes
+    assert lda.updates_ == passes * -(-2000 // chunk_size)
+    assert not lda.converged_
+
+
+def test_batch_learning_ends_when_the_bound_hardly_rises() -> None:
+    lda = LDA(n_topics=2, alpha=0.5, eta=0.5, tolerance=1e-3, random_state=0, **EXACT).fit(X)
+    gains = np.diff(lda.bounds_) / np.abs(lda.bounds_[1:])
+    assert lda.converged_
+    assert 2 < lda.passes_ == len(lda.bounds_) < 100
+    assert gains[-1] < 1e-3
+    assert (gains[:-1] >= 1e-3).all()
+    last = np.diff(lda.bounds_)[-1] / abs(lda.bounds_[-1])
+    assert lda.set_params(tolerance=last * (1 - 1e-6)).fit(X).passes_ > 1 + len(gains)
+    assert not lda.partial_fit(X).converged_  # of more documents nothing is known
+    endless = LDA(n_topics=4, tolerance=0.0, random_state=0, **EXACT | {"inner_tolerance": 1e-6}).fit(CORPUS[:200])
+    assert endless.passes_ == 100
+    assert not endless.converged_
+
+
 def test_an_update_by_the_whole_corpus_is_batch_learning() -> None:
     settings: dict[str, Any] = {"n_topics": 4, "passes": 3, "random_state": 1, "chunk_size": 100}
     batch = LDA(method="batch", **settings).fit(CORPUS)
@@ -157,6 +181,7 @@ def test_statistics_stand_for_the_documents_seen_once() -> None:
     endless = LDA(n_topics=5, chunk_size=100, random_state=0).partial_fit(iter(CHUNKS))
     assert endless.size_ == 2000
     assert endless.updates_ == 20
+    assert (endless.documents_, endless.words_) == (2000, CORPUS.sum())
     assert LDA(n_topics=5, chunk_size=100).partial_fit(CORPUS[:300]).size_ == 1000  # ten chunks at least
 
 
@@ -292,6 +317,34 @@ def test_held_out_documents_are_watched_and_say_when_to_stop() -> None:
     assert lda.passes_ == len(lda.perplexities_) < 100
     assert lda.perplexities_[-1] == lda.perplexity(held)
     assert "held-out perplexity" in str(lda.report())
+
+
+def test_passes_go_on_until_the_first_evaluations_have_come() -> None:
+    lda = LDA(n_topics=4, chunk_size=100, random_state=0, eval_every=7, tolerance=0.5)
+    lda.fit(CORPUS[:300], held_out=CORPUS[1500:1600])
+    assert lda.evaluated_.tolist() == [7, 14, 21]  # the first, and two that are not better by half
+    assert lda.converged_
+    assert lda.passes_ == 7
+
+
+def test_progress_is_told_with_the_latest_figure() -> None:
+    figures: dict[int, dict[str, float]] = {}
+
+    def listen(progress: Progress) -> None:
+        if progress.description == "LDA":
+            figures[progress.done] = dict(progress.figures)
+
+    with reporting(listen):
+        batch = LDA(n_topics=2, method="batch", passes=3, random_state=0).fit(X)
+    assert figures == {0: {}} | {i + 1: {"bound": bound} for i, bound in enumerate(batch.bounds_)}
+    figures.clear()
+    with reporting(listen):
+        watched = LDA(n_topics=2, passes=2, random_state=0).fit(X, held_out=X)
+    assert figures == {0: {}} | {i + 1: {"perplexity": value} for i, value in enumerate(watched.perplexities_)}
+    figures.clear()
+    with reporting(listen):
+        LDA(n_topics=2, chunk_size=3, random_state=0).partial_fit(X)
+    assert max(figures) == 3
 
 
 def test_perplexity_is_that_of_its_definition() -> None:
@@ -472,6 +525,8 @@ def test_documents_of_unknown_words_only_and_what_cannot_be_scored() -> None:
     with pytest.raises(DataError, match="vocabulary"):
         lda.transform(np.ones((1, 13)))
     assert LDA(n_topics=2, random_state=0).partial_fit(X).partial_fit(np.zeros((2, 12))).documents_ == 9
+    with pytest.raises(DataError, match="no documents with a word"):
+        LDA(n_topics=2, random_state=0).partial_fit(np.zeros((2, 12)))
 
 
 def test_a_long_run_with_the_slowest_decay_is_warned_of() -> None:

@@ -92,3 +92,20 @@ def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
     background = 4 * 50  # one a topic and word, kept up for ever
     share = 0.5 ** ((lda.documents_ - documents) / 1000)
     assert lda.statistics_[:, :50].sum() - background == pytest.approx((before - background) * share, rel=0.02)
+
+
+def test_what_is_forgotten_is_replaced_by_noise_in_proportion_to_the_topics() -> None:
+    corpus = TopicStream(400, vocabulary=300, topics=4, length=30, seed=2).bags(0, 400)
+    unseen = np.asarray(corpus[300:].sum(axis=0)).ravel() == 0
+    patterns = []
+    for seed in (0, 1):
+        lda = LDA(n_topics=3, half_life=100, chunk_size=100, random_state=seed, dtype="float64")
+        lda.partial_fit(corpus[:300])
+        before, counts = lda.statistics_.copy(), lda.topic_counts_.copy()
+        lda.partial_fit(corpus[300:])
+        gain = lda.statistics_[:, unseen] - 0.5 * before[:, unseen]
+        expected = 0.5 * counts / counts.mean()
+        patterns.append(gain / expected[:, None])
+        assert np.ptp(expected) > 0.02
+        assert gain.mean(axis=1) == pytest.approx(expected, rel=0.02)
+    assert np.abs(patterns[0] - patterns[1]).mean() > 0.01

@@ -95,7 +95,11 @@ def fake(
     ],
     output: Annotated[str, output_option("File for the documents, JSON lines with id and text; - for stdout.")] = "-",
     kind: Annotated[
-        str, typer.Option(help="Kind: sentence-salad, word-salad, markov, word-noise, word-stuffing or chunk-blend.")
+        str,
+        typer.Option(
+            help="Kind: sentence-salad, word-salad, markov, word-noise, word-stuffing or chunk-blend; the beginning of "
+            "a name will do."
+        ),
     ] = "sentence-salad",
     count: Annotated[
         int | None, typer.Option(help="Number of false documents; default: as many as there are documents.")
@@ -123,7 +127,9 @@ def fake(
     from textmill.corpus import writer
     from textmill.model import check_range
     from textmill.tasks.coherence import Forger
+    from textmill.tasks.coherence.forgery import kind_of
 
+    kind = kind_of(kind)
     if count is not None:
         check_range("--count", count, at_least=1, whole=True)
     if length is not None:

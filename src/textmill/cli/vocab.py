@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from textmill.cli._options import Cluster, Jobs, Json, JsonLines
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, StopWords, Terms, describe_stop_words, read_stop_words, with_options
 from textmill.cli._tables import Printed
+
+if TYPE_CHECKING:
+    from textmill.corpus import Vocabulary
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -77,9 +80,7 @@ def build(
         memory=memory,
         jobs=jobs,
     )
-    vocabulary.fit(documents, cluster=cluster)
-    vocabulary.save(output)
-    typer.echo(vocabulary.summary())
+    _save(vocabulary.fit(documents, cluster=cluster), output)
     if (line := describe_stop_words(vocabulary)) is not None:
         typer.echo(line)
 
@@ -111,6 +112,16 @@ def show(
         table.row(id=i, documents=int(documents[i]), occurrences=int(occurrences[i]), term=terms.terms_[i])
 
 
+def _save(vocabulary: Vocabulary, output: Path) -> None:
+    """Write a vocabulary and print its summary; one without terms would only fail later, and elsewhere."""
+    from textmill.errors import DataError
+
+    if not len(vocabulary):
+        raise DataError(f"no term is left, so nothing was written: {vocabulary.summary()}")
+    vocabulary.save(output)
+    typer.echo(vocabulary.summary())
+
+
 def _count_or_share(option: str, value: str) -> float:
     """`5` is a number of documents, `0.05` and `1.0` are shares of them."""
     from textmill.errors import DataError
@@ -137,8 +148,7 @@ def merge(
 
     parts = [load(path, expect=Vocabulary) for path in vocabularies]
     merged = reduce(Vocabulary.merge, parts)
-    merged.save(output)
-    typer.echo(merged.summary())
+    _save(merged, output)
 
 
 @app.command()
@@ -173,8 +183,7 @@ def prune(
         rank_by=rank_by,
         stop_words=read_stop_words(stop_words or "none"),
     )
-    smaller.save(output)
-    typer.echo(smaller.summary())
+    _save(smaller, output)
 
 
 @app.command()

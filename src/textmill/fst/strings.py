@@ -47,6 +47,8 @@ def labels_of(
     >>> labels_of("a[end]", generated=SymbolTable(["<eps>"]))
     [97, 983040]
     """
+    if not isinstance(text, str):
+        raise DataError(f"a string of symbols must be a str, not {type(text).__name__}")
     if generated is not None and token_type != "symbol":
         return bracketed_labels(text, lambda plain: labels_of(plain, token_type), generated)
     if token_type == "utf8":

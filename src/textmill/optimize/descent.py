@@ -21,10 +21,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.optimize.convergence import ConvergenceReport, Iteration, Reason, Solution, Stopping
 from textmill.optimize.linesearch import LineStep
-from textmill.optimize.penalty import penalty_vector, pseudo_gradient
+from textmill.optimize.penalty import penalty_vector
 from textmill.optimize.vector import Floats, blocks, dot
 
 __all__ = ["Callback", "Line", "Method", "Objective", "Point", "descend"]
@@ -46,6 +47,7 @@ class Point:
         self.gradient = np.empty_like(self.theta)
         self.value = math.nan
         self.l1 = penalty_vector(l1, len(self.theta))
+        self.penalty = np.atleast_1d(np.ascontiguousarray(l1, dtype=np.float64))  # the same; a number stays one entry
         self.evaluations = 0
         self.records: list[Iteration] = []
         self.began = perf_counter()
@@ -88,8 +90,7 @@ class Point:
 
     def pseudo_gradient(self, out: Floats) -> Floats:
         """Fill `out` with the pseudo-gradient at theta."""
-        for part in blocks(len(out)):
-            out[part] = pseudo_gradient(self.theta[part], self.gradient[part], self.l1[part])
+        native.pseudo_gradient(self.theta, self.gradient, self.penalty, out)
         return out
 
     def save(self, theta: Floats, gradient: Floats) -> None:
@@ -111,7 +112,7 @@ class Point:
             number=len(self.records),
             value=self.value,
             gradient_norm=math.sqrt(dot(residual, residual)),
-            violation=max((float(np.abs(residual[part]).max()) for part in blocks(len(residual))), default=0.0),
+            violation=native.largest_magnitude(residual),
             theta_norm=math.sqrt(dot(self.theta, self.theta)),
             active=int(np.count_nonzero(self.theta)),
             step=step,
@@ -123,9 +124,7 @@ class Point:
         return done
 
     def _penalty(self) -> float:
-        if not self._penalised:
-            return 0.0
-        return sum(float(np.add.reduce(self.l1[part] * np.abs(self.theta[part]))) for part in blocks(len(self.theta)))
+        return native.weighted_norm(self.theta, self.penalty) if self._penalised else 0.0
 
 
 class Line:

@@ -19,15 +19,17 @@ objective's own gradient. Reference: Nocedal (1980); Liu & Nocedal (1989); Noced
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Line, Objective, Point, descend
 from textmill.optimize.linesearch import strong_wolfe
-from textmill.optimize.vector import Floats, add_scaled, blocks, dot
+from textmill.optimize.vector import Floats, add_scaled, add_scaled_dot, dot
 
 __all__ = ["History", "fitting_history", "minimize_lbfgs"]
 
@@ -99,21 +101,28 @@ class History:
             if self.diagonal is not None:
                 np.divide(q, self.diagonal, out=q)
             return
-        factor = dict.fromkeys(rows, 0.0)
+        s, y, curvature = self._s, self._y, self._curvature
+        oldest, newest = rows[0], rows[-1]
+        a: dict[int, float] = {}
         with np.errstate(over="ignore", invalid="ignore"):  # the caller looks at the slope before using q
-            for row in reversed(rows):
-                factor[row] = dot(self._s[row], q) / self._curvature[row]
-                add_scaled(q, -factor[row], self._y[row])
+            product = dot(s[newest], q)
+            for row, older in pairwise(reversed(rows)):
+                a[row] = product / curvature[row]
+                product = add_scaled_dot(q, -a[row], y[row], s[older])
+            a[oldest] = product / curvature[oldest]
+            add_scaled(q, -a[oldest], y[oldest])
             np.multiply(q, self._scale, out=q)
             if self.diagonal is not None:
                 np.divide(q, self.diagonal, out=q)
-            for row in rows:
-                add_scaled(q, factor[row] - dot(self._y[row], q) / self._curvature[row], self._s[row])
+            product = dot(y[oldest], q)
+            for row, newer in pairwise(rows):
+                product = add_scaled_dot(q, a[row] - product / curvature[row], s[row], y[newer])
+            add_scaled(q, a[newest] - product / curvature[newest], s[newest])
 
     def _keep(self) -> bool:
         s, y = self.spare()
         product, length = dot(s, y), dot(y, y)
-        scaled = length if self.diagonal is None else _scaled_square(y, self.diagonal)
+        scaled = length if self.diagonal is None else native.divided_square(y, self.diagonal)
         scale = product / scaled if scaled > 0 else math.inf
         if not (CURVATURE * math.sqrt(dot(s, s)) * math.sqrt(length) < product and scale < math.inf):
             return False
@@ -129,17 +138,12 @@ class History:
 
 
 def _positive(diagonal: Floats, size: int) -> Floats:
-    diagonal = np.asarray(diagonal, dtype=np.float64)
+    diagonal = np.ascontiguousarray(diagonal, dtype=np.float64)
     if diagonal.shape != (size,):
         raise DataError(f"has shape {diagonal.shape}; pass a vector of {size} entries", source="diagonal")
     if not ((diagonal > 0) & (diagonal < math.inf)).all():
         raise DataError("has entries that are not positive or not finite; pass curvatures > 0", source="diagonal")
     return diagonal
-
-
-def _scaled_square(y: Floats, diagonal: Floats) -> float:
-    """y.(y / D), block by block."""
-    return sum(dot(y[part], y[part] / diagonal[part]) for part in blocks(len(y)))
 
 
 def fitting_history(history: History | None, point: Point, memory: int, diagonal: Floats | None) -> History:

@@ -14,7 +14,7 @@ slope. align="zeros" leaves the others alone: still a descent, better on small b
 diagonal, far worse in the first hundred iterations of problems with very many coordinates; so it is not the default.
 Coordinates with l1_i = 0 (a bias) are free: neither alignment nor projection holds for
 them. F falls in every iteration. Cost and memory are those of L-BFGS, 2 m + 5 vectors, since the pseudo-gradient is
-formed again block by block instead of being kept.
+formed again entry by entry instead of being kept.
 Reference: Andrew & Gao, Scalable training of L1-regularized log-linear models (2007).
 """
 
@@ -26,13 +26,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Objective, Point, descend
 from textmill.optimize.lbfgs import History, fitting_history
 from textmill.optimize.linesearch import armijo
-from textmill.optimize.penalty import pseudo_gradient
-from textmill.optimize.vector import Floats, blocks, dot
+from textmill.optimize.vector import Floats
 
 __all__ = ["minimize_owlqn"]
 
@@ -102,23 +102,11 @@ class _OWLQN:
     def _align(self) -> float:
         """Zero the entries of the direction that do not go downhill; return its length."""
         origin, gradient = self.history.spare()
-        with np.errstate(over="ignore", invalid="ignore"):  # pairs may mislead: the caller looks at the length
-            for part in blocks(len(origin)):
-                weight, d = self.point.l1[part], self.direction[part]
-                slope = pseudo_gradient(origin[part], gradient[part], weight)
-                bound = (weight > 0) & (origin[part] == 0) if self.align == "zeros" else weight > 0
-                d[(d * slope >= 0) & bound] = 0.0
-            return math.sqrt(dot(self.direction, self.direction))
+        return math.sqrt(native.align(origin, gradient, self.point.penalty, self.align == "zeros", self.direction))
 
     def _projected(self, size: float) -> tuple[float, float]:
         """Value at theta(size), and the change that the pseudo-gradient predicts."""
         point, (origin, gradient) = self.point, self.history.spare()
-        predicted = 0.0
-        for part in blocks(len(origin)):
-            old, new, weight = origin[part], point.theta[part], point.l1[part]
-            np.multiply(self.direction[part], size, out=new)
-            np.add(new, old, out=new)
-            new[(new * old < 0) & (weight > 0)] = 0.0  # from 0 an aligned direction cannot go wrong
-            predicted += dot(pseudo_gradient(old, gradient[part], weight), new - old)
+        predicted = native.project(origin, gradient, point.penalty, self.direction, size, point.theta)
         point.evaluate()
         return point.value, predicted

@@ -59,7 +59,6 @@ class Learning:
         """Passes over the corpus, as many or until there is nothing to gain; `known` documents in all, if known."""
         model, batch = self.model, self.model.method == "batch"
         most = passes or _MOST_PASSES
-        read = 0
         with start("LDA", total=passes, unit="passes") as told, interruptible(range(most), unit="passes") as loop:
             for number in loop:
                 before, documents, bound, tokens = model.updates_, 0, 0.0, 0.0
@@ -71,16 +70,16 @@ class Learning:
                     documents, bound, tokens = documents + part.documents, bound + part.bound, tokens + part.tokens
                 if not documents:
                     raise DataError("X has no documents with a word; pass at least one")
-                if number and documents != read:
+                if documents != model.documents_:
                     raise DataError(
-                        f"the corpus had {read} documents in one pass and {documents} in another; "
+                        f"the corpus had {model.documents_} documents in one pass and {documents} in another; "
                         "it must not change while it is read"
                     )
-                read, known = documents, known or documents
+                known = known or documents
                 model.passes_ += 1
                 if batch:
                     model.bounds_ = np.append(model.bounds_, (bound + self._topics_part) / tokens)
-                if self.watch is not None and not model.eval_every:
+                if not model.eval_every:
                     self._evaluate()
                 told.advance(1, **self._figures())
                 if passes is None and self._enough(batch, model.updates_ - before):
@@ -88,15 +87,14 @@ class Learning:
 
     def add(self, known: float | None) -> None:
         """Learn from further documents, which are read once."""
-        model, found = self.model, 0
+        model = self.model
         with start("LDA", unit="updates") as told, interruptible(self._updates(False), unit="updates") as loop:
             for part, _ in loop:
-                found += part.documents
                 model.documents_ += part.documents
                 model.words_ += part.tokens
                 self._update(part, known, whole=False)
                 told.advance()
-        if not found and not model.updates_:
+        if not model.updates_:
             raise DataError("X has no documents with a word; pass at least one")
         model.converged_ = False
 
@@ -147,7 +145,7 @@ class Learning:
         size = float(part.documents) if whole else self.schedule.size(model.documents_, model.chunk_size, known)
         if model.updates_ == 0:
             model.size_ = size  # the random start stands for as many
-        model._grow(int(part.words[-1]) + 1 if len(part.words) else 0)
+        model._grow(int(part.words[-1]) + 1)
         native.blend(
             model.term_topics_,
             (1.0 - rho) * size / model.size_,
@@ -171,7 +169,7 @@ class Learning:
             warn_caller(
                 f"{_LONG} updates with decay=0.5: the topics will never come to rest; pass decay=0.7, or a half_life"
             )
-        if self.watch is not None and model.eval_every and model.updates_ % model.eval_every == 0:
+        if model.eval_every and model.updates_ % model.eval_every == 0:
             self._evaluate()
 
     def _noise(self, rho: float) -> Floats:
@@ -185,7 +183,7 @@ class Learning:
         return rho * counts / max(float(counts.mean()), 1e-300)
 
     def _evaluate(self) -> None:
-        """Note the perplexity of the held-out documents."""
+        """Note the perplexity of the held-out documents, if there are any."""
         if self.watch is None:
             return
         noted, find = self.watch

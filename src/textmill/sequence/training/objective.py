@@ -32,13 +32,14 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
-from textmill.optimize.vector import add_scaled
+from textmill.optimize.vector import add_scaled, dot
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
 __all__ = ["ChainObjective", "conditional_layout", "conditioned", "seen_features", "select_sequences", "slices"]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
+MARKS = 32  # bytes that may be spent on each occurrence of a test to find features without sorting them
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,6 +77,7 @@ class ChainObjective:
         self._cluster = cluster
         self._numbering = conditional_layout(layout) if normalised else layout
         self._frequency = _frequencies(layout, data)
+        self._candidate_support = None if candidates is None else self._numbering.support(candidates)
         self.restrict(None)
         load: Callable[..., _Part] = _Part.conditional if normalised else _Part
         parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
@@ -89,7 +91,10 @@ class ChainObjective:
     def restrict(self, features: Ints | None) -> None:
         """Look only at these features, which rise; None for all candidates."""
         self.features: Ints | None = self.candidates if features is None else features
-        self._support = None if self.features is None else self._numbering.support(self.features)
+        if features is not None:
+            self._support: native.Support | None = self._numbering.support(features)
+        else:  # always the same object: what native code prepares for it is found again
+            self._support = self._candidate_support
 
     def spread(self, features: Ints, weights: Floats) -> Floats:
         """Weights of these features among those the objective looks at, zeros elsewhere."""
@@ -130,7 +135,7 @@ class ChainObjective:
             jobs = self._cluster.worker_jobs(self.threads) or 1
             value, gradient[:] = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
         if self.l2:
-            value += 0.5 * self.l2 * float(theta @ theta)
+            value += 0.5 * self.l2 * dot(theta, theta)
             add_scaled(gradient, self.l2, theta)
         return float(value)
 
@@ -141,7 +146,7 @@ class ChainObjective:
         if len(self._parts) != 1 or self.candidates is not None:
             return self._whole_violations(theta, threshold)
         value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, self.threads)
-        return value + 0.5 * self.l2 * float(theta @ theta), gradient + self.l2 * theta, features, slopes
+        return value + 0.5 * self.l2 * dot(theta, theta), gradient + self.l2 * theta, features, slopes
 
     def _whole_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
         """The same from the gradient of all candidates, which are few, or partitions, whose gradients are added."""
@@ -255,7 +260,12 @@ def seen_features(layout: FeatureLayout, data: Encoded) -> Ints:
 
     def numbers(active: Active, cells: Ints, size: int) -> Ints:
         cell = np.repeat(cells, np.diff(active.indptr))
-        return np.unique((active.ids.astype(np.int64) * size + cell)[cell >= 0])
+        met = (active.ids.astype(np.int64) * size + cell)[cell >= 0]
+        if active.size * size > MARKS * len(met):
+            return np.unique(met)
+        mark = np.zeros(active.size * size, bool)
+        mark[met] = True
+        return np.flatnonzero(mark)
 
     first = layout.rows * layout.labels
     return np.concatenate([numbers(unigram, labels, layout.labels), first + numbers(bigram, pair, layout.labels**2)])

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import Reason, Stopping
+from textmill.optimize.vector import dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
@@ -35,6 +36,7 @@ Floats = NDArray[np.float64]
 
 SAMPLE = 300  # sequences on which the learning rate is tried
 PASSES = 8  # over the sample: after a single one a rate that is too small looks best
+LEAST_RATE, MOST_RATE = 1e-9, 100.0  # the range in which it is looked for
 CALL = 1000  # sequences of one native call: a fraction of a second
 
 
@@ -99,7 +101,7 @@ def train_sgd(
             if not math.isfinite(loss):
                 raise DataError(f"the weights grow without limit with eta0={eta0:g}; pass a smaller eta0", source="sgd")
             training.sgd_flush(state.w, state.q, state.seen, state.steps)
-            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * float(state.w @ state.w)
+            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * dot(state.w, state.w)
             state.objectives.append(loss + norms)
             state.epoch = epoch + 1
             if watch(_progressed(state, state.w)):
@@ -174,12 +176,15 @@ def calibrated_rate(
         training.sgd_flush(state.w, state.q, state.seen, state.steps)
         return objective(state.w)[0] + l1 * share * float(np.abs(state.w).sum())
 
-    best, value = 0.1, after_passes(0.1)
+    best = 0.1
+    while not (value := after_passes(best)) < math.inf and best > LEAST_RATE:  # values of tests in the thousands
+        best /= 2
+    first = best
     for factor in (2.0, 0.5):
         tried = best * factor
-        while 1e-4 < tried < 100 and (now := after_passes(tried)) < value:
+        while LEAST_RATE < tried < MOST_RATE and (now := after_passes(tried)) < value:
             best, value, tried = tried, now, tried * factor
-        if best != 0.1:
+        if best != first:
             break
     return best
 

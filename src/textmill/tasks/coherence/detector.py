@@ -4,10 +4,12 @@
     scores   entropy of topics, LLPW, their combination; threshold for the document's length; probability; verdict
     explain  the topics of a document, and the sentences that the rest of it does not lead one to expect
 
-Entropy falls with length (a short text shows little of its topics), so the threshold is a function of the length: at
+Scores change with length (a short text shows little of its topics), so the threshold is a function of the length: at
 each length of a grid the quantile of the combined score that only a share `false_alarms` of the held-out good
-documents, cut to that length, exceed; between them interpolated in the logarithm of the length. The same for LLPW
-gives a floor below which a document is `unfamiliar`: of another domain. The probability of being forged is
+documents, cut to that length, exceed; between them interpolated in the logarithm of the length. A long document is not
+its own beginning, so `LengthCurve.raised` then moves the curve until whole documents of each length keep to
+the share. The same for LLPW gives a floor below which a document is `unfamiliar`: of another domain. The probability of
+being forged is
 logistic in (score, log length, their product), fitted to as many forged as good documents: it is to be read against
 even odds.
 
@@ -34,6 +36,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, RandomState, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
+from textmill.tasks.coherence.calibration import LengthCurve
 from textmill.tasks.coherence.content import Content, ContentReader, sentences_of
 from textmill.tasks.coherence.forgery import KINDS, Forger
 from textmill.tasks.coherence.scores import CoherenceScores, TopicScorer, combine, entropy, equal_error, tune_weight
@@ -252,8 +255,7 @@ class CoherenceDetector(Estimator, Model):
     def threshold(self, words: Any) -> Floats:
         """Return the score above which documents of so many content words are called incoherent."""
         check_fitted(self)
-        made: Floats = np.interp(np.log(np.maximum(words, 1)), np.log(self.lengths_), self.thresholds_)
-        return made
+        return LengthCurve(self.lengths_, self.thresholds_).at(words)
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a detector from a file."""
@@ -361,7 +363,12 @@ class CoherenceDetector(Estimator, Model):
                 side = side if i else np.tile(side, len(false))  # as many good as forged documents
                 rows.append(_features(side, np.full(len(side), float(length))))
                 labels.append(np.full(len(side), int(i > 0)))
-        self.lengths_, self.thresholds_, self.floors_ = (np.array(one) for one in (lengths, thresholds, floors))
+        whole = scorer.score(true.bags(reader.terms))
+        score = combine(whole.entropy, whole.llpw, self.weight_)
+        grid = np.array(lengths)
+        above = LengthCurve(grid, np.array(thresholds)).raised(true.lengths, score, self.false_alarms)
+        below = LengthCurve(grid, np.array(floors)).lowered(true.lengths, whole.llpw, self.false_alarms)
+        self.lengths_, self.thresholds_, self.floors_ = above.lengths, above.values, below.values
         self.calibration_ = _logistic(np.concatenate(rows), np.concatenate(labels))
 
     def _reader(self) -> ContentReader:
@@ -379,7 +386,7 @@ class CoherenceDetector(Estimator, Model):
     def _described(self, names: list[str], content: Content, found: CoherenceScores) -> Iterator[DocumentScore]:
         score = combine(found.entropy, found.llpw, self.weight_)
         threshold = self.threshold(found.words)
-        floor = np.interp(np.log(np.maximum(found.words, 1)), np.log(self.lengths_), self.floors_)
+        floor = LengthCurve(self.lengths_, self.floors_).at(found.words)
         logit = _features(score, np.maximum(found.words, 1)) @ self.calibration_
         probability = 1 / (1 + np.exp(-np.clip(logit, -500, 500)))
         normalised = entropy(found.theta, "normalised")

@@ -28,7 +28,7 @@ from textmill.lm import NGramModel
 from textmill.model import check_choice, check_range
 from textmill.tasks.coherence.content import ContentReader, sentences_of
 
-__all__ = ["KINDS", "Forger", "choose_replacements"]
+__all__ = ["KINDS", "Forger", "choose_replacements", "kind_of"]
 
 KINDS = ("sentence-salad", "word-salad", "markov", "word-noise", "word-stuffing", "chunk-blend")
 
@@ -39,6 +39,18 @@ _RARE = 20  # words of the list with which documents are stuffed by default
 _SAME_SOURCE = 100  # draws before a document may give a second sentence
 _NO_DOCUMENTS = "there are no documents to forge from; pass at least one"
 _NOTHING_IN_COMMON = "no document of the pool holds a word of the vocabulary; pass documents that it was made for"
+
+
+def kind_of(name: str) -> str:
+    """The kind of forgery that a name, or the beginning of only one, stands for.
+
+    >>> kind_of("mark"), kind_of("sentence")
+    ('markov', 'sentence-salad')
+    """
+    kinds = [kind for kind in KINDS if isinstance(name, str) and name and kind.startswith(name)]
+    if len(kinds) != 1:
+        check_choice("kind", name, KINDS)
+    return kinds[0]
 
 
 class Forger:
@@ -100,7 +112,7 @@ class Forger:
         `level` is the share of words that noise and stuffing replace, `words` the list for stuffing (by default rare
         terms; the top words of a topic are another choice).
         """
-        check_choice("kind", kind, KINDS)
+        kind = kind_of(kind)
         check_range("level", level, at_least=0, at_most=1)
         wanted = self.lengths.tolist() if lengths is None else [int(length) for length in lengths]
         if wanted and min(wanted) < 0:
