@@ -218,7 +218,7 @@ def test_asking_what_is_not_learnt_is_the_error_of_both_libraries() -> None:
         for error in (NotFittedError, DataError, TheirNotFittedError, AttributeError):
             with pytest.raises(error, match=f"this {kind.__name__} is not fitted yet") as raised:
                 getattr(kind(), method)([[1]])
-        again = pickle.loads(pickle.dumps(raised.value))
+        again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301
         assert isinstance(again, TheirNotFittedError)
         assert str(again) == str(raised.value)
     assert not hasattr(TextVectorizer(), "vocabulary_")
@@ -278,7 +278,9 @@ def test_generators_reach_what_is_no_topic_model() -> None:
 
 def test_the_text_of_an_estimator_is_short_and_says_how_much_there_is() -> None:
     text = repr(Vocabulary(stop_words=FUNCTION_WORDS))
-    assert text == f"Vocabulary(stop_words=('a', 'able', 'about', 'above', 'according', ... {len(FUNCTION_WORDS)} in all))"
+    assert (
+        text == f"Vocabulary(stop_words=('a', 'able', 'about', 'above', 'according', ... {len(FUNCTION_WORDS)} in all))"
+    )
     assert len(repr(TextVectorizer(vocabulary=Vocabulary(stop_words=set(FUNCTION_WORDS))))) < 150
     assert repr(Vocabulary(stop_words=["to", "be"])) == "Vocabulary(stop_words=['to', 'be'])"
 

@@ -14,15 +14,17 @@ Cost: `to_dict` and `to_pandas` visit every row; what is shown only the rows tha
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from textmill.errors import DataError
 from textmill.readable import counted, numerals, one_line
 
-__all__ = ["ROWS", "Table", "beginning", "import_frames"]
+__all__ = ["ROWS", "Picked", "Rows", "Table", "beginning", "import_frames"]
+
+T = TypeVar("T")
 
 ROWS = 10  # that are shown
 _WIDTH = 60  # characters of a cell
@@ -56,7 +58,12 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the same columns."""
-        return import_frames("pandas").DataFrame(dict(self.columns()))
+        columns = {n: values if hasattr(values, "dtype") else list(values) for n, values in self.columns().items()}
+        return import_frames("pandas").DataFrame(columns)
+
+    def note(self) -> str | None:
+        """Return a line to show below the rows, such as a figure of all of them or why there are none."""
+        return None
 
     def shown(self) -> Mapping[str, Sequence[Any]]:
         """Return the columns as a person wants to see them; by default those of the table."""
@@ -73,7 +80,8 @@ class Table:
                 for cell, width, right in zip(row, widths, numeric, strict=True)
             )
             lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines) + (f"\n... {left_out} more" if left_out else "")
+        lines += [f"... {left_out} more"] if left_out else []
+        return "\n".join([*lines, *filter(None, [self.note()])])
 
     __str__ = __repr__
 
@@ -87,7 +95,9 @@ class Table:
         ]
         names = "".join(f"<th{style}>{html.escape(name)}</th>" for name, style in zip(head, styles, strict=True))
         caption = f"{type(self).__name__}, {counted(len(rows) + left_out, 'rows')}"
-        more = f'<tfoot><tr><td colspan="{len(head)}">... {left_out} more</td></tr></tfoot>' if left_out else ""
+        below = [*([f"... {left_out} more"] if left_out else []), *filter(None, [self.note()])]
+        foot = "".join(f'<tr><td colspan="{len(head)}">{html.escape(line)}</td></tr>' for line in below)
+        more = f"<tfoot>{foot}</tfoot>" if foot else ""
         return (
             f"<table><caption>{html.escape(caption)}</caption><thead><tr>{names}</tr></thead>"
             f"<tbody>{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody>{more}</table>"
@@ -99,6 +109,61 @@ class Table:
         size = len(next(iter(columns.values()), ()))
         texts = [_texts(list(islice(iter(values), ROWS))) for values in columns.values()]
         return list(columns), [list(row) for row in zip(*texts, strict=True)], max(0, size - ROWS)
+
+
+class Picked(Sequence[Any]):
+    """The items of a sequence at some positions, looked up when they are asked for: of millions a few are shown.
+
+    >>> list(Picked(["a", "b", "c"], [2, 0]))
+    ['c', 'a']
+    """
+
+    def __init__(self, items: Sequence[Any], places: Any) -> None:
+        self._items, self._places = items, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return Picked(self._items, self._places[i])
+        return self._items[int(self._places[i])]
+
+
+class Rows(Table, list[T]):
+    """A list of records that is a table as well: named tuples, data classes, or tuples with names given here.
+
+    >>> from typing import NamedTuple
+    >>> class Word(NamedTuple):
+    ...     word: str
+    ...     probability: float
+    >>> words = Rows([Word("mill", 0.5), Word("sea", 0.25)], Word)
+    >>> words[0].word, words.to_dict()
+    ('mill', {'word': ['mill', 'sea'], 'probability': [0.5, 0.25]})
+    >>> words[1:]
+    Rows, 1 row
+    word  probability
+    sea          0.25
+    """
+
+    def __init__(self, records: Iterable[T], kind: Any) -> None:
+        super().__init__(records)
+        self._names: tuple[str, ...] = tuple(kind) if isinstance(kind, tuple | list) else _field_names(kind)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns by the names of the fields."""
+        values = [
+            record if isinstance(record, tuple) else [getattr(record, name) for name in self._names] for record in self
+        ]
+        return {name: [row[i] for row in values] for i, name in enumerate(self._names)}
+
+    def __getitem__(self, i: Any) -> Any:
+        found = super().__getitem__(i)
+        return Rows(found, self._names) if isinstance(i, slice) else found
+
+
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(kind._fields) if hasattr(kind, "_fields") else tuple(kind.__dataclass_fields__)
 
 
 def beginning(text: object, width: int = _WIDTH) -> str:

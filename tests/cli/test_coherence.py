@@ -57,6 +57,7 @@ def test_train_says_how_well_forgeries_are_told(folder: Path, capsys: pytest.Cap
 
 def test_scores_are_lines_or_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = run(capsys, "coherence", "score", folder / "d.mill", folder / "new.jsonl").splitlines()
+    assert lines.pop(0) == "verdict\tprobability\tscore\tthreshold\tentropy\tid"
     assert len(lines) == 60
     assert sum(line.startswith("coherent\t") for line in lines) > 50
     (folder / "odd.jsonl").write_text(
@@ -89,7 +90,10 @@ def test_evaluation_is_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -
     sides = ("--true", folder / "new.jsonl", "--false", folder / "short.jsonl")
     pictures = ("--plot", folder / "roc.png", "--histogram", folder / "h.svg")
     said = run(capsys, "coherence", "evaluate", folder / "d.mill", *sides, *pictures)
-    assert said.startswith("short.jsonl: equal error by score")
+    header, row = (line.split("\t") for line in said.splitlines())
+    assert header == ["kind", "score", "entropy", "llpw", "caught", "alarms", "empty"]
+    assert row[0] == "short.jsonl"
+    assert all(0 <= float(cell) <= 1 for cell in row[1:6])
     assert (folder / "roc.png").read_bytes()[1:4] == b"PNG"
     assert (folder / "h.svg").stat().st_size > 1000
 
@@ -119,7 +123,10 @@ def test_language_models_are_trained_scored_and_sampled(folder: Path, capsys: py
     run(capsys, "lm", "train", folder / "s.txt", "--order", 2, "-o", folder / "lm.arpa")
     mill, arpa = (run(capsys, "lm", "score", folder / name, folder / "s.txt") for name in ("lm.mill", "lm.arpa"))
     assert mill == arpa
-    assert len(mill.splitlines()) == 4  # the last one is the perplexity
+    header, *_, last = mill.splitlines()
+    assert header == "log10\twords\tunknown"
+    assert len(mill.splitlines()) == 5
+    assert last.startswith("# perplexity ")
     assert (
         json.loads(run(capsys, "lm", "score", folder / "lm.mill", folder / "s.txt", "--json").splitlines()[0])["words"]
         == 4

@@ -208,6 +208,8 @@ def test_pictures_of_a_model_are_drawn(dated: Path, tmp_path: Path, capsys: pyte
         "terms.svg": [dated / "dated.jsonl"],
         "time.svg": [dated / "dated.jsonl", "--date-field", "when"],
         "near.svg": [dated / "dated.jsonl", "--picture", "topics"],
+        "color.svg": [dated / "dated.jsonl", "--color-field", "when"],
+        "colour.svg": [dated / "dated.jsonl", "--colour-field", "when"],
     }.items():
         code, _, err = said(capsys, "show", dated / "lda.mill", *options, "--plot", tmp_path / name)
         assert (code, err) == (0, "")
@@ -216,6 +218,9 @@ def test_pictures_of_a_model_are_drawn(dated: Path, tmp_path: Path, capsys: pyte
     assert "Hellinger" in texts["near.svg"]
     assert "principal axis" in texts["terms.svg"]
     assert "share of the topic" in texts["time.svg"]
+    first = json.loads((dated / "dated.jsonl").read_text(encoding="utf-8").splitlines()[0])["when"]
+    assert f">{first}</text>" in texts["color.svg"]
+    assert texts["colour.svg"] == texts["color.svg"]
     plot = ["--plot", tmp_path / "x.svg"]
     assert "name the field" in said(capsys, "show", dated / "lda.mill", dated / "dated.jsonl", *plot,
                                     "--date-field", "date")[2]  # fmt: skip

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from textmill.plot.style import COLORS, FONT, INK, MUTED, fonts
+from textmill.plot.style import COLORS, FONT, INK, MUTED, fonts, look
 
 # dichromats' view of linear RGB, full severity: Machado, Oliveira & Fernandes (2009)
 VISION = {
@@ -33,6 +33,11 @@ def test_colors_are_told_apart_with_every_kind_of_vision() -> None:
     for view in VISION.values():
         seen = [lab(np.asarray(view) @ linear(color)) for color in COLORS]
         assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2)) > 15
+
+
+def test_the_first_twenty_looks_differ_in_colour_and_no_two_are_the_same() -> None:
+    assert len({look(i).color for i in range(20)}) == 20
+    assert len({look(i) for i in range(120)}) == 120
 
 
 def test_text_has_contrast_on_white() -> None:

@@ -145,7 +145,7 @@ def test_a_topic_model_is_a_model_for_texts(documents: list[Document], tmp_path:
     [
         (lambda similar: similar.query("one text"), "texts must be a list of texts"),
         (lambda similar: similar.query(["a"], k=0), "k must be a whole number"),
-        (lambda similar: SimilarDocuments().fit(["a"]), "model must be a textmill model"),
+        (lambda similar: SimilarDocuments(model="tfidf").fit(["a"]), "model must be a textmill model"),
         (lambda similar: SimilarDocuments(model=similar.model).fit([]), "there are no documents to index"),
         (lambda similar: SimilarDocuments(model=similar.model).query(["a"]), "is not fitted yet"),
         (lambda similar: query_shards([], ["a"]), "there are no index files"),

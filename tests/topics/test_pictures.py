@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from textmill import plot
+from textmill.corpus import read_documents
 from textmill.errors import DataError
 from textmill.topics import LSA
 from textmill.topics.formats import from_matrix
-from textmill.topics.pictures import draw_topics, draw_trends, topic_plane, topic_trends
-from textmill.vectors import compare
+from textmill.topics.map import draw_map
+from textmill.topics.pictures import draw_model, draw_topics, draw_trends, topic_plane, topic_trends
+from textmill.vectors import TextVectorizer, Weighting, compare
 
 
 def test_three_topics_keep_their_distances_exactly() -> None:
@@ -34,6 +39,63 @@ def test_areas_are_shares() -> None:
     model.topic_counts_ = np.array([1.0, 4.0, 2.0])
     areas = draw_topics(model).axes[0].collections[0].get_sizes()
     assert areas.tolist() == pytest.approx([400, 200, 100])
+
+
+@pytest.mark.parametrize(("topics", "spread"), [(3, 1.0), (20, 0.3), (40, 0.001)])
+def test_every_topic_can_be_identified(topics: int, spread: float) -> None:
+    rows = np.full((topics, 60), 1.0) + spread * np.random.default_rng(0).random((topics, 60))
+    model = from_matrix(rows, terms=[f"t{i}" for i in range(60)])
+    figure = draw_topics(model, title="Topics")
+    beside = [text.get_text() for text in figure.axes[0].texts]
+    below = [text.get_text() for text in figure.texts if text.get_text() != "Topics"]
+    words = [" ".join([str(t + 1), *(word for word, _ in topic)]) for t, topic in enumerate(model.topics(3))]
+    full = [label for label in beside if " " in label]
+    assert sorted(full + below) == sorted(words)  # beside the point, or below the map
+    assert sorted(label for label in beside if " " not in label) == sorted(label.split()[0] for label in below)
+    assert below == sorted(below, key=lambda label: int(label.split()[0]))
+    assert bool(below) == (topics == 40)
+
+
+def test_labels_below_a_map_do_not_move_what_was_drawn() -> None:
+    points = {"p": (np.zeros(30), np.zeros(30))}
+    labels = {"p": [f"{i} label" for i in range(30)]}
+    figures = [
+        plot.scatter(points, labels=labels, x_label="x", y_label="y", title="T", every_label=every)
+        for every in (False, True)
+    ]
+    sizes = [figure.get_size_inches() for figure in figures]
+    assert sizes[1][0] == sizes[0][0]
+    assert sizes[1][1] > sizes[0][1]
+    boxes = [figure.axes[0].get_position().bounds for figure in figures]
+    for place in (1, 3):  # from the top, and in height, the axes are as many inches
+        inches = [(1 - box[1] if place == 1 else box[3]) * size[1] for box, size in zip(boxes, sizes, strict=True)]
+        assert inches[0] == pytest.approx(inches[1])
+    lowest = min(text.get_position()[1] for text in figures[1].texts)
+    assert lowest > 0
+
+
+def test_documents_are_coloured_by_a_field(tmp_path: Path) -> None:
+    groups = [f"group {i % 9}" for i in range(27)]
+    lines = [json.dumps({"text": f"word{i % 5} word{i % 3} sea", "kind": group}) for i, group in enumerate(groups)]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    documents = read_documents(tmp_path / "d.jsonl")
+    model = LSA(n_topics=2, vectorizer=TextVectorizer(weighting=Weighting(scheme="nnn"))).fit(documents)
+    figure = draw_model(model, documents, color_field="kind")
+    drawn = figure.axes[0].collections
+    assert len(drawn) == 1 + 9  # the terms, and a cloud for each group
+    colors = {tuple(cloud.get_facecolor()[0]) for cloud in drawn}
+    assert len(colors) == 10
+    with pytest.raises(DataError, match="has no field 'subject'"):
+        draw_model(model, documents, color_field="subject")
+    with pytest.raises(DataError, match="needs documents that have it"):
+        draw_model(model, np.ones((2, len(model.vectorizer_.terms_))), picture="terms", color_field="kind")
+    with pytest.raises(DataError, match="coloured in the picture 'terms'"):
+        draw_model(model, documents, picture="topics", color_field="kind")
+
+
+def test_a_group_may_be_called_terms() -> None:
+    model = LSA(n_topics=2).fit(np.eye(3))
+    assert len(draw_map(model, np.eye(3), groups=["terms", "terms", 1]).axes[0].collections) == 3
 
 
 def test_trends_are_means_of_the_documents_of_a_period() -> None:

@@ -10,6 +10,7 @@ import typer
 from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
 from textmill.cli._topic_options import ModelFile, Sources, load_model, read_input
 
 app = typer.Typer(add_completion=False)
@@ -38,8 +39,6 @@ def coherence(
 
     Example: textmill topics coherence news.mill news.jsonl.gz --measure npmi
     """
-    from json import dumps
-
     from textmill.topics import topic_coherence, topic_diversity, topic_exclusivity
 
     loaded = load_model(model, jobs)
@@ -48,16 +47,12 @@ def coherence(
     options: dict[str, Any] = {"measure": measure, "n_words": words, "window": window, "n_jobs": jobs}
     scores = topic_coherence(loaded, documents, **options)
     lists = [" ".join(word for word, _ in topic) for topic in loaded.topics(words)]
-    if json:
-        for number, (score, share, topic) in enumerate(zip(scores, exclusive, lists, strict=True)):
-            facts = {"topic": number + 1, measure: score, "exclusivity": share, "terms": topic.split(" ")}
-            typer.echo(dumps(facts, ensure_ascii=False))
-        return
-    typer.echo(f"topic\t{measure}\texclusivity\tterms")
-    for number, (score, share, topic) in enumerate(zip(scores, exclusive, lists, strict=True)):
-        typer.echo(f"{number + 1}\t{score:.4f}\t{share:.4f}\t{topic}")
-    diversity = topic_diversity(loaded, n_words=words)
-    typer.echo(f"mean\t{scores.mean():.4f}\t{exclusive.mean():.4f}\tdiversity {diversity:.4f}")
+    table = Printed({"topic": "", measure: ".4f", "exclusivity": ".4f", "terms": ""}, json=json)
+    for number, (score, share, topic) in enumerate(zip(scores.tolist(), exclusive.tolist(), lists, strict=True)):
+        table.row(**{"topic": number + 1, measure: score, "exclusivity": share, "terms": topic.split(" ")})
+    if not json:
+        diversity = topic_diversity(loaded, n_words=words)
+        typer.echo(f"mean\t{scores.mean():.4f}\t{exclusive.mean():.4f}\tdiversity {diversity:.4f}")
 
 
 @app.command()
@@ -75,21 +70,14 @@ def diff(
 
     Example: textmill topics diff may.mill june.mill --plot drift.png
     """
-    from json import dumps
-
     from textmill.plot import heat_map, save
     from textmill.topics import topic_difference
 
     found = topic_difference(load_model(model), load_model(other), measure=measure, n_words=words)
-    if not json:
-        typer.echo(f"topic\tother\t{measure}\tkept\tlost\tgained")
+    table = Printed({"topic": "", "other": "", measure: ".4f", "kept": "", "lost": "", "gained": ""}, json=json)
     for pair in found.pairs:
-        if json:
-            facts = {"topic": pair.first + 1, "other": pair.second + 1, measure: pair.distance}
-            typer.echo(dumps(facts | {"kept": pair.kept, "lost": pair.lost, "gained": pair.gained}, ensure_ascii=False))
-        else:
-            parts = (" ".join(part) for part in (pair.kept, pair.lost, pair.gained))
-            typer.echo("\t".join([str(pair.first + 1), str(pair.second + 1), f"{pair.distance:.4f}", *parts]))
+        numbers = {"topic": pair.first + 1, "other": pair.second + 1, measure: pair.distance}
+        table.row(**numbers, kept=pair.kept, lost=pair.lost, gained=pair.gained)
     if plot is not None:
         names = [[str(t + 1) for t in range(size)] for size in found.distances.shape]
         figure = heat_map(

@@ -10,6 +10,7 @@ import typer
 from textmill.cli._options import Jobs, Json, Seed
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -74,13 +75,15 @@ def score(
 
     judge = load(detector, expect=CoherenceDetector)
     documents = reading.documents(sources)
+    forms = dict.fromkeys(("probability", "score", "threshold", "entropy"), ".3f")
+    table = None if json else Printed({"verdict": "", **forms, "id": ""})
     if not explain:
         for found in judge.scores(documents):
-            _show(found, [], json)
+            _show(found, [], table)
         return
     for document in documents:
         explained = judge.explain(document)
-        _show(explained.score, [one for one in explained.sentences if one.offending], json)
+        _show(explained.score, [one for one in explained.sentences if one.offending], table)
 
 
 @app.command()
@@ -159,10 +162,12 @@ def evaluate(
 ) -> None:
     """Print the equal error rates of a detector on true and false documents, and draw them.
 
+    Columns: kind of false documents; equal error rate by score, entropy and likelihood per word (llpw); share of the
+    false documents called incoherent (caught) and of the true ones (alarms); number of empty documents.
+
     Example: textmill coherence evaluate detector.mill --true news.jsonl --false fake.jsonl --plot roc.png
     """
     from dataclasses import asdict
-    from json import dumps
 
     from textmill.model import load
     from textmill.plot import save
@@ -181,22 +186,19 @@ def evaluate(
     if histogram is not None:
         sides = {"true": good, **bad}
         save(task.draw_histograms({k: [d.entropy for d in v] for k, v in sides.items()}), histogram)
+    rates = dict.fromkeys(("score", "entropy", "llpw", "caught", "alarms"), ".3f")
+    table = Printed({"kind": "", **rates, "empty": ""}, json=json)
     for row in rows:
-        if json:
-            typer.echo(dumps(asdict(row), ensure_ascii=False))
-            continue
-        rates = f"score {100 * row.score:.1f} %, entropy {100 * row.entropy:.1f} %, llpw {100 * row.llpw:.1f} %"
-        shares = f"called incoherent: {100 * row.caught:.1f} % of these, {100 * row.alarms:.1f} % of the true"
-        typer.echo(f"{row.kind}: equal error by {rates}; {shares}; {row.empty} empty")
+        table.row(**asdict(row))
 
 
-def _show(found: Any, offending: list[Any], json: bool) -> None:
-    """Print what was found in one document."""
+def _show(found: Any, offending: list[Any], table: Printed | None) -> None:
+    """Print what was found in one document: a row of a table, or a line of JSON."""
     from dataclasses import asdict
     from json import dumps
     from math import isnan
 
-    if json:
+    if table is None:
         record = {k: None if isinstance(v, float) and isnan(v) else v for k, v in asdict(found).items()}
         record["topics"] = [{"topic": t, "share": share, "words": words} for t, share, words in found.topics]
         record["empty"] = found.verdict == "empty"
@@ -204,7 +206,6 @@ def _show(found: Any, offending: list[Any], json: bool) -> None:
             record["offending"] = [{"text": one.text, "surprise": one.surprise} for one in offending]
         typer.echo(dumps(record, ensure_ascii=False))
         return
-    line = f"{found.verdict}\t{found.probability:.3f}\t{found.score:.3f}\t{found.threshold:.3f}\t{found.entropy:.3f}"
-    typer.echo(f"{line}\t{found.id}")
+    table.row(**asdict(found))
     for one in offending:
         typer.echo(f"  {one.surprise:+.2f}\t{one.text}")

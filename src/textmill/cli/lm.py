@@ -11,6 +11,7 @@ import typer
 from textmill.cli._options import Jobs, JsonLines, Seed
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -82,11 +83,9 @@ def score(
     language = read_model(model, tokenizer=_tokenizer(tokenizer, case))
     scores = language.scores(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
+    table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)
     for log_probability, words, unknown in rows:
-        if json:
-            typer.echo(dumps({"log10": log_probability, "words": words, "unknown": unknown}))
-        else:
-            typer.echo(f"{log_probability:.4f}\t{words}\t{unknown}")
+        table.row(log10=log_probability, words=words, unknown=unknown)
     perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     if json:
         typer.echo(dumps({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))
@@ -106,13 +105,13 @@ def next_words(
 
     Example: textmill lm next model.mill the mill -k 5
     """
-    from json import dumps
-
     from textmill.lm import next_words as likely
     from textmill.lm import read_model
 
-    for word, probability in likely(read_model(model), words or [], k=k, start=start):
-        typer.echo(dumps({"word": word, "probability": probability}) if json else f"{probability:.6f}\t{word}")
+    found = likely(read_model(model), words or [], k=k, start=start)
+    table = Printed({"probability": ".6f", "word": ""}, json=json)
+    for word, probability in found:
+        table.row(word=word, probability=probability)
 
 
 @app.command()
@@ -127,14 +126,12 @@ def ngrams(
 
     Example: textmill lm ngrams model.mill the mill -k 5
     """
-    from json import dumps
-
     from textmill.lm import frequent_ngrams, read_model
 
-    for ngram in frequent_ngrams(read_model(model), words or [], k=k, order=order):
-        count = "-" if ngram.count is None else ngram.count
-        row = {"words": ngram.words, "count": ngram.count, "probability": ngram.probability}
-        typer.echo(dumps(row) if json else f"{count}\t{ngram.probability:.6f}\t{' '.join(ngram.words)}")
+    found = frequent_ngrams(read_model(model), words or [], k=k, order=order)
+    table = Printed({"count": "", "probability": ".6f", "words": ""}, json=json)
+    for ngram in found:
+        table.row(words=ngram.words, count=ngram.count, probability=ngram.probability)
 
 
 @app.command()

@@ -13,6 +13,8 @@ from textmill.cli._outputs import figure_option, further_output, output_argument
 if TYPE_CHECKING:
     from textmill.strings import Evaluation, NameList, Normaliser
 
+from textmill.cli._tables import Printed
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Measure = Annotated[
@@ -204,19 +206,15 @@ def evaluate(
 
     Example: textmill match evaluate names.tsv --gold gold.tsv -m "tfidf(words)" -m "ml(words, sub=jaro)" --plot f1.png
     """
-    from json import dumps
-
     from textmill.plot import save
     from textmill.tasks import names as task
 
     lists = _lists(names, other, format, encoding)
     found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
     rows = [one.row() for one in found]
-    if not json:
-        typer.echo("\t".join(rows[0]))
+    table = Printed({name: ".4f" if isinstance(value, float) else "" for name, value in rows[0].items()}, json=json)
     for row in rows:
-        cells = (f"{value:.4f}" if isinstance(value, float) else str(value) for value in row.values())
-        typer.echo(dumps(row) if json else "\t".join(cells))
+        table.row(**row)
     if plot is not None:
         save(task.curves(found, beta=beta), plot)
 

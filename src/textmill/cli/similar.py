@@ -10,6 +10,7 @@ import typer
 from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import output_argument, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -43,10 +44,9 @@ def index(
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
-    from textmill.vectors import TextVectorizer
 
     documents = reading.documents(sources, again=model is None)
-    texts = TextVectorizer().fit(documents) if model is None else load(model)
+    texts = None if model is None else load(model)
     similar = SimilarDocuments(model=texts, measure=measure, method=method, bits=bits, n_jobs=jobs).fit(documents)
     similar.save(output)
     typer.echo(f"{counted(len(similar), 'documents')}, vectors of {counted(similar.index_.columns_, 'numbers')}")
@@ -72,7 +72,7 @@ def query(
     ] = None,
     json: JsonLines = False,
 ) -> None:
-    """Print the documents nearest to a text, a document or each document of a file, with their scores.
+    """Print the documents nearest to a text, a document or each document of a file: score, id and title or beginning.
 
     Example: textmill similar query news-index.mill --text "storm over the coast" -k 5
     """
@@ -96,8 +96,10 @@ def query(
             [name for name, _ in asked],
             query_shards(indexes, [str(t) for _, t in asked], k=k, cluster=cluster),
         )
+    columns = {"query": ""} if file is not None else {}
+    table = None if json else Printed(columns | {"score": ".4f", "id": "", "title": ""})
     for name, matches in zip(names, found, strict=True):
-        _show(name, matches, json, several=file is not None)
+        _show(name, matches, table)
 
 
 @app.command()
@@ -147,31 +149,31 @@ def pairs(
     threshold: Annotated[float, typer.Option(help="Smallest cosine, or largest distance, of a pair.")] = 0.9,
     json: JsonLines = False,
 ) -> None:
-    """Print all pairs of documents that are nearer than a threshold, with their scores.
+    """Print all pairs of documents that are nearer than a threshold, with their scores, the nearest first.
 
     Example: textmill similar pairs news-index.mill --threshold 0.95
     """
-    from json import dumps
-
     from textmill.model import load
     from textmill.tasks import SimilarDocuments
 
-    for left, right, score in load(index, expect=SimilarDocuments).pairs(threshold=threshold):
-        if json:
-            typer.echo(dumps({"left": left, "right": right, "score": score}, ensure_ascii=False))
-        else:
-            typer.echo(f"{score:.4f}\t{left}\t{right}")
+    similar = load(index, expect=SimilarDocuments)
+    nearest = -1.0 if similar.measure == "cosine" else 1.0  # a cosine falls, a distance grows
+    found = sorted(similar.pairs(threshold=threshold), key=lambda pair: nearest * pair[2])
+    table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
+    for left, right, score in found:
+        table.row(left=left, right=right, score=score)
 
 
-def _show(name: str, matches: Any, json: bool, several: bool) -> None:
-    """Print what one query found."""
+def _show(name: str, matches: Any, table: Printed | None) -> None:
+    """Print what one query found: rows of a table, or a line of JSON."""
     from json import dumps
 
-    found = [{"id": one, "score": score} for one, score in zip(matches.ids, matches.scores.tolist(), strict=True)]
-    if json:
+    rows = matches.to_dict()
+    found = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    if table is None:
         typer.echo(dumps({"query": name, "found": found, "reason": matches.reason}, ensure_ascii=False))
         return
     if matches.reason is not None:
         typer.echo(f"{name}: nothing found: {matches.reason}", err=True)
     for one in found:
-        typer.echo((f"{name}\t" if several else "") + f"{one['score']:.4f}\t{one['id']}")
+        table.row(query=name, **one)

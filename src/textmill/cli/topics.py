@@ -11,6 +11,7 @@ import typer
 from textmill.cli._options import Cluster, Jobs, JsonLines, Seed
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, Terms, describe_stop_words, with_options
+from textmill.cli._tables import Printed
 from textmill.cli._topic_options import ModelFile, Sources, is_bags, load_model, read_input
 from textmill.cli._topic_tools import app as tools
 
@@ -185,6 +186,10 @@ def show(
         ),
     ] = None,
     date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
+    color_field: Annotated[
+        str | None,
+        typer.Option("--color-field", "--colour-field", help="Field whose values colour the documents of the picture."),
+    ] = None,
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -208,7 +213,7 @@ def show(
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
         documents = None if not sources else read_input(sources, reading)
-        save(draw_model(loaded, documents, picture=picture, date_field=date_field), plot)
+        save(draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field), plot)
 
 
 @app.command()
@@ -315,8 +320,6 @@ def cluster(
 
     Example: textmill topics cluster news.mill news.jsonl.gz --clusters 20 --plot clusters.png > clusters.tsv
     """
-    from json import dumps
-
     from textmill.errors import DataError
     from textmill.model import check_choice
     from textmill.plot import save
@@ -336,16 +339,13 @@ def cluster(
     else:
         found = cluster_documents(loaded, documents, clusters, **options)
         names = _ids(documents, len(found.labels))
-    if not json:
-        typer.echo("cluster\tlabel\tmember")
+    table = Printed({"cluster": "", "label": "", "member": ""}, json=json)
     for number, group in enumerate(found.clusters):
         members = [names[int(row)] for row in group.members]
         if json:
-            facts = {"cluster": number + 1, "size": len(members), "words": group.words, "members": members}
-            typer.echo(dumps(facts, ensure_ascii=False))
-        else:
-            label = " ".join(group.words)
-            typer.echo("\n".join(f"{number + 1}\t{label}\t{member}" for member in members))
+            table.row(cluster=number + 1, size=len(members), words=group.words, members=members)
+        for member in [] if json else members:
+            table.row(cluster=number + 1, label=" ".join(group.words), member=member)
     if plot is not None:
         groups = [f"cluster {label + 1}" if label >= 0 else "no cluster" for label in found.labels.tolist()]
         save(draw_map(loaded, documents, groups=None if documents is None else groups), plot)

@@ -10,6 +10,7 @@ import typer
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, StopWords, Terms, describe_stop_words, read_stop_words, with_options
+from textmill.cli._tables import Printed
 
 if TYPE_CHECKING:
     from textmill.corpus import Vocabulary
@@ -95,8 +96,6 @@ def show(
 
     Example: textmill vocab show news.mill --top 50 --by occurrences
     """
-    from json import dumps
-
     import numpy as np
 
     from textmill.corpus import Vocabulary
@@ -108,11 +107,9 @@ def show(
     documents, occurrences = terms.document_frequency_, terms.collection_frequency_
     key = {"documents": -documents, "occurrences": -occurrences, "id": np.arange(len(terms))}[by]
     order = np.argsort(key, kind="stable")[: top or None]
-    if not json:
-        typer.echo("id\tdocuments\toccurrences\tterm")
+    table = Printed({"id": "", "documents": "", "occurrences": "", "term": ""}, json=json)
     for i in order.tolist():
-        row = {"id": i, "documents": int(documents[i]), "occurrences": int(occurrences[i]), "term": terms.terms_[i]}
-        typer.echo(dumps(row, ensure_ascii=False) if json else "\t".join(map(str, row.values())))
+        table.row(id=i, documents=int(documents[i]), occurrences=int(occurrences[i]), term=terms.terms_[i])
 
 
 def _save(vocabulary: Vocabulary, output: Path) -> None:

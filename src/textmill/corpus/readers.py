@@ -195,6 +195,9 @@ def read_documents(
     return documents
 
 
+_SHOWN = 3  # sources in the text of documents
+
+
 class Documents:
     """Documents that can be read again and again, made by `read_documents`.
 
@@ -210,6 +213,15 @@ class Documents:
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_spooled": []}
+
+    def __repr__(self) -> str:
+        given, usual = self._settings, {"format": None, "id_field": None, "unit": None, "errors": "strict"}
+        chosen = {name: getattr(given, name) for name in usual if getattr(given, name) != usual[name]}
+        chosen |= {"text_field": given.text_field} if given.named else {}
+        settings = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+        names = self.sources
+        shown = ", ".join(map(repr, names[:_SHOWN])) + (f", ... {len(names)} sources in all" if names[_SHOWN:] else "")
+        return f"Documents({shown}{', ' + settings if settings else ''})"
 
     @property
     def plain(self) -> bool:

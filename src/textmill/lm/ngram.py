@@ -44,6 +44,7 @@ from textmill.model import (
     seed_of,
 )
 from textmill.progress import track
+from textmill.tables import Table
 
 __all__ = ["BEGIN", "END", "UNKNOWN", "NGramModel", "SentenceScores"]
 
@@ -59,8 +60,8 @@ UNITS = {"log10": 1.0, "bits": float(np.log2(10.0)), "nats": float(np.log(10.0))
 _TOKENS = 1 << 24  # counted together: memory while counting is some hundred bytes for each
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SentenceScores:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SentenceScores(Table):
     """What a model makes of sentences, one entry each; words include the end of the sentence.
 
     log_probability (log10); words; unknown, how many of them are not in the model, and what these add to the log
@@ -74,6 +75,14 @@ class SentenceScores:
     words: Ints
     unknown: Ints
     unknown_log_probability: Floats
+
+    def columns(self) -> dict[str, Any]:
+        """Return log10 of the probability, number of words and of unknown words of each sentence."""
+        return {"log10": self.log_probability, "words": self.words, "unknown": self.unknown}
+
+    def note(self) -> str | None:
+        """Return the perplexity."""
+        return f"perplexity {self.perplexity():.2f}" if self.words.sum() else None
 
     def per_word(self, unit: str = "bits") -> Floats:
         """Mean log probability of a word of each sentence, in "bits", "nats" or "log10".

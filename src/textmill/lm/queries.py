@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError
 from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
 from textmill.model import check_fitted, check_range
+from textmill.tables import Rows
 
 __all__ = ["NGram", "frequent_ngrams", "next_words"]
 
@@ -38,7 +39,7 @@ class NGram:
 
 def next_words(
     model: NGramModel, context: Sequence[str] = (), *, k: int = 10, start: bool = False
-) -> list[tuple[str, float]]:
+) -> Rows[tuple[str, float]]:
     """Return the k most likely words after `context` with their probabilities, the best first.
 
     The end of the sentence, </s>, is one of the words; the unknown word is not. With `start` the context is the
@@ -52,12 +53,12 @@ def next_words(
     probability = model.distribution(context, start=start)
     probability[[UNKNOWN, BEGIN]] = -1.0
     best = np.argsort(-probability, kind="stable")[: min(k, len(probability) - 2)]
-    return [(model.words_[int(word)], float(probability[word])) for word in best]
+    return Rows([(model.words_[int(word)], float(probability[word])) for word in best], ("word", "probability"))
 
 
 def frequent_ngrams(
     model: NGramModel, prefix: Sequence[str] = (), *, k: int = 10, order: int | None = None
-) -> list[NGram]:
+) -> Rows[NGram]:
     """Return the k most frequent n-grams of length `order` that begin with `prefix`, the most frequent first.
 
     `order` is by default one word more than the prefix, or the length of the prefix where the model has no longer
@@ -81,7 +82,7 @@ def frequent_ngrams(
         begin, end = int(model.children_[begin]), int(model.children_[end])
     weight = model.log_probability_[begin:end] if model.counts_ is None else model.counts_[begin:end]
     best = begin + np.argsort(-weight, kind="stable")[:k]
-    return [_ngram(model, int(node), length) for node in best]
+    return Rows([_ngram(model, int(node), length) for node in best], NGram)
 
 
 def _node_range(model: NGramModel, prefix: Sequence[str]) -> tuple[int, int]:

@@ -23,6 +23,7 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError
 from textmill.metrics._inputs import Floats, Ints, check_lengths, choice, codes, sorted_labels
 from textmill.metrics.utility import FWeight, MCCUtility, RatioUtility, Utility
+from textmill.tables import Table
 
 __all__ = ["AccuracyCounts", "BinaryCounts", "Confusion", "LabelCounts"]
 
@@ -138,8 +140,8 @@ class BinaryCounts:
         return float(MCCUtility().value(self.vector))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelCounts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabelCounts(Table):
     """For every label: how often it is gold, assigned, and both.
 
     `hits`, `gold` and `predicted` are arrays over `labels`; `items` is the number of items.
@@ -203,6 +205,19 @@ class LabelCounts:
         misses, false_alarms = self.gold - self.hits, self.predicted - self.hits
         return np.stack([self.hits, misses, false_alarms, self.items - self.gold - false_alarms], axis=-1)
 
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the labels with precision, recall, F1 and what these are made of."""
+        rows = [self[label] for label in self.labels]
+        return {
+            "label": self.labels,
+            "precision": [row.precision() for row in rows],
+            "recall": [row.recall() for row in rows],
+            "f1": [row.f(zero_division=0.0) for row in rows],
+            "hits": self.hits,
+            "gold": self.gold,
+            "predicted": self.predicted,
+        }
+
     def only(self, labels: Iterable[Hashable]) -> LabelCounts:
         """Keep some labels, for averages that leave the others out (the O of a tagger, say)."""
         kept = tuple(labels)
@@ -236,8 +251,8 @@ class LabelCounts:
         return self.average(RatioUtility.f(FWeight.from_beta(beta), zero_division), average)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Confusion:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Confusion(Table):
     """How often each gold label (row) was answered by each label (column).
 
     Labels are any hashable values. Tables over different labels add over the union of both.
@@ -290,6 +305,11 @@ class Confusion:
         if not isinstance(other, Confusion):
             return NotImplemented
         return self.labels == other.labels and np.array_equal(self.table, other.table)
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the gold labels, and for each label how often it was the answer to them."""
+        answers = {str(label): self.table[:, i] for i, label in enumerate(self.labels)}
+        return {"gold": self.labels, **answers}
 
     def per_label(self) -> LabelCounts:
         """Counts of each label against all others."""

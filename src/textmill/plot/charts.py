@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from textmill.errors import DataError
 from textmill.plot.axes import add_legend, add_note, finish, new_axes, set_scale, strip_frame, written
 from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, cut, finite, has_place
-from textmill.plot.labels import label_ends, label_points
+from textmill.plot.labels import label_ends, label_points, list_below
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
 from textmill.readable import one_line
 
@@ -147,11 +147,14 @@ def scatter(
     labels: Mapping[str, Sequence[str]] | None = None,
     sizes: Mapping[str, ArrayLike] | None = None,
     equal: bool = False,
+    every_label: bool = False,
 ) -> Figure:
-    """Points (x, y) in groups; `labels` and `sizes` give any of the groups one entry a point.
+    """Points (x, y) in groups; `labels` and `sizes` give any of the groups one entry per point.
 
     A label stands beside its point where there is room, and is left out where there is none; earlier points come
-    first. The area of a point is proportional to its size. `equal` gives both axes the same unit, as a map needs.
+    first. With `every_label` one without room is listed below the axes, and its first word, which should be a number,
+    stands on the point. The area of a point is proportional to its size. `equal` gives both axes the same unit, as a
+    map needs.
 
     >>> figure = scatter({"terms": ([0, 1], [1, 0])}, labels={"terms": ["tree", "graph"]}, x_label="1", y_label="2")
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -177,7 +180,9 @@ def scatter(
     if len(clouds) > 1:
         add_legend(axes, entries)
     finish(figure)
-    label_points(axes, clouds, texts, areas)
+    without_room = label_points(axes, clouds, texts, areas)
+    if every_label and without_room:
+        list_below(axes, without_room)
     return figure
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from textmill.plot.axes import add_note, lay_out
 from textmill.plot.inputs import Floats, Points
 from textmill.plot.output import drawing
-from textmill.plot.style import MEDIUM, MUTED, SMALL, fonts
+from textmill.plot.style import INK, MEDIUM, MUTED, SMALL, fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["label_ends", "label_points"]
+__all__ = ["label_ends", "label_points", "list_below"]
 
 MOST_ENDS = 8
 _LINE = 1.25  # height of a line in font sizes
@@ -72,13 +72,19 @@ def _spread(places: Floats, gap: float) -> Floats:
     return means + steps
 
 
-def label_points(axes: Axes, groups: Sequence[Points], texts: Sequence[Sequence[str]], areas: Sequence[Floats]) -> None:
-    """Write labels beside their points where there is room, the first point of each group first."""
+def label_points(
+    axes: Axes, groups: Sequence[Points], texts: Sequence[Sequence[str]], areas: Sequence[Floats]
+) -> list[tuple[str, float, float]]:
+    """Write labels beside their points where there is room, the first point of each group first.
+
+    Returns the labels that found no room, with their points.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.font_manager import FontProperties
 
     if not any(texts):
-        return
+        return []
+    without_room: list[tuple[str, float, float]] = []
     pixels = axes.figure.dpi / 72  # in a point
     room = _Room(axes.bbox.width, axes.bbox.height)
     labelled = []
@@ -106,6 +112,40 @@ def label_points(axes: Axes, groups: Sequence[Points], texts: Sequence[Sequence[
                 far = {"arrowprops": pointer} if distance > 2 else {}
                 add_note(axes, name, (x, y), xytext=tuple(shift / pixels), ha="center", va="center", **far)
                 break
+        else:
+            without_room.append((name, float(x), float(y)))
+    return without_room
+
+
+def list_below(axes: Axes, labels: Sequence[tuple[str, float, float]]) -> None:
+    """Write the first word of labels, such as a number, on their points, and the labels themselves below the axes.
+
+    The figure grows by the lines that are needed; what was drawn stays where it is, above them.
+    """
+    figure, columns = axes.figure, 3
+    for name, x, y in labels:
+        add_note(axes, name.partition(" ")[0], (x, y), ha="center", va="center", fontsize=SMALL - 1)
+    width, before = figure.get_size_inches()
+    line = _LINE * SMALL / 72
+    lines = -(-len(labels) // columns)
+    added = line * (lines + 1)
+    height = before + added
+    place = axes.get_position(original=False)
+    figure.set_size_inches(width, height)
+    axes.set_position((place.x0, (place.y0 * before + added) / height, place.width, place.height * before / height))
+    for text in figure.texts:  # the title
+        text.set_y((text.get_position()[1] * before + added) / height)
+    for number, (name, _, _) in enumerate(sorted(labels, key=_number)):
+        column, row = divmod(number, lines)
+        where = 0.02 + column / columns, (added - line * (row + 1)) / height
+        plain: dict[str, Any] = {"family": fonts(), "parse_math": False, "fontsize": SMALL, "color": INK}
+        figure.text(*where, name, ha="left", va="bottom", **plain)
+
+
+def _number(label: tuple[str, float, float]) -> tuple[int, str]:
+    """Labels in the order of the numbers they begin with."""
+    first = label[0].partition(" ")[0]
+    return (int(first) if first.isdecimal() else 0, label[0])
 
 
 class _Room:

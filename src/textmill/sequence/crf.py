@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.cluster import connect
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
 from textmill.optimize import KKTReport, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
@@ -225,7 +225,7 @@ class CRF(ChainModel):
         self.stopped_ = result.reason
         self.pattern_counts_ = count_by_pattern(self.encoder_, layout, self.features_)
         if not len(self.features_) and layout.labels > 1 and settings.max_iter:
-            warnings.warn(_no_weights(settings, data), NoWeights, stacklevel=2)
+            warn_caller(_no_weights(settings, data), NoWeights)
         return self.drop_unused_tests() if self.compact else self
 
     def path(

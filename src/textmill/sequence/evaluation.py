@@ -36,6 +36,7 @@ from textmill.metrics import (
     signature,
 )
 from textmill.model import check_choice
+from textmill.tables import Table
 
 __all__ = ["FIGURES", "TagScores", "evaluate_columns", "evaluate_tags"]
 
@@ -52,8 +53,8 @@ _RATIOS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TagScores:
+@dataclass(frozen=True, slots=True, repr=False)
+class TagScores(Table):
     """Counts of a tagger's answers; they add.
 
     Attributes: counts (sequences, 7), of tokens right, tokens, sequences right, sequences, chunks right, found and
@@ -74,6 +75,15 @@ class TagScores:
     def __add__(self, other: TagScores) -> TagScores:
         both = None if self.chunks is None or other.chunks is None else self.chunks + other.chunks
         return TagScores(np.concatenate([self.counts, other.counts]), self.confusion + other.confusion, both)
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the figures of every label: of chunks, or of tokens where labels are no chunks."""
+        return (self.confusion.per_label() if self.chunks is None else self.chunks).columns()
+
+    def note(self) -> str:
+        """Return the figures of all labels together."""
+        names = FIGURES if self.chunks is not None else FIGURES[3:]
+        return ", ".join(f"{name.replace('_', ' ')} {self.figure(name):.4f}" for name in names)
 
     @property
     def token_error(self) -> float:

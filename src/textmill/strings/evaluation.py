@@ -33,6 +33,7 @@ from textmill.strings.collection import NameList
 from textmill.strings.gold import Gold
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Fitted, Measure
+from textmill.tables import Table
 
 __all__ = [
     "Choice",
@@ -64,8 +65,8 @@ class Cut(NamedTuple):
     f: float
 
 
-@dataclass(frozen=True, slots=True)
-class MatchCurve:
+@dataclass(frozen=True, slots=True, repr=False)
+class MatchCurve(Table):
     """Precision, recall and F for every number of pairs at which the ranking can be cut.
 
     >>> curve = MatchCurve.of([0.9, 0.8, 0.8, 0.1], ["pos", "pos", "neg", "unk"], missed=1)
@@ -102,6 +103,13 @@ class MatchCurve:
     def recall(self) -> _Floats:
         """Share of the positives that are accepted."""
         return self.counts.precision_recall()[1][1:]
+
+    def columns(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+        """Return every cut: pairs accepted, least score, precision, recall and F1."""
+        least = self.counts.thresholds[1:].copy()
+        least[~np.isfinite(least)] = self.counts.scores[-1] if len(self.counts.scores) else 0.0
+        figures = {"precision": self.precision, "recall": self.recall, "f1": self.f()}
+        return {"pairs": self.pairs, "threshold": least, **figures}
 
     def f(self, beta: float = 1.0) -> _Floats:
         """F at every cut; beta below 1 favours precision, above 1 recall.
@@ -143,8 +151,8 @@ class MatchCurve:
         return Cut(int(self.pairs[place]), threshold, *map(float, figures))
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Table):
     """How a measure ranks the pairs of a collection.
 
     Attributes: measure (its text), curve, positives (the gold pairs by id) with positive_scores, folds (the counts of
@@ -168,6 +176,10 @@ class Evaluation:
                 judged = judged + (fold.at(threshold) if len(fold.scores) else BinaryCounts(misses=fold.missed))
         table = np.array([judged.hits, judged.misses, judged.false_alarms, judged.rejections])
         return float(np.nan_to_num(utility.value(table)))
+
+    def columns(self) -> dict[str, list[float | str | int]]:
+        """Return the figures of `row` as a table of one row."""
+        return {name: [value] for name, value in self.row().items()}
 
     def row(self) -> dict[str, float | str | int]:
         """The figures of a comparison, by name."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from textmill.strings.matching import MATCHINGS
 from textmill.strings.matching import one_to_one as matched_once
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.pairs import NameJoin, Pairs
+from textmill.tables import Picked, Rows, Table
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -53,11 +54,25 @@ class Neighbour(NamedTuple):
     score: float
 
 
-class Clusters(NamedTuple):
-    """Groups of names: `groups` (names,) the number of each name's group, `names` the position of each group's name."""
-
+class _ClusterArrays(NamedTuple):
     groups: NDArray[np.int64]
     names: list[int]
+
+
+class Clusters(Table, _ClusterArrays):
+    """Groups of names: `groups` (names,) the number of each name's group, `names` the position of each group's name.
+
+    As a table the names stand group by group; those of a `Matcher` are shown themselves, others by position.
+    """
+
+    _list: Sequence[str] | None = None
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return cluster, name and the name that stands for the cluster, with the position of the name."""
+        order = np.argsort(self.groups, kind="stable")
+        shown: Any = range(len(self.groups)) if self._list is None else self._list
+        canonical = Picked(shown, np.asarray(self.names, np.int64)[self.groups[order]])
+        return {"cluster": self.groups[order], "name": Picked(shown, order), "canonical": canonical, "position": order}
 
 
 class Matcher(Estimator, Model):
@@ -158,7 +173,7 @@ class Matcher(Estimator, Model):
         With `top` every name is once on the left, so a pair may come twice, from both of its names. For measures that
         have a direction the left name is the earlier one.
         """
-        return Pairs.concatenate(self.stream(threshold=threshold, top=top, cluster=cluster))
+        return Pairs.concatenate(self.stream(threshold=threshold, top=top, cluster=cluster)).named(self.names_)
 
     def join(
         self,
@@ -178,8 +193,9 @@ class Matcher(Estimator, Model):
         """
         if one_to_one is not None:
             check_choice("one_to_one", one_to_one, MATCHINGS)
-        pairs = Pairs.concatenate(self.stream(others, threshold=threshold, top=top, cluster=cluster))
-        return pairs if one_to_one is None else matched_once(pairs, method=one_to_one)
+        left = checked_names(others, "others")
+        pairs = Pairs.concatenate(self.stream(left, threshold=threshold, top=top, cluster=cluster))
+        return (pairs if one_to_one is None else matched_once(pairs, method=one_to_one)).named(left, self.names_)
 
     def stream(
         self,
@@ -219,10 +235,11 @@ class Matcher(Estimator, Model):
         check_range("k", k, at_least=1, whole=True)
         check_range("threshold", threshold, at_least=0.0, at_most=1.0)
         found = self._search().across(checked_names([name], "the query"), threshold, k, effective_jobs(self.n_jobs))
-        return [
+        rows = (
             Neighbour(int(j), self.ids_[int(j)], self.names_[int(j)], float(score))
             for j, score in zip(found.right, found.score, strict=True)
-        ]
+        )
+        return Rows(rows, Neighbour)
 
     def clusters(
         self, pairs: Pairs | None = None, *, threshold: float | None = None, method: str = "connected"
@@ -239,7 +256,9 @@ class Matcher(Estimator, Model):
         names = self.names_.to_list()
         groups = cluster_pairs(pairs, len(names), threshold=least, method=method)
         counts = None if self.counts_ is None else self.counts_.tolist()
-        return Clusters(groups, canonical_names(names, groups, pairs, counts))
+        clusters = Clusters(groups, canonical_names(names, groups, pairs, counts))
+        clusters._list = names
+        return clusters
 
     @property
     def fitted_(self) -> Fitted:

@@ -8,27 +8,60 @@ weighs (no word, or only words that all names have) equal the very same string, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmill.strings.measure import Encoded, Fitted, FittedSequences
+from textmill.tables import Picked, Table
 
 __all__ = ["IndexedJoin", "NameJoin", "Pairs", "best_pairs"]
 
 
-class Pairs(NamedTuple):
-    """Pairs of names by position, with their scores: by left name, then falling score, then right name.
-
-    >>> Pairs.of([(0, 2, 0.9), (1, 2, 0.7)])[1].tolist()
-    [2, 2]
-    """
-
+class _PairArrays(NamedTuple):
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     score: NDArray[np.float64]
+
+
+class Pairs(Table, _PairArrays):
+    """Pairs of names by position, with their scores: by left name, then falling score, then right name.
+
+    Those of a `Matcher` know their names, and show them; `by_score` sorts.
+
+    >>> Pairs.of([(0, 2, 0.9), (1, 2, 0.7)]).right.tolist()
+    [2, 2]
+    >>> Pairs.of([(0, 1, 0.75)]).named(["Ann Smith", "Anne Smith"])
+    Pairs, 1 row
+    score  left_name  right_name  left  right
+     0.75  Ann Smith  Anne Smith     0      1
+    """
+
+    _lists: tuple[Sequence[str], Sequence[str]] | None = None
+
+    def named(self, left: Sequence[str], right: Sequence[str] | None = None) -> Pairs:
+        """The same pairs, which know the names of the left and, if it is another one, of the right list."""
+        pairs = Pairs(*self)
+        pairs._lists = (left, left if right is None else right)
+        return pairs
+
+    def by_score(self) -> Pairs:
+        """The same pairs, the best first.
+
+        >>> Pairs.of([(0, 2, 0.7), (1, 2, 0.9)]).by_score().left.tolist()
+        [1, 0]
+        """
+        return self.where(np.argsort(-self.score, kind="stable"))
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return scores, names if they are known, and positions."""
+        names: dict[str, Sequence[Any]] = {}
+        if self._lists is not None:
+            for side, places, known in zip(("left", "right"), self[:2], self._lists, strict=True):
+                names[f"{side}_name"] = Picked(known, places)
+        return {"score": self.score, **names, "left": self.left, "right": self.right}
 
     @classmethod
     def of(cls, rows: list[tuple[int, int, float]]) -> Pairs:
@@ -52,7 +85,9 @@ class Pairs(NamedTuple):
         >>> Pairs.of([(0, 2, 0.9), (1, 2, 0.7)]).where(np.array([1])).left.tolist()
         [1]
         """
-        return Pairs(self.left[keep], self.right[keep], self.score[keep])
+        chosen = Pairs(self.left[keep], self.right[keep], self.score[keep])
+        chosen._lists = self._lists
+        return chosen
 
 
 def best_pairs(pairs: Pairs, top: int) -> Pairs:

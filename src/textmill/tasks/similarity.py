@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.cluster import connect
-from textmill.corpus import Document
+from textmill.corpus import Document, Documents, Vocabulary, require_passes
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, load
+from textmill.model import Estimator, Model, Saved, StringTable, check_fitted, check_range, load
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.vectors import Index, Neighbours
+from textmill.tables import Table, beginning
+from textmill.vectors import Index, Neighbours, TextVectorizer, Weighting
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -34,45 +35,65 @@ if TYPE_CHECKING:
 __all__ = ["Matches", "SimilarDocuments", "query_shards"]
 
 _CHUNK = 10_000  # documents transformed together
+_TITLES = ("title", "headline", "subject")  # fields that name a document
+_WIDTH = 80  # characters of a title
 _UNKNOWN = "no word of the query is known to the model"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Ids of documents and scores, nearest first; `reason` says why there are none, where that has one."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Matches(Table):
+    """Ids of documents and scores, nearest first; `reason` says why there are none, where that has one.
+
+    titles: the titles of the documents, or the beginnings of their texts; empty in an index of an older version.
+    """
 
     ids: list[str]
     scores: NDArray[np.float64]
     reason: str | None = None
+    titles: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return scores, ids and titles, the nearest first."""
+        return {"score": self.scores, "id": self.ids, "title": self.titles or [""] * len(self.ids)}
+
+    def note(self) -> str | None:
+        """Return why nothing was found, if that is known."""
+        return self.reason
 
 
 class SimilarDocuments(Estimator, Model):
     """Find the documents most like a text.
 
-    Parameters: model, fitted, with `transform(texts)`; measure, method and bits as for `Index`; n_jobs.
+    Parameters: model, fitted, with `transform(texts)`, None for the TF-IDF of the documents themselves (a
+    `TextVectorizer` with idf log n/d), which are then read twice; measure, method and bits as for `Index`; n_jobs.
 
-    Attributes: index_, an `Index`; names_, the document ids by the ids of the index; fingerprint_ of the model.
+    Attributes: index_, an `Index`; names_, the document ids by the ids of the index; titles_, what is shown of them;
+    fingerprint_ of the model; model_, the `TextVectorizer` that was fitted where no model was given, else None.
 
-    >>> from textmill.vectors import TextVectorizer, Weighting
-    >>> texts = ["the mill grinds corn", "a storm at sea", "corn for the old mill"]
-    >>> model = TextVectorizer(weighting=Weighting(idf="smooth")).fit(texts)
-    >>> similar = SimilarDocuments(model=model).fit(texts)
-    >>> similar.query(["corn mill"], k=2)[0].ids, similar.query(["opera"])[0].reason
-    (['0', '2'], 'no word of the query is known to the model')
+    >>> similar = SimilarDocuments().fit(["the mill grinds corn", "a storm at sea", "corn for the old mill"])
+    >>> similar.query(["corn mill"], k=2)[0]
+    Matches, 2 rows
+     score  id  title
+    0.4398  0   the mill grinds corn
+    0.3363  2   corn for the old mill
+    >>> similar.query(["opera"])[0].reason
+    'no word of the query is known to the model'
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 1
-    layout: ClassVar[dict[str, str]] = {"names_": "name: str"}
+    format_version: ClassVar[int] = 2
+    layout: ClassVar[dict[str, str]] = {"names_": "name: str", "titles_": "name: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}
-    parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index"}
+    parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index", "model_": "vectors.TextVectorizer"}
 
     names_: StringTable
+    titles_: StringTable
     index_: Index
     fingerprint_: str
+    model_: TextVectorizer | None
 
     def __init__(
         self,
@@ -91,16 +112,22 @@ class SimilarDocuments(Estimator, Model):
 
     def fit(self, documents: Iterable[Any], y: object = None) -> SimilarDocuments:
         """Index documents: texts, which are numbered, or `Document`s, which have ids; one pass."""
-        if not isinstance(self.model, Model) or not hasattr(self.model, "transform"):
+        if self.model is not None and not (isinstance(self.model, Model) and hasattr(self.model, "transform")):
             raise DataError(f"model must be a textmill model that transforms texts, got {type(self.model).__name__}")
-        names, X = self._vectors(documents, 0, set())
+        if self.model is None:
+            require_passes(documents, 2, "SimilarDocuments without a model")
+            vocabulary, weighting = Vocabulary(n_jobs=self.n_jobs), Weighting(idf="n/d", n_jobs=self.n_jobs)
+            self.model_ = TextVectorizer(vocabulary=vocabulary, weighting=weighting).fit(_texts(documents))
+        else:
+            self.model_ = None
+        names, titles, X = self._vectors(documents, 0, set())
         if X is None:
             raise DataError("there are no documents to index; check that the input holds some")
-        self.fingerprint_ = self.model.fingerprint()
-        self._known_model = self.model
+        self.fingerprint_ = self._model().fingerprint()
+        self._known_model = self._model()
         index = Index(measure=self.measure, method=self.method, bits=self.bits, n_jobs=self.n_jobs)
         self.index_ = index.fit(X)
-        self._take(StringTable(names))
+        self._take(StringTable(names), StringTable(titles))
         return self
 
     def __len__(self) -> int:
@@ -116,10 +143,10 @@ class SimilarDocuments(Estimator, Model):
         """
         check_fitted(self)
         self._check_model()
-        names, X = self._vectors(documents, len(self.names_), self._rows().keys())
+        names, titles, X = self._vectors(documents, len(self.names_), self._rows().keys())
         if X is not None:
             self.index_.add(X)
-            self._take(StringTable([*self.names_, *names]))
+            self._take(StringTable([*self.names_, *names]), StringTable([*self.titles_, *titles]))
         return len(names)
 
     def remove(self, ids: Sequence[str]) -> None:
@@ -152,7 +179,7 @@ class SimilarDocuments(Estimator, Model):
         known = self._known(texts)
         asked = [text for text, is_known in zip(texts, known, strict=True) if is_known]
         filters = {"allow": self._filter(allow), "deny": self._filter(deny)}
-        answers = iter(self.index_.query(self.model.transform(asked), k=k, **filters)) if asked else iter(())
+        answers = iter(self.index_.query(self._model().transform(asked), k=k, **filters)) if asked else iter(())
         return [self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in known]
 
     def query_ids(self, ids: Sequence[str], *, k: int = 10) -> list[Matches]:
@@ -184,9 +211,24 @@ class SimilarDocuments(Estimator, Model):
         if len(self.names_) != self.index_.next_:
             raise ModelFileError(f"there are {len(self.names_)} names for {self.index_.next_} vectors")
 
-    def _vectors(self, documents: Iterable[Any], first: int, there: Any) -> tuple[list[str], Any]:
-        """Ids and vectors of documents, float32; None when there are none."""
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 had no titles, and always a model of the caller's."""
+        if saved.fitted:
+            ends = saved.arrays["names_.offsets"]
+            saved.arrays |= {"titles_.bytes": np.zeros(0, np.uint8), "titles_.offsets": np.zeros(len(ends), ends.dtype)}
+            saved.parts["model_"] = None
+        saved.format = 2
+        return saved
+
+    def _model(self) -> Any:
+        """What turns texts into vectors."""
+        return self.model if self.model_ is None else self.model_
+
+    def _vectors(self, documents: Iterable[Any], first: int, there: Any) -> tuple[list[str], list[str], Any]:
+        """Ids, titles and vectors of documents, float32; None when there are none."""
         names: list[str] = []
+        titles: list[str] = []
         seen: set[str] = set()
         chunks: list[Any] = []
         stream = iter(track(documents, "indexing", unit="documents"))
@@ -199,29 +241,32 @@ class SimilarDocuments(Estimator, Model):
                 names.append(name)
                 seen.add(name)
             texts = [document.text if isinstance(document, Document) else document for document in chunk]
-            X = self.model.transform(texts)
+            titles += [_title(document) for document in chunk]
+            X = self._model().transform(texts)
             chunks.append(X.astype(np.float32) if sparse.issparse(X) else np.asarray(X, np.float32))
         if not chunks:
-            return names, None
-        return names, sparse.vstack(chunks, format="csr") if sparse.issparse(chunks[0]) else np.concatenate(chunks)
+            return names, titles, None
+        X = sparse.vstack(chunks, format="csr") if sparse.issparse(chunks[0]) else np.concatenate(chunks)
+        return names, titles, X
 
     def _check_model(self) -> None:
         """Refuse a model that is not the one of the vectors."""
-        if vars(self).get("_known_model") is not self.model:
-            if self.model is None or self.model.fingerprint() != self.fingerprint_:
+        model = self._model()
+        if vars(self).get("_known_model") is not model:
+            if model is None or model.fingerprint() != self.fingerprint_:
                 raise DataError("the index and the model do not belong together; pass the model of the index, or fit")
-            self._known_model = self.model
+            self._known_model = model
 
     def _known(self, texts: Sequence[Any]) -> list[bool]:
         """Which texts have a word that the model knows; all, when it cannot be asked."""
-        vectorizer = getattr(self.model, "vectorizer_", self.model)
+        vectorizer = getattr(self._model(), "vectorizer_", self._model())
         if not hasattr(vectorizer, "vocabulary_"):
             return [True] * len(texts)
         bags = vectorizer.vocabulary_.transform(texts)
         return [size > 0 for size in np.diff(bags.indptr).tolist()]
 
-    def _take(self, names: StringTable) -> None:
-        self.names_ = names
+    def _take(self, names: StringTable, titles: StringTable) -> None:
+        self.names_, self.titles_ = names, titles
         vars(self).pop("_by_name", None)
 
     def _rows(self) -> dict[str, int]:
@@ -242,7 +287,8 @@ class SimilarDocuments(Estimator, Model):
         return None if ids is None else [self._rows()[name] for name in ids if name in self._rows()]
 
     def _named(self, found: Neighbours) -> Matches:
-        return Matches([self.names_[i] for i in found.ids.tolist()], found.scores, found.reason)
+        ids = found.ids.tolist()
+        return Matches([self.names_[i] for i in ids], found.scores, found.reason, titles=[self.titles_[i] for i in ids])
 
 
 def query_shards(
@@ -278,9 +324,27 @@ def query_shards(
         found = [part[2][i] for part in parts]
         scores = np.concatenate([one.scores for one in found])
         order = np.argsort(sign * scores, kind="stable")[:k]
-        names = [name for one in found for name in one.ids]
-        merged.append(Matches([names[j] for j in order], scores[order], None if len(order) else found[0].reason))
+        names, titles = ([item for one in found for item in getattr(one, part)] for part in ("ids", "titles"))
+        reason = None if len(order) else found[0].reason
+        merged.append(Matches([names[j] for j in order], scores[order], reason, titles=[titles[j] for j in order]))
     return merged
+
+
+def _texts(documents: Iterable[Any]) -> Iterable[Any]:
+    """The texts of documents, which can be read as often as the documents."""
+    if isinstance(documents, Documents):
+        return documents
+    return [one.text if isinstance(one, Document) else one for one in documents]
+
+
+def _title(document: Any) -> str:
+    """What is shown of a document: its title if it has one, else how its text begins."""
+    if not isinstance(document, Document):
+        return beginning(
+            document if isinstance(document, str) else " ".join(islice(map(str, document), _WIDTH)), _WIDTH
+        )
+    given = next((document.fields[name] for name in _TITLES if document.fields.get(name)), None)
+    return beginning(given if isinstance(given, str) else document.text, _WIDTH)
 
 
 def _open(path: str, n_jobs: int | None) -> SimilarDocuments:

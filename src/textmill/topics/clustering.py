@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_fitted, check_range, effective_jobs, seed_of
+from textmill.tables import Table
 from textmill.topics.model import TopicModel
 
 __all__ = ["Cluster", "Clusters", "cluster_documents", "cluster_rows", "cluster_terms"]
@@ -40,12 +41,29 @@ class Cluster:
     words: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+@dataclass(frozen=True, slots=True, repr=False)
+class Clusters(Table):
     """All clusters: labels (n,), the cluster of each row (-1: a row of zeros), and clusters, the largest first."""
 
     labels: NDArray[np.int64]
     clusters: list[Cluster]
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the members, cluster by cluster from 1, the most typical first, with the label of the cluster."""
+        sizes = [len(cluster.members) for cluster in self.clusters]
+        return {
+            "cluster": np.repeat(np.arange(1, len(sizes) + 1), sizes),
+            "label": [" ".join(cluster.words) for cluster in self.clusters for _ in cluster.members],
+            "member": [int(member) for cluster in self.clusters for member in cluster.members],
+        }
+
+    def shown(self) -> dict[str, Sequence[Any]]:
+        """Return a row for each cluster."""
+        return {
+            "cluster": range(1, len(self.clusters) + 1),
+            "members": [len(cluster.members) for cluster in self.clusters],
+            "label": [" ".join(cluster.words) for cluster in self.clusters],
+        }
 
 
 def cluster_documents(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.numeric import sparse
+from textmill.tables import Rows, Table
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 
@@ -43,12 +44,17 @@ class Drift(NamedTuple):
     gained: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+@dataclass(frozen=True, slots=True, repr=False)
+class Difference(Table):
     """Distances (k1, k2) of all topics of two models, and the pairs of topics, the nearest pair first."""
 
     distances: Floats
     pairs: list[Drift]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the pairs, the nearest first; topics are counted from 1."""
+        table: dict[str, list[Any]] = Rows(self.pairs, Drift).columns()
+        return table | {name: [topic + 1 for topic in table[name]] for name in ("first", "second")}
 
 
 def topic_difference(

@@ -81,7 +81,7 @@ def draw_map(
     X: Any = None,
     *,
     terms: Sequence[str] | None = None,
-    groups: Sequence[str] | None = None,
+    groups: Sequence[Any] | None = None,
     n_terms: int = 100,
     topics: tuple[int, int] = (0, 1),
     title: str | None = None,
@@ -107,9 +107,10 @@ def draw_map(
     clouds = {"terms": points.terms[far]}
     if groups is not None and len(groups) != len(points.documents):
         raise DataError(f"there are {len(groups)} groups for {len(points.documents)} documents; pass one a document")
-    for name in ["documents"] if groups is None else dict.fromkeys(groups):
-        inside = slice(None) if groups is None else [i for i, group in enumerate(groups) if group == name]
+    for group in ["documents"] if groups is None else dict.fromkeys(groups):
+        inside = slice(None) if groups is None else [i for i, own in enumerate(groups) if own == group]
         if len(points.documents):
+            name = str(group) if str(group) != "terms" else "documents: terms"
             clouds[name] = points.documents[inside]
     return plot.scatter(
         {name: (cloud[:, 0], cloud[:, 1]) for name, cloud in clouds.items()},

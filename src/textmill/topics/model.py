@@ -8,24 +8,49 @@ turns whatever it was given into sparse chunks. A file holds the vectorizer, so 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.model import Model, Transformer, check_fitted, check_range
 from textmill.readable import spelled
+from textmill.tables import Table
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer
 
-__all__ = ["MOST_TOPICS", "FewerTopics", "TopicModel"]
+__all__ = ["MOST_TOPICS", "FewerTopics", "TopicModel", "TopicTerms"]
 
 
 class FewerTopics(UserWarning):
     """A model has fewer topics than were asked for, because the documents do not differ in more ways."""
+
+
+class TopicTerms(Table, list[list[tuple[str, float]]]):
+    """The terms of topics with their weights, a list for each topic; as a table a row for each topic and term.
+
+    Attributes: strengths, one figure for each topic, or None.
+    """
+
+    def __init__(self, topics: Iterable[list[tuple[str, float]]], strengths: NDArray[np.float64] | None = None) -> None:
+        super().__init__(topics)
+        self.strengths = strengths
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return topic and rank, both counted from 1, term and weight."""
+        rows = [
+            (number, rank, term, weight)
+            for number, topic in enumerate(self, 1)
+            for rank, (term, weight) in enumerate(topic, 1)
+        ]
+        return {name: [row[i] for row in rows] for i, name in enumerate(("topic", "rank", "term", "weight"))}
+
+    def shown(self) -> dict[str, Sequence[Any]]:
+        """Return a row for each topic, its terms on one line."""
+        strengths = {} if self.strengths is None else {"strength": self.strengths[: len(self)]}
+        return {"topic": range(1, len(self) + 1), **strengths, "terms": [" ".join(t for t, _ in row) for row in self]}
 
 
 class TopicModel(Transformer, Model):
@@ -51,7 +76,7 @@ class TopicModel(Transformer, Model):
         check_fitted(self)
         return int(self.components_.shape[1])
 
-    def topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> list[list[tuple[str, float]]]:
+    def topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> TopicTerms:
         """Return for each topic the terms of largest absolute weight with their weights, ties in order of columns.
 
         Terms are those of the vectorizer, or `terms`, or else the numbers of the columns.
@@ -66,7 +91,7 @@ class TopicModel(Transformer, Model):
         for row in self.components_:
             best = _largest(np.abs(row), n_words)
             made.append([(str(j) if terms is None else terms[int(j)], float(row[j])) for j in best if row[j] != 0])
-        return made
+        return TopicTerms(made, self._strengths())
 
     def describe_topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> str:
         """Return the topics as lines of text: number, strength where the model has one, and the weighted terms."""
@@ -140,11 +165,10 @@ class TopicModel(Transformer, Model):
     def _warn_of_fewer(self) -> None:
         """Say so when `fit`, which calls this itself, has found fewer topics than were asked for."""
         if len(self.components_) < self.n_topics:
-            warnings.warn(
+            warn_caller(
                 f"{len(self.components_)} topics instead of {self.n_topics}: the {type(self).__name__} of these "
                 "documents has no more; pass more documents or a smaller n_topics",
                 FewerTopics,
-                stacklevel=3,
             )
 
 

@@ -22,6 +22,7 @@ from textmill import plot
 from textmill.corpus import Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
+from textmill.tables import Table
 from textmill.topics.lda import LDA
 from textmill.topics.map import draw_map
 from textmill.topics.mixture import MultinomialMixture
@@ -48,12 +49,21 @@ _TRACES = {  # what models remember of their training
 }
 
 
-class Trends(NamedTuple):
-    """Periods in order, the mean mixture of each (periods, k), and how many documents it has."""
-
+class _TrendArrays(NamedTuple):
     periods: list[str]
     shares: Floats
     documents: NDArray[np.int64]
+
+
+class Trends(Table, _TrendArrays):
+    """Periods in order, the mean mixture of each (periods, k), and how many documents it has."""
+
+    __slots__ = ()
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return period, number of documents, and the share of each topic from 1."""
+        shares = {f"topic{t + 1}": self.shares[:, t] for t in range(self.shares.shape[1])}
+        return {"period": self.periods, "documents": self.documents, **shares}
 
 
 def topic_plane(model: TopicModel) -> Floats:
@@ -85,6 +95,8 @@ def draw_topics(
 ) -> Figure:
     """Draw the topics as points with their first words; the area of a point is the topic's share of the corpus.
 
+    Topics whose words have no room beside them have their number on the point, and their words below the map.
+
     >>> from textmill.topics.formats import from_matrix
     >>> figure = draw_topics(from_matrix([[3, 1, 0], [0, 1, 3]], terms=["sea", "ship", "sky"]), n_words=2)
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -104,6 +116,7 @@ def draw_topics(
         y_label="second axis",
         title=title,
         equal=True,
+        every_label=True,
     )
 
 
@@ -182,12 +195,18 @@ def draw_training(model: TopicModel) -> Figure:
 
 
 def draw_model(
-    model: TopicModel, documents: Any = None, *, picture: str | None = None, date_field: str | None = None
+    model: TopicModel,
+    documents: Any = None,
+    *,
+    picture: str | None = None,
+    date_field: str | None = None,
+    color_field: str | None = None,
 ) -> Figure:
     """Draw a model: "topics" by distance, "terms" and documents in a plane, or topics over "time".
 
     By default topics, of models whose topics are all that documents consist of (LDA, the mixture), or terms of others,
-    or time when there is a field of the documents with the date.
+    or time when there is a field of the documents with the date. `color_field` is the field whose values are the groups
+    that documents are coloured by.
 
     >>> from textmill.topics import LDA
     >>> figure = draw_model(LDA(n_topics=2, random_state=0).fit(np.eye(3)))
@@ -198,19 +217,30 @@ def draw_model(
         by_distance = isinstance(model, LDA | MultinomialMixture) and documents is None
         picture = "time" if date_field is not None else "topics" if by_distance else "terms"
     check_choice("picture", picture, ["topics", "terms", "time"])
+    if color_field is not None and picture != "terms":
+        raise DataError("documents are coloured in the picture 'terms'; pass picture='terms', or no color_field")
     if picture == "topics":
         return draw_topics(model)
     if picture == "terms":
-        return draw_map(model, documents)
+        groups = None if color_field is None else _field_values(documents, color_field, "the group")
+        return draw_map(model, documents, groups=groups)
     if date_field is None or not isinstance(documents, Documents):
         raise DataError("topics over time need documents and the field with their date; pass both")
-    dates = []
-    for document in documents:
-        if date_field not in document.fields:
-            raise DataError(f"has no field {date_field!r}; name the field with the date", source=document.place)
-        dates.append(document.fields[date_field])
+    dates = _field_values(documents, date_field, "the date")
     names = [" ".join(word for word, _ in topic) for topic in model.topics(3)]
     return draw_trends(topic_trends(model.transform(documents), dates), names)
+
+
+def _field_values(documents: Any, field: str, what: str) -> list[Any]:
+    """A field of all documents, each of which must have it."""
+    if not isinstance(documents, Documents):
+        raise DataError(f"the field {field!r} needs documents that have it; pass them too")
+    values = []
+    for document in documents:
+        if field not in document.fields:
+            raise DataError(f"has no field {field!r}; name the field with {what}", source=document.place)
+        values.append(document.fields[field])
+    return values
 
 
 def _iso(date: Any, number: int) -> str:

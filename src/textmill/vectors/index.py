@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.numeric import sparse
+from textmill.tables import Table
 from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.inverted import InvertedIndex
 from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
@@ -49,8 +50,8 @@ _FEW = 16  # of so many rows one is allowed: keys of the allowed rows alone are 
 _ZERO = "the query is a vector of zeros, which is near nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+@dataclass(frozen=True, slots=True, repr=False)
+class Neighbours(Table):
     """What one query found: ids and scores, nearest first; `reason` says why there is nothing, where that has one."""
 
     ids: NDArray[np.int64]
@@ -60,9 +61,17 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return ids and scores, the nearest first."""
+        return {"id": self.ids, "score": self.scores}
 
-@dataclass(frozen=True, slots=True)
-class Answers(Sequence[Neighbours]):
+    def note(self) -> str | None:
+        """Return why nothing was found, if that is known."""
+        return self.reason
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answers(Table, Sequence[Neighbours]):
     """What several queries found: a sequence of `Neighbours`.
 
     `read` counts the vectors that were read in full for all queries together, of `searched` that there were.
@@ -77,6 +86,11 @@ class Answers(Sequence[Neighbours]):
 
     def __len__(self) -> int:
         return len(self.reasons)
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the number of the query, ids and scores of all answers."""
+        query = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return {"query": query, "id": self.ids, "score": self.scores}
 
     @overload
     def __getitem__(self, i: int) -> Neighbours: ...

@@ -63,8 +63,9 @@ class DocumentScore:
     words, content words; unknown, the share of unknown ones among content words and these; entropy and llpw in bits;
     normalised, entropy / log2(topics); effective_topics; perplexity; score, entropy - weight x llpw; threshold, above
     which documents of this length are called incoherent; probability of being forged, at even odds; verdict,
-    "coherent", "incoherent" or "empty" (no content word: all scores are NaN); unfamiliar, whether the words are less
-    likely than in good documents; topics, the main ones: number, share, words.
+    "coherent", "incoherent", "doubtful" (threshold and probability point to different sides) or "empty" (no content
+    word: all scores are NaN); unfamiliar, whether the words are less likely than in good documents; topics, the main
+    ones: number, share, words.
     """
 
     id: str
@@ -213,7 +214,7 @@ class CoherenceDetector(Estimator, Model):
             yield from self._described(names, content, found)
 
     def predict(self, documents: Iterable[Any]) -> NDArray[np.str_]:
-        """Return the verdict on each document: "coherent", "incoherent" or "empty"."""
+        """Return the verdict on each document: "coherent", "incoherent", "doubtful" or "empty"."""
         return np.array([score.verdict for score in self.scores(documents)], dtype=str)
 
     def explain(self, document: str | Document) -> Explanation:
@@ -404,7 +405,7 @@ class CoherenceDetector(Estimator, Model):
                 score=float(score[i]),
                 threshold=float("nan") if empty else float(threshold[i]),
                 probability=float("nan") if empty else float(probability[i]),
-                verdict="empty" if empty else "incoherent" if score[i] > threshold[i] else "coherent",
+                verdict="empty" if empty else _verdict(bool(score[i] > threshold[i]), float(probability[i])),
                 unfamiliar=bool(found.llpw[i] < floor[i]),
                 topics=[] if empty else self._main_topics(found.theta[i]),
             )
@@ -438,3 +439,10 @@ def _logistic(X: Floats, labels: NDArray[np.int64]) -> Floats:
     fitted = LogisticRegression(C=100.0, max_iter=1000, fit_intercept=False).fit(X[known], labels[known])
     made: Floats = fitted.coef_[0].astype(np.float64)
     return made
+
+
+def _verdict(above: bool, probability: float) -> str:
+    """What is said of a document above or below its threshold that is forged with this probability at even odds."""
+    if above == (probability > 0.5):
+        return "incoherent" if above else "coherent"
+    return "doubtful"

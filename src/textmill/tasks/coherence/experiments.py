@@ -25,6 +25,7 @@ from textmill import plot
 from textmill.errors import DataError
 from textmill.metrics import BinaryCounts, ScoreCounts
 from textmill.progress import track
+from textmill.tables import Rows
 from textmill.tasks.coherence.content import Content
 from textmill.tasks.coherence.detector import DocumentScore
 from textmill.tasks.coherence.forgery import KINDS, Forger, choose_replacements
@@ -199,7 +200,7 @@ class Evaluation:
     empty: int
 
 
-def evaluate(true: Sequence[DocumentScore], false: Mapping[str, Sequence[DocumentScore]]) -> list[Evaluation]:
+def evaluate(true: Sequence[DocumentScore], false: Mapping[str, Sequence[DocumentScore]]) -> Rows[Evaluation]:
     """Compare what a detector found in true documents and in each kind of false ones; empty ones are left out."""
     made = []
     for kind, scores in false.items():
@@ -210,10 +211,10 @@ def evaluate(true: Sequence[DocumentScore], false: Mapping[str, Sequence[Documen
             equal_error(*([getattr(one, name) for one in side] for side in sides), accept=accept).figure
             for name, accept in (("score", "below"), ("entropy", "below"), ("llpw", "above"))
         )
-        alarms, caught = (float(np.mean([one.verdict == "incoherent" for one in side])) for side in sides)
+        alarms, caught = (float(np.mean([one.score > one.threshold for one in side])) for side in sides)
         empty = len(true) + len(scores) - sum(map(len, sides))
         made.append(Evaluation(kind, by_score, by_entropy, by_llpw, caught, alarms, empty))
-    return made
+    return Rows(made, Evaluation)
 
 
 def draw_errors(rows: Sequence[ErrorRow], *, x_label: str, title: str | None = None) -> Figure:
