@@ -96,6 +96,24 @@ def test_a_penalty_above_all_slopes_leaves_all_weights_at_zero():
     layout, data = known_optimum()
     assert len(owlqn(layout, data, 2.75, 0.01).features) == 0
     assert len(owlqn(layout, data, 2.7, 0.01).features) > 0
+    tolerant = owlqn(layout, data, 2.7, 0.01, Stopping(gradient=0.1, iterations=50))
+    assert (tolerant.reason, len(tolerant.features)) == ("gradient", 0)  # slopes exceed the penalty by less than that
+
+
+def test_a_working_set_begins_with_the_weights_it_is_given():
+    layout, data = known_optimum()
+    features, weights = np.array([0, 3, layout.size - 1]), np.array([0.5, -1.0, 2.0])
+    state = WorkingSet.begin(features, weights)
+    result = train_working_set(
+        ChainObjective(layout, data, l2=0.01), state, l1=0.3, memory=5, stopping=EXACT, watch=never
+    )
+    assert result.objectives[0] == pytest.approx(value_of(layout, data, features, weights, 0.3, 0.01))
+    assert result.objectives[-1] == pytest.approx(OPTIMA[0.3, 0.01][0], rel=1e-8)
+    none = train_working_set(
+        ChainObjective(layout, data, l2=0.01), WorkingSet.begin(features, weights), l1=0.3, memory=5,
+        stopping=Stopping(iterations=0), watch=never,
+    )  # fmt: skip
+    assert (none.reason, none.iterations, none.evaluations, none.weights.tolist()) == ("iterations", 0, 1, [0.5, -1, 2])
 
 
 @pytest.mark.parametrize("truncated", [True, False])
