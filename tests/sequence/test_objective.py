@@ -293,7 +293,7 @@ def odd_problem(values=True):
     return layout, Encoded(offsets, data.unigram, data.bigram, labels, weights), theta
 
 
-def tests_of(rows, token):
+def true_tests(rows, token):
     """Tests of a token with their values."""
     entries = range(int(rows.indptr[token]), int(rows.indptr[token + 1]))
     return [(int(rows.ids[e]), 1.0 if rows.values is None else float(rows.values[e])) for e in entries]
@@ -311,9 +311,9 @@ def test_seen_features_are_those_of_labelled_tokens_and_neighbours():
     seen, Y = set(), layout.labels
     for t, _, before, label in labelled_tokens(data):
         if label >= 0:
-            seen |= {u * Y + label for u, _ in tests_of(data.unigram, t)}
+            seen |= {u * Y + label for u, _ in true_tests(data.unigram, t)}
         if label >= 0 and before >= 0:
-            seen |= {layout.rows * Y + (b * Y + before) * Y + label for b, _ in tests_of(data.bigram, t)}
+            seen |= {layout.rows * Y + (b * Y + before) * Y + label for b, _ in true_tests(data.bigram, t)}
     assert seen_features(layout, data).tolist() == sorted(seen)
 
 
@@ -327,12 +327,12 @@ def test_conditioned_tokens_have_a_test_for_each_bigram_test_after_a_known_label
     expected = []
     for t, s, before, label in labelled_tokens(data):
         if label >= 0:
-            after = [(layout.rows + b * layout.labels + before, v) for b, v in tests_of(bigram, t) if before >= 0]
-            expected.append((label, data.weights[s], sorted(tests_of(unigram, t) + after)))
+            after = [(layout.rows + b * layout.labels + before, v) for b, v in true_tests(bigram, t) if before >= 0]
+            expected.append((label, data.weights[s], sorted(true_tests(unigram, t) + after)))
     found = conditioned(layout, data)
     assert found.offsets.tolist() == list(range(found.tokens + 1))
     assert [
-        (label, weight, sorted(tests_of(found.unigram, t)))
+        (label, weight, sorted(true_tests(found.unigram, t)))
         for t, (label, weight) in enumerate(zip(found.labels.tolist(), found.weights.tolist(), strict=True))
     ] == expected
     assert (found.unigram.values is None) == (values == "none")
@@ -414,5 +414,5 @@ def test_sequences_are_selected_with_all_they_have():
     assert some.labels.tolist() == data.labels[tokens].tolist()
     assert some.weights.tolist() == data.weights[chosen].tolist()
     for rows, all_rows in ((some.unigram, data.unigram), (some.bigram, data.bigram)):
-        assert [tests_of(rows, t) for t in range(some.tokens)] == [tests_of(all_rows, t) for t in tokens]
+        assert [true_tests(rows, t) for t in range(some.tokens)] == [true_tests(all_rows, t) for t in tokens]
         assert rows.size == all_rows.size

@@ -96,6 +96,24 @@ def test_a_penalty_above_all_slopes_leaves_all_weights_at_zero():
     layout, data = known_optimum()
     assert len(owlqn(layout, data, 2.75, 0.01).features) == 0
     assert len(owlqn(layout, data, 2.7, 0.01).features) > 0
+    tolerant = owlqn(layout, data, 2.7, 0.01, Stopping(gradient=0.1, iterations=50))
+    assert (tolerant.reason, len(tolerant.features)) == ("gradient", 0)  # slopes exceed the penalty by less than that
+
+
+def test_a_working_set_begins_with_the_weights_it_is_given():
+    layout, data = known_optimum()
+    features, weights = np.array([0, 3, layout.size - 1]), np.array([0.5, -1.0, 2.0])
+    state = WorkingSet.begin(features, weights)
+    result = train_working_set(
+        ChainObjective(layout, data, l2=0.01), state, l1=0.3, memory=5, stopping=EXACT, watch=never
+    )
+    assert result.objectives[0] == pytest.approx(value_of(layout, data, features, weights, 0.3, 0.01))
+    assert result.objectives[-1] == pytest.approx(OPTIMA[0.3, 0.01][0], rel=1e-8)
+    none = train_working_set(
+        ChainObjective(layout, data, l2=0.01), WorkingSet.begin(features, weights), l1=0.3, memory=5,
+        stopping=Stopping(iterations=0), watch=never,
+    )  # fmt: skip
+    assert (none.reason, none.iterations, none.evaluations, none.weights.tolist()) == ("iterations", 0, 1, [0.5, -1, 2])
 
 
 @pytest.mark.parametrize("truncated", [True, False])
@@ -475,6 +493,9 @@ def test_a_working_set_keeps_what_has_a_weight_or_a_steep_slope_and_takes_in_wha
     assert grown.s.tolist() == [[0, 0, 1, 0, 3], [4, 0, 5, 0, 7]]
     assert grown.y.tolist() == [[10, 0, 11, 0, 13], [14, 0, 15, 0, 17]]
     assert (grown.objectives, grown.iterations, grown.evaluations) == ([3.0], 4, 6)
+    fresh = WorkingSet.begin(np.array([2, 5]), np.zeros(2))
+    assert fresh.s.shape == fresh.y.shape == (0, 2)
+    assert (fresh.objectives, fresh.iterations, fresh.evaluations) == ([], 0, 0)
 
 
 def counted_evaluations(monkeypatch):
@@ -534,6 +555,36 @@ def test_rounds_of_a_run_without_a_working_set_change_nothing_and_evaluate_nothi
     assert len(result.objectives) == 21
     assert result.objectives[0] == pytest.approx(data.tokens * np.log(2))
     assert result.evaluations == len(calls) == 22
+
+
+@pytest.mark.parametrize(
+    ("options", "stop_at", "ending"),
+    [
+        ({"value": 1e-3, "window": 3}, 0, "value"),
+        ({"value": 1e-3, "window": 10}, 0, "value"),  # longer than a round
+        ({"value": 0.0}, 12, "stopped"),
+        ({"value": 0.0}, 16, "stopped"),  # at the end of a round
+        ({"value": 0.0, "gradient": 1e-3}, 0, "gradient"),
+    ],
+)
+def test_a_run_in_rounds_ends_where_a_run_without_them_ends(options, stop_at, ending):
+    layout, data = known_optimum()
+    results = []
+    for saved in (None, lambda state: None):
+        state = WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size))
+        stopping = Stopping(**{"gradient": 0.0, "iterations": 200} | options)
+        results.append(
+            train_dense(
+                ChainObjective(layout, data, l2=0.01), state, memory=5, stopping=stopping,
+                watch=lambda done: done.number == stop_at, saved=saved,
+            )
+        )  # fmt: skip
+    one, many = results
+    assert one.reason == many.reason == ending
+    assert one.iterations == many.iterations > 8
+    assert one.objectives == many.objectives
+    assert len(one.objectives) == 1 + one.iterations
+    assert one.weights.tobytes() == many.weights.tobytes()
 
 
 @pytest.mark.slow
