@@ -107,7 +107,7 @@ class WapitiGradient:
 
 
 def wapiti_objective(model: Any, features: int) -> float:
-    """The objective of a trained model with so many features, by Wapiti's own function."""
+    """The objective of a trained model with this number of features, by Wapiti's own function."""
     return _evaluation(model, features)()
 
 

@@ -246,6 +246,6 @@ def _binary(folder: Path, fst: wfst.Fst) -> list[Job]:
             lambda: size),
         Job("read a vector file", lambda: wfst.read_fst(vector), lambda: VectorFst.read(vector), "rustfst",
             lambda: size),
-        Job("memory of a machine, bytes an arc", memory("ours"), memory("theirs"), "OpenFst", lambda: size, "B",
+        Job("memory of a machine, bytes per arc", memory("ours"), memory("theirs"), "OpenFst", lambda: size, "B",
             bar=1.0),
     ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Train a tagger of letters on phonemes and stress together in a process of its own, whose memory is measured.
 
-python -m bench._prosody FILE WORDS WIDTH ITERATIONS [STAGE...]: so many words (0: all); windows of 1, 3, ... WIDTH
-letters, all at once, or one more after each STAGE iterations, made only where the narrower window has a weight. Prints
-figures as JSON.
+python -m bench._prosody FILE WORDS WIDTH ITERATIONS [STAGE...]: the number of words (0: all); windows of 1, 3, ...
+WIDTH letters, all at once, or one more after each STAGE iterations, made only where the narrower window has a weight.
+Prints figures as JSON.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def jobs(options: Options) -> list[Job]:
         mine = [found for found in aligner.align(pairs) if found is not None]
         theirs = [parse_alignment(line, between="}") for line in _lines(folder / "theirs.txt")]
         return (
-            f"{_bits(mine):.2f} and {_bits(theirs):.2f} bits a word, "
+            f"{_bits(mine):.2f} and {_bits(theirs):.2f} bits per word, "
             f"{len(pairs) - len(mine)} and {len(pairs) - len(theirs)} of {len(pairs)} words not aligned"
         )
 
@@ -137,7 +137,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _bits(alignments: list[Any]) -> float:
-    """Bits a word, by the frequencies of links in the alignments themselves."""
+    """Bits per word, by the frequencies of links in the alignments themselves."""
     numbers: dict[Any, int] = {}
     for found in alignments:
         for link in found.links:

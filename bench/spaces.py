@@ -102,7 +102,7 @@ def jobs(options: Options) -> list[Job]:
         total = counts.data[there].sum()
         ours = folded()
         theirs = counts.data[there] @ np.log(p[there])
-        return f"nats a word {ours.log_likelihood.sum() / total:.4f}, peer {theirs / total:.4f}"
+        return f"nats per word {ours.log_likelihood.sum() / total:.4f}, peer {theirs / total:.4f}"
 
     def pca(algorithm: str) -> Any:
         with threadpool_limits(1):

@@ -71,7 +71,7 @@ def data() -> Path:
 
 @pytest.fixture(scope="session")
 def cluster_of() -> Callable[[int], AbstractContextManager[Any]]:
-    """Starts a Dask cluster of so many real worker processes of one thread each, which tests may kill."""
+    """Starts a Dask cluster of this many real worker processes of one thread each, which tests may kill."""
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
 
     @contextmanager

@@ -429,7 +429,7 @@ def test_a_worker_killed_in_an_add_loses_nothing(workers: Any, tmp_path: Path) -
 
 
 def await_results(client: Any, count: int) -> None:
-    """Until the workers hold so many results of steps."""
+    """Until the workers hold this many results of steps."""
 
     def results(dask_scheduler: Any) -> int:
         tasks = dask_scheduler.tasks.values()

@@ -93,7 +93,7 @@ def test_a_page_has_all_its_parts_in_order() -> None:
     page = Page(report.render())
     order = [data for tag, data in page.texts if tag not in ("style", "script", "title")]
     assert order == [
-        *("Title", "Sub", "First", "one", "two", "Part", "x = 1\n  y", "A table.", "name", "count", "a", "1"),
+        *("Title", "Sub", "First", "one", "two", "Part", "x = 1\n  y", "Copy", "A table.", "name", "count", "a", "1"),
         *("A circle.", "by ", "hand", "Made with textmill 1.2.3"),
     ]
     assert page.text("title") == ["Title"]
@@ -129,7 +129,7 @@ def test_text_is_escaped_in_every_field(text: str) -> None:
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in plain.elements]
     assert sum(data == text for _, data in page.texts) == sum(data == "words" for _, data in plain.texts) > 15
     assert {"aria-label": text}.items() <= {"aria-label": page.all("svg")[0]["aria-label"]}.items()
-    assert page.all("div")[0]["aria-label"] == text
+    assert [div["aria-label"] for div in page.all("div") if "aria-label" in div] == [text]
 
 
 @given(st.text(st.characters(codec=None), max_size=30))
@@ -238,7 +238,7 @@ def test_rows_may_be_made_on_the_fly() -> None:
 
 
 def test_ragged_tables_are_refused() -> None:
-    with pytest.raises(DataError, match="row 2 of table 'C' has 1 cells for 2 columns; pass one cell a column"):
+    with pytest.raises(DataError, match="row 2 of table 'C' has 1 cells for 2 columns; pass one cell for each column"):
         table(["a", "b"], [(1, 2), (3,)])
     with pytest.raises(DataError, match="table 'C' has no columns"):
         table([], [])
@@ -378,7 +378,7 @@ def test_a_failed_write_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest.
 SORTING = """
 const script = require("fs").readFileSync(0, "utf8").match(/<script>([^]*?)<\\/script>/)[1];
 let click;
-globalThis.document = { addEventListener: (_, handler) => (click = handler), documentElement: { lang: "en" } };
+globalThis.document = { addEventListener: (_, handler) => (click ??= handler), documentElement: { lang: "en" } };
 eval(script);
 function sorted(isNumber, texts, clicks) {
   const rows = texts.map((text) => ({ cells: [{ textContent: text, dataset: { value: text } }] }));
@@ -412,3 +412,15 @@ def test_a_click_sorts_a_table_and_what_is_missing_stays_last() -> None:
         "descending Infinity 10 3 -2.5 |ascending Apfel topic 2 topic 10 –",
         "ascending -2.5 3 10 Infinity |descending topic 10 topic 2 Apfel –",
     ]
+
+
+def test_links_lead_to_files_beside_the_page_and_facts_are_escaped() -> None:
+    report = Report("Harvest")
+    report.links([("customers.html", "who <bought> it"), ("https://example.org/a", "elsewhere")])
+    report.facts([("12 t", "rye & oats")])
+    page = report.render()
+    assert '<li><a href="customers.html">customers.html</a>: who &lt;bought&gt; it</li>' in page
+    assert "<dd>12 t</dd><dt>rye &amp; oats</dt>" in page
+    for address in ("javascript:alert(1)", "data:text/html,x"):
+        with pytest.raises(DataError, match="would run something"):
+            report.links([(address, "no")])

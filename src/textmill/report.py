@@ -2,10 +2,10 @@
 
     parts in order -> Jinja2 template (report.html.j2) that escapes every text -> one file, replaced whole or not at all
 
-The page holds its own styles and a few lines of script (a click on the head of a column sorts the table), and its
-security policy forbids it to fetch anything. It can be read in light and dark, on paper and on a telephone. The same
-calls give the same bytes: no time of day, no random ids. Figures may come from anywhere: what could run or fetch
-something is refused, and their ids are renamed, so that no two are the same. Cost: O(size of the page).
+The page holds its own styles and a few lines of script (a click on the head of a column sorts the table, a button
+copies code), and its security policy forbids it to fetch anything. It can be read in light and dark, on paper and on a
+telephone. The same calls give the same bytes: no time of day, no random ids. Figures may come from anywhere: what could
+run or fetch something is refused, and their ids are renamed, so that no two are the same. Cost: O(size of the page).
 """
 
 from __future__ import annotations
@@ -97,6 +97,26 @@ class Report:
         """
         self._add("code", text=text)
 
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Add a row of short facts, each a figure and what it is.
+
+        >>> Report("Newspapers").facts([("1,204", "issues"), ("2.1 s", "to count all words")])
+        """
+        self._add("facts", facts=list(facts))
+
+    def links(self, links: Iterable[tuple[str, str]]) -> None:
+        """Add links to other pages and files, each an address and what is to be seen there.
+
+        Addresses are relative to the page, or begin with http: or https:.
+
+        >>> Report("Newspapers").links([("names.html", "people who are named under several names")])
+        """
+        chosen = [(str(address), text) for address, text in links]
+        for address, _ in chosen:
+            if ":" in address.split("/")[0] and not _LINK.match(address):
+                raise DataError(f"the link '{_cut(address)}' would run something; pass a path, or http: or https:")
+        self._add("links", links=chosen)
+
     def html(self, part: Markup) -> None:
         """Add markup made elsewhere, which must be safe and must not use ids of others. A mere `str` is escaped.
 
@@ -119,7 +139,7 @@ class Report:
             raise DataError(f"table '{_cut(caption)}' has no columns; pass at least one")
         for number, row in enumerate(table, 1):
             if len(row) != len(columns):
-                fault = f"has {len(row)} cells for {len(columns)} columns; pass one cell a column"
+                fault = f"has {len(row)} cells for {len(columns)} columns; pass one cell for each column"
                 raise DataError(f"row {number} of table '{_cut(caption)}' {fault}")
         by_column = [_column([row[i] for row in table]) for i in range(len(columns))]
         heads = [_Column(name, is_number) for name, (is_number, _) in zip(columns, by_column, strict=True)]

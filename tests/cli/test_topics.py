@@ -119,6 +119,16 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     for arguments in ([], [ARTICLES]):
         assert said(capsys, "show", folder / "lsa.mill", *arguments, "--plot", tmp_path / "map.png")[0] == 0
         assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    colored = [ARTICLES, "--color-field", "subject", "--plot", tmp_path / "map.svg"]
+    assert said(capsys, "show", folder / "lsa.mill", *colored)[0] == 0
+    drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert "astronomy" in drawn  # in the legend
+    assert "<title>Why the Moon shows one face (astronomy-01)</title>" in drawn
+    for wrong, reason in (("colour", "has no field 'colour'; name the field with the color"), ("", "has no field ''")):
+        colored[2] = wrong
+        assert reason in said(capsys, "show", folder / "lsa.mill", *colored)[2]
+    code, _, err = said(capsys, "show", folder / "lsa.mill", "--color-field", "subject", "--plot", tmp_path / "m.svg")
+    assert (code, "--color-field is for documents" in err) == (1, True)
 
 
 @pytest.mark.parametrize(

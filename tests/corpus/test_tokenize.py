@@ -60,7 +60,7 @@ def test_segments_cover_the_text_whatever_its_width(text: str) -> None:
         ends = ends_of(text)
         assert ends == sorted(set(ends))
         assert (ends[-1] if ends else 0) == len(text)
-        wide = text + "\u2029\U00010000"  # the same text in four bytes a character
+        wide = text + "\u2029\U00010000"  # the same text in four bytes per character
         assert [end for end in ends_of(wide) if end < len(text)] == ends[:-1]
 
 
@@ -125,7 +125,7 @@ def test_every_code_point_folds_as_python_folds_it() -> None:
 )
 def test_options(text: str, options: dict[str, object], tokens: list[str]) -> None:
     assert Tokenizer(**options)(text) == tokens
-    assert Tokenizer(**options)(text + " \u4e2d")[: len(tokens)] == tokens  # two bytes a character
+    assert Tokenizer(**options)(text + " \u4e2d")[: len(tokens)] == tokens  # two bytes per character
     assert Tokenizer(**options)(text + " \U00010428")[: len(tokens)] == tokens  # four
 
 

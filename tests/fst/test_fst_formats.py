@@ -303,7 +303,7 @@ def test_numbers_of_states_may_be_as_large_as_they_are_written() -> None:
 
 
 def test_a_machine_takes_no_more_than_its_records(tmp_path: Path) -> None:
-    """20 bytes a state, 16 an arc, whatever it was read from; in an archive too, where more follows."""
+    """20 bytes per state, 16 per arc, whatever it was read from; in an archive too, where more follows."""
     fst = wfst.arcsort(many_arcs(3, "tropical", 20_000))
     least = 20 * fst.num_states + 16 * fst.num_arcs
     wfst.write_fst(fst, tmp_path / "m.fst")

@@ -142,7 +142,7 @@ def test_every_number_of_threads_gives_the_same_outputs_in_the_order_of_the_text
 
 
 def edits(letters: str) -> wfst.Fst:
-    """Any string to any other, one a letter that is replaced, put in or left out."""
+    """Any string to any other, one per letter that is replaced, put in or left out."""
     fst = wfst.Fst()
     fst.start = fst.add_state()
     fst.set_final(0)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textmill.errors import DataError
-from textmill.plot import bars, heat_map, histogram, lines, scatter
+from textmill.plot import bars, heat_map, histogram, lines, scatter, to_svg
 from textmill.plot.charts import _edges
 from textmill.plot.style import look
 
@@ -325,7 +325,7 @@ def test_a_dollar_is_a_dollar_everywhere() -> None:
         lines({name: ([0, 1], [0, 1]), "b": ([0, 1], [1, 1])}, x_label=name, y_label=name, title=name): 4,  # legend
         lines({name: ([0, 1], [0, 1]), "b": ([0, 1], [0, 0])}, **LABELS): 1,  # at the end of the line
         bars([name], {name: [1], "b": [1]}, x_label=""): 2,
-        scatter({"g": ([0], [0])}, labels={"g": [name]}, **LABELS): 1,
+        scatter({"g": ([0], [0])}, labels={"g": [name]}, **LABELS): 2,  # the label and the tooltip
         heat_map([[1]], columns=[name], rows=[name], x_label="", y_label=name): 3,
     }
     for figure, times in figures.items():
@@ -402,3 +402,33 @@ def test_a_fault_is_one_line_that_says_where(draw: Callable[[], Any], message: s
 
 def test_no_two_of_36_series_look_the_same() -> None:
     assert len({(style.color, str(style.dash)) for style in map(look, range(36))}) == 36
+
+
+def titles(svg: str) -> list[str]:
+    return re.findall("<title>(.*?)</title>", svg)
+
+
+def test_points_say_their_names_when_the_pointer_rests_on_them() -> None:
+    figure = scatter(
+        {"terms": ([0, math.nan, 1], [1, 2, 0]), "texts": ([0.5, 0.2], [2, 1])},
+        labels={"terms": ["tree", "lost", "graph"]},
+        tooltips={"texts": ["A <tale> & more", "a\nb"]},
+        sizes={"texts": [1, 4]},
+        x_label="1",
+        y_label="2",
+    )
+    assert titles(to_svg(figure)) == ["tree", "graph", "A &lt;tale&gt; &amp; more", "a b"]
+
+
+def test_a_label_without_room_is_still_a_tooltip() -> None:
+    names = [f"a rather long name {i}" for i in range(60)]
+    figure = scatter({"points": ([0] * 60, [0] * 60)}, labels={"points": names}, x_label="1", y_label="2")
+    assert len(figure.axes[0].texts) < 60
+    assert titles(to_svg(figure)) == names
+
+
+def test_tooltips_are_those_of_a_group_that_is_there() -> None:
+    with pytest.raises(DataError, match="tooltips or sizes of 'texts', but no such group"):
+        scatter({"terms": ([0], [1])}, tooltips={"texts": ["a"]}, x_label="1", y_label="2")
+    with pytest.raises(DataError, match="tooltips of 'terms'"):
+        scatter({"terms": ([0], [1])}, tooltips={"terms": ["a", "b"]}, x_label="1", y_label="2")

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def log_joint(documents: Sequence[Sequence[int]], topics: Sequence[int], alpha: np.ndarray, eta: np.ndarray) -> float:
-    """log P(w, z) from its definition; eta is topics x words, topics one a token."""
+    """log P(w, z) from its definition; eta is topics x words, topics one per token."""
     by_word = np.zeros_like(eta)
     total, at = 0.0, 0
     for document in documents:

@@ -71,5 +71,5 @@ def test_bad_input_is_one_clear_error(rows: object, clusters: int, options: dict
 
 def test_labels_need_a_name_for_every_column() -> None:
     X, _ = planted()
-    with pytest.raises(DataError, match="one a column"):
+    with pytest.raises(DataError, match="one per column"):
         cluster_documents(NMF(n_topics=2, random_state=0).fit(X), X, 2, terms=["one"])

@@ -76,7 +76,7 @@ def test_bad_input_of_differences_is_told_in_one_line() -> None:
     narrow.components_ = np.ones((1, 2)) / 2
     with pytest.raises(DataError, match=r"pass terms=\(..., ...\)"):
         topic_difference(model(), narrow)
-    with pytest.raises(DataError, match="pass one a column"):
+    with pytest.raises(DataError, match="pass one per column"):
         topic_difference(model(), narrow, terms=(["a"], ["b", "c"]))
     with pytest.raises(DataError, match="directions, not distributions"):
         topic_difference(model(), LSA(n_topics=2).fit(X))

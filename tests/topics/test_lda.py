@@ -464,7 +464,7 @@ def test_more_topics_than_words_and_short_and_long_documents(method: str) -> Non
         ({"alpha": {}}, X, "alpha must hold numbers"),
         ({"eta": 0.0}, X, "eta must be finite and above 0, got 0"),
         ({"eta": -0.1}, X, "eta"),
-        ({"eta": np.ones(5)}, X, "one a word"),
+        ({"eta": np.ones(5)}, X, "one per word"),
         ({"eta": "other"}, X, "eta"),
         ({"n_topics": 0}, X, "n_topics"),
         ({"method": "magic"}, X, "method"),

@@ -32,7 +32,7 @@ print(int(status["VmHWM"].split()[0]))  # of this program only; ru_maxrss would 
 
 
 def peak(documents: int, topics: int, terms: int, length: int) -> float:
-    """Megabytes of a process that learns from a stream of so many documents."""
+    """Megabytes of a process that learns from a stream of this many documents."""
     sizes = [str(size) for size in (documents, topics, terms, length)]
     done = subprocess.run([sys.executable, "-c", MEMORY, *sizes], capture_output=True, text=True, check=True)
     return int(done.stdout) / 1024
@@ -89,7 +89,7 @@ def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
     lda = LDA(n_topics=4, half_life=1000, chunk_size=100, random_state=0, dtype="float64").partial_fit(old)
     before, documents = lda.statistics_[:, :50].sum(), lda.documents_
     lda.partial_fit(new)
-    background = 4 * 50  # one a topic and word, kept up for ever
+    background = 4 * 50  # one per topic and word, kept up for ever
     share = 0.5 ** ((lda.documents_ - documents) / 1000)
     assert lda.statistics_[:, :50].sum() - background == pytest.approx((before - background) * share, rel=0.02)
 

@@ -73,10 +73,12 @@ def test_bad_input_is_one_clear_error() -> None:
         plane(two, X[:0])
     with pytest.raises(DataError, match="topics"):
         plane(two, X, topics=(0, 2))
-    with pytest.raises(DataError, match="one a column"):
+    with pytest.raises(DataError, match="one for each column"):
         draw_map(two, X, terms=["one"])
-    with pytest.raises(DataError, match="one a document"):
+    with pytest.raises(DataError, match="one for each document"):
         draw_map(two, X, terms=TERMS, groups=["one"])
+    with pytest.raises(DataError, match="names for 9 documents; pass one for each"):
+        draw_map(two, X, terms=TERMS, names=["one"])
 
 
 def test_projections_are_written_as_they_are_made(tmp_path) -> None:

@@ -1,1 +1,1 @@
-"""The command line: one module a job. A new file here is a new command; app.py finds it."""
+"""The command line: one module per job. A new file here is a new command; app.py finds it."""

@@ -1,16 +1,18 @@
 """Groups of commands that are loaded when they are called, and help pages without what helps nobody.
 
-A group knows the names of its commands without importing them, so it can list them and guess which one was meant.
+A group knows the names of its commands without importing them, so it can list them and guess which one was meant. It
+makes the one that is called: Typer needs longer to read the options of a dozen verbs than most of them run.
 """
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from copy import copy
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
-__all__ = ["LazyGroup", "command_of", "plain"]
+__all__ = ["LazyGroup", "command_from", "command_of", "plain"]
 
 
 class LazyGroup(TyperGroup):
@@ -21,6 +23,8 @@ class LazyGroup(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except Exception as fault:
+            from difflib import get_close_matches
+
             error: Any = fault  # Typer's error of wrong usage, which has no public class
             near = get_close_matches(args[0], self.list_commands(ctx)) if args else []
             if near and hasattr(error, "format_message"):
@@ -30,6 +34,52 @@ class LazyGroup(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, as the help page shows them."""
         return _as_shown(super().get_params(ctx))
+
+
+class _Verbs(LazyGroup):
+    """A group that makes the command of a verb when it is called."""
+
+    verbs: dict[str, Any]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all verbs, in the order of their definition."""
+        return list(self.verbs)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a verb."""
+        if cmd_name not in self.verbs:
+            return None
+        single = typer.Typer(add_completion=False)
+        single.registered_commands.append(self.verbs[cmd_name])
+        command = plain(typer.main.get_command(single))
+        command.name = cmd_name
+        return command
+
+
+def command_from(app: typer.Typer, verb: str | None = None) -> Any:
+    """The command of a Typer app, or of one of its verbs; that of several is a group of verbs yet to be made."""
+    if isinstance(app.info.cls, type) and issubclass(app.info.cls, LazyGroup):
+        return plain(typer.main.get_command(app))
+    verbs = _verbs(app)
+    if len(verbs) == 1 and app.registered_callback is None:
+        return plain(typer.main.get_command(app))
+    shell = copy(app)
+    shell.registered_commands, shell.registered_groups = [], []
+    shell.info = copy(app.info)
+    shell.info.cls = _Verbs
+    group: Any = typer.main.get_group(shell)
+    group.verbs = verbs
+    return group if verb is None else group.get_command(None, verb)
+
+
+def _verbs(app: typer.Typer) -> dict[str, Any]:
+    """What an app registers for each verb, with those of the apps in it."""
+    registered = list(app.registered_commands)
+    for group in app.registered_groups:
+        registered += group.typer_instance.registered_commands if group.typer_instance is not None else []
+    return {
+        info.name or typer.main.get_command_name(getattr(info.callback, "__name__", "")): info for info in registered
+    }
 
 
 def plain(command: Any) -> Any:

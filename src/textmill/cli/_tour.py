@@ -1,15 +1,24 @@
-"""The tour of `textmill demo`: one function a stop, each adds its part to the report."""
+"""The tour of `textmill demo`: one function for each stop, which adds its part to the report.
+
+Charts need Matplotlib, which is an extra. Without it every stop runs all the same, its charts are left out, and the
+report says what draws them.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
+from importlib import util
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import textmill
 from textmill import plot
+from textmill.cli._tour_speed import Timing
 from textmill.corpus import (
     Document,
     Tokenizer,
@@ -27,12 +36,13 @@ from textmill.progress import track
 from textmill.report import Report
 from textmill.sequence import CRF, evaluate_tags, split_labels
 from textmill.tasks import SimilarDocuments
-from textmill.topics import LDA, LSA, draw_map, draw_topics, explain_text, topic_coherence
-from textmill.vectors import TextVectorizer, Weighting
+from textmill.topics import LSA, NMF, draw_map, draw_topics, explain_text, topic_coherence
+from textmill.vectors import Index, TextVectorizer
 
-__all__ = ["tour"]
+__all__ = ["NO_CHARTS", "has_charts", "tour"]
 
-SENTENCE = "On 12.4.2010 Dr. Hill left the U.S.A. (147.251.48.1) and paid 10–55 % more. State-of-the-art? Don't ask :-)"
+NO_CHARTS = "Charts are left out, because Matplotlib is not installed; pip install 'textmill[plot]' draws them."
+SENTENCE = "On 12.4.2010 Dr. Hill's mills (147.251.48.1) were running 10–55 % faster. State-of-the-art? Don't ask :-)"
 TAG_PATTERNS = """
 u:w-1=%X[-1,0]
 u:w=%X[0,0]
@@ -48,16 +58,19 @@ u:pp=%x[-1,1]/%x[0,1]
 
 def tour(folder: Path) -> Path:
     """Run all stops and return the path of the report."""
+    from textmill.cli._tour_speed import timings
+
     folder.mkdir(parents=True, exist_ok=True)
-    report = Report("A tour of textmill", subtitle="What it does with the sample articles that come with the package.")
+    report = Report("A tour of textmill", subtitle="What it does with the sample data that come with the package.")
     documents = list(read_documents(sample_path()))
+    measured = timings(documents)
     stops = [
         show_corpus,
         show_tokens,
         show_terms,
         show_subjects,
         show_topics,
-        show_mixtures,
+        show_map,
         show_copies,
         show_similar,
         show_coherence,
@@ -65,12 +78,58 @@ def tour(folder: Path) -> Path:
         show_tagger,
         show_transducers,
         show_classification,
+        show_exactness,
         show_files,
     ]
+    report.facts(
+        [
+            (str(len(stops)), "jobs, each from raw text to a result you can check"),
+            *((f"{one.theirs / one.ours:.1f}×", f"the speed of {one.peer}: {one.job}") for one in measured),
+        ]
+    )
+    if not has_charts():
+        report.text(NO_CHARTS)
+    show_speed(report, measured)
+    began = time.process_time()
     for stop in track(stops, "tour", unit="stops"):
         stop(report, documents, folder)
+    report.text(f"All of this took {time.process_time() - began:.1f} seconds of CPU time, drawing included.")
     report.write(folder / "report.html")
     return folder / "report.html"
+
+
+def has_charts() -> bool:
+    """Whether charts can be drawn."""
+    return util.find_spec("matplotlib") is not None
+
+
+def _chart(report: Report, draw: Callable[[], Any], *, caption: str) -> None:
+    """Add a chart, where charts can be drawn."""
+    if has_charts():
+        report.figure(plot.to_svg(draw()), caption=caption)
+
+
+def show_speed(report: Report, measured: list[Timing]) -> None:
+    """The small measurements of this run."""
+    report.heading("Speed of this run")
+    report.text(
+        "Measured a moment ago on this computer: textmill and another library in turn, one thread each, CPU time, the "
+        "median of three. These jobs are small; python -m bench in the source tree measures large ones."
+    )
+    report.table(
+        ["job", "ours, ms", "theirs, ms", "ratio", "result, ours and theirs"],
+        [
+            (
+                f"{t.job} ({t.peer})",
+                f"{1000 * t.ours:.1f}",
+                f"{1000 * t.theirs:.1f}",
+                f"{t.theirs / t.ours:.1f}×",
+                t.our_result if t.our_result == t.their_result else f"{t.our_result}, {t.their_result}",
+            )
+            for t in measured
+        ],
+        caption="CPU time of small jobs",
+    )
 
 
 def show_corpus(report: Report, documents: list[Document], folder: Path) -> None:
@@ -115,8 +174,11 @@ def show_terms(report: Report, documents: list[Document], folder: Path) -> None:
     ranks = np.arange(1, len(vocabulary) + 1)
     counts = np.sort(vocabulary.collection_frequency_)[::-1]
     curves = {"articles": (ranks, counts), "1 / rank": (ranks, counts[0] / ranks)}
-    figure = plot.lines(curves, x_label="rank", y_label="occurrences", x_scale="log", y_scale="log")
-    report.figure(plot.to_svg(figure), caption="Zipf's law: occurrences of a term by its rank")
+    _chart(
+        report,
+        lambda: plot.lines(curves, x_label="rank", y_label="occurrences", x_scale="log", y_scale="log"),
+        caption="Zipf's law: occurrences of a term by its rank",
+    )
     report.table(
         ["rule", "types removed", "tokens removed"],
         [(rule, removed["types"], removed["tokens"]) for rule, removed in pruned.removed_.items()],
@@ -142,53 +204,79 @@ def show_subjects(report: Report, documents: list[Document], folder: Path) -> No
 
 
 def show_topics(report: Report, documents: list[Document], folder: Path) -> None:
-    """Topics of the English articles by latent semantic analysis, and the map of terms and articles."""
+    """Topics of the English articles, how good they are, whose they are, and why a text has its own."""
+    english = [document for document in documents if document.fields["language"] == "en" and "copy" not in document.id]
+    texts = [document.text for document in english]
+    subjects = np.array([str(document.fields["subject"]) for document in english])
+    model = NMF(n_topics=11, vectorizer=TextVectorizer(vocabulary=_content_words()), random_state=0).fit(texts)
+    model.save(folder / "topics.mill")
+    coherence = topic_coherence(model, texts, window=0)
+    mixtures = np.asarray(model.transform(texts))
+    strongest = mixtures.argmax(axis=1)
+    shares = np.sort(mixtures / np.maximum(mixtures.sum(axis=1, keepdims=True), 1e-300), axis=1)
+    mixed = int(shares[:, -2].argmax())  # the article with the largest second topic
+    assert model.vectorizer_ is not None
+    words = model.vectorizer_.vocabulary_
+    report.heading("Topics")
+    report.text(
+        f"Non-negative factors of the {len(texts)} English articles. {words.removed_['stop_words']['types']} function "
+        f"words, such as {', '.join(words.stop_words_[:6])}, were recognised from the articles themselves and left "
+        "out. The subjects of the articles are not shown to the model. Coherence (C_v) says how much more often the "
+        "words of a topic meet than chance would have it."
+    )
+    rows = []
+    for number, (topic, score) in enumerate(zip(model.topics(7), coherence, strict=True)):
+        most = Counter(subjects[strongest == number].tolist()).most_common(2)
+        whose = ", ".join(f"{subject} {count}" for subject, count in most)
+        rows.append((number + 1, ", ".join(term for term, _ in topic), whose, float(score)))
+    report.table(
+        ["topic", "strongest words", "articles by subject", "coherence"], rows, caption="Topics that nobody has named"
+    )
+    _chart(report, lambda: draw_topics(model), caption="Topics by the distance of their words; areas are shares")
+    report.text(
+        f"Every known word of a text stands for a topic, here in the article “{english[mixed].fields['title']}”; rest "
+        "the pointer on a word to see which:"
+    )
+    report.html(explain_text(model, texts[mixed]).html())
+    report.code(
+        "textmill topics train articles.jsonl --model nmf --topics 11 --digits drop --max-df 0.15 -o topics.mill\n"
+        "textmill topics show topics.mill\n"
+        'textmill topics explain topics.mill --text "The Moon raises the tides." --html why.html'
+    )
+
+
+def show_map(report: Report, documents: list[Document], folder: Path) -> None:
+    """The map of terms and articles by latent semantic analysis, coloured by subject."""
     english = [document for document in documents if document.fields["language"] == "en"]
     texts = [document.text for document in english]
-    vectorizer = TextVectorizer(vocabulary=_content_words())
-    lsa = LSA(n_topics=8, vectorizer=vectorizer, random_state=0).fit(texts)
-    report.heading("Topics")
-    report.text("Latent semantic analysis of the English articles: each topic is a direction, terms have a sign.")
-    rows = [
-        (number + 1, ", ".join(f"{term} {weight:+.2f}" for term, weight in topic))
-        for number, topic in enumerate(lsa.topics(6))
-    ]
-    report.table(["topic", "terms"], rows, caption="Terms of largest weight")
-    figure = draw_map(lsa, texts, n_terms=60, topics=(1, 2))
-    report.figure(plot.to_svg(figure), caption="Terms and articles in the plane of the second and third topic")
-    lsa.save(folder / "topics.mill")
-
-
-def show_mixtures(report: Report, documents: list[Document], folder: Path) -> None:
-    """Topics as distributions of words, by Gibbs sampling; how near they are, how good, and why a text has its own."""
-    texts = [document.text for document in documents if document.fields["language"] == "en"]
-    vectorizer = TextVectorizer(vocabulary=_content_words(), weighting=Weighting(scheme="nnn"))
-    lda = LDA(n_topics=10, method="gibbs", alpha=0.1, eta=0.05, weighting="idf", vectorizer=vectorizer, random_state=0)
-    lda.fit(texts)
-    lda.save(folder / "lda.mill")
-    coherence = topic_coherence(lda, texts, window=0)
-    report.heading("Topics as distributions")
+    lsa = LSA(n_topics=8, vectorizer=TextVectorizer(vocabulary=_content_words()), random_state=0).fit(texts)
+    lsa.save(folder / "lsa.mill")
+    report.heading("A map of articles and words")
     report.text(
-        "Latent Dirichlet allocation: each topic is a distribution of words, each article a mixture of topics. "
-        "Coherence (C_v) says how much more often the words of a topic meet than chance would have it."
+        "Latent semantic analysis puts articles and words into one space. This is the plane of its second and third "
+        "direction; the colours are the subjects, which it has not seen. Rest the pointer on a point to see its title."
     )
-    rows = [
-        (number + 1, ", ".join(term for term, _ in topic), float(score))
-        for number, (topic, score) in enumerate(zip(lda.topics(8), coherence, strict=True))
-    ]
-    report.table(["topic", "words", "coherence"], rows, caption="Most probable words")
-    report.figure(plot.to_svg(draw_topics(lda)), caption="Topics by the distance of their words; areas are shares")
-    report.text("Every known word of a text stands for a topic:")
-    report.html(explain_text(lda, texts[0]).html())
+    _chart(
+        report,
+        lambda: draw_map(
+            lsa,
+            texts,
+            n_terms=60,
+            topics=(1, 2),
+            groups=[str(document.fields["subject"]) for document in english],
+            names=[f"{document.fields['title']} ({document.fields['subject']})" for document in english],
+        ),
+        caption="Articles by subject, and the words that are farthest from the middle",
+    )
     report.code(
-        "textmill topics train articles.jsonl --model lda --method gibbs --topics 10 -o lda.mill\n"
-        'textmill topics explain lda.mill --text "..." --html why.html'
+        "textmill topics train articles.jsonl --model lsa --topics 8 -o lsa.mill\n"
+        "textmill topics show lsa.mill articles.jsonl --picture terms --color-field subject --plot map.svg"
     )
 
 
 def _content_words() -> Vocabulary:
     """Words of subjects: without numbers and what the corpus shows to be function words."""
-    return Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.1)
+    return Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.15)
 
 
 def show_copies(report: Report, documents: list[Document], folder: Path) -> None:
@@ -250,11 +338,11 @@ def show_coherence(report: Report, documents: list[Document], folder: Path) -> N
     )
     entropies = {"good pages": [one.entropy for one in good]}
     entropies |= {kind: [one.entropy for one in false[kind]] for kind in kinds[:3]}
-    report.figure(plot.to_svg(draw_histograms(entropies)), caption="Entropy of the topics of good and of forged pages")
+    _chart(report, lambda: draw_histograms(entropies), caption="Entropy of the topics of good and of forged pages")
     explained = detector.explain(pages[0] + " " + "The casino paid the poker bonus after the comet.")
     rows = [(one.text, f"{one.surprise:+.2f}") for one in explained.sentences if one.offending]
     report.table(
-        ["sentence", "surprise, bits a word"], rows, caption="Sentences that the rest of a page does not expect"
+        ["sentence", "surprise, bits per word"], rows, caption="Sentences that the rest of a page does not expect"
     )
     report.code(
         "textmill coherence train good.jsonl --topics 12 -o coherence.mill\n"
@@ -282,8 +370,11 @@ def show_classification(report: Report, documents: list[Document], folder: Path)
         f"it gets {table.accuracy():.1%} of the subjects right."
     )
     names = [str(label) for label in table.labels]
-    figure = plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names)
-    report.figure(plot.to_svg(figure), caption="Which subjects are taken for which")
+    _chart(
+        report,
+        lambda: plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names),
+        caption="Which subjects are taken for which",
+    )
 
 
 def show_tagger(report: Report, documents: list[Document], folder: Path) -> None:
@@ -306,8 +397,11 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
     report.code(" ".join(words))
     iterations = [entry["iteration"] for entry in tagger.training_log_]
     curves = {"test error, %": (iterations, [entry["dev_error"] for entry in tagger.training_log_])}
-    figure = plot.lines(curves, x_label="iteration", y_label="wrong labels, %", y_scale="log")
-    report.figure(plot.to_svg(figure), caption="Wrong labels among the test sentences while it learns")
+    _chart(
+        report,
+        lambda: plot.lines(curves, x_label="iteration", y_label="wrong labels, %", y_scale="log"),
+        caption="Wrong labels among the test sentences while it learns",
+    )
     report.code(
         "textmill tag train chunks-train.txt -p patterns.txt --dev chunks-test.txt -o chunks.mill\n"
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
@@ -385,7 +479,7 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
         [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in found],
         caption="Measures at their best cut",
     )
-    report.figure(plot.to_svg(curves(found)), caption="F1 by the number of best pairs taken as matches")
+    _chart(report, lambda: curves(found), caption="F1 by the number of best pairs taken as matches")
     pairs = folder / "customers-pairs.tsv"
     done = dedupe(
         names,
@@ -397,9 +491,59 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
     )
     report.text(
         f"The best on pairs that were held out is {choice.measure} with the threshold {choice.threshold:.3f}. It finds "
-        f"{done.pairs} pairs in {done.clusters} groups; customers.html is a page to accept or reject them."
+        f"{done.pairs} pairs in {done.clusters} groups."
+    )
+    report.links(
+        [
+            ("customers.html", "a page to accept or reject the pairs, by mouse or keyboard"),
+            ("customers-pairs.tsv", "the pairs with their scores"),
+            ("customers-groups.tsv", "the groups"),
+        ]
     )
     report.code("textmill match dedupe customers.tsv -o pairs.tsv --clusters groups.tsv --report customers.html")
+
+
+def show_exactness(report: Report, documents: list[Document], folder: Path) -> None:
+    """What is exact, checked again in this run by doing the same the long way."""
+    from textmill.lm import NGramModel
+
+    texts = [document.text for document in documents]
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(max_df=0.2)).fit(texts)
+    X = vectorizer.transform(texts)
+    dense = X.toarray()
+    lengths = np.linalg.norm(dense, axis=1, keepdims=True)
+    cosines = (dense / np.where(lengths, lengths, 1.0)) @ (dense / np.where(lengths, lengths, 1.0)).T
+    best = np.sort(cosines, axis=1)[:, :-11:-1]
+    answers = Index().fit(X).query(X, k=10)
+    found = np.array([answer.scores for answer in answers])
+    language = NGramModel(order=3).fit(texts)
+    sums = [float(language.distribution([word]).sum()) for word in ("the", "mill", "star")]
+    one, two = (NMF(n_topics=5, random_state=0, n_jobs=n).fit(X).components_ for n in (1, 2))
+    loaded = textmill.load(folder / "topics.mill")
+    again = textmill.load(folder / "topics.mill", verify=True)
+    report.heading("Exact, and checked here")
+    report.table(
+        ["claim", "checked against", "largest difference"],
+        [
+            (
+                "the index finds the nearest articles",
+                "all cosines, computed one by one",
+                f"{abs(found - best).max():.1e}",
+            ),
+            (
+                "probabilities of the next word sum to 1",
+                "the sum over all words",
+                f"{max(abs(s - 1) for s in sums):.1e}",
+            ),
+            ("one thread and two give the same model", "every weight", f"{abs(one - two).max():.1e}"),
+            (
+                "a saved model gives the same answers",
+                "the topics of all articles",
+                f"{abs(np.asarray(loaded.transform(texts)) - np.asarray(again.transform(texts))).max():.1e}",
+            ),
+        ],
+        caption="Claims of the documentation, tested a moment ago",
+    )
 
 
 def show_files(report: Report, documents: list[Document], folder: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from textmill.cli._groups import LazyGroup, command_of, plain
+from textmill.cli._groups import LazyGroup, command_from, command_of
 
 __all__ = ["app", "main"]
 
@@ -50,7 +50,7 @@ class Jobs(LazyGroup):
             first_line = (_FOLDER / f"{cmd_name}.py").read_text(encoding="utf-8").split("\n", 1)[0]
             return TyperCommand(cmd_name, callback=None, help=first_line.strip('"'))
         job = importlib.import_module(f"textmill.cli.{cmd_name}")
-        return plain(typer.main.get_command(job.app))
+        return command_from(job.app)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help page."""

@@ -20,6 +20,8 @@ def demo(
 
     Example: textmill demo --output demo
     """
-    from textmill.cli._tour import tour
+    from textmill.cli._tour import NO_CHARTS, has_charts, tour
 
     typer.echo(f"wrote {tour(output)}; open it in a browser")
+    if not has_charts():
+        typer.echo(NO_CHARTS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from textmill.cli._groups import LazyGroup, plain
+from textmill.cli._groups import LazyGroup, command_from
 
 _GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
 _VERBS = {
@@ -35,27 +35,15 @@ class Verbs(LazyGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a verb."""
         if cmd_name in _GROUPS:
-            command = typer.main.get_command(_app(_GROUPS[cmd_name]))
-        elif cmd_name in _VERBS:
-            single = typer.Typer(add_completion=False)
-            single.registered_commands += [
-                info for info in _app(_VERBS[cmd_name]).registered_commands if _name(info) == cmd_name
-            ]
-            command = typer.main.get_command(single)
-        else:
-            return None
-        command.name = cmd_name
-        return plain(command)
+            command = command_from(_app(_GROUPS[cmd_name]))
+            command.name = cmd_name
+            return command
+        return command_from(_app(_VERBS[cmd_name]), cmd_name) if cmd_name in _VERBS else None
 
 
 def _app(module: str) -> typer.Typer:
     app: typer.Typer = importlib.import_module(f"textmill.cli.{module}").app
     return app
-
-
-def _name(info: Any) -> str:
-    """The verb that a function is registered for."""
-    return str(info.name or info.callback.__name__)
 
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True, add_completion=False, help=__doc__)

@@ -201,8 +201,6 @@ def show(
     from json import dumps
 
     from textmill.model import check_range
-    from textmill.plot import save
-    from textmill.topics.pictures import draw_model
 
     check_range("--top", top, at_least=0, whole=True)
     loaded = load_model(model)
@@ -212,8 +210,12 @@ def show(
     else:
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
+        from textmill.plot import save
+        from textmill.topics.pictures import draw_model
+
         documents = None if not sources else read_input(sources, reading)
-        save(draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field), plot)
+        drawing = draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field)
+        save(drawing, plot)
 
 
 @app.command()

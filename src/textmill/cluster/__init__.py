@@ -26,10 +26,22 @@ whose two sides are on different workers, one state per worker, one result per 6
 Reference: Rehurek (2011), algorithms 3.4 and 4.3, whose models are summed this way.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.cluster.connection import connect
-from textmill.cluster.interface import Cluster, Kept, tree_reduce
-from textmill.cluster.traffic import Traffic
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.cluster.connection import connect
+    from textmill.cluster.interface import Cluster, Kept, tree_reduce
+    from textmill.cluster.traffic import Traffic
 
 __all__ = ["Cluster", "Kept", "Traffic", "connect", "tree_reduce"]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "connection": "connect",
+        "interface": "Cluster Kept tree_reduce",
+        "traffic": "Traffic",
+    },
+)

@@ -16,7 +16,6 @@ its group of chunks; the pickled bytes of each broadcast state.
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import contextlib
 import reprlib
@@ -128,6 +127,8 @@ class Flight:
 
     def result(self, task: Task) -> Any:
         """The value of a task, in this process; the cluster may forget it."""
+        import asyncio
+
         self._sweep()
         waited = 0.0
         while True:
@@ -311,6 +312,8 @@ def _look(mark: str, silent: float, dask_scheduler: Any = None) -> tuple[int, bo
 @contextlib.contextmanager
 def _explained(what: str) -> Iterator[None]:
     """Errors of a task as the caller shall see them: our own unchanged, others with what failed."""
+    import asyncio
+
     from distributed import KilledWorker
 
     try:

@@ -16,41 +16,46 @@ synthetic                   seeded streams of any length
 sample                      the articles that come with the package
 """
 
-from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
-from textmill.corpus.bagfiles import BagFile, read_bags
-from textmill.corpus.bags import array_like, check_bags, load_npz, remap, save_npz
-from textmill.corpus.bagwriters import convert_bags, write_bags
-from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
-from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
-from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
-from textmill.corpus.features import NamedFeatures
-from textmill.corpus.function_words import FUNCTION_WORDS
-from textmill.corpus.hashing import HashedBags
-from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
-from textmill.corpus.nettalk import NettalkWord, read_nettalk
-from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
-from textmill.corpus.presets import preset
-from textmill.corpus.products import Operator, as_operator
-from textmill.corpus.readers import (
-    Document,
-    Documents,
-    Record,
-    SkippedRecords,
-    open_bytes,
-    open_lines,
-    read_documents,
-    read_records,
-    writer,
-)
-from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
-from textmill.corpus.sentences import Sentences
-from textmill.corpus.splitters import split_documents
-from textmill.corpus.summary import CorpusReport, corpus_report
-from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
-from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences
-from textmill.corpus.trees import Tree, parse_tree, read_trees
-from textmill.corpus.variants import VariantTokenizer
-from textmill.corpus.vocabulary import Bags, Vocabulary
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
+    from textmill.corpus.bagfiles import BagFile, read_bags
+    from textmill.corpus.bags import array_like, check_bags, load_npz, remap, save_npz
+    from textmill.corpus.bagwriters import convert_bags, write_bags
+    from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
+    from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
+    from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
+    from textmill.corpus.features import NamedFeatures
+    from textmill.corpus.function_words import FUNCTION_WORDS
+    from textmill.corpus.hashing import HashedBags
+    from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
+    from textmill.corpus.nettalk import NettalkWord, read_nettalk
+    from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
+    from textmill.corpus.presets import preset
+    from textmill.corpus.products import Operator, as_operator
+    from textmill.corpus.readers import (
+        Document,
+        Documents,
+        Record,
+        SkippedRecords,
+        open_bytes,
+        open_lines,
+        read_documents,
+        read_records,
+        writer,
+    )
+    from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
+    from textmill.corpus.sentences import Sentences
+    from textmill.corpus.splitters import split_documents
+    from textmill.corpus.summary import CorpusReport, corpus_report
+    from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
+    from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences
+    from textmill.corpus.trees import Tree, parse_tree, read_trees
+    from textmill.corpus.variants import VariantTokenizer
+    from textmill.corpus.vocabulary import Bags, Vocabulary
 
 __all__ = [
     "ENGLISH_CONNECTORS",
@@ -123,3 +128,34 @@ __all__ = [
     "write_terms",
     "writer",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "arpa": "Arpa ArpaOrder read_arpa write_arpa",
+        "bagfiles": "BagFile read_bags",
+        "bags": "array_like check_bags load_npz remap save_npz",
+        "bagwriters": "convert_bags write_bags",
+        "chains": "Chain is_one_shot rechunk require_passes",
+        "columns": "Sentence read_columns read_conllu write_columns",
+        "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
+        "features": "NamedFeatures",
+        "function_words": "FUNCTION_WORDS",
+        "hashing": "HashedBags",
+        "iob": "check_tags convert_tags spans_of tags_of",
+        "nettalk": "NettalkWord read_nettalk",
+        "phrases": "ENGLISH_CONNECTORS Phrases",
+        "presets": "preset",
+        "products": "Operator as_operator",
+        "readers": "Document Documents Record SkippedRecords open_bytes open_lines read_documents read_records writer",
+        "sample": "sample_articles sample_chunks sample_path sample_texts",
+        "sentences": "Sentences",
+        "splitters": "split_documents",
+        "summary": "CorpusReport corpus_report",
+        "synthetic": "DriftingStream TopicStream ZipfStream",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer split_sentences",
+        "trees": "Tree parse_tree read_trees",
+        "variants": "VariantTokenizer",
+        "vocabulary": "Bags Vocabulary",
+    },
+)

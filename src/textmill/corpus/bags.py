@@ -18,7 +18,7 @@ from textmill._native import corpus as native
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import effective_jobs
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, is_sparse, sparse
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["array_like", "check_bags", "csr_of", "load_npz", "remap", "save_npz"]
 
 Rows: TypeAlias = "tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]"  # offsets, terms sorted in each row, counts
+
 
 _INT32 = np.iinfo(np.int32).max
 
@@ -38,12 +39,7 @@ def csr_of(rows: Rows, columns: int) -> sparse.csr_matrix:
     [[1, 0, 4], [0, 0, 0]]
     """
     offsets, terms, counts = rows
-    if offsets[-1] <= _INT32:
-        offsets = offsets.astype(np.int32)
-    X = sparse.csr_matrix((counts, terms, offsets), shape=(len(offsets) - 1, columns), copy=False)
-    X.has_sorted_indices = True
-    X.has_canonical_format = True
-    return X
+    return SparseRows(counts, terms, offsets, (len(offsets) - 1, columns)).csr()
 
 
 def array_like(X: Any) -> Any:
@@ -73,7 +69,9 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
     Traceback (most recent call last):
     textmill.errors.DataError: X holds values that are not numbers (<U4); turn nominal features into counts first
     """
-    if not sparse.issparse(X):
+    if isinstance(X, SparseRows):
+        X = X.csr()
+    if not is_sparse(X):
         try:
             X = np.asarray(X)
         except ValueError:

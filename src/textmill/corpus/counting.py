@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import corpus as native
-from textmill.corpus.bags import csr_of
 from textmill.corpus.readers import Documents
 from textmill.corpus.tokenize import CharacterNgrams, Rules, Tokenizer, normalizer, text_batches
 from textmill.errors import DataError
 from textmill.model import StringTable, check_range, effective_jobs
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows
 
 __all__ = [
     "Counted",
@@ -197,9 +196,10 @@ class TermCounter:
         if self.memory is not None and self.table.memory() > self.memory:
             self._spill()
 
-    def add_rows(self, batch: list[Any]) -> sparse.csr_matrix:
+    def add_rows(self, batch: list[Any]) -> SparseRows:
         """Count a batch and return its bags over the terms known so far."""
-        return csr_of(self._count(batch, rows=True), len(self.table))
+        offsets, terms, counts = self._count(batch, rows=True)
+        return SparseRows(counts, terms, offsets, (len(offsets) - 1, len(self.table)))
 
     def result(
         self,

@@ -76,7 +76,7 @@ def read_terms(source: Source) -> Vocabulary:
 
 
 def write_terms(path: str | os.PathLike[str], vocabulary: Vocabulary) -> None:
-    """Write the terms of a vocabulary, one a line."""
+    """Write the terms of a vocabulary, one per line."""
     with writer(path) as out:
         for term in vocabulary.terms_:
             if "\n" in term:

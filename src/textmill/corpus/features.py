@@ -6,7 +6,7 @@ numbers are features; a nominal value (a colour, a section) must be made into nu
 
     {"section=sports": 1}      instead of      {"section": "sports"}
 
-Cost: one visit a feature.
+Cost: one visit per feature.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ __all__ = ["NamedFeatures"]
 class NamedFeatures(Transformer, Model):
     """Turn mappings from names to numbers into rows; names not seen in `fit` are left out.
 
-    Attributes: names_ (F,) strings, sorted.
+    Attributes:
+        names_: Names of the columns, (F,), sorted.
 
     >>> features = NamedFeatures()
     >>> features.fit_transform([{"stars": 4, "year": 1998.0}, {"stars": 2}]).toarray().tolist()

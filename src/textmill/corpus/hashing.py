@@ -31,8 +31,12 @@ __all__ = ["HashedBags"]
 class HashedBags(Transformer, Model):
     """Count documents by hashed terms; the columns are those of scikit-learn's HashingVectorizer.
 
-    Parameters: columns, their number; signed, whether half of the terms count negatively, so that collisions cancel
-    out on average; tokenizer, ngrams and n_jobs as in `Vocabulary`.
+    Parameters:
+        columns: Number of columns.
+        signed: Whether half of the terms count negatively, so that collisions cancel out on average.
+        tokenizer: What cuts texts into terms, as in `Vocabulary`.
+        ngrams: The shortest and the longest run of words that is a term.
+        n_jobs: Number of threads; None for all cores.
 
     >>> X = HashedBags(columns=16).transform(["to be or not to be"])
     >>> X.shape, int(X.sum())

@@ -56,21 +56,21 @@ class Phrases(Transformer, Model):
     A fitted one is a tokenizer: pass it as `tokenizer` of a `Vocabulary`, and phrases are counted as terms.
 
     Parameters:
-      tokenizer    cuts texts, as in `Vocabulary`; lists of tokens are taken as they are
-      scoring      "npmi" or "llr", see the module
-      threshold    score above which a pair is a phrase; None for 0.5 (npmi) or 100 (llr)
-      min_count    occurrences that a phrase needs at least
-      passes       passes over the documents: 1 for pairs, 2 for up to four words
-      connectors   words that may stand inside a phrase only, such as `ENGLISH_CONNECTORS`
-      memory       limit in bytes or as "512MB", beyond which the rarest pairs are forgotten; None for no limit
-      n_jobs       threads, None for all cores
+        tokenizer: What cuts texts, as in `Vocabulary`; lists of tokens are taken as they are.
+        scoring: Score of a pair: "npmi" (normalized pointwise mutual information) or "llr" (log-likelihood ratio).
+        threshold: Score above which a pair is a phrase; None for 0.5 (npmi) or 100 (llr).
+        min_count: Smallest number of occurrences of a phrase.
+        passes: Number of passes over the documents: 1 for pairs, 2 for phrases of up to four words.
+        connectors: Words that may stand inside a phrase only, such as `ENGLISH_CONNECTORS`.
+        memory: Limit in bytes or as "512MB", beyond which the rarest pairs are forgotten; None for no limit.
+        n_jobs: Number of threads; None for all cores.
 
     Attributes:
-      phrases_     (P,) strings, their words joined by _, the phrases of the first pass first
-      scores_      (P,) of the two parts
-      counts_      (P,) occurrences
-      levels_      (P,) the pass in which the phrase was learned, from 1
-      lost_        pairs that occurred less often than this may have been forgotten for want of memory; 0: none
+        phrases_: Phrases, (P,), their words joined by `_`; those of the first pass come first.
+        scores_: Scores of the two parts of each phrase, (P,).
+        counts_: Occurrences of each phrase, (P,).
+        levels_: Pass in which each phrase was learned, (P,), from 1.
+        lost_: Pairs that occurred less often than this may have been forgotten for want of memory; 0: none.
 
     >>> phrases = Phrases(min_count=2).fit(["New York is large", "he left New York", "it is large here"])
     >>> phrases.phrases_.to_list(), phrases("I like New York")

@@ -51,12 +51,17 @@ BATCH = 1 << 22  # characters handed to the kernel together: enough for many thr
 class Tokenizer(Estimator, Model):
     """Cut texts into words.
 
-    Parameters: case, "fold" (full case folding) or "keep"; digits, what becomes of tokens without letters: "keep",
-    "drop" or "mask" (each digit becomes 0); keep and split, names of compounds (see COMPOUNDS) to keep whole or to
-    split; abbreviations, further ones with their full stops, for `keep=["abbreviations"]`; shortest and longest,
-    limits on the length of a token in characters; stem, a Snowball language such as "english"; normalize, a function
-    from a token to its canonical form, "" or None to drop it, called before the stemmer, once for each distinct
-    token.
+    Parameters:
+        case: "fold" for full case folding, or "keep".
+        digits: What becomes of tokens without letters: "keep", "drop" or "mask" (each digit becomes 0).
+        keep: Names of compounds (see the module) that are kept whole.
+        split: Names of compounds that are split.
+        abbreviations: Further abbreviations with their full stops, for `keep=["abbreviations"]`.
+        shortest: Smallest number of characters of a token.
+        longest: Largest number of characters of a token.
+        stem: Language of the Snowball stemmer, such as "english"; None for no stemming.
+        normalize: Function from a token to its canonical form, "" or None to drop it. It is called before the stemmer,
+            once for each distinct token.
 
     >>> Tokenizer()("The U.S.A. don't pay 10–55 % :-)")
     ['the', 'u.s.a', "don't", 'pay', '10', '55']
@@ -139,9 +144,11 @@ class Tokenizer(Estimator, Model):
 class CharacterNgrams(Estimator, Model):
     """Cut texts into overlapping sequences of characters.
 
-    Parameters: lengths, the shortest and the longest n; case, "fold" or "keep"; within, "text" (across words, each
-    run of white space counting as one blank) or "word" (inside each word with a blank on either side; a word shorter
-    than n gives itself).
+    Parameters:
+        lengths: The shortest and the longest n.
+        case: "fold" for full case folding, or "keep".
+        within: "text" for sequences across words, where each run of white space counts as one blank; "word" for
+            sequences inside each word, with a blank on either side, where a word shorter than n gives itself.
 
     >>> CharacterNgrams(lengths=(2, 3))("Tea set")
     ['te', 'ea', 'a ', ' s', 'se', 'et', 'tea', 'ea ', 'a s', ' se', 'set']
@@ -183,8 +190,11 @@ class CharacterNgrams(Estimator, Model):
 class PatternTokenizer(Estimator, Model):
     """Cut texts into the matches of a regular expression, for recipes that define words that way.
 
-    Parameters: pattern, in the syntax of the `regex` package; case, "lower", "fold" or "keep", applied first. Slower
-    than a `Tokenizer`: the expression runs in Python's world.
+    Slower than a `Tokenizer`: the expression runs in Python's world.
+
+    Parameters:
+        pattern: Regular expression, in the syntax of the `regex` package.
+        case: What is done to a text first: "lower", "fold" or "keep".
 
     >>> PatternTokenizer(pattern="[a-z]{2,}")("A B-52 bomber")
     ['bomber']

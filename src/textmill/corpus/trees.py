@@ -202,7 +202,7 @@ Production(label='DT', children=('the',), lexical=True)]
         return cast(Tree, self.fold(bare, lambda leaf: leaf))
 
     def pretty(self, width: int = 100) -> str:
-        """The tree over several lines: what fits into `width` columns stays on one, else a child a line.
+        """The tree over several lines: what fits into `width` columns stays on one, else one child per line.
 
         >>> print(parse_tree("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))").pretty(width=30))
         (S

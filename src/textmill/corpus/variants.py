@@ -5,7 +5,7 @@ Spelling differs where meaning does not: `N8`, `N-8` and `N 8`; `dont` and `don'
 it. The longest variant at a position wins; what it covers is not looked at again. A phrase detector can follow: any
 function from the tokens of a document to tokens, such as a trained collocation model.
 
-Cost: one look-up a token, and one a longer variant that begins with it. The map works while tokenizing, so a query
+Cost: one look-up per token, and one per longer variant that begins with it. The map works while tokenizing, so a query
 that goes through the same vocabulary is rewritten like the documents.
 """
 
@@ -24,8 +24,10 @@ __all__ = ["VariantTokenizer"]
 class VariantTokenizer(Estimator, Model):
     """Cut texts into words and replace variants by their canonical forms.
 
-    Parameters: tokenizer, what cuts the texts and the variants, None for `Tokenizer()`; forms, a mapping from
-    variants to canonical tokens, "" to drop them; phrases, a function from a list of tokens to one, applied last.
+    Parameters:
+        tokenizer: What cuts the texts and the variants; None for `Tokenizer()`.
+        forms: Mapping from variants to canonical tokens; "" drops a variant.
+        phrases: Function from a list of tokens to a list of tokens, applied last.
 
     >>> forms = {"N 8": "n8", "N-8": "n8", "dont": "don't", "state of the art": "state-of-the-art"}
     >>> cutter = VariantTokenizer(forms=forms)

@@ -14,7 +14,7 @@ is recorded:
     min_count    c_t < min_count
     keep         all but the `keep` most frequent of the rest, ties going to the smaller id
 
-Terms are words, or with `ngrams` all runs of so many words, a blank between them, as they follow each other in a
+Terms are words, or with `ngrams` all runs of that many words, a blank between them, as they follow each other in a
 document: nothing is bridged, so an n-gram with a stop word in it is removed, not shortened.
 
 Frequencies add, so vocabularies of parts of a corpus merge exactly, as long as nothing was removed yet.
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from textmill._native import corpus as native
 from textmill.cluster import connect
-from textmill.corpus.bags import check_bags, csr_of, remap
+from textmill.corpus.bags import check_bags, remap
 from textmill.corpus.chains import require_passes
 from textmill.corpus.counting import (
     Cutter,
@@ -53,7 +53,7 @@ from textmill.corpus.tokenize import CharacterNgrams, normalizer, text_batches
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.model.file import Saved
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, sparse
 from textmill.progress import track
 from textmill.readable import counted
 
@@ -70,20 +70,29 @@ class Vocabulary(Transformer, Model):
     Documents are texts, cut by `tokenizer`, or lists of tokens, taken as they are.
 
     Parameters:
-      tokenizer    a `Tokenizer`, a `CharacterNgrams`, fitted `Phrases`, any function from a text to tokens, or None for
-                   `Tokenizer()`
-      ngrams       the shortest and the longest run of words that is a term
-      min_df, max_df, min_count, keep    see the module
-      rank_by      "documents" or "occurrences", which frequency `keep` goes by
-      stop_words   a list, or "auto", see the module
-      order        "appearance" or "sorted", how ids are given
-      memory       how much the counting may take before terms are spilled to temporary files, in bytes or as "512MB",
-                   None for no limit (the counts are the same)
-      n_jobs       threads, None for all cores
+        tokenizer: A `Tokenizer`, a `CharacterNgrams`, fitted `Phrases` or any function from a text to tokens; None for
+            `Tokenizer()`.
+        ngrams: The shortest and the longest run of words that is a term.
+        min_df: Smallest document frequency of a term; a float is a share of all documents.
+        max_df: Largest document frequency of a term; a float is a share of all documents.
+        min_count: Smallest number of occurrences of a term.
+        keep: Number of terms to keep, the most frequent ones; None for all.
+        rank_by: Frequency by which `keep` chooses: "documents" or "occurrences".
+        stop_words: Words to remove, or "auto" for those that the corpus shows to be function words.
+        order: How ids are given: by "appearance" or "sorted".
+        memory: Limit of memory in bytes or as "512MB", beyond which counts are spilled to temporary files; None for no
+            limit. The counts are the same.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: terms_ (V,) strings, document_frequency_ (V,), collection_frequency_ (V,), documents_, tokens_ and
-    nonzeros_, totals before anything was removed, removed_, a mapping from each rule that removed something to the
-    numbers of types and tokens, stop_words_, the words that "auto" recognised.
+    Attributes:
+        terms_: Terms by id, (V,).
+        document_frequency_: Number of documents with each term, (V,).
+        collection_frequency_: Number of occurrences of each term, (V,).
+        documents_: Number of documents.
+        tokens_: Number of tokens, before anything was removed.
+        nonzeros_: Sum of all document frequencies, before anything was removed.
+        removed_: Numbers of types and tokens that each rule removed, by rule.
+        stop_words_: Words that "auto" recognised, the most frequent first.
 
     >>> vocabulary = Vocabulary().fit(["to be or not to be", "to do"])
     >>> vocabulary.terms_.to_list(), vocabulary.document_frequency_.tolist()
@@ -197,13 +206,22 @@ class Vocabulary(Transformer, Model):
             batches = text_batches(track(texts_of(documents), "counting terms", unit="documents"))
             parts = [counter.add_rows(batch) for batch in batches]
             new_ids = self._finish(counter)
-        X = _stack(parts, len(new_ids))
+        X = _stack(parts, len(new_ids)).csr()
         unchanged = len(new_ids) == len(self) and not self._reordered()
         return X if unchanged else remap(X, new_ids, len(self), n_jobs=self.n_jobs)
 
     def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
         """Return the bags of documents; tokens that are no terms are left out (`bags` counts them)."""
-        return sparse.vstack([sparse.csr_matrix((0, len(self)), dtype=np.int32), *self.bags(documents)], format="csr")
+        return self.rows(documents).csr()
+
+    def rows(self, documents: Iterable[Any]) -> SparseRows:
+        """Return the bags of documents as plain arrays, for small jobs that need no SciPy.
+
+        >>> Vocabulary().fit(["to be"]).rows(["be or not to be"]).data.tolist()
+        [1, 2]
+        """
+        check_fitted(self)
+        return _stack(list(Bags(self, documents).rows()), len(self))
 
     def inverse_transform(self, X: Any) -> list[list[str]]:
         """Return the terms of each row of bags, in the order of their columns, each once.
@@ -528,6 +546,10 @@ class Bags:
         self.documents = self.tokens = self.unknown = self.empty = 0
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
+        return (rows.csr() for rows in self.rows())
+
+    def rows(self) -> Iterator[SparseRows]:
+        """Yield the chunks as plain arrays."""
         self.documents = self.tokens = self.unknown = self.empty = 0
         table = self.vocabulary._lexicon()
         cutter = self.vocabulary._cutter()
@@ -537,7 +559,8 @@ class Bags:
             else:
                 cut, rules = cutter.cut(batch)
                 rows, unknown = table.count_known(cut, rules, threads=cutter.threads, first=self.documents)
-            X = csr_of(rows, len(self.vocabulary))
+            offsets, terms, counts = rows
+            X = SparseRows(counts, terms, offsets, (len(offsets) - 1, len(self.vocabulary)))
             self.documents += X.shape[0]
             self.tokens += int(X.data.sum(dtype=np.int64))
             self.unknown += unknown
@@ -558,15 +581,15 @@ def _settings(tokenizer: Any) -> str:
     return f"{tokenizer!r} {parameters!r}"
 
 
-def _stack(parts: list[Any], columns: int) -> sparse.csr_matrix:
-    """Matrices one below the other; earlier ones may have fewer columns."""
+def _stack(parts: list[SparseRows], columns: int) -> SparseRows:
+    """Rows one below the other; earlier ones may have fewer columns."""
     if len(parts) == 1 and parts[0].shape[1] == columns:
         return parts[0]
     counts = np.concatenate([part.data for part in parts]) if parts else np.zeros(0, np.int32)
     terms = np.concatenate([part.indices for part in parts]) if parts else np.zeros(0, np.int32)
     lengths = [np.diff(part.indptr) for part in parts]
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
-    return csr_of((offsets.astype(np.int64), terms, counts), columns)
+    return SparseRows(counts, terms, offsets.astype(np.int64), (len(offsets) - 1, columns))
 
 
 def _alphabetical(terms: StringTable, ids: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -14,7 +14,6 @@ Reference: MediaWiki, Help:Formatting and Help:Links.
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -76,8 +75,10 @@ def rough_text(markup: str) -> str:
     >>> rough_text("'''a''' [[b|c]] <i>d</i> {{e}}")
     'a b c d e'
     """
+    from html import unescape
+
     text = re.sub(r"<[^<>]*>", "", markup)
-    return _tidy(html.unescape(re.sub(r"'{2,}|[{}\[\]]{2,}", "", text).replace("|", " ")))
+    return _tidy(unescape(re.sub(r"'{2,}|[{}\[\]]{2,}", "", text).replace("|", " ")))
 
 
 def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
@@ -158,6 +159,8 @@ def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
 
 def _visible(nodes: Iterable[Any]) -> Iterator[str]:
     """The visible pieces of parsed wikitext."""
+    from html import unescape  # its table of entities takes longer to load than most commands run
+
     for node in nodes:
         match type(node).__name__:
             case "Text":
@@ -170,7 +173,7 @@ def _visible(nodes: Iterable[Any]) -> Iterator[str]:
                 elif not node.brackets:
                     yield str(node.url)
             case "HTMLEntity":
-                yield html.unescape(str(node))  # never half a character
+                yield unescape(str(node))  # never half a character
             case "Heading":
                 yield "".join(_visible(node.title.nodes)).strip()
             case "Tag" if node.contents is not None:

@@ -22,90 +22,95 @@ draw           SVG and DOT
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
-from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
-from textmill.fst.alignment import Alignment, Link, parse_alignment
-from textmill.fst.archives import Archive, write_archive
-from textmill.fst.brackets import GENERATED, escape
-from textmill.fst.compaction import COMPACT, CompactFst, compact
-from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
-from textmill.fst.composition import (
-    FILTERS,
-    complement,
-    compose,
-    difference,
-    intersect,
-    lenient_compose,
-    priority_union,
-    sigma_star,
-)
-from textmill.fst.draw import draw, to_dot, to_svg
-from textmill.fst.encoding import Encoder, decode, encode
-from textmill.fst.facts import ARC_FILTERS, info
-from textmill.fst.formats import (
-    compile_text,
-    file_types,
-    from_bytes,
-    print_text,
-    read_fst,
-    read_text,
-    to_bytes,
-    write_fst,
-    write_text,
-)
-from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
-from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
-from textmill.fst.optimization import (
-    determinize,
-    disambiguate,
-    minimize,
-    minimize_strings,
-    optimize,
-    rmepsilon,
-)
-from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
-from textmill.fst.rational import (
-    arcsort,
-    closure,
-    concat,
-    connect,
-    invert,
-    project,
-    relabel,
-    relabel_symbols,
-    repeat,
-    reverse,
-    statesort,
-    topsort,
-    union,
-)
-from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
-from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
-from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
-from textmill.fst.symbols import SymbolTable
-from textmill.fst.transform import (
-    MAPS,
-    arcmap,
-    convert,
-    epsnormalize,
-    factor_weight,
-    from_gallic,
-    map_arcs,
-    map_weights,
-    replace,
-    synchronize,
-    to_gallic,
-)
-from textmill.fst.traversal import (
-    LabelReachability,
-    StateReachability,
-    Visit,
-    accessible,
-    coaccessible,
-    depth_first,
-    partial_copy,
-    strongly_connected,
-    visit,
-)
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
+    from textmill.fst.alignment import Alignment, Link, parse_alignment
+    from textmill.fst.archives import Archive, write_archive
+    from textmill.fst.brackets import GENERATED, escape
+    from textmill.fst.compaction import COMPACT, CompactFst, compact
+    from textmill.fst.compare import equal, equivalent, isomorphic, rand_equivalent, randgen, sample, verify
+    from textmill.fst.composition import (
+        FILTERS,
+        complement,
+        compose,
+        difference,
+        intersect,
+        lenient_compose,
+        priority_union,
+        sigma_star,
+    )
+    from textmill.fst.draw import draw, to_dot, to_svg
+    from textmill.fst.encoding import Encoder, decode, encode
+    from textmill.fst.facts import ARC_FILTERS, info
+    from textmill.fst.formats import (
+        compile_text,
+        file_types,
+        from_bytes,
+        print_text,
+        read_fst,
+        read_text,
+        to_bytes,
+        write_fst,
+        write_text,
+    )
+    from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
+    from textmill.fst.optimization import (
+        determinize,
+        disambiguate,
+        minimize,
+        minimize_strings,
+        optimize,
+        rmepsilon,
+    )
+    from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
+    from textmill.fst.rational import (
+        arcsort,
+        closure,
+        concat,
+        connect,
+        invert,
+        project,
+        relabel,
+        relabel_symbols,
+        repeat,
+        reverse,
+        statesort,
+        topsort,
+        union,
+    )
+    from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
+    from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
+    from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
+    from textmill.fst.symbols import SymbolTable
+    from textmill.fst.transform import (
+        MAPS,
+        arcmap,
+        convert,
+        epsnormalize,
+        factor_weight,
+        from_gallic,
+        map_arcs,
+        map_weights,
+        replace,
+        synchronize,
+        to_gallic,
+    )
+    from textmill.fst.traversal import (
+        LabelReachability,
+        StateReachability,
+        Visit,
+        accessible,
+        coaccessible,
+        depth_first,
+        partial_copy,
+        strongly_connected,
+        visit,
+    )
 
 __all__ = [
     "ARC_FILTERS",
@@ -228,3 +233,34 @@ __all__ = [
     "write_fst",
     "write_text",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "align": "EncodedAlignments LinkPosterior StringAligner",
+        "alignment": "Alignment Link parse_alignment",
+        "archives": "Archive write_archive",
+        "brackets": "GENERATED escape",
+        "compaction": "COMPACT CompactFst compact",
+        "compare": "equal equivalent isomorphic rand_equivalent randgen sample verify",
+        "composition": "FILTERS complement compose difference intersect lenient_compose priority_union sigma_star",
+        "draw": "draw to_dot to_svg",
+        "encoding": "Encoder decode encode",
+        "facts": "ARC_FILTERS info",
+        "formats": "compile_text file_types from_bytes print_text read_fst read_text to_bytes write_fst write_text",
+        "grammars": "call_cycle call_order calls connect_calls inline_calls",
+        "machine": "EPSILON NO_STATE PROPERTIES Arc Fst",
+        "optimization": "determinize disambiguate minimize minimize_strings optimize rmepsilon",
+        "paths": "prune push reweight shortest_distance shortest_path total_weight",
+        "rational": "arcsort closure concat connect invert project relabel relabel_symbols repeat reverse "
+        "statesort topsort union",
+        "semirings": "Semiring SemiringDefinition Weight custom gallic semiring",
+        "stringpairs": "PairRecord bag_counts bag_weights read_pairs",
+        "strings": "accep apply apply_stream cross labels_of string_map strings text_of",
+        "symbols": "SymbolTable",
+        "transform": "MAPS arcmap convert epsnormalize factor_weight from_gallic map_arcs map_weights replace "
+        "synchronize to_gallic",
+        "traversal": "LabelReachability StateReachability Visit accessible coaccessible depth_first partial_copy "
+        "strongly_connected visit",
+    },
+)

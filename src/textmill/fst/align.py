@@ -93,17 +93,34 @@ class StringAligner(Estimator, Model):
 
     A pair is (input, output), each a string, whose symbols are its characters, or a list of symbols.
 
-    Parameters: max_input, max_output, symbols that a link may join on each side; deletions, insertions, whether an
-    input or an output symbol may go with nothing; many_to_many, whether links may have several symbols on both sides;
-    max_insertions_per_gap, insertions in a row, None for any number; normalization, "joint" or "conditional" (given
-    the input side); training, "em", "viterbi" or "em+viterbi"; smoothing, added to the count of every link; max_iter
-    (0 leaves the start as it is); tol, relative gain below which training ends; restarts, further runs from random
-    starts, of which the best is kept; ties, kinds of links in the order in which equally good alignments prefer them
-    where they first differ; random_state; n_jobs.
+    Parameters:
+        max_input: Largest number of input symbols that a link may join.
+        max_output: Largest number of output symbols that a link may join.
+        deletions: Whether an input symbol may go with nothing.
+        insertions: Whether an output symbol may go with nothing.
+        many_to_many: Whether links may have several symbols on both sides.
+        max_insertions_per_gap: Largest number of insertions in a row; None for any number.
+        normalization: What the probabilities sum to 1 over: "joint" (all links) or "conditional" (given the input
+            side).
+        training: "em", "viterbi" or "em+viterbi".
+        smoothing: Number added to the count of every link.
+        max_iter: Largest number of iterations; 0 leaves the start as it is.
+        tol: Relative gain of the likelihood below which training ends.
+        restarts: Number of further runs from random starts, of which the best is kept.
+        ties: Kinds of links in the order in which equally good alignments prefer them where they first differ.
+        random_state: Seed of the random starts.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: input_symbols_, output_symbols_; links_, a list; log_probabilities_ and counts_ (links,), the
-    expected counts of the last step; log_likelihoods_, one before each iteration; n_iter_; converged_; unaligned_,
-    numbers of the pairs that have no alignment.
+    Attributes:
+        input_symbols_: Symbols of the input side.
+        output_symbols_: Symbols of the output side.
+        links_: Links, a list.
+        log_probabilities_: Log probability of each link, (links,).
+        counts_: Expected count of each link in the last step, (links,).
+        log_likelihoods_: Log-likelihood before each iteration.
+        n_iter_: Number of iterations.
+        converged_: Whether training ended because of `tol`.
+        unaligned_: Numbers of the pairs that have no alignment.
 
     >>> aligner = StringAligner(insertions=False, max_output=2).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")])
     >>> print(aligner.align([("axe", "aks")])[0])
@@ -265,8 +282,9 @@ class StringAligner(Estimator, Model):
         return spelled(self._inventory(), self.input_symbols_, self.output_symbols_)
 
     def to_fst(self, semiring_name: str = "tropical64") -> Fst:
-        """The transducer: one state with a loop a link, -ln d its weight (further states within links that join several
-        symbols, and for counting insertions).
+        """The transducer: one state with one loop per link, -ln d its weight.
+
+        There are further states within links that join several symbols, and for counting insertions.
 
         >>> aligner = StringAligner(max_iter=5).fit([("ab", "AB"), ("b", "B")])
         >>> aligner.to_fst()

@@ -1,6 +1,6 @@
 r"""One alignment of two strings: its links, as text, as a table, in other forms.
 
-    t:t e:E x:k _:s t:t e:_        a link a word, input:output, _ for nothing
+    t:t e:E x:k _:s t:t e:_        one link per word, input:output, _ for nothing
     p|h:F i:IH s|h:SH              several symbols of one side joined by |
 
 In this notation a symbol may hold anything: separators, blanks and backslashes in it are written \: \| \s \t \n \r \\,

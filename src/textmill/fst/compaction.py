@@ -1,15 +1,15 @@
 """Machines that take less memory and cannot be changed: strings, acceptors, machines without weights.
 
-    kind                  stored                               bytes a state      bytes an arc   with 32-bit weights
+    kind                  stored                               bytes per state      bytes per arc   with 32-bit weights
     string                a label                              4 for state and arc together
     weighted_string       a label and a weight                 8 for state and arc together
     unweighted_acceptor   a label and a state                  index              8
     acceptor              a label, a weight and a state        index              12
     unweighted            two labels and a state               index              12
 
-An index has 1, 2 or 4 bytes, as many as needed, and final states take an element more; an `Fst` takes 20 bytes a state
-and 16 an arc. What is stored is the body of OpenFst's file of the type `compact_...`. Every operation takes such a
-machine: it is written out while the operation runs. Single states are read without that.
+An index has 1, 2 or 4 bytes, as many as needed, and final states take an element more; an `Fst` takes 20 bytes per
+state and 16 per arc. What is stored is the body of OpenFst's file of the type `compact_...`. Every operation takes such
+a machine: it is written out while the operation runs. Single states are read without that.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class CompactFst(Fst):
 
 
 def _views(content: bytes, kind: str, weight: np.dtype[Any], states: int) -> tuple[NDArray[Any] | None, NDArray[Any]]:
-    """Where the elements of each state begin, unless there is one a state, and the elements."""
+    """Where the elements of each state begin, unless there is one per state, and the elements."""
     number: Any = np.dtype(weight.descr, align=True) if weight.names else weight
     fields = [("label", "i4")]
     fields += [("olabel", "i4")] * (kind == "unweighted")

@@ -100,7 +100,7 @@ def inline_calls(
     max_uses: int | None = None,
     call_arc_labeling: str = "input",
 ) -> dict[int, Fst]:
-    """Write out, where they are called, machines of at most so many states, or arcs, or called at most so often.
+    """Write out, where they are called, machines with at most the given number of states, arcs or calls.
 
     Machines that call themselves stay. The labelling is that of `replace`.
 
@@ -147,7 +147,7 @@ def _without(fst: Fst, labels: set[int]) -> Fst:
 
 
 def _graph(machines: Mapping[int, Fst], root: int | None) -> tuple[list[int], Fst]:
-    """The labels in order, `root` first, and an acceptor with a state a machine and an arc a call."""
+    """The labels in order, `root` first, and an acceptor with one state per machine and one arc per call."""
     if root is not None and root not in machines:
         raise DataError(f"the root label {root} has no machine")
     labels = sorted(machines, key=lambda label: label != root)

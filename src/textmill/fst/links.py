@@ -161,8 +161,8 @@ def kept(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
 
 
 def loops(inventory: Inventory, costs: Floats, gap: int | None, semiring_name: str) -> Fst:
-    """The machine with a loop a link: state c has seen c insertions in a row (only 0 without a limit `gap`), further
-    states are within links of several symbols.
+    """The machine with one loop per link: state c has seen c insertions in a row (only 0 without a limit `gap`),
+    further states are within links of several symbols.
 
     >>> loops(tabled({(("a",), ("x",)): 1.0}, Numbers("a"), Numbers("x"))[0], np.zeros(1), None, "tropical")
     Fst('tropical', 1 states, 1 arcs)

@@ -3,7 +3,7 @@
     T = (states 0 ... N-1, start, final weights, arcs (source, input label, output label, weight, next state))
 
 Label 0 is epsilon, the empty string; an acceptor has equal labels on every arc. Arcs of a state are contiguous in one
-flat array (native/fst/machine.h), so a machine takes 16 bytes an arc with 32-bit weights. A copy costs nothing until
+flat array (native/fst/machine.h), so a machine takes 16 bytes per arc with 32-bit weights. A copy costs nothing until
 one of the two is changed. A machine that is mapped from a file is changed through the same door: the first change
 copies its arrays once, at the speed of memory, and all later ones cost what they cost elsewhere. There is no overlay
 of edits over the file: it would save that copy, and every loop over arcs would have to ask where they lie. What an

@@ -70,10 +70,9 @@ def determinize(
     Of a transducer with several outputs for one input: a DataError that names the input ("functional"), all of them
     ("nonfunctional"), or the best ("disambiguate"; of equally good ones the first that is met). Outputs that are left
     at the end are written behind `subsequential_label`, several at one state behind that and the following labels with
-    `increment_subsequential_label`. With `weight` only what is on paths not worse than that times
-    the best, with `keep_states` only the best so many states: such a result is found best first, and ends even where
-    the whole one would not.
-    More than `max_states` states are a DataError.
+    `increment_subsequential_label`. With `weight` only what is on paths not worse than that times the best, with
+    `keep_states` only that many of the best states: such a result is found best first, and ends even where the whole
+    one would not. More than `max_states` states are a DataError.
 
     >>> from textmill.fst.formats import compile_text
     >>> determinize(compile_text("0 1 1 1 1\\n0 2 1 1 2\\n1\\n2")).num_arcs

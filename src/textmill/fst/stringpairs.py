@@ -1,6 +1,6 @@
 """Pairs of strings: numbers for their symbols, files that hold them, how often their symbols meet.
 
-    word <TAB> symbol symbol ...        a pair a line; more columns are allowed: a weight
+    word <TAB> symbol symbol ...        one pair per line; more columns are allowed: a weight
 
 A side is a string, whose symbols are its characters, or a list of symbols. Bags of symbols tell which symbols go
 together before anything is aligned: an entry with letters x_1 ... x_n and phonemes y_1 ... y_m has the bag A of its
@@ -149,7 +149,7 @@ def read_pairs(
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> Iterator[PairRecord]:
-    r"""Read a pair a line: input, tab, output, and with `weighted` a tab and a weight; empty lines are left out.
+    r"""Read one pair per line: input, tab, output, and with `weighted` a tab and a weight; empty lines are left out.
 
     A side is cut into its "characters" or into "words" between blanks; an empty output is allowed. Files may be
     compressed, "-" is the standard input.

@@ -1,8 +1,8 @@
 """Strings as machines and machines as strings; one machine applied to many strings.
 
     token_type   "utf8"     a label a code point
-                 "byte"     a label a byte of the UTF-8 encoding
-                 "symbol"   a label a word between blanks, by its key in a symbol table
+                 "byte"     one label per byte of the UTF-8 encoding
+                 "symbol"   one label per word between blanks, by its key in a symbol table
     generated    a table of generated symbols: [name] and [65] in strings are read and written as single labels
 
 `apply` composes each string with a machine and takes the best outputs,  best over y of T(x, y),  for many strings in

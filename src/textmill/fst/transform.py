@@ -6,7 +6,7 @@
     map            weights inverted, added to, multiplied, raised to a power, rounded, removed; final states joined; ...
     convert        the same machine over another semiring
     to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc
-    factor_weight  strings in weights cut into single labels, one an arc
+    factor_weight  strings in weights cut into single labels, one per arc
 
 All are O(result). A grammar that calls itself, and input and output that drift apart without limit, are a DataError.
 Reference: Mohri (2002; 2003).

@@ -5,9 +5,14 @@ queries    what comes next, how often was this seen
 formats    ARPA files in and out
 """
 
-from textmill.lm.formats import from_arpa, read_model, to_arpa
-from textmill.lm.ngram import NGramModel, SentenceScores
-from textmill.lm.queries import NGram, frequent_ngrams, next_words
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.lm.formats import from_arpa, read_model, to_arpa
+    from textmill.lm.ngram import NGramModel, SentenceScores
+    from textmill.lm.queries import NGram, frequent_ngrams, next_words
 
 __all__ = [
     "NGram",
@@ -19,3 +24,12 @@ __all__ = [
     "read_model",
     "to_arpa",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "formats": "from_arpa read_model to_arpa",
+        "ngram": "NGramModel SentenceScores",
+        "queries": "NGram frequent_ngrams next_words",
+    },
+)

@@ -112,13 +112,23 @@ class SentenceScores(Table):
 class NGramModel(Estimator, Model):
     """Learn which words follow which; score sentences, draw new ones.
 
-    Parameters: order, the length of the longest n-gram; min_count, words that occur less often count as unknown;
-    tokenizer, as for `Vocabulary`; n_jobs.
+    Parameters:
+        order: Length of the longest n-gram.
+        min_count: Words that occur less often count as unknown.
+        tokenizer: What cuts texts into words, as in `Vocabulary`.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: words_ (V,), of which the first three are <unk>, <s> and </s>; the n-grams as a tree (nodes level by
-    level, see native/lm/ngram.h): levels_ (order + 2,), last_words_ (nodes,), children_, suffixes_ (nodes,),
-    log_probability_ and log_back_off_ (nodes,), both log10, counts_ (nodes,) or None for a model from an ARPA file;
-    discounts_ (order, 3), in a model from a file of others all 0; sentences_, the number it was fitted to.
+    Attributes:
+        words_: Words by id, (V,), of which the first three are `<unk>`, `<s>` and `</s>`.
+        levels_: Where the n-grams of each length begin in the tree of nodes (see native/lm/ngram.h), (order + 2,).
+        last_words_: Last word of each n-gram, (nodes,).
+        children_: First child of each node.
+        suffixes_: Node of each n-gram without its first word, (nodes,).
+        log_probability_: Log10 probability of each n-gram, (nodes,).
+        log_back_off_: Log10 back-off weight of each n-gram, (nodes,).
+        counts_: Count of each n-gram, (nodes,); None in a model from an ARPA file.
+        discounts_: Discounts of each order, (order, 3); all 0 in a model from a file of another program.
+        sentences_: Number of sentences it was fitted to.
 
     >>> model = NGramModel(order=2).fit(["the mill turns", "the mill stands still", "a mill turns"])
     >>> after_the = model.distribution(["the"])

@@ -10,47 +10,50 @@ regression       squared and absolute error, R^2, correlation, from moments that
 significance     bootstrap intervals, paired tests, McNemar, chi-square
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.metrics._conventions import signature
-from textmill.metrics.classification import AccuracyCounts, BinaryCounts, Confusion, LabelCounts
-from textmill.metrics.curves import OperatingPoint, ScoreCounts
-from textmill.metrics.edits import EditCounts, align, edit_table, lcs_f
-from textmill.metrics.ranking import (
-    RankingCounts,
-    average_precision,
-    mean_precision,
-    ndcg,
-    precision_at,
-    r_precision,
-    ranked,
-    recall_at,
-    reciprocal_rank,
-)
-from textmill.metrics.regression import Moments, RegressionCounts
-from textmill.metrics.segmentation import Segmentation, WindowCounts, boundary_counts, pk, window_diff
-from textmill.metrics.significance import (
-    ChiSquare,
-    Difference,
-    Interval,
-    PairedCounts,
-    bootstrap_figures,
-    bootstrap_interval,
-    chi_square_fit,
-    chi_square_independence,
-    paired_bootstrap,
-    randomization_test,
-)
-from textmill.metrics.utility import (
-    FWeight,
-    GMeanUtility,
-    LinearUtility,
-    MCCUtility,
-    RatioUtility,
-    RecallFloorUtility,
-    Utility,
-    UtilitySum,
-)
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.metrics._conventions import signature
+    from textmill.metrics.classification import AccuracyCounts, BinaryCounts, Confusion, LabelCounts
+    from textmill.metrics.curves import OperatingPoint, ScoreCounts
+    from textmill.metrics.edits import EditCounts, align, edit_table, lcs_f
+    from textmill.metrics.ranking import (
+        RankingCounts,
+        average_precision,
+        mean_precision,
+        ndcg,
+        precision_at,
+        r_precision,
+        ranked,
+        recall_at,
+        reciprocal_rank,
+    )
+    from textmill.metrics.regression import Moments, RegressionCounts
+    from textmill.metrics.segmentation import Segmentation, WindowCounts, boundary_counts, pk, window_diff
+    from textmill.metrics.significance import (
+        ChiSquare,
+        Difference,
+        Interval,
+        PairedCounts,
+        bootstrap_figures,
+        bootstrap_interval,
+        chi_square_fit,
+        chi_square_independence,
+        paired_bootstrap,
+        randomization_test,
+    )
+    from textmill.metrics.utility import (
+        FWeight,
+        GMeanUtility,
+        LinearUtility,
+        MCCUtility,
+        RatioUtility,
+        RecallFloorUtility,
+        Utility,
+        UtilitySum,
+    )
 
 __all__ = [
     "AccuracyCounts",
@@ -99,3 +102,20 @@ __all__ = [
     "signature",
     "window_diff",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "_conventions": "signature",
+        "classification": "AccuracyCounts BinaryCounts Confusion LabelCounts",
+        "curves": "OperatingPoint ScoreCounts",
+        "edits": "EditCounts align edit_table lcs_f",
+        "ranking": "RankingCounts average_precision mean_precision ndcg precision_at r_precision ranked "
+        "recall_at reciprocal_rank",
+        "regression": "Moments RegressionCounts",
+        "segmentation": "Segmentation WindowCounts boundary_counts pk window_diff",
+        "significance": "ChiSquare Difference Interval PairedCounts bootstrap_figures bootstrap_interval "
+        "chi_square_fit chi_square_independence paired_bootstrap randomization_test",
+        "utility": "FWeight GMeanUtility LinearUtility MCCUtility RatioUtility RecallFloorUtility Utility UtilitySum",
+    },
+)

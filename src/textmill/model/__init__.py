@@ -15,24 +15,27 @@ loading.py      load and describe
 summary.py      the facts of a file that a person asks for
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.model.base import Model, check_fitted
-from textmill.model.estimators import (
-    Classifier,
-    Estimator,
-    Regressor,
-    Transformer,
-    check_choice,
-    check_owners,
-    check_range,
-    effective_jobs,
-)
-from textmill.model.file import Saved
-from textmill.model.loading import describe, load
-from textmill.model.seeds import RandomState, seed_of
-from textmill.model.strings import StringTable
-from textmill.model.summary import Summary, summarize
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.model.base import Model, check_fitted
+    from textmill.model.estimators import (
+        Classifier,
+        Estimator,
+        Regressor,
+        Transformer,
+        check_choice,
+        check_owners,
+        check_range,
+        effective_jobs,
+    )
+    from textmill.model.file import Saved
+    from textmill.model.loading import describe, load
+    from textmill.model.seeds import RandomState, seed_of
+    from textmill.model.strings import StringTable
+    from textmill.model.summary import Summary, summarize
 
 __all__ = [
     "Classifier",
@@ -54,3 +57,16 @@ __all__ = [
     "seed_of",
     "summarize",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "base": "Model check_fitted",
+        "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range effective_jobs",
+        "file": "Saved",
+        "loading": "describe load",
+        "seeds": "RandomState seed_of",
+        "strings": "StringTable",
+        "summary": "Summary summarize",
+    },
+)

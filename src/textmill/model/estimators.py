@@ -138,7 +138,7 @@ class Transformer(Framed, Estimator):
 
 
 class Classifier(Estimator):
-    """Predicts a label a row; `classes_` holds the labels in sorted order and is saved with the model.
+    """Predicts one label per row; `classes_` holds the labels in sorted order and is saved with the model.
 
     >>> class Always(Classifier):
     ...     def predict(self, X):

@@ -10,7 +10,7 @@ What JSON does not know is an object with one key that names it:
     a function            {"callable":"module.name"}      only the name: no file of ours holds code
 
 A NumPy array becomes the list of its values, and comes back as that.
-Cost: one visit a value.
+Cost: one visit per value.
 """
 
 from __future__ import annotations

@@ -7,22 +7,25 @@
 | `minimize_cg` | smooth functions when memory is short: 5 vectors against 25 |
 | `minimize_rprop` | either, by the signs of the gradient alone |
 
-All take the same `Stopping` rules, call back once an iteration, survive points where the objective is not finite, keep
+All take the same `Stopping` rules, call back once per iteration, survive points where the objective is not finite, keep
 the last whole iterate at Ctrl-C, and return a `Solution` with a `ConvergenceReport`. They work in place, in double
 precision, and give the same bytes for any number of threads.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.optimize.conjugate import minimize_cg
-from textmill.optimize.convergence import ConvergenceReport, Iteration, Plateau, Reason, Solution, Stopping
-from textmill.optimize.descent import Callback, Objective
-from textmill.optimize.gradient import GradientCheck, check_gradient, numerical_gradient
-from textmill.optimize.lbfgs import History, minimize_lbfgs
-from textmill.optimize.linesearch import LineStep, armijo, strong_wolfe
-from textmill.optimize.owlqn import minimize_owlqn
-from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
-from textmill.optimize.rprop import minimize_rprop
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.optimize.conjugate import minimize_cg
+    from textmill.optimize.convergence import ConvergenceReport, Iteration, Plateau, Reason, Solution, Stopping
+    from textmill.optimize.descent import Callback, Objective
+    from textmill.optimize.gradient import GradientCheck, check_gradient, numerical_gradient
+    from textmill.optimize.lbfgs import History, minimize_lbfgs
+    from textmill.optimize.linesearch import LineStep, armijo, strong_wolfe
+    from textmill.optimize.owlqn import minimize_owlqn
+    from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
+    from textmill.optimize.rprop import minimize_rprop
 
 __all__ = [
     "Callback",
@@ -50,3 +53,18 @@ __all__ = [
     "soft_threshold",
     "strong_wolfe",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "conjugate": "minimize_cg",
+        "convergence": "ConvergenceReport Iteration Plateau Reason Solution Stopping",
+        "descent": "Callback Objective",
+        "gradient": "GradientCheck check_gradient numerical_gradient",
+        "lbfgs": "History minimize_lbfgs",
+        "linesearch": "LineStep armijo strong_wolfe",
+        "owlqn": "minimize_owlqn",
+        "penalty": "KKTReport coordinate_update kkt_violation pseudo_gradient soft_threshold",
+        "rprop": "minimize_rprop",
+    },
+)

@@ -132,7 +132,7 @@ class ConvergenceReport:
     """What happened in a run.
 
     `values`, `gradient_norms`, `violations`, `active` and `seconds` (since the beginning) have one entry an iterate
-    from the start on, so one more than there were iterations; `steps` has one an iteration. `wall_time` and
+    from the start on, so one more than there were iterations; `steps` has one per iteration. `wall_time` and
     `evaluations` count the whole run with the trials of a line search that was given up.
 
     >>> print(ConvergenceReport("lbfgs", "gradient", 25, 0.0312, 22, (9.5, 2.25), (3.0, 1e-6), (2.0, 9e-7), (0, 20),

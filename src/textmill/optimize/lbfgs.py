@@ -86,7 +86,7 @@ class History:
         return self._keep()
 
     def pairs(self) -> tuple[Floats, Floats]:
-        """Copies of all s and all y, one a row, oldest first."""
+        """Copies of all s and all y, one per row, oldest first."""
         rows = self._rows()
         return self._s[rows], self._y[rows]
 

@@ -16,10 +16,22 @@ References: Okabe & Ito, Color universal design (2008); Martin et al., The DET c
 of quantitative information (1983).
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.plot.charts import bars, histogram, lines, scatter
-from textmill.plot.heat import heat_map
-from textmill.plot.output import check_figure_path, save, to_svg
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.plot.charts import bars, histogram, lines, scatter
+    from textmill.plot.heat import heat_map
+    from textmill.plot.output import check_figure_path, save, to_svg
 
 __all__ = ["bars", "check_figure_path", "heat_map", "histogram", "lines", "save", "scatter", "to_svg"]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "charts": "bars histogram lines scatter",
+        "heat": "heat_map",
+        "output": "check_figure_path save to_svg",
+    },
+)

@@ -34,7 +34,7 @@ _MORE_PER_CENT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 
 
 
 def new_axes(width: float, height: float, x_label: str, y_label: str, title: str | None) -> tuple[Figure, Axes]:
-    """A figure of so many inches with empty axes in it."""
+    """A figure of this size in inches with empty axes in it."""
     import_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine

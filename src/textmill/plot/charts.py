@@ -14,6 +14,7 @@ from textmill.plot.axes import add_legend, add_note, finish, new_axes, set_scale
 from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, cut, finite, has_place
 from textmill.plot.labels import label_ends, label_points, list_below
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
+from textmill.plot.tooltips import add_tooltips
 from textmill.readable import one_line
 
 if TYPE_CHECKING:
@@ -145,25 +146,27 @@ def scatter(
     x_scale: str = "linear",
     y_scale: str = "linear",
     labels: Mapping[str, Sequence[str]] | None = None,
+    tooltips: Mapping[str, Sequence[str]] | None = None,
     sizes: Mapping[str, ArrayLike] | None = None,
     equal: bool = False,
     every_label: bool = False,
 ) -> Figure:
-    """Points (x, y) in groups; `labels` and `sizes` give any of the groups one entry per point.
+    """Points (x, y) in groups; `labels`, `tooltips` and `sizes` give any of the groups one entry per point.
 
     A label stands beside its point where there is room, and is left out where there is none; earlier points come
     first. With `every_label` one without room is listed below the axes, and its first word, which should be a number,
-    stands on the point. The area of a point is proportional to its size. `equal` gives both axes the same unit, as a
-    map needs.
+    stands on the point. A tooltip, by default the label, is what an SVG shows when the pointer rests on the point. The
+    area of a point is proportional to its size. `equal` gives both axes the same unit, as a map needs.
 
     >>> figure = scatter({"terms": ([0, 1], [1, 0])}, labels={"terms": ["tree", "graph"]}, x_label="1", y_label="2")
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['tree', 'graph']
     """
     clouds = as_points(groups, x_scale, y_scale)
-    unknown = [name for name in [*(labels or {}), *(sizes or {})] if name not in groups]
+    unknown = [name for name in [*(labels or {}), *(tooltips or {}), *(sizes or {})] if name not in groups]
     if unknown:
-        raise DataError(f"there are labels or sizes of '{cut(unknown[0])}', but no such group; use the same names")
+        fault = f"there are labels, tooltips or sizes of '{cut(unknown[0])}', but no such group"
+        raise DataError(f"{fault}; use the same names")
     texts = [[cut(label) for label in (labels or {}).get(name, ())] for name in groups]
     areas = [_areas(name, (sizes or {}).get(name), len(cloud.x)) for name, cloud in zip(groups, clouds, strict=True)]
     figure, axes = new_axes(6.4, 5.0, x_label, y_label, title)
@@ -172,11 +175,15 @@ def scatter(
     if equal:
         axes.set_aspect("equal", adjustable="box")
     entries = []
-    for i, (cloud, text, area) in enumerate(zip(clouds, texts, areas, strict=True)):
+    for i, (name, cloud, text, area) in enumerate(zip(groups, clouds, texts, areas, strict=True)):
         check_lengths(f"labels of '{cloud.name}'", len(text) or len(cloud.x), "points", len(cloud.x))
+        tips = [one_line(tip) for tip in ((tooltips or {}).get(name) or (labels or {}).get(name) or ())]
+        check_lengths(f"tooltips of '{cloud.name}'", len(tips) or len(cloud.x), "points", len(cloud.x))
         style: dict[str, Any] = {"marker": look(i).marker, "rasterized": len(cloud.x) > MOST_VECTORS, "zorder": 2.5}
         style |= {"color": look(i).color, "edgecolors": PAPER, "linewidths": 0.5, "alpha": 0.85}
-        entries += [(axes.scatter(cloud.x, cloud.y, s=area, **style), cloud.name)]
+        points = axes.scatter(cloud.x, cloud.y, s=area, **style)
+        add_tooltips(points, [tip for tip, x in zip(tips, cloud.x, strict=False) if not np.isnan(x)], i)
+        entries += [(points, cloud.name)]
     if len(clouds) > 1:
         add_legend(axes, entries)
     finish(figure)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from textmill.errors import DataError
 from textmill.files import check_target, replacing
 from textmill.plot.style import GRID, INK, MUTED, PAPER, import_matplotlib
+from textmill.plot.tooltips import with_titles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +118,7 @@ def _rendered(figure: Figure, kind: str, background: str) -> bytes:
     with drawing():
         look: dict[str, Any] = {"facecolor": background, "edgecolor": "none", "dpi": DPI}
         figure.savefig(buffer, format=kind, metadata=_NO_METADATA[kind], **look)
-    return buffer.getvalue()
+    return with_titles(buffer.getvalue(), figure) if kind == "svg" else buffer.getvalue()
 
 
 @contextlib.contextmanager

@@ -20,37 +20,42 @@ training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
 """
 
-from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
-from textmill.sequence.chainmodel import ChainModel
-from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
-from textmill.sequence.crf import CRF, NoWeights
-from textmill.sequence.crossval import Split, cross_validate, folds
-from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
-from textmill.sequence.decoders import (
-    ChainScorer,
-    Hypothesis,
-    best_labels,
-    forced_labels,
-    posterior,
-    span_confidence,
-    viterbi,
-)
-from textmill.sequence.encoder import Encoder, FeatureCounts
-from textmill.sequence.encoding import Active, Encoded, label_ids
-from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
-from textmill.sequence.exchange import TAGGER_FORMATS, read_tagger, tagger_of, write_tagger
-from textmill.sequence.features import FeatureLayout, Features
-from textmill.sequence.formats import (
-    ChainWeights,
-    read_crfsuite_dump,
-    read_wapiti,
-    update_weights,
-    write_dump,
-    write_wapiti,
-)
-from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
-from textmill.sequence.markov import ConditionalMarkov
-from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+    from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
+    from textmill.sequence.crf import CRF, NoWeights
+    from textmill.sequence.crossval import Split, cross_validate, folds
+    from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
+    from textmill.sequence.decoders import (
+        ChainScorer,
+        Hypothesis,
+        best_labels,
+        forced_labels,
+        posterior,
+        span_confidence,
+        viterbi,
+    )
+    from textmill.sequence.encoder import Encoder, FeatureCounts
+    from textmill.sequence.encoding import Active, Encoded, label_ids
+    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
+    from textmill.sequence.exchange import TAGGER_FORMATS, read_tagger, tagger_of, write_tagger
+    from textmill.sequence.features import FeatureLayout, Features
+    from textmill.sequence.formats import (
+        ChainWeights,
+        read_crfsuite_dump,
+        read_wapiti,
+        update_weights,
+        write_dump,
+        write_wapiti,
+    )
+    from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.markov import ConditionalMarkov
+    from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
 __all__ = [
     "CRF",
@@ -107,3 +112,25 @@ __all__ = [
     "write_tagger",
     "write_wapiti",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "attributes": "AttributeSequence read_attributes write_attributes",
+        "chainmodel": "ChainModel",
+        "counts": "active_tests count_by_pattern patterns_of_tests",
+        "crf": "CRF NoWeights",
+        "crossval": "Split cross_validate folds",
+        "datasets": "DATA_FORMATS LabelledSequences read_labelled read_rows split_labels",
+        "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "encoder": "Encoder FeatureCounts",
+        "encoding": "Active Encoded label_ids",
+        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
+        "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
+        "features": "FeatureLayout Features",
+        "formats": "ChainWeights read_crfsuite_dump read_wapiti update_weights write_dump write_wapiti",
+        "labelling": "label_attributes label_sentences label_tests",
+        "markov": "ConditionalMarkov",
+        "patterns": "SYNTAXES Command Pattern parse_patterns",
+    },
+)

@@ -27,33 +27,45 @@ review         a page to judge pairs by mouse and keyboard
 sample         a customer list to try everything on
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from textmill.strings.alignment import Alignment, Edge
-from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
-from textmill.strings.calibration import Calibration
-from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
-from textmill.strings.clusters import canonical_names, cluster_pairs
-from textmill.strings.collection import NameList, read_names
-from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
-from textmill.strings.compatible import PySoftTfIdf
-from textmill.strings.contexts import Context
-from textmill.strings.evaluation import Choice, Cut, Difference, Evaluation, MatchCurve, choose, differences, evaluate
-from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
-from textmill.strings.generate import generate_names
-from textmill.strings.gold import Gold, read_gold, write_gold
-from textmill.strings.language import FEATURES, MEASURES, parse_measure
-from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
-from textmill.strings.matching import one_to_one
-from textmill.strings.measure import Fitted, Measure
-from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
-from textmill.strings.optima import best_alignments
-from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
-from textmill.strings.pairs import Pairs
-from textmill.strings.pooling import PooledPair, pool_pairs
-from textmill.strings.review import Proposal, propose, review_page
-from textmill.strings.sample import sample_names, sample_names_path
-from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.strings.alignment import Alignment, Edge
+    from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
+    from textmill.strings.calibration import Calibration
+    from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
+    from textmill.strings.clusters import canonical_names, cluster_pairs
+    from textmill.strings.collection import NameList, read_names
+    from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
+    from textmill.strings.compatible import PySoftTfIdf
+    from textmill.strings.contexts import Context
+    from textmill.strings.evaluation import (
+        Choice,
+        Cut,
+        Difference,
+        Evaluation,
+        MatchCurve,
+        choose,
+        differences,
+        evaluate,
+    )
+    from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
+    from textmill.strings.generate import generate_names
+    from textmill.strings.gold import Gold, read_gold, write_gold
+    from textmill.strings.language import FEATURES, MEASURES, parse_measure
+    from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
+    from textmill.strings.matching import one_to_one
+    from textmill.strings.measure import Fitted, Measure
+    from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
+    from textmill.strings.optima import best_alignments
+    from textmill.strings.pairfiles import ClusterRow, PairRow, read_pairs, write_clusters, write_pairs
+    from textmill.strings.pairs import Pairs
+    from textmill.strings.pooling import PooledPair, pool_pairs
+    from textmill.strings.review import Proposal, propose, review_page
+    from textmill.strings.sample import sample_names, sample_names_path
+    from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -131,3 +143,34 @@ __all__ = [
     "write_gold",
     "write_pairs",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "alignment": "Alignment Edge",
+        "bags": "Cosine Dice Jaccard Overlap TfIdf",
+        "calibration": "Calibration",
+        "characters": "Damerau Exact Jaro JaroWinkler Levenshtein NeedlemanWunsch Osa",
+        "clusters": "canonical_names cluster_pairs",
+        "collection": "NameList read_names",
+        "combined": "CustomMeasure Maximum Mean Power",
+        "compatible": "PySoftTfIdf",
+        "contexts": "Context",
+        "evaluation": "Choice Cut Difference Evaluation MatchCurve choose differences evaluate",
+        "features": "Characters CustomFeatures Features Ngrams Words",
+        "generate": "generate_names",
+        "gold": "Gold read_gold write_gold",
+        "language": "FEATURES MEASURES parse_measure",
+        "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbour",
+        "matching": "one_to_one",
+        "measure": "Fitted Measure",
+        "normalise": "LEGAL_FORMS TITLES Normaliser",
+        "optima": "best_alignments",
+        "pairfiles": "ClusterRow PairRow read_pairs write_clusters write_pairs",
+        "pairs": "Pairs",
+        "pooling": "PooledPair pool_pairs",
+        "review": "Proposal propose review_page",
+        "sample": "sample_names sample_names_path",
+        "second_level": "Assignment Greedy Ml MongeElkan SoftTfIdf",
+    },
+)

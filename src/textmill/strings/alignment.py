@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 
 __all__ = ["Alignment", "Edge"]
 
@@ -95,6 +94,8 @@ class Alignment:
 
     def html(self) -> str:
         """Return a drawing as an SVG element: features in two rows, edges between them, stronger ones darker."""
+        from html import escape
+
         place: list[list[float]] = []
         width = 0.0
         for features in (self.left_features, self.right_features):

@@ -88,18 +88,21 @@ class Occurrences:
         """In how many documents each item occurs, and how many there are."""
         offsets, ids = self.sequences
         shape = (len(offsets) - 1, len(self.items))
-        holds = sparse.csr_matrix((np.ones(len(ids)), ids, offsets), shape=shape, copy=True)
-        holds.sum_duplicates()
-        holds.data[:] = 1.0
+        places = np.repeat(np.arange(shape[0]), np.diff(offsets)) * shape[1] + ids
+        rows, items = np.divmod(np.unique(places), max(1, shape[1]))  # an item counts once in each document
         level = self.above
-        while documents == "names" and level is not None and level.above is not None:
-            above, inside = level.sequences
-            holder = sparse.csr_matrix((np.ones(len(inside)), inside, above), shape=(len(above) - 1, holds.shape[0]))
-            holds = holder @ holds
-            holds.data[:] = 1.0
-            level = level.above
-        weights = self.weights.astype(np.float64) if documents == "tokens" else np.ones(holds.shape[0])
-        return np.asarray(weights @ holds).ravel(), float(weights.sum())
+        if documents == "names" and level is not None and level.above is not None:
+            holds = sparse.csr_matrix((np.ones(len(rows)), (rows, items)), shape=shape)
+            while level is not None and level.above is not None:
+                above, inside = level.sequences
+                size = len(above) - 1, holds.shape[0]
+                holds = sparse.csr_matrix((np.ones(len(inside)), inside, above), shape=size) @ holds
+                holds.data[:] = 1.0
+                level = level.above
+            return np.asarray(holds.sum(axis=0)).ravel(), float(holds.shape[0])
+        weights = self.weights.astype(np.float64) if documents == "tokens" else np.ones(shape[0])
+        found = np.bincount(items, weights[rows], minlength=shape[1]).astype(np.float64)
+        return found, float(weights.sum())
 
 
 @dataclass(frozen=True)

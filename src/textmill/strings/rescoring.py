@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import strings as native
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, sparse
 from textmill.strings.measure import Encoded, FittedSequences
 
 __all__ = ["arrays_of", "exact_scores", "met_words"]
@@ -79,13 +79,14 @@ def met_words(
     return i, j
 
 
-def arrays_of(table: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+def arrays_of(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """The three arrays of a table of similarities, as the kernels want them.
 
     >>> [part.tolist() for part in arrays_of(sparse.csr_matrix([[0.0, 0.5]]))]
     [[0, 1], [1], [0.5]]
     """
-    table.sort_indices()
+    if not isinstance(table, SparseRows):  # whose rows are sorted
+        table.sort_indices()
     return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)
 
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from textmill._native import strings as native
 from textmill.errors import warn_caller
 from textmill.model import check_choice, check_range
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, sparse
 from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.characters import Exact
 from textmill.strings.features import Features, Words
@@ -212,7 +212,9 @@ class FittedSecondLevel(FittedSequences):
         rows, columns = np.unique(a[1]), np.unique(b[1])
         if len(used) and self._whole is not None and used[-1] < self._whole.shape[0]:
             table = self._whole[used][:, used]
-        elif len(rows) * len(columns) <= max(_CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())):
+        elif len(left) > 1 and len(rows) * len(columns) <= max(
+            _CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())
+        ):
             table = self._block_table(words, rows, columns, threads)
         else:
             table = self._met_words(words, (a, b), (lefts, rights), threads)
@@ -311,17 +313,17 @@ class FittedSecondLevel(FittedSequences):
         names: tuple[Encoded, Encoded],
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
         threads: int,
-    ) -> sparse.csr_matrix:
-        """Similarities of those words only that meet in a pair."""
+    ) -> SparseRows:
+        """Similarities of those words only that meet in a pair; without SciPy, which one pair is not worth."""
         i, j = met_words(names, pairs, len(words))
         left, right = [words[k] for k in i], [words[k] for k in j]
         if self.sub is None:
             scores = (i == j).astype(np.float32)
         else:
             scores = np.where(i == j, 1.0, self.sub.score_pairs(left, right, threads)).astype(np.float32)
-        table = sparse.csr_matrix((scores, (i, j)), (len(words), len(words)))
-        table.eliminate_zeros()
-        return table
+        kept = np.flatnonzero(scores)
+        offsets = np.searchsorted(i[kept], np.arange(len(words) + 1))
+        return SparseRows(scores[kept], j[kept].astype(np.int32), offsets, (len(words), len(words)))
 
     def _kernel_weights(self, used: NDArray[np.intp]) -> NDArray[np.float64]:
         """The weight of each word of a block."""

@@ -5,7 +5,20 @@ names        match lists of names: find pairs, group them, evaluate measures, pr
 similarity   documents like a text or like another document, in an index of many
 """
 
-from textmill.tasks.coherence import CoherenceDetector, Forger
-from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = ["CoherenceDetector", "Forger", "Matches", "SimilarDocuments", "query_shards"]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "coherence": "CoherenceDetector Forger",
+        "similarity": "Matches SimilarDocuments query_shards",
+    },
+)

@@ -67,11 +67,20 @@ class Matches(Table):
 class SimilarDocuments(Estimator, Model):
     """Find the documents most like a text.
 
-    Parameters: model, fitted, with `transform(texts)`, None for the TF-IDF of the documents themselves (a
-    `TextVectorizer` with idf log n/d), which are then read twice; measure, method and bits as for `Index`; n_jobs.
+    Parameters:
+        model: Fitted model with `transform(texts)`; None for the TF-IDF of the documents themselves (a `TextVectorizer`
+            with idf log n/d), which are then read twice.
+        measure: "cosine", "euclidean" or "hellinger", as in `Index`.
+        method: How the index is searched, as in `Index`.
+        bits: Bits of a cell for the method "va", as in `Index`.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: index_, an `Index`; names_, the document ids by the ids of the index; titles_, what is shown of them;
-    fingerprint_ of the model; model_, the `TextVectorizer` that was fitted where no model was given, else None.
+    Attributes:
+        index_: The `Index` of the vectors.
+        names_: Ids of the documents, by the ids of the index.
+        titles_: What is shown of the documents.
+        fingerprint_: Fingerprint of the model.
+        model_: The `TextVectorizer` that was fitted where no model was given, else None.
 
     >>> similar = SimilarDocuments().fit(["the mill grinds corn", "a storm at sea", "corn for the old mill"])
     >>> similar.query(["corn mill"], k=2)[0]
@@ -179,7 +188,9 @@ class SimilarDocuments(Estimator, Model):
         known = self._known(texts)
         asked = [text for text, is_known in zip(texts, known, strict=True) if is_known]
         filters = {"allow": self._filter(allow), "deny": self._filter(deny)}
-        answers = iter(self.index_.query(self._model().transform(asked), k=k, **filters)) if asked else iter(())
+        model = self._model()
+        vectors = getattr(model, "rows", model.transform)  # plain arrays where there are some
+        answers = iter(self.index_.query(vectors(asked), k=k, **filters)) if asked else iter(())
         return [self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in known]
 
     def query_ids(self, ids: Sequence[str], *, k: int = 10) -> list[Matches]:
@@ -262,7 +273,7 @@ class SimilarDocuments(Estimator, Model):
         vectorizer = getattr(self._model(), "vectorizer_", self._model())
         if not hasattr(vectorizer, "vocabulary_"):
             return [True] * len(texts)
-        bags = vectorizer.vocabulary_.transform(texts)
+        bags = vectorizer.vocabulary_.rows(texts)
         return [size > 0 for size in np.diff(bags.indptr).tolist()]
 
     def _take(self, names: StringTable, titles: StringTable) -> None:

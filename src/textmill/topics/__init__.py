@@ -29,32 +29,37 @@ baselines, accuracy                         what it is compared with, and how
 formats, exchange                           models and files of other tools
 """
 
-from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
-from textmill.topics.cvb0 import collapse_variational
-from textmill.topics.difference import Difference, Drift, topic_difference
-from textmill.topics.em import Mixtures, fold_in
-from textmill.topics.evidence import left_to_right
-from textmill.topics.explain import Explanation, TopicWord, explain_text
-from textmill.topics.gibbs import Sampled, gibbs_mixtures, sample_topics
-from textmill.topics.inference import (
-    divergences,
-    entropy,
-    exponentiated_gradient,
-    infer_topics,
-    monte_carlo,
-    query_likelihood,
-)
-from textmill.topics.lda import LDA
-from textmill.topics.lsa import LSA
-from textmill.topics.map import Plane, draw_map, plane
-from textmill.topics.mixture import MultinomialMixture
-from textmill.topics.model import FewerTopics
-from textmill.topics.nmf import NMF
-from textmill.topics.pca import PCA
-from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
-from textmill.topics.plsa import PLSA
-from textmill.topics.projecting import save_projections
-from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
+    from textmill.topics.cvb0 import collapse_variational
+    from textmill.topics.difference import Difference, Drift, topic_difference
+    from textmill.topics.em import Mixtures, fold_in
+    from textmill.topics.evidence import left_to_right
+    from textmill.topics.explain import Explanation, TopicWord, explain_text
+    from textmill.topics.gibbs import Sampled, gibbs_mixtures, sample_topics
+    from textmill.topics.inference import (
+        divergences,
+        entropy,
+        exponentiated_gradient,
+        infer_topics,
+        monte_carlo,
+        query_likelihood,
+    )
+    from textmill.topics.lda import LDA
+    from textmill.topics.lsa import LSA
+    from textmill.topics.map import Plane, draw_map, plane
+    from textmill.topics.mixture import MultinomialMixture
+    from textmill.topics.model import FewerTopics
+    from textmill.topics.nmf import NMF
+    from textmill.topics.pca import PCA
+    from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
+    from textmill.topics.plsa import PLSA
+    from textmill.topics.projecting import save_projections
+    from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
 __all__ = [
     "LDA",
@@ -100,3 +105,28 @@ __all__ = [
     "topic_exclusivity",
     "topic_trends",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "clustering": "Cluster Clusters cluster_documents cluster_rows cluster_terms",
+        "cvb0": "collapse_variational",
+        "difference": "Difference Drift topic_difference",
+        "em": "Mixtures fold_in",
+        "evidence": "left_to_right",
+        "explain": "Explanation TopicWord explain_text",
+        "gibbs": "Sampled gibbs_mixtures sample_topics",
+        "inference": "divergences entropy exponentiated_gradient infer_topics monte_carlo query_likelihood",
+        "lda": "LDA",
+        "lsa": "LSA",
+        "map": "Plane draw_map plane",
+        "mixture": "MultinomialMixture",
+        "model": "FewerTopics",
+        "nmf": "NMF",
+        "pca": "PCA",
+        "pictures": "Trends draw_topics draw_trends topic_trends",
+        "plsa": "PLSA",
+        "projecting": "save_projections",
+        "quality": "topic_coherence topic_diversity topic_exclusivity",
+    },
+)

@@ -198,5 +198,5 @@ def _names(model: TopicModel, terms: Sequence[str] | None) -> Sequence[str]:
         known = model.vectorizer_
         return [str(t) for t in range(columns)] if known is None else known.terms_.to_list()
     if len(terms) < columns:
-        raise DataError(f"there are {len(terms)} terms for {columns} columns; pass one a column")
+        raise DataError(f"there are {len(terms)} terms for {columns} columns; pass one per column")
     return terms

@@ -125,7 +125,7 @@ def _aligned(
         return [_distributions(model.components_) for model in models], list(names)
     cut = [part[:size] for part, size in zip((known[0], known[1]), columns, strict=True)]
     if [len(part) for part in cut] != columns:
-        raise DataError(f"the models have {columns[0]} and {columns[1]} columns but fewer terms; pass one a column")
+        raise DataError(f"the models have {columns[0]} and {columns[1]} columns but fewer terms; pass one per column")
     names = list(dict.fromkeys([*cut[0], *cut[1]]))
     place = {name: number for number, name in enumerate(names)}
     rows = []

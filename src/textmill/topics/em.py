@@ -49,7 +49,7 @@ _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 
 @dataclass(frozen=True, slots=True)
 class Mixtures:
-    """What was found, one entry a document: theta (n, k), log_likelihood, gap, iterations.
+    """What was found, one entry per document: theta (n, k), log_likelihood, gap, iterations.
 
     trace (n, iterations), if asked for, holds what was maximised at each point that was kept, NaN after the last.
     """

@@ -36,7 +36,7 @@ def left_to_right(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return log P(document) in nats for fixed topics phi (terms x topics), one number a document.
+    """Return log P(document) in nats for fixed topics phi (terms x topics), one number per document.
 
     The order of a document's words is that of a shuffle by `random_state`; words that no topic has are left out, and a
     document without others has log 1.

@@ -1,12 +1,12 @@
 """Files of topics that other tools write and read: MALLET, LDA-C, NumPy arrays, JSON for pyLDAvis.
 
-MALLET state    text, usually gzipped: a token a line with its document, word and topic, and the priors on top
+MALLET state    text, usually gzipped: one token per line with its document, word and topic, and the priors on top
                     #doc source pos typeindex type topic
                     #alpha : 0.1 0.1
                     #beta : 0.01
                     0 NA 0 0 mill 1
-MALLET keys     a topic a line: number, alpha, its words
-LDA-C           NAME.beta, log probabilities, a topic a line, a number a term; NAME.other, the sizes and alpha
+MALLET keys     one topic per line: number, alpha, its words
+LDA-C           NAME.beta, log probabilities, one topic per line, one number per term; NAME.other, the sizes and alpha
 NumPy           one array topics x terms, .npy
 pyLDAvis        JSON, an object of the arguments of `pyLDAvis.prepare`
 
@@ -108,7 +108,7 @@ def read_ldac(path: Path, *, terms: Sequence[str] | None = None) -> LDA:
 
 
 def write_mallet_keys(model: TopicModel, path: Path, *, n_words: int = 20) -> None:
-    r"""Write a line a topic: its number, its alpha and its first words; "-" is standard output.
+    r"""Write one line per topic: its number, its alpha and its first words; "-" is standard output.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

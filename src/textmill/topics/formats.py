@@ -73,7 +73,7 @@ def from_counts(counts: Any, *, alpha: Any, eta: Any, documents: int = 0, terms:
         raise DataError("counts must be rows of finite numbers that are not negative, one row a topic")
     k, m = chi.shape
     if terms is not None and len(terms) != m:
-        raise DataError(f"there are {len(terms)} terms for {m} columns; pass one a column")
+        raise DataError(f"there are {len(terms)} terms for {m} columns; pass one per column")
     made = LDA(n_topics=k, alpha=alpha_of(alpha, k).tolist(), dtype="float64")
     made._forget_all()
     made.vectorizer_ = None if terms is None else _reader(terms)
@@ -197,7 +197,7 @@ def to_pyldavis(model: TopicModel, X: Any, *, terms: Sequence[str] | None = None
         raise DataError(f"the topics of {type(model).__name__} are directions, not distributions; export LDA or PLSA")
     names = list(terms_of(model) if terms is None else terms)
     if len(names) < model.components_.shape[1]:
-        raise DataError(f"there are {len(names)} terms for {model.components_.shape[1]} columns; pass one a column")
+        raise DataError(f"there are {len(names)} terms for {model.components_.shape[1]} columns; pass one per column")
     frequency = np.zeros(model.components_.shape[1])
     mixtures, lengths = [np.zeros((0, len(model.components_)))], [np.zeros(0)]
     for part in model._chunks(X, 4096, negative=False):

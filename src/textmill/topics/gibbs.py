@@ -11,7 +11,7 @@ topics), tokens can weigh more or less than one.
 
 The corpus is cut into cells that share no word and no document (native/topics/gibbs.h), as the corpus alone decides:
 the same topics for any number of threads. Cost: tokens x topics a sweep, eight topics at a time. Memory: terms x topics
-and documents x topics counts of 2 bytes (4 where a word or document has more than 65,535 tokens), 6 bytes a token.
+and documents x topics counts of 2 bytes (4 where a word or document has more than 65,535 tokens), 6 bytes per token.
 
 References: Griffiths & Steyvers (2004), Finding scientific topics; Wilson & Chew (2010), Term weighting schemes for
 latent Dirichlet allocation; Wallach, Mimno & McCallum (2009), Rethinking LDA: why priors matter.
@@ -343,7 +343,7 @@ def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
     else:
         by_term = np.asarray(weights, dtype=np.float64)
         if by_term.shape != (X.shape[1],) or not np.isfinite(by_term).all() or by_term.min() < 0:
-            raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one a term")
+            raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one per term")
         found = by_term[X.indices]
     return found.astype(np.float32)
 

@@ -89,7 +89,7 @@ def infer_topics(
     topics = np.shape(phi)[1] if np.ndim(phi) == 2 else 1
     prior = np.broadcast_to(np.asarray(1.0 / max(topics, 1) if alpha is None else alpha, dtype=np.float64), (topics,))
     if not np.isfinite(prior).all() or (topics and prior.min() <= 0):
-        raise DataError(f"alpha must be finite and above 0, one number or one a topic, got {alpha!r}")
+        raise DataError(f"alpha must be finite and above 0, one number or one per topic, got {alpha!r}")
     if trace and method not in ("em", "smoothed-em", "eg"):
         raise DataError(f"method {method!r} has no trace; leave trace out")
     steps = (100 if method == "gibbs" else 1000) if iterations is None else iterations
@@ -232,7 +232,7 @@ def entropy(theta: Any, *, base: float = 2.0) -> Floats:
 
 
 def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
-    """Return log P(query | document) = sum_w q_w log sum_t theta_dt phi_wt, a row a query (bag), a column a document.
+    """Return log P(query | document) = sum_w q_w log sum_t theta_dt phi_wt, queries (bags) x documents.
 
     Words of a query that no topic has are left out; -inf where a document gives a word no probability.
 

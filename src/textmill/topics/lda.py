@@ -65,26 +65,57 @@ _ROWS = 4096  # documents that are transformed together
 class LDA(TopicModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
-    Parameters: n_topics, k; method, "online", "batch", "gibbs" or "cvb0"; alpha, prior of topics in documents: a
-    number, one a topic, "symmetric" (1/k), "asymmetric" or "auto" (learnt); eta, prior of words in topics: a number,
-    one a word, one a topic and word (k, m) to guide topics, "auto" (learnt) or None (1/k); chunk_size, documents of a
-    chunk; update_every, chunks of an update, 0 for all; passes over the corpus, None for enough (online: 20 updates at
-    least; batch: until `tolerance`; until held-out documents are predicted no better, if there are some); offset and
-    decay of the schedule; restart, whether each call of partial_fit begins the schedule anew; half_life, of a document
-    in documents, for streams that change; total_docs, the size that statistics are stretched to, None for the number of
-    documents; inner_iterations and inner_tolerance of the inference of a document; tolerance, of the relative gain of
-    the bound or the held-out perplexity; eval_every, updates between two looks at held-out documents, 0 for one a pass;
-    sweeps over the tokens, burn_in (None for half of them) and thin, which sweeps are averaged, n_chains, the number of
-    chains of which the best is taken, collapsed, whether topics and mixtures are summed out, all of gibbs (sweeps of
-    cvb0 too); weighting of tokens, "idf", "pmi" or None (not of cvb0); dtype of the statistics, "float32" or "float64";
-    vectorizer, with which texts are taken (its counts should be unweighed: scheme "nnn"); random_state; n_jobs.
+    Parameters:
+        n_topics: Number of topics, k.
+        method: "online", "batch", "gibbs" or "cvb0".
+        alpha: Prior of topics in documents: a number, a number for each topic, "symmetric" (1/k), "asymmetric" or
+            "auto" (learned).
+        eta: Prior of words in topics: a number, a number for each word, a number for each topic and word (k, m) to
+            guide topics, "auto" (learned) or None (1/k).
+        chunk_size: Number of documents in a chunk.
+        update_every: Number of chunks between two updates; 0 for all of them.
+        passes: Number of passes over the corpus. None for enough: at least 20 updates (online); until `tolerance`
+            (batch); until held-out documents are predicted no better, if there are some.
+        offset: Offset of the schedule of updates.
+        decay: Decay of the schedule of updates.
+        restart: Whether each call of `partial_fit` begins the schedule anew.
+        half_life: Number of documents after which an old one weighs half, for streams that change; None: nothing is
+            forgotten.
+        total_docs: Number of documents that the statistics are scaled to; None for the number of documents read.
+        inner_iterations: Largest number of iterations of the inference of a document.
+        inner_tolerance: Change at which the inference of a document ends.
+        tolerance: Relative gain of the bound, or of the held-out perplexity, at which training ends.
+        eval_every: Number of updates between two looks at held-out documents; 0 for once in each pass.
+        sweeps: Number of sweeps over the tokens (gibbs, cvb0).
+        burn_in: Number of sweeps before topics are averaged (gibbs); None for half of them.
+        thin: Number of sweeps between two that are averaged (gibbs).
+        n_chains: Number of chains, of which the best is taken (gibbs).
+        collapsed: Whether topics and mixtures are summed out (gibbs).
+        weighting: Weighting of tokens: "idf", "pmi" or None (not for cvb0).
+        dtype: Type of the statistics: "float32" or "float64".
+        vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted (scheme "nnn").
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), the expected topics, rows that sum to 1; statistics_ (k, m), chi, the expected
-    counts; term_topics_ (m, k), the same by term, as it is stored; topic_counts_ (k,), sums of chi; alpha_ (k,);
-    eta_, one or k rows, one or m columns; documents_, how many with a word were read (once); words_, occurrences in
-    them; updates_; passes_; converged_; size_, the documents that chi stands for; bounds_, of a word, one a pass
-    (batch); perplexities_ of held-out documents after evaluated_ updates; term_weights_, with a weighting;
-    joint_, log P(words, topics) every `thin` sweeps (gibbs); vectorizer_.
+    Attributes:
+        components_: Expected topics, (k, m); each row sums to 1.
+        statistics_: Expected counts chi, (k, m).
+        term_topics_: The same by term, (m, k), as it is stored.
+        topic_counts_: Sums of chi, (k,).
+        alpha_: Prior of topics, (k,).
+        eta_: Prior of words, with one or k rows and one or m columns.
+        documents_: Number of documents with a word that were read (counted once).
+        words_: Number of occurrences in them.
+        updates_: Number of updates.
+        passes_: Number of passes.
+        converged_: Whether training ended because of a tolerance.
+        size_: Number of documents that chi stands for.
+        bounds_: Bound per word, after each pass (batch).
+        perplexities_: Perplexities of held-out documents.
+        evaluated_: Numbers of updates after which these were measured.
+        term_weights_: Weights of terms, with a weighting.
+        joint_: log P(words, topics) every `thin` sweeps (gibbs).
+        vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> lda = LDA(n_topics=2, method="batch", alpha=0.1, eta=0.1, random_state=0).fit(X)
@@ -432,7 +463,7 @@ class LDA(TopicModel):
         self.updates_, self.passes_, self.converged_ = 0, 0, False
 
     def _begin(self, terms: int) -> None:
-        """The random start over so many terms."""
+        """The random start over this number of terms."""
         if not terms:
             raise DataError("X has no terms; pass at least one document with a word")
         self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)

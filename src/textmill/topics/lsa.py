@@ -6,7 +6,7 @@ Algorithms, with C = A A^T and k + l factors kept on the way (l: oversampling):
 
     one_pass    P1: an exact decomposition of each chunk, merged into the model          1 pass, any stream
     hybrid      P12: the same with a stochastic decomposition of each chunk              1 pass, any stream
-    refined     hybrid, then Rayleigh-Ritz on its basis: eigenvectors of U^T C U         2 passes, + 1 a power step
+    refined     hybrid, then Rayleigh-Ritz on its basis: eigenvectors of U^T C U         2 passes, + 1 per power step
     two_pass    P2: Y = C^q A O with a random O; eigenvectors of Q^T C Q, Q = orth(Y)    2 + q passes
 
 Memory is O(m (k + l)) and one chunk, whatever the number of documents. All of them underestimate singular values,
@@ -59,20 +59,35 @@ CHUNKS_PER_JOB = 16  # that a worker of a cluster makes one model of
 class LSA(TopicModel):
     """Latent Semantic Analysis of streams of any length.
 
-    Parameters: n_topics, k; vectorizer, a `TextVectorizer` with which texts are taken; algorithm, one of those above or
-    "auto": refined, or hybrid for a stream that can be read once; chunk_size, documents decomposed at a time, best
-    many times k; oversampling, l, None for as many as topics; power_iterations, q of two_pass (None: 2) or power
-    steps of refined (None: 0); krylov, keep the blocks of all power iterations as the basis (two_pass); solver of a
-    chunk, "lanczos", "stochastic", "gram", "dense" or a function (see basecase.py), None for that of the algorithm;
-    decay, factor of the old singular values at each merge (1: nothing is forgotten); half_life, instead of a decay,
-    documents after which an old one weighs half; chunks_per_job, how many chunks are merged in a row before the
-    results are merged in pairs, None for 16 on a cluster and all of them in one process; random_state, seed (None: 0);
-    n_jobs, threads, None for all cores.
+    There are fewer than k factors where the data have a lower rank.
 
-    Attributes: components_ (k, m), U^T, the entry of largest magnitude of each row positive; singular_values_ (k,);
-    reserve_, reserve_values_, the l factors kept for further updates; documents_; energy_, ||A||_F^2; bound_, the sum
-    over all cuts of the largest squared singular value removed (None where that is not known); upper_ (k,), squares
-    above which no true singular value is. There are fewer than k factors where the data have a lower rank.
+    Parameters:
+        n_topics: Number of topics, k.
+        vectorizer: `TextVectorizer` for documents that are texts.
+        algorithm: "one_pass", "hybrid", "refined" or "two_pass" (see the module), or "auto": refined, or hybrid for a
+            stream that can be read once.
+        chunk_size: Number of documents that are decomposed at a time, best many times k.
+        oversampling: Number of additional factors that are kept on the way, l; None for as many as topics.
+        power_iterations: Exponent q of two_pass (None: 2), or number of power steps of refined (None: 0).
+        krylov: Whether two_pass keeps the blocks of all power iterations as its basis.
+        solver: How a chunk is decomposed: "lanczos", "stochastic", "gram", "dense" or a function (see basecase.py);
+            None for that of the algorithm.
+        decay: Factor of the old singular values at each merge; 1: nothing is forgotten.
+        half_life: Instead of a decay, the number of documents after which an old one weighs half.
+        chunks_per_job: Number of chunks that are merged in a row before the results are merged in pairs; None for 16 on
+            a cluster, and for all of them in one process.
+        random_state: Seed of the random numbers; None for 0.
+        n_jobs: Number of threads; None for all cores.
+
+    Attributes:
+        components_: Topics U^T, (k, m); the entry of largest magnitude of each row is positive.
+        singular_values_: Singular values, (k,).
+        reserve_: Further factors that are kept for updates, l of them.
+        reserve_values_: Their singular values.
+        documents_: Number of documents.
+        energy_: Squared Frobenius norm of A.
+        bound_: Sum over all cuts of the largest squared singular value that was removed; None where it is not known.
+        upper_: Squares above which no true singular value is, (k,).
 
     >>> titles = ["graph of trees", "graph minors", "graph minors survey", "user response time", "response time"]
     >>> model = LSA(n_topics=2, vectorizer=TextVectorizer()).fit(titles)

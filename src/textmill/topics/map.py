@@ -82,6 +82,7 @@ def draw_map(
     *,
     terms: Sequence[str] | None = None,
     groups: Sequence[Any] | None = None,
+    names: Sequence[str] | None = None,
     n_terms: int = 100,
     topics: tuple[int, int] = (0, 1),
     title: str | None = None,
@@ -89,7 +90,7 @@ def draw_map(
     """Draw the plane: the `n_terms` terms farthest from its middle, with their names, and all documents.
 
     `terms` are the names of columns, by default those of the vectorizer; `groups` says of each document in which group
-    it is drawn.
+    it is drawn, `names` what an SVG shows when the pointer rests on it.
 
     >>> from textmill.topics import PCA
     >>> figure = draw_map(PCA(n_topics=2).fit(np.eye(3)), np.eye(3), terms=["a", "b", "c"])
@@ -102,19 +103,24 @@ def draw_map(
         known = model.vectorizer_
         terms = [str(t) for t in range(len(points.terms))] if known is None else known.terms_.to_list()
     if len(terms) < len(points.terms):
-        raise DataError(f"there are {len(terms)} terms for {len(points.terms)} columns; pass one a column")
+        raise DataError(f"there are {len(terms)} terms for {len(points.terms)} columns; pass one for each column")
     far = np.argsort(-np.linalg.norm(points.terms - points.terms.mean(axis=0), axis=1), kind="stable")[:n_terms]
     clouds = {"terms": points.terms[far]}
-    if groups is not None and len(groups) != len(points.documents):
-        raise DataError(f"there are {len(groups)} groups for {len(points.documents)} documents; pass one a document")
+    for what, given in {"groups": groups, "names": names}.items():
+        if given is not None and len(given) != len(points.documents):
+            fault = f"there are {len(given)} {what} for {len(points.documents)} documents"
+            raise DataError(f"{fault}; pass one for each document")
+    tooltips: dict[str, list[str]] = {}
     for group in ["documents"] if groups is None else dict.fromkeys(groups):
-        inside = slice(None) if groups is None else [i for i, own in enumerate(groups) if own == group]
-        if len(points.documents):
+        inside = [i for i in range(len(points.documents)) if groups is None or groups[i] == group]
+        if inside:
             name = str(group) if str(group) != "terms" else "documents: terms"
             clouds[name] = points.documents[inside]
+            tooltips[name] = [] if names is None else [names[i] for i in inside]
     return plot.scatter(
         {name: (cloud[:, 0], cloud[:, 1]) for name, cloud in clouds.items()},
         labels={"terms": [terms[int(t)] for t in far]},
+        tooltips=tooltips,
         x_label=points.axes[0],
         y_label=points.axes[1],
         title=title,

@@ -9,7 +9,7 @@ one of each document by its number, and never lowers sum_d log P(d) + alpha sum_
 Products over hundreds of words underflow, so all is done with logarithms. The posterior of a document of ordinary
 length is almost always one topic alone: its entropy is near 0.
 
-Cost: O(non-zeros x topics) a pass; a stream is read once a step, and nothing of its length is held.
+Cost: O(non-zeros x topics) per pass; a stream is read once per step, and nothing of its length is held.
 Reference: Nigam, McCallum, Thrun & Mitchell (2000), Text classification from labeled and unlabeled documents using EM.
 """
 
@@ -42,13 +42,24 @@ _ROWS = 4096  # documents of a chunk
 class MultinomialMixture(TopicModel):
     """Learn topics of which each document has one.
 
-    Parameters: n_topics; alpha and eta, added to the expected counts of topics and of terms in a topic (above 0);
-    iterations and tolerance (of the relative gain) of EM; vectorizer, with which texts are taken (its counts should be
-    unweighed: scheme "nnn"); random_state; n_jobs.
+    Parameters:
+        n_topics: Number of topics, k.
+        alpha: Number added to the expected counts of topics, above 0.
+        eta: Number added to the expected counts of terms in a topic, above 0.
+        iterations: Largest number of iterations of EM.
+        tolerance: Relative gain of the objective at which EM ends.
+        vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted (scheme "nnn").
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), phi; weights_ (k,), theta; document_counts_ and word_counts_ (k,), the documents
-    and words expected of each topic; objectives_, the penalised log-likelihood before each step; documents_;
-    vectorizer_.
+    Attributes:
+        components_: Topics phi, (k, m).
+        weights_: Shares theta of the topics, (k,).
+        document_counts_: Number of documents expected of each topic, (k,).
+        word_counts_: Number of words expected of each topic, (k,).
+        objectives_: Penalized log-likelihood before each step.
+        documents_: Number of documents.
+        vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> mixture = MultinomialMixture(n_topics=2, random_state=0).fit(X)

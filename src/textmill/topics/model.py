@@ -86,7 +86,8 @@ class TopicModel(Transformer, Model):
         if terms is None and self.vectorizer_ is not None:
             terms = self.vectorizer_.terms_.to_list()
         if terms is not None and len(terms) < self.components_.shape[1]:
-            raise DataError(f"there are {len(terms)} terms for {self.components_.shape[1]} columns; pass one a column")
+            columns = self.components_.shape[1]
+            raise DataError(f"there are {len(terms)} terms for {columns} columns; pass one per column")
         made = []
         for row in self.components_:
             best = _largest(np.abs(row), n_words)
@@ -130,7 +131,7 @@ class TopicModel(Transformer, Model):
         raise NotImplementedError
 
     def _strengths(self) -> NDArray[np.float64] | None:
-        """One figure a topic that is printed with it; a subclass that has such figures returns them."""
+        """One figure per topic that is printed with it; a subclass that has such figures returns them."""
         return None
 
     def _weights(self, weights: Any) -> NDArray[np.float64]:

@@ -59,15 +59,29 @@ _TINY = 1e-12
 class NMF(NonNegativeModel):
     """Factorise documents x terms into non-negative topics.
 
-    Parameters: n_topics; loss, "euclidean" or "kl"; solver, "fast" or "multiplicative"; iterations and tolerance, the
-    share of the first loss that an iteration must remove; init, "nndsvd" or "random"; restarts, random starts of which
-    the best is kept; chunk_size, documents of an online step, None to hold all and learn from all at once; passes over
-    them and forget, the weight of what was learnt before a chunk, both online; vectorizer, with which texts are taken;
-    random_state; n_jobs.
+    Parameters:
+        n_topics: Number of topics, k.
+        loss: "euclidean" or "kl".
+        solver: "fast" or "multiplicative".
+        iterations: Largest number of iterations.
+        tolerance: Share of the first loss that an iteration must remove for training to go on.
+        init: "nndsvd" or "random".
+        restarts: Number of random starts, of which the best is kept.
+        chunk_size: Number of documents of an online step; None to hold all documents and learn from all at once.
+        passes: Number of passes over the documents (online).
+        forget: Weight of what was learned before a chunk (online).
+        vectorizer: `TextVectorizer` for documents that are texts.
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), whose rows sum to 1; weights_ (k,), the total weight of each topic; losses_, the
-    loss after each iteration (online: of each chunk); documents_; gram_ (k, k) and cross_ (k, m), what is remembered
-    of documents under the Euclidean loss, else None; vectorizer_.
+    Attributes:
+        components_: Topics, (k, m); each row sums to 1.
+        weights_: Total weight of each topic, (k,).
+        losses_: Loss after each iteration; online, the loss of each chunk.
+        documents_: Number of documents.
+        gram_: What is remembered of documents under the Euclidean loss, (k, k); else None.
+        cross_: What is remembered of documents under the Euclidean loss, (k, m); else None.
+        vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[2, 2, 0, 0], [4, 4, 0, 0], [0, 0, 3, 1]])
     >>> nmf = NMF(n_topics=2, random_state=0).fit(X)

@@ -42,7 +42,7 @@ class Plan:
     merge: Callable[..., Decomposition] = merge
 
     def weight(self, documents: int) -> float:
-        """Factor of the old singular values when a chunk of so many documents arrives.
+        """Factor of the old singular values when a chunk of this many documents arrives.
 
         >>> Plan(2, half_life=1000).weight(1000) ** 2
         0.5000000000000001

@@ -66,15 +66,28 @@ _CHUNK_POWERS = 2  # a chunk is in memory, so its passes are free
 class PCA(TopicModel):
     """Project documents on the directions in which they vary most.
 
-    Parameters: n_topics, components wanted; algorithm, "lanczos", "krylov" or "one_pass", "auto" for lanczos when X is
-    a matrix and one_pass for streams; power_iterations and oversampling of krylov, oversampling also of one_pass;
-    chunk_size, documents of a step of one_pass; whiten, to divide projections by their standard deviation; vectorizer,
-    with which texts are taken; random_state; n_jobs.
+    Parameters:
+        n_topics: Number of components.
+        algorithm: "lanczos", "krylov" or "one_pass"; "auto" for lanczos when X is a matrix, and one_pass for streams.
+        power_iterations: Number of power iterations (krylov).
+        oversampling: Number of additional directions that are kept on the way (krylov, one_pass).
+        chunk_size: Number of documents of a step (one_pass).
+        whiten: Whether projections are divided by their standard deviation.
+        vectorizer: `TextVectorizer` for documents that are texts.
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), orthonormal rows, fewer than asked for when the documents vary in fewer directions;
-    singular_values_ (k,); explained_variance_ (k,) and explained_variance_ratio_ (k,); mean_ (m,); total_variance_;
-    reserve_ and reserve_values_, the directions beyond k that one_pass and partial_fit keep for further documents;
-    documents_; vectorizer_.
+    Attributes:
+        components_: Orthonormal rows, (k, m); fewer than asked for when the documents vary in fewer directions.
+        singular_values_: Singular values of the centered documents, (k,).
+        explained_variance_: Variance along each component, (k,).
+        explained_variance_ratio_: Share of each component in the total variance, (k,).
+        mean_: Mean of the documents, (m,).
+        total_variance_: Sum of the variances of all columns.
+        reserve_: Directions beyond k that one_pass and `partial_fit` keep for further documents.
+        reserve_values_: Their singular values.
+        documents_: Number of documents.
+        vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[2.0, 0, 1], [4, 0, 1], [6, 0, 1], [8, 3, 1]])
     >>> pca = PCA(n_topics=2).fit(X)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill import plot
-from textmill.corpus import Documents
+from textmill.corpus import Document, Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.tables import Table
@@ -67,7 +67,7 @@ class Trends(Table, _TrendArrays):
 
 
 def topic_plane(model: TopicModel) -> Floats:
-    """Return a point a topic, (k, 2); near points are topics of similar words.
+    """Return one point per topic, (k, 2); near points are topics of similar words.
 
     >>> from textmill.topics.formats import from_matrix
     >>> points = topic_plane(from_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]]))
@@ -134,7 +134,7 @@ def topic_trends(mixtures: Any, dates: Iterable[Any], *, period: str | None = No
     rows = np.asarray(mixtures, dtype=np.float64)
     known = [_iso(date, number) for number, date in enumerate(dates)]
     if rows.ndim != 2 or len(known) != len(rows):
-        raise DataError(f"there are {len(known)} dates for mixtures of shape {rows.shape}; pass one a document")
+        raise DataError(f"there are {len(known)} dates for mixtures of shape {rows.shape}; pass one per document")
     dated = np.array([number for number, date in enumerate(known) if date], dtype=np.intp)
     if not len(dated):
         raise DataError("no document has a date; pass dates such as 2024-05-17")
@@ -167,7 +167,7 @@ def draw_trends(
     check_range("n_topics", n_topics, at_least=1, whole=True)
     k = trends.shares.shape[1]
     if names is not None and len(names) != k:
-        raise DataError(f"there are {len(names)} names for {k} topics; pass one a topic")
+        raise DataError(f"there are {len(names)} names for {k} topics; pass one per topic")
     spread = trends.shares.max(axis=0) - trends.shares.min(axis=0)
     chosen = np.argsort(-spread, kind="stable")[:n_topics].tolist()
     x, label = _places(trends.periods)
@@ -206,7 +206,7 @@ def draw_model(
 
     By default topics, of models whose topics are all that documents consist of (LDA, the mixture), or terms of others,
     or time when there is a field of the documents with the date. `color_field` is the field whose values are the groups
-    that documents are coloured by.
+    that documents beside the terms are coloured by.
 
     >>> from textmill.topics import LDA
     >>> figure = draw_model(LDA(n_topics=2, random_state=0).fit(np.eye(3)))
@@ -223,7 +223,10 @@ def draw_model(
         return draw_topics(model)
     if picture == "terms":
         groups = None if color_field is None else _field_values(documents, color_field, "the group")
-        return draw_map(model, documents, groups=groups)
+        if not isinstance(documents, Documents):
+            return draw_map(model, documents)
+        drawn = list(documents)
+        return draw_map(model, [one.text for one in drawn], groups=groups, names=[_name_of(one) for one in drawn])
     if date_field is None or not isinstance(documents, Documents):
         raise DataError("topics over time need documents and the field with their date; pass both")
     dates = _field_values(documents, date_field, "the date")
@@ -241,6 +244,12 @@ def _field_values(documents: Any, field: str, what: str) -> list[Any]:
             raise DataError(f"has no field {field!r}; name the field with {what}", source=document.place)
         values.append(document.fields[field])
     return values
+
+
+def _name_of(document: Document) -> str:
+    """Title and id of a document."""
+    title = document.fields.get("title")
+    return document.id if not title else f"{title} ({document.id})"
 
 
 def _iso(date: Any, number: int) -> str:

@@ -43,16 +43,31 @@ _PATIENCE = 2  # steps without a better held-out likelihood
 class PLSA(NonNegativeModel):
     """Learn topics as distributions of words, documents as mixtures of topics.
 
-    Parameters: n_topics; temper, in (0, 1], the exponent of the posterior; held_out, the share of documents that only
-    decide when to stop; cooling, the factor by which they lower the temper, None to stop instead; smoothing, added to
-    the expected counts of terms; iterations and tolerance (of the relative gain of the likelihood) of EM; accelerate,
-    to extrapolate its steps; init, "random" or "nndsvd"; chunk_size, documents of a step of online EM, None to hold all
-    and learn from all at once; passes over them and forget, the weight of what was learnt before a chunk, both of
-    online EM; vectorizer, with which texts are taken (its counts should be unweighed: Weighting(scheme="nnn"));
-    random_state; n_jobs.
+    Parameters:
+        n_topics: Number of topics, k.
+        temper: Exponent of the posterior, above 0 and at most 1.
+        held_out: Share of the documents that only decide when to stop.
+        cooling: Factor by which held-out documents lower the temper; None to stop instead.
+        smoothing: Number added to the expected counts of terms.
+        iterations: Largest number of iterations of EM.
+        tolerance: Relative gain of the likelihood at which EM ends.
+        accelerate: Whether the steps of EM are extrapolated.
+        init: "random" or "nndsvd".
+        chunk_size: Number of documents of a step of online EM; None to hold all documents and learn from all at once.
+        passes: Number of passes over the documents (online).
+        forget: Weight of what was learned before a chunk (online).
+        vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted
+            (`Weighting(scheme="nnn")`).
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), P(w|z); topic_counts_ (k,), the words expected of each topic; likelihoods_, the
-    log-likelihood before each step (online: of each chunk); documents_; temper_; vectorizer_.
+    Attributes:
+        components_: Topics P(w|z), (k, m).
+        topic_counts_: Number of words expected of each topic, (k,).
+        likelihoods_: Log-likelihood before each step; online, that of each chunk.
+        documents_: Number of documents.
+        temper_: Temper at the end.
+        vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> plsa = PLSA(n_topics=2, random_state=0).fit(X)

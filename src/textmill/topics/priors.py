@@ -7,7 +7,7 @@
                       h_t = -D psi'(alpha_t)      z = D psi'(sum alpha)
                       c   = (sum g/h) / (1/z + sum 1/h)        step_t = -(g_t - c) / h_t
 
-    eta           a number, one a word, or one a topic and word (guided topics); "auto" learns the number, the one that
+    eta           a number, one per word, or one per topic and word (guided topics); "auto" learns the number that
                   maximises sum_t E log p(beta_t | eta), by Newton steps
 
 Only sum_d E log theta_d, k numbers, is needed of the documents. A step is taken times the blending factor of the
@@ -40,24 +40,25 @@ def alpha_of(alpha: Any, topics: int) -> Floats:
     """
     if isinstance(alpha, str):
         if alpha not in ("symmetric", "asymmetric", "auto"):
-            raise DataError(f"alpha must be a number, one a topic, 'symmetric', 'asymmetric' or 'auto', got {alpha!r}")
+            choices = "a number, one number per topic, 'symmetric', 'asymmetric' or 'auto'"
+            raise DataError(f"alpha must be {choices}, got {alpha!r}")
         falling = 1.0 / (np.arange(topics) + np.sqrt(topics))
         return falling / falling.sum() if alpha == "asymmetric" else np.full(topics, 1.0 / topics)
     values = _numbers("alpha", alpha)
     if values.shape not in ((), (1,), (topics,)):
-        raise DataError(f"alpha must be a number or {topics} of them, one a topic, got the shape {values.shape}")
+        raise DataError(f"alpha must be a number or {topics} of them, one per topic, got the shape {values.shape}")
     return np.array(np.broadcast_to(values, (topics,)))
 
 
 def eta_of(eta: Any, topics: int, terms: int) -> Floats:
-    """`eta` by term: one row or one a term, one column or one a topic.
+    """`eta` by term: one row or one per term, one column or one per topic.
 
     >>> eta_of(None, 4, 3).tolist(), eta_of([0.1, 0.2, 0.3], 4, 3).shape, eta_of(np.ones((4, 3)), 4, 3).shape
     ([[0.25]], (3, 1), (3, 4))
     """
     if eta is None or isinstance(eta, str):
         if eta not in (None, "auto"):
-            raise DataError(f"eta must be a number, one a word, one a topic and word, or 'auto', got {eta!r}")
+            raise DataError(f"eta must be a number, one per word, one per topic and word, or 'auto', got {eta!r}")
         return np.full((1, 1), 1.0 / topics)
     values = _numbers("eta", eta)
     if values.ndim == 0:
@@ -67,13 +68,13 @@ def eta_of(eta: Any, topics: int, terms: int) -> Floats:
     if values.shape == (topics, terms):
         return np.ascontiguousarray(values.T)
     raise DataError(
-        f"eta must be a number, {terms} of them (one a word) or {topics} x {terms} (one a topic and word), "
+        f"eta must be a number, {terms} of them (one per word) or {topics} x {terms} (one per topic and word), "
         f"got the shape {values.shape}"
     )
 
 
 def improve_alpha(alpha: Floats, log_theta: Floats, documents: float, rate: float = 1.0) -> Floats:
-    """A Newton step; log_theta is the sum of E log theta over so many documents.
+    """A Newton step; log_theta is the sum of E log theta over all documents.
 
     >>> mean = digamma(np.array([0.4, 0.8])) - digamma(np.array([1.2]))  # of Dirichlet(0.4, 0.8)
     >>> alpha = np.ones(2)

@@ -209,7 +209,7 @@ def _word_lists(
         lists = [[word for word, _ in words] for words in topics.topics(n_words, terms)]
     else:
         if isinstance(topics, str) or any(isinstance(words, str) for words in topics):
-            raise DataError("topics must be a model or lists of words, one list a topic")
+            raise DataError("topics must be a model or lists of words, one list per topic")
         lists = [list(dict.fromkeys(words))[:n_words] for words in topics]
     if not lists:
         raise DataError("there are no topics to judge; pass at least one")

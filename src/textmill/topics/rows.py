@@ -5,10 +5,10 @@
 An algorithm that visits all rows in every iteration asks `each` for what a step makes of every part; sums over rows are
 sums over parts, what has a row for each document is put together again. In this process there is one part, and nothing
 is copied. On a cluster the documents are read once, by the workers where they can, and stay there; an iteration moves
-the state to each worker, and a few numbers a document.
+the state to each worker, and a few numbers per document.
 
 Cost of an iteration on a cluster: state (V x k numbers) to each worker and a sum of that size back for every part, two
-numbers a document and topic, against O(entries x k) operations.
+numbers per document and topic, against O(entries x k) operations.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Part:
         return self.X.T.tocsr()
 
     def widened(self, terms: int) -> Part:
-        """The same rows with so many columns.
+        """The same rows with this number of columns.
 
         >>> Part(sparse.csr_matrix([[1.0]])).widened(3).X.shape
         (1, 3)

@@ -36,7 +36,7 @@ class Schedule:
     half_life: float | None = None
 
     def rho(self, updates: int, documents: int) -> float:
-        """The weight of an update by so many documents after so many updates.
+        """The weight of an update by a number of documents, after a number of updates.
 
         >>> [round(Schedule(offset=1).rho(t, 1000), 6) for t in range(5)]
         [1.0, 0.707107, 0.57735, 0.5, 0.447214]
@@ -48,7 +48,7 @@ class Schedule:
         return math.pow(self.offset + updates, -self.decay)
 
     def size(self, seen: int, chunk: int, known: float | None) -> float:
-        """N, after so many documents, of chunks of a size, in a corpus whose length may be known.
+        """N, after a number of documents, of chunks of a size, in a corpus whose length may be known.
 
         >>> Schedule().size(300, 100, None), Schedule().size(5000, 100, None), Schedule().size(300, 100, 700)
         (1000.0, 5000.0, 700.0)

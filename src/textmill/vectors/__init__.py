@@ -9,17 +9,22 @@ shards       one index in many files, on one machine or many
 kdtree       why there is no tree here
 """
 
-from textmill.vectors.approximate import ApproximateIndex
-from textmill.vectors.coarse import CoarseScan
-from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
-from textmill.vectors.index import Answers, Index, Neighbours
-from textmill.vectors.inverted import InvertedIndex
-from textmill.vectors.kdtree import TreeComparison, compare_with_tree
-from textmill.vectors.scan import PrefixScan, Scan
-from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
-from textmill.vectors.vafile import VAFile
-from textmill.vectors.vectorizer import TextVectorizer
-from textmill.vectors.weighting import NegativeWeights, Vectors, Weighting
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.vectors.approximate import ApproximateIndex
+    from textmill.vectors.coarse import CoarseScan
+    from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
+    from textmill.vectors.index import Answers, Index, Neighbours
+    from textmill.vectors.inverted import InvertedIndex
+    from textmill.vectors.kdtree import TreeComparison, compare_with_tree
+    from textmill.vectors.scan import PrefixScan, Scan
+    from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
+    from textmill.vectors.vafile import VAFile
+    from textmill.vectors.vectorizer import TextVectorizer
+    from textmill.vectors.weighting import NegativeWeights, Vectors, Weighting
 
 __all__ = [
     "MEASURES",
@@ -46,3 +51,20 @@ __all__ = [
     "similarity_of_distance",
     "write_shards",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "approximate": "ApproximateIndex",
+        "coarse": "CoarseScan",
+        "distance": "MEASURES compare pairwise pairwise_matrix similarity_of_distance",
+        "index": "Answers Index Neighbours",
+        "inverted": "InvertedIndex",
+        "kdtree": "TreeComparison compare_with_tree",
+        "scan": "PrefixScan Scan",
+        "shards": "ShardedIndex open_shards write_shards",
+        "vafile": "VAFile",
+        "vectorizer": "TextVectorizer",
+        "weighting": "NegativeWeights Vectors Weighting",
+    },
+)

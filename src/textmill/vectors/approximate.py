@@ -34,10 +34,16 @@ _K = 10  # neighbours by which the recall is measured
 class ApproximateIndex(Estimator):
     """Search an `Index` of dense vectors by a graph.
 
-    Parameters: connectivity, edges of a vector; expansion, vectors that a search keeps in view: more is slower and
-    misses less; sample, stored vectors by which the recall is measured; random_state; n_jobs.
+    Parameters:
+        connectivity: Number of edges of a vector.
+        expansion: Number of vectors that a search keeps in view: more is slower and misses less.
+        sample: Number of stored vectors by which the recall is measured.
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: index_, the exact index; recall_, the share of the exact answer that is found.
+    Attributes:
+        index_: The exact index.
+        recall_: Share of the exact answer that is found.
 
     >>> index = Index().fit(np.random.default_rng(0).normal(size=(200, 8)))
     >>> fast = ApproximateIndex(n_jobs=1).fit(index)

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
-from textmill.numeric import sparse
+from textmill.numeric import is_sparse, sparse
 from textmill.tables import Table
 from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.inverted import InvertedIndex
@@ -46,7 +46,7 @@ __all__ = ["Answers", "Index", "Neighbours"]
 METHODS = ("auto", "scan", "coarse", "prefix", "va", "inverted")
 
 _BLOCK = 256  # rows whose pairs are found together
-_FEW = 16  # of so many rows one is allowed: keys of the allowed rows alone are cheaper than a search
+_FEW = 16  # where only one row of this many is allowed, keys of the allowed rows alone are cheaper than a search
 _ZERO = "the query is a vector of zeros, which is near nothing"
 
 
@@ -107,11 +107,20 @@ class Answers(Table, Sequence[Neighbours]):
 class Index(Estimator, Model):
     """Find the nearest of many vectors.
 
-    Parameters: measure, "cosine", "euclidean" or "hellinger"; method, see the module; prefix, columns read first by
-    method "prefix", None for as many as carry four fifths of the squared lengths; bits of a cell for "va"; n_jobs.
+    Parameters:
+        measure: "cosine", "euclidean" or "hellinger".
+        method: How vectors are searched: "scan", "coarse", "prefix", "va" or "inverted" (see the module), or "auto".
+        prefix: Number of columns that the method "prefix" reads first; None for as many as carry four fifths of the
+            squared lengths.
+        bits: Bits of a cell for the method "va".
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: ids_ (rows,), rising; alive_ (rows,), False for removed vectors; columns_; next_, the first id that was
-    never given; engine_, the structure that is searched.
+    Attributes:
+        ids_: Ids of the rows, (rows,), rising.
+        alive_: False for removed vectors, (rows,).
+        columns_: Number of columns.
+        next_: First id that was never given.
+        engine_: Structure that is searched.
 
     >>> index = Index().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
     >>> found = index.query([[0.0, 2.0]], k=2)[0]
@@ -155,10 +164,10 @@ class Index(Estimator, Model):
         self._refuse_empty(empty, "X")
         kind, method = kind_of(self.measure), self.method
         if method == "auto":
-            method = "inverted" if sparse.issparse(rows) else "coarse"
+            method = "inverted" if is_sparse(rows) else "coarse"
         check_owners(self, "method", {"prefix": ("prefix",), "bits": ("va",)}, method)
-        if sparse.issparse(rows) != (method == "inverted"):
-            held = "sparse" if sparse.issparse(rows) else "dense"
+        if is_sparse(rows) != (method == "inverted"):
+            held = "sparse" if is_sparse(rows) else "dense"
             raise DataError(f"method='{method}' cannot index {held} vectors; pass method='auto' or convert them")
         builders: dict[str, Any] = {
             "scan": lambda: Scan.build(kind, rows),
@@ -338,10 +347,10 @@ class Index(Estimator, Model):
                 f"{name} has vectors of {rows.shape[1]} numbers but the index of {self.columns_}; "
                 "use the model that the index was made with"
             )
-        is_sparse = isinstance(self.engine_, InvertedIndex)
-        if is_sparse and not sparse.issparse(rows):
+        wants_sparse = isinstance(self.engine_, InvertedIndex)
+        if wants_sparse and not is_sparse(rows):
             rows = sparse.csr_matrix(rows)
-        elif not is_sparse and sparse.issparse(rows):
+        elif not wants_sparse and is_sparse(rows):
             rows = rows.toarray()
         return rows, empty
 

@@ -7,8 +7,8 @@ rare ones first. As soon as the terms left cannot lift an unseen row among the k
 
 the few rows that still can are computed exactly and the remaining, longest postings are never read.
 
-Cost of a query: at most one addition a posting of its terms, whatever the number of other terms. Memory: rows and
-postings, 16 bytes a non-zero. Reference: Turtle & Flood (1995), Query evaluation: strategies and optimizations.
+Cost of a query: at most one addition per posting of its terms, whatever the number of other terms. Memory: rows and
+postings, 16 bytes per non-zero. Reference: Turtle & Flood (1995), Query evaluation: strategies and optimizations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from textmill._native import vectors as native
 from textmill.errors import ModelFileError
 from textmill.model import Model
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, sparse
 from textmill.vectors.scan import Floats, Found, Wish
 
 __all__ = ["InvertedIndex"]
@@ -86,11 +86,12 @@ class InvertedIndex(Model):
         """Forget all rows but these."""
         self._take(self._rows()[np.flatnonzero(rows)])
 
-    def take(self, rows: NDArray[np.int64]) -> sparse.csr_matrix:
+    def take(self, rows: NDArray[np.int64]) -> SparseRows:
         """Return the vectors of some rows, ready to be searched for."""
-        return self._rows()[rows]
+        shape = len(self), len(self.largest_)
+        return SparseRows(self.values_, self.columns_, self.row_offsets_, shape)[rows]
 
-    def search(self, Q: sparse.csr_matrix, wish: Wish, threads: int, first: NDArray[np.int64] | None = None) -> Found:
+    def search(self, Q: Any, wish: Wish, threads: int, first: NDArray[np.int64] | None = None) -> Found:
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
@@ -138,7 +139,7 @@ class InvertedIndex(Model):
         return self._made
 
 
-def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+def _arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
     """Offsets, columns and values as the kernels take them."""
     return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from textmill.corpus import check_bags
 from textmill.errors import DataError
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, is_sparse, sparse
 
 __all__ = ["INDEX_MEASURES", "keys_of", "kind_of", "prepared", "scores_of"]
 
@@ -66,9 +66,11 @@ def prepared(measure: str, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
     ([[0.6000000238418579, 0.800000011920929], [0.0, 0.0]], [False, True])
     """
     X = _matrix(X, name)
-    if sparse.issparse(X):
+    if is_sparse(X):
         rows, empty = _prepared(measure, X.astype(np.float64), name, 0)
         rows = rows.astype(np.float32)
+        if isinstance(rows, SparseRows):
+            return rows.without_zeros(), empty
         rows.eliminate_zeros()
         return rows, empty
     out, empty = np.empty(X.shape, np.float32), np.zeros(len(X), np.bool_)
@@ -80,8 +82,8 @@ def prepared(measure: str, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
 
 def _matrix(X: Any, name: str) -> Any:
     """X as a CSR matrix of finite numbers or an array of rows, whose numbers are still to be looked at."""
-    if sparse.issparse(X):
-        X = check_bags(X, name=name, negative=True)
+    if is_sparse(X):
+        X = X if isinstance(X, SparseRows) else check_bags(X, name=name, negative=True)
     else:
         try:
             X = np.asarray(X)
@@ -101,30 +103,32 @@ def _matrix(X: Any, name: str) -> Any:
 
 def _prepared(measure: str, X: Any, name: str, first: int) -> tuple[Any, NDArray[np.bool_]]:
     """Rows from row `first` on, in float64."""
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if not np.isfinite(values).all():
+        X = X.toarray() if isinstance(X, SparseRows) else X
         row, column = np.argwhere(~np.isfinite(X))[0]
         fault = "NaN" if np.isnan(X[row, column]) else X[row, column]
         raise DataError(f"{name} holds {fault} in row {first + row}, column {column}; remove it or set it to 0")
     if measure == "hellinger":
         X = _square_roots(X, name, first)
-    largest = _per_row(X, np.maximum, np.abs(X.data if sparse.issparse(X) else X))
+    largest = _per_row(X, np.maximum, np.abs(X.data if is_sparse(X) else X))
     empty = largest == 0
     if largest.max(initial=0.0) > _LONGEST:
         row = int(largest.argmax())
         raise DataError(f"row {first + row} of {name} holds {largest[row]:g}, too large for float32; scale it down")
     if measure == "cosine":
         scaled = _divided(X, np.where(empty, 1.0, largest))  # so that no square overflows or vanishes
-        squares = (scaled.data if sparse.issparse(scaled) else scaled) ** 2
+        squares = (scaled.data if is_sparse(scaled) else scaled) ** 2
         X = _divided(scaled, np.where(empty, 1.0, np.sqrt(_per_row(X, np.add, squares))))
     return X, empty
 
 
 def _square_roots(X: Any, name: str, first: int) -> Any:
     """Square roots of probabilities; a row of zeros stays one."""
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
         raise DataError(f"{name} holds {values.min():g}; the Hellinger distance compares probabilities, none below 0")
+    X = X.csr() if isinstance(X, SparseRows) else X
     sums = np.asarray(X.sum(axis=1)).ravel()
     wrong = (np.abs(sums - 1) > 1e-5) & (sums != 0)
     if wrong.any():
@@ -136,8 +140,8 @@ def _square_roots(X: Any, name: str, first: int) -> Any:
 
 
 def _per_row(X: Any, reduce: np.ufunc, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One figure a row of `values`, which stand where those of X stand, not below 0."""
-    if not sparse.issparse(X):
+    """One figure per row of `values`, which stand where those of X stand, not below 0."""
+    if not is_sparse(X):
         return np.asarray(reduce.reduce(values, axis=1, initial=0.0))
     out = np.zeros(X.shape[0])
     filled = np.flatnonzero(np.diff(X.indptr))
@@ -147,6 +151,9 @@ def _per_row(X: Any, reduce: np.ufunc, values: NDArray[np.float64]) -> NDArray[n
 
 
 def _divided(X: Any, by: NDArray[np.float64]) -> Any:
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return X / by[:, np.newaxis]
-    return sparse.csr_matrix((X.data / np.repeat(by, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+    data = X.data / np.repeat(by, np.diff(X.indptr))
+    if isinstance(X, SparseRows):
+        return X.with_data(data)
+    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape)

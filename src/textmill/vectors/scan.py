@@ -46,7 +46,7 @@ class Wish(NamedTuple):
 
     k: int
     least: float = -np.inf
-    allowed: NDArray[np.uint8] | None = None  # one entry a row, None for all rows
+    allowed: NDArray[np.uint8] | None = None  # one entry per row, None for all rows
 
 
 class Found(NamedTuple):

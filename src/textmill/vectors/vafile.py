@@ -5,7 +5,7 @@ query first bounds every key from below and above by tables over cells, then rea
 upper bounds until no other can be among the k best. The outer cells reach to the smallest and largest value and are
 widened when vectors are added.
 
-Cost of a query: two additions a cell for all n vectors, and the reading of a few: with 8 bits well under one in a
+Cost of a query: two additions per cell for all n vectors, and the reading of a few: with 8 bits well under one in a
 hundred on LSA vectors. Memory: b / 32 of the vectors, beside them; in a file they are mapped, so that only those
 read cost anything. Reference: Weber & Blott (1997), An approximation based data structure for similarity search.
 """
@@ -28,7 +28,7 @@ _SAMPLE = 1 << 15  # rows from which the cells are made
 
 
 class VAFile(DenseRows):
-    """Vectors with their approximations of `bits` bits a column.
+    """Vectors with their approximations of `bits` bits per column.
 
     >>> file = VAFile.build("distance", np.arange(40, dtype=np.float32).reshape(20, 2), bits=4)
     >>> found = file.search(np.array([[10, 11.5]], np.float32), Wish(1), 1)
@@ -90,7 +90,8 @@ class VAFile(DenseRows):
         if not np.isfinite(self.edges_).all() or (np.diff(self.edges_, axis=1) < 0).any():
             raise ModelFileError("the edges of the cells do not rise")
         if self.cells_.shape[1] != -(-self.bits_ * columns // 8):
-            raise ModelFileError(f"{self.cells_.shape[1]} bytes a row do not hold {columns} cells of {self.bits_} bits")
+            size = self.cells_.shape[1]
+            raise ModelFileError(f"{size} bytes per row do not hold {columns} cells of {self.bits_} bits")
 
     def _approximate(self, X: Floats) -> NDArray[np.uint8]:
         cells = np.empty((len(X), -(-self.bits_ * X.shape[1] // 8)), np.uint8)

@@ -18,7 +18,7 @@ from textmill.corpus import Vocabulary, check_bags
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted, check_range
 from textmill.model.file import Saved
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, sparse
 from textmill.vectors.weighting import Vectors, Weighting
 
 __all__ = ["TextVectorizer"]
@@ -27,12 +27,20 @@ __all__ = ["TextVectorizer"]
 class TextVectorizer(Transformer, Model):
     """Turn documents, texts or lists of tokens, into rows of term weights.
 
-    Parameters: vocabulary, a `Vocabulary` whose parameters say how documents are cut and which terms are kept, None for
-    its defaults; weighting, a `Weighting` whose parameters say how terms are weighed, None for its defaults (TF-IDF).
-    Both are copied, not fitted themselves; their parameters can be set as vocabulary__min_df, weighting__scheme.
+    Both parts are copied, not fitted themselves; their parameters can be set as `vocabulary__min_df`,
+    `weighting__scheme`.
 
-    Attributes: those of the fitted vocabulary, terms_ (V,), document_frequency_ (V,), documents_ and so on; vocabulary_
-    and weighting_, both fitted.
+    Parameters:
+        vocabulary: A `Vocabulary` whose parameters say how documents are cut and which terms are kept; None for its
+            defaults.
+        weighting: A `Weighting` whose parameters say how terms are weighed; None for its defaults (TF-IDF).
+
+    Attributes:
+        terms_: Terms by column, (V,); so are the other attributes those of the fitted vocabulary.
+        document_frequency_: Number of documents with each term, (V,).
+        documents_: Number of documents.
+        vocabulary_: Fitted vocabulary.
+        weighting_: Weighting by its frequencies.
 
     >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth"))
     >>> vectorizer.fit_transform(["to be", "to do"]).toarray().round(4).tolist()
@@ -80,6 +88,14 @@ class TextVectorizer(Transformer, Model):
     def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
         """Return the vectors of documents."""
         return self.weighting_.transform(self.vocabulary_.transform(documents))
+
+    def rows(self, documents: Iterable[Any]) -> SparseRows:
+        """Return the vectors of documents as plain arrays, for small jobs that need no SciPy.
+
+        >>> TextVectorizer().fit(["to be", "or not to be"]).rows(["not", "two mills"]).indptr.tolist()
+        [0, 1, 1]
+        """
+        return self.weighting_.rows(self.vocabulary_.rows(documents))
 
     def transform_query(self, documents: Iterable[Any]) -> sparse.csr_matrix:
         """Return the vectors of queries, weighed by the scheme for queries.

@@ -33,10 +33,9 @@ from numpy.typing import NDArray
 
 from textmill._native import vectors as native
 from textmill.corpus import Vocabulary, array_like, check_bags
-from textmill.corpus.bags import csr_of
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Model, Transformer, check_choice, check_fitted, check_range, effective_jobs
-from textmill.numeric import sparse
+from textmill.numeric import SparseRows, is_sparse, sparse
 
 __all__ = ["NegativeWeights", "Vectors", "Weighting", "weigh"]
 
@@ -50,12 +49,19 @@ class NegativeWeights(UserWarning):
 class Weighting(Transformer, Model):
     """Weigh the entries of bags of words.
 
-    Parameters: scheme, three letters (see the module), or two schemes as "ddd.qqq", for documents and for queries;
-    query, the scheme for queries, None for that of the documents; idf, "n/(1+d)", "n/d" or "smooth"; log_base, of the
-    logarithms of `l` and `t`; negative, "clip" (to 0, with a warning) or "keep", for a negative idf; dtype of the
-    weights, "float64" or "float32"; n_jobs, threads, None for all cores.
+    Parameters:
+        scheme: Three letters (see the module), or two schemes as "ddd.qqq", for documents and for queries.
+        query: Scheme for queries; None for that of the documents.
+        idf: "n/(1+d)", "n/d" or "smooth".
+        log_base: Base of the logarithms of `l` and `t`.
+        negative: What becomes of a negative idf: "clip" (to 0, with a warning) or "keep".
+        dtype: Type of the weights: "float64" or "float32".
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: document_frequency_ (V,), documents_, and idf_ (V,), which is derived from them.
+    Attributes:
+        document_frequency_: Number of documents with each term, (V,).
+        documents_: Number of documents.
+        idf_: Inverse document frequencies, (V,), derived from the two.
 
     >>> X = sparse.csr_matrix([[1, 2, 0], [1, 0, 0], [0, 0, 3]])
     >>> weighting = Weighting(scheme="ntc", idf="smooth").fit(X)
@@ -113,7 +119,7 @@ class Weighting(Transformer, Model):
         """
         X = array_like(X)
         counted = Weighting(**self.get_params(deep=False))
-        for chunk in [X] if sparse.issparse(X) or hasattr(X, "__array__") else X:
+        for chunk in [X] if is_sparse(X) or hasattr(X, "__array__") else X:
             counted.partial_fit(chunk)
         if not counted.__sklearn_is_fitted__():
             raise DataError("the stream has no chunks, so the number of terms is unknown; pass at least one")
@@ -153,7 +159,7 @@ class Weighting(Transformer, Model):
 
     def transform(self, X: Any) -> sparse.csr_matrix:
         """Return the weights of documents."""
-        return self._weigh(X, 0)
+        return self._weigh(check_bags(X), 0).csr()
 
     def transform_query(self, X: Any) -> sparse.csr_matrix:
         """Return the weights of queries, by their own scheme if there is one.
@@ -162,7 +168,7 @@ class Weighting(Transformer, Model):
         >>> weighting.transform([[0, 2]]).toarray().tolist(), weighting.transform_query([[0, 2]]).toarray().tolist()
         ([[0.0, 2.0]], [[0.0, 1.0]])
         """
-        return self._weigh(X, 1)
+        return self._weigh(check_bags(X), 1).csr()
 
     def vectors(self, chunks: Iterable[Any]) -> Vectors:
         """Return the weights of a stream of chunks, which are made as they are read.
@@ -224,10 +230,18 @@ class Weighting(Transformer, Model):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_derived"}  # derived again on use
 
-    def _weigh(self, X: Any, which: int) -> sparse.csr_matrix:
+    def rows(self, X: SparseRows) -> SparseRows:
+        """Return the weights of documents as plain arrays, for small jobs that need no SciPy.
+
+        >>> vocabulary = Vocabulary().fit(["to be", "to do"])
+        >>> Weighting.of(vocabulary, idf="smooth").rows(vocabulary.rows(["do do"])).data.tolist()
+        [1.0]
+        """
+        return self._weigh(X, 0)
+
+    def _weigh(self, X: Any, which: int) -> SparseRows:
         check_fitted(self)
         letters = self.schemes()[which]
-        X = check_bags(X)
         self._check_columns(X.shape[1])
         weights = self.idf_ if letters[1] == "t" else None
         return weigh(X, letters, weights, log_base=self.log_base, dtype=self.dtype, n_jobs=self.n_jobs)
@@ -300,14 +314,14 @@ class Vectors:
 
 
 def weigh(
-    X: sparse.csr_matrix,
+    X: Any,
     letters: str,
     weights: NDArray[np.float64] | None = None,
     *,
     log_base: float = math.e,
     dtype: str = "float64",
     n_jobs: int | None = None,
-) -> sparse.csr_matrix:
+) -> SparseRows:
     """Weigh checked bags by the letters of a scheme and, for the letter `t`, by the weights of the columns.
 
     >>> weigh(check_bags([[3.0, 4.0], [0.0, 0.0]]), "nnc").toarray().tolist()
@@ -338,7 +352,7 @@ def weigh(
     weighted.resize(kept, refcheck=False)
     if letters[2] == "n" and values.dtype.kind == "f" and not np.isfinite(weighted).all():
         raise DataError(f"X holds values whose weight {dtype} cannot hold; pass counts, or scale them")
-    return csr_of((offsets, columns, weighted), X.shape[1])
+    return SparseRows(weighted, columns, offsets, (X.shape[0], X.shape[1]))
 
 
 def _letters(parameter: str, scheme: object) -> str:

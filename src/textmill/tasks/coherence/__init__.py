@@ -8,34 +8,39 @@ sample        pages for demonstrations
 experiments   error rates by model, number of topics, length, noise and domain
 """
 
-from textmill.tasks.coherence.content import Content, ContentReader
-from textmill.tasks.coherence.detector import CoherenceDetector, DocumentScore, Explanation, SentenceScore
-from textmill.tasks.coherence.experiments import (
-    ErrorRow,
-    Evaluation,
-    by_kind,
-    by_length,
-    by_noise,
-    by_topics,
-    draw_errors,
-    draw_histograms,
-    draw_roc,
-    evaluate,
-    fixed_threshold,
-    make_sets,
-)
-from textmill.tasks.coherence.forgery import KINDS, Forger
-from textmill.tasks.coherence.sample import sample_pages
-from textmill.tasks.coherence.scores import (
-    CoherenceScores,
-    MixtureScorer,
-    TopicScorer,
-    combine,
-    effective_topics,
-    entropy,
-    equal_error,
-    tune_weight,
-)
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.coherence.content import Content, ContentReader
+    from textmill.tasks.coherence.detector import CoherenceDetector, DocumentScore, Explanation, SentenceScore
+    from textmill.tasks.coherence.experiments import (
+        ErrorRow,
+        Evaluation,
+        by_kind,
+        by_length,
+        by_noise,
+        by_topics,
+        draw_errors,
+        draw_histograms,
+        draw_roc,
+        evaluate,
+        fixed_threshold,
+        make_sets,
+    )
+    from textmill.tasks.coherence.forgery import KINDS, Forger
+    from textmill.tasks.coherence.sample import sample_pages
+    from textmill.tasks.coherence.scores import (
+        CoherenceScores,
+        MixtureScorer,
+        TopicScorer,
+        combine,
+        effective_topics,
+        entropy,
+        equal_error,
+        tune_weight,
+    )
 
 __all__ = [
     "KINDS",
@@ -68,3 +73,16 @@ __all__ = [
     "sample_pages",
     "tune_weight",
 ]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "content": "Content ContentReader",
+        "detector": "CoherenceDetector DocumentScore Explanation SentenceScore",
+        "experiments": "ErrorRow Evaluation by_kind by_length by_noise by_topics draw_errors draw_histograms "
+        "draw_roc evaluate fixed_threshold make_sets",
+        "forgery": "KINDS Forger",
+        "sample": "sample_pages",
+        "scores": "CoherenceScores MixtureScorer TopicScorer combine effective_topics entropy equal_error tune_weight",
+    },
+)

@@ -3,7 +3,7 @@
     text -> tokens -> content words (terms of a vocabulary), function words, unknown words
 
 The number of content words is the length of a document; false documents are made to lengths in this measure, and
-comparisons at equal length cut documents after so many content words. Cost: one look-up a token, in C++.
+comparisons at equal length cut documents after a number of content words. Cost: one look-up per token, in C++.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Content:
         return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
 
     def first(self, words: int) -> Content:
-        """Cut every document after its first so many content words."""
+        """Cut every document after a number of content words."""
         place = np.arange(len(self.ids)) - self.offsets[:-1][self.documents]
         lengths = np.minimum(self.lengths, words)
         return Content(np.concatenate([[0], np.cumsum(lengths)]), self.ids[place < words], self.unknown)
@@ -133,7 +133,7 @@ class ContentReader:
         return list(zip(lists, np.split(ids, offsets[1:-1]), strict=True))
 
     def cut(self, text: str, words: int) -> str:
-        """Cut a text after so many content words; what is left are its tokens, parted by blanks."""
+        """Cut a text after a number of content words; what is left are its tokens, parted by blanks."""
         ((tokens, terms),) = self.tokens([text])
         places = np.flatnonzero(terms >= 0)
         return " ".join(tokens if len(places) <= words else tokens[: places[words - 1] + 1] if words else [])

@@ -86,7 +86,7 @@ class DocumentScore:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """A sentence: its content words, its main topic with its share, its surprise in bits a word, whether it offends."""
+    """A sentence: its content words, main topic with its share, surprise in bits per word, and whether it offends."""
 
     text: str
     words: int
@@ -107,15 +107,30 @@ class Explanation:
 class CoherenceDetector(Estimator, Model):
     """Tell coherent documents from blended, shuffled, generated or stuffed ones.
 
-    Parameters: n_topics; alpha and eta, the priors of the topic model; sweeps of its Gibbs sampler; smoothing, prior
-    count of each topic when the mixture of a document is inferred; function_words, which are left out; tokenizer,
-    None for words without numbers; held_out, the share of documents that only calibrate; false_alarms, the share of
-    good documents that may be called incoherent; forgeries, the kinds that calibrate the probability and the weight;
-    random_state; n_jobs.
+    Parameters:
+        n_topics: Number of topics.
+        alpha: Prior of topics in documents.
+        eta: Prior of words in topics.
+        sweeps: Number of sweeps of the Gibbs sampler.
+        smoothing: Prior count of each topic when the mixture of a document is inferred.
+        function_words: Words that are left out.
+        tokenizer: What cuts texts into words; None for words without numbers.
+        held_out: Share of the documents that only calibrate.
+        false_alarms: Share of good documents that may be called incoherent.
+        forgeries: Kinds of forgeries that calibrate the probability and the weight.
+        random_state: Seed of the random numbers.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: components_ (k, m), the topics; vocabulary_; background_ (k,), the average mixture; weight_ of LLPW in
-    the score; lengths_, thresholds_, floors_, the calibration by length; calibration_ (4,), coefficients of the
-    probability; equal_errors_, of each kind of forgery on the held-out documents.
+    Attributes:
+        components_: Topics, (k, m).
+        vocabulary_: Words that are known.
+        background_: Average mixture, (k,).
+        weight_: Weight of the log-likelihood per word in the score.
+        lengths_: Lengths of documents for which there are thresholds.
+        thresholds_: Calibration by length: scores above which a document is incoherent.
+        floors_: Calibration by length: the lower ends.
+        calibration_: Coefficients of the probability, (4,).
+        equal_errors_: Equal error rate of each kind of forgery on the held-out documents.
 
     >>> from textmill.tasks.coherence import sample_pages
     >>> detector = CoherenceDetector(n_topics=12, sweeps=50).fit(sample_pages(200))
@@ -253,7 +268,7 @@ class CoherenceDetector(Estimator, Model):
         return self.vocabulary_.terms_.take(best).to_list()
 
     def threshold(self, words: Any) -> Floats:
-        """Return the score above which documents of so many content words are called incoherent."""
+        """Return the score above which documents with this number of content words are called incoherent."""
         check_fitted(self)
         return LengthCurve(self.lengths_, self.thresholds_).at(words)
 

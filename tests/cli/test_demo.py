@@ -1,0 +1,61 @@
+"""The tour: one report, with charts where Matplotlib is installed and without them where it is not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WITHOUT = """
+import sys
+for name in sys.argv[1].split(","):
+    sys.modules[name] = None
+from textmill.cli import _tour
+if sys.argv[1]:
+    _tour.has_charts = lambda: False
+from textmill.cli.app import main
+main(["-q", "demo", "-o", sys.argv[2]])
+"""
+
+
+@pytest.fixture(scope="module", params=["", "matplotlib,rapidfuzz"])
+def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Path]:
+    """What was missing, what the command said, and the folder it wrote."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, request.param, str(folder)], capture_output=True, text=True, check=True
+    )
+    return request.param, done.stdout, folder
+
+
+def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, str, Path]) -> None:
+    missing, said, folder = tour
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("<h2 ") == 16
+    assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
+    assert ("pip install 'textmill[plot]'" in said) is bool(missing)
+    assert page.count("<figure>") == (1 if missing else 9)  # a transducer is drawn without Matplotlib
+    assert ("rapidfuzz" in page) is not bool(missing)
+
+
+def test_every_link_of_the_tour_leads_somewhere(tour: tuple[str, str, Path]) -> None:
+    _, _, folder = tour
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    links = re.findall(r'<a href="([^#"]+)"', page)
+    assert "customers.html" in links
+    assert all((folder / link).is_file() for link in links)
+
+
+def test_the_tour_shows_what_it_says(tour: tuple[str, str, Path]) -> None:
+    missing, _, folder = tour
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    rows = dict(re.findall(r'<th scope="row">(as UAX #29 says|stemmed)</th>\s*<td>(.*?)</td>', page))
+    assert rows["stemmed"] != rows["as UAX #29 says"]
+    exact = page.split("Claims of the documentation")[1].split("</table>")[0]
+    assert all(float(value) < 1e-6 for value in re.findall(r"<td>(\d\.\de[-+]\d+)</td>", exact))
+    assert len(re.findall(r"<td>(\d\.\de[-+]\d+)</td>", exact)) == 4
+    if not missing:
+        assert "<title>Why the Moon shows one face (astronomy)</title>" in page
