@@ -37,9 +37,7 @@ Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
   const auto& [offsets, ids, values, size] = tests;
   require(offsets.size() == tokens + 1, name, " must have one offset a token and one more, got ", offsets.size());
   const auto o = view(offsets);
-  require(o[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t t = 0; t < tokens; ++t) require(o[t + 1] >= o[t], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(o[tokens]) == ids.size(), name, " must have as many ids as its last offset says");
+  check_offsets(o, ids.size(), name);
   for (const std::int32_t id : view(ids)) {
     require(id >= 0 && static_cast<std::size_t>(id) < size, "ids of ", name, " must lie from 0 to ", size, " - 1, got ",
             id);
@@ -52,9 +50,7 @@ Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
 }
 
 std::size_t checked_offsets(std::span<const std::int64_t> offsets) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets of sequences must begin with 0");
-  for (std::size_t s = 1; s < offsets.size(); ++s)
-    require(offsets[s] >= offsets[s - 1], "offsets of sequences must not decrease");
+  check_offsets(offsets, offsets.empty() ? 0 : static_cast<std::size_t>(offsets.back()), "sequences");
   base::narrow<std::int32_t>(offsets.back(), "the number of tokens");
   return static_cast<std::size_t>(offsets.back());
 }

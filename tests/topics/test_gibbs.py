@@ -14,10 +14,11 @@ from reference.allocation import log_joint, posterior, with_fixed_topics
 from scipy.sparse import csr_matrix
 
 from textmill._native import topics as native
+from textmill.corpus import csr_arrays
 from textmill.errors import DataError
 from textmill.progress import TrainingInterrupted
 from textmill.topics.em import fold_in
-from textmill.topics.gibbs import arrays, gibbs_mixtures, sample_topics
+from textmill.topics.gibbs import gibbs_mixtures, sample_topics
 
 # Example 6 of the specification: documents [0,0,1] and [1,1,2].
 DOCUMENTS = [[0, 0, 1], [1, 1, 2]]
@@ -30,7 +31,7 @@ NO_WEIGHTS, NO_START = np.zeros(0, np.float32), np.zeros(0, np.int32)
 def sampler(X, *, alpha=ALPHA, eta=0.1, collapsed=True, seed=0, start=NO_START, weights=NO_WEIGHTS):
     """A bare sampler with exactly this seed."""
     eta = np.atleast_2d(np.asarray(eta, dtype=float))
-    return native.make_sampler(*arrays(X), weights, alpha, eta, X.shape[1], collapsed, seed, start)
+    return native.make_sampler(*csr_arrays(X, np.int32), weights, alpha, eta, X.shape[1], collapsed, seed, start)
 
 
 def drawn(documents: int, vocabulary: int, topics: int, length: int, seed: int):
@@ -353,7 +354,7 @@ def test_hard_documents_are_sampled() -> None:
     ("arguments", "message"),
     [
         ({"X": [[0.5, 1]]}, "whole counts"),
-        ({"X": [[np.nan, 1]]}, "nan"),
+        ({"X": [[np.nan, 1]]}, "NaN"),
         ({"X": [[-1, 1]]}, "negative"),
         ({"X": np.zeros((2, 0))}, "no terms"),
         ({"X": [[1e12, 1]]}, "below"),

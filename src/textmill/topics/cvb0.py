@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.corpus import csr_arrays
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.progress import interruptible
 from textmill.progress import start as begin
-from textmill.topics.gibbs import Chain, Sampled, arrays, known_counts, whole_bags
+from textmill.topics.gibbs import Chain, Sampled, known_counts, whole_bags
 from textmill.topics.model import MOST_TOPICS
 from textmill.topics.priors import alpha_of, eta_of
 
@@ -65,7 +66,9 @@ def collapse_variational(
         words = words + before
     seed = seed_of(random_state) % 2**64
     learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
-    expected = native.make_collapsed_variational(*arrays(X), alpha_of(alpha, n_topics), words, X.shape[1], seed)
+    expected = native.make_collapsed_variational(
+        *csr_arrays(X, np.int32), alpha_of(alpha, n_topics), words, X.shape[1], seed
+    )
     chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
     with (
         begin("inferring", total=sweeps, unit="sweeps") as told,

@@ -32,14 +32,14 @@ from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.arrays import Floats
 from textmill.cluster import tree_reduce
-from textmill.corpus import check_bags
+from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.rows import Part, Rows
 
-__all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "kernel_arrays", "learn"]
+__all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "learn"]
 
 
 _SHRINK = 0.1  # of a number that an extrapolation would make negative
@@ -97,7 +97,7 @@ def fold_in(
     likelihood, gap, steps = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)
     points = np.full((n, iterations if trace else 0), np.nan)
     native.fold_in(
-        *kernel_arrays(X),
+        *csr_arrays(X, np.float64),
         phi=phi if temper == 1 else phi**temper,
         prior=priors,
         temper=temper,
@@ -146,7 +146,7 @@ def expected_counts(
     >>> by_document.round(4).tolist(), by_term.sum(axis=0).round(4).tolist()
     ([[2.5657, 1.4343]], [2.5657, 1.4343])
     """
-    offsets, terms, counts = kernel_arrays(X)
+    offsets, terms, counts = csr_arrays(X, np.float64)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(X.shape[0])
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
     gradient *= theta
@@ -298,16 +298,3 @@ def _shares(counts: Floats, totals: Floats | None, otherwise: Floats) -> Floats:
     sums = counts.sum(axis=0, keepdims=True) if totals is None else counts.sum(axis=1, keepdims=True)
     safe = np.where(sums > 0, sums, 1.0)
     return np.where(sums > 0, counts / safe, otherwise)
-
-
-def kernel_arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    """The arrays of a matrix in the types of the kernels: offsets, terms, counts.
-
-    >>> [array.tolist() for array in kernel_arrays(check_bags([[0, 2], [1, 0]]))]
-    [[0, 1, 2], [1, 0], [2.0, 1.0]]
-    """
-    return (
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.data.astype(np.float64, copy=False),
-    )

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.corpus import csr_arrays
 from textmill.model import RandomState, check_range, effective_jobs, seed_of
 from textmill.progress import track
-from textmill.topics.gibbs import arrays, fixed_topics, whole_bags
+from textmill.topics.gibbs import fixed_topics, whole_bags
 
 __all__ = ["left_to_right"]
 
@@ -51,6 +52,6 @@ def left_to_right(
     seed, threads = seed_of(random_state) % 2**64, effective_jobs(n_jobs)
     evidence = np.empty(X.shape[0])
     for first in track(range(0, X.shape[0], _ROWS), "evidence", unit="blocks"):
-        part = arrays(X[first : first + _ROWS])
+        part = csr_arrays(X[first : first + _ROWS], np.int32)
         topics.left_to_right(*part, particles, seed, first, evidence[first : first + _ROWS], threads)
     return evidence

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from textmill._native import topics as native
 from textmill.arrays import Floats
-from textmill.corpus import check_bags
+from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
@@ -41,7 +41,6 @@ from textmill.topics.weighting import entry_weights, term_weights
 __all__ = [
     "Chain",
     "Sampled",
-    "arrays",
     "fixed_topics",
     "gibbs_mixtures",
     "known_counts",
@@ -136,7 +135,7 @@ def sample_topics(
     ):
         for chain in loop:
             sampler = native.make_sampler(
-                *arrays(X), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
+                *csr_arrays(X, np.int32), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
             )
             made = Chain(sampler, X, before, dtype, threads, burn_in, thin)
             made.run(sweeps, len(given) > 0, learn_alpha, lambda: loop.interrupted, watch, told)
@@ -175,7 +174,9 @@ def gibbs_mixtures(
     theta = np.empty((X.shape[0], topics.topics))
     for first in range(0, X.shape[0], _ROWS):
         part = X[first : first + _ROWS]
-        topics.mixtures(*arrays(part), sweeps, burn_in, seed, first, theta[first : first + _ROWS], threads)
+        topics.mixtures(
+            *csr_arrays(part, np.int32), sweeps, burn_in, seed, first, theta[first : first + _ROWS], threads
+        )
     return theta
 
 
@@ -346,12 +347,3 @@ def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one per term")
         found = by_term[X.indices]
     return found.astype(np.float32)
-
-
-def arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The arrays of a matrix in the types of the kernels."""
-    return (
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.data.astype(np.int32, copy=False),
-    )

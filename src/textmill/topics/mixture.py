@@ -22,11 +22,11 @@ import numpy as np
 
 from textmill._native import base as native
 from textmill.arrays import Floats
+from textmill.corpus import csr_arrays
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
-from textmill.topics.em import kernel_arrays
 from textmill.topics.factors import aligned, check_model, known
 from textmill.topics.inference import entropy
 from textmill.topics.model import MOST_TOPICS, TopicModel
@@ -276,7 +276,7 @@ class MultinomialMixture(TopicModel):
         """The E step: P(t | d) and log P(d)."""
         threads, topics = effective_jobs(self.n_jobs), len(self.components_)
         joint, evidence = np.empty((X.shape[0], topics)), np.empty(X.shape[0])
-        native.csr_dense(*kernel_arrays(X), X.shape[1], logs[: X.shape[1]], joint, threads)
+        native.csr_dense(*csr_arrays(X, np.float64), X.shape[1], logs[: X.shape[1]], joint, threads)
         joint += np.log(self.weights_)
         native.logsumexp_rows(joint, evidence, threads)
         joint -= evidence[:, None]
@@ -305,7 +305,7 @@ class _Expected:
     def add(self, X: sparse.csr_matrix, posteriors: Floats, likelihood: Floats, *, threads: int) -> None:
         """Add the documents of a chunk."""
         words = np.empty((X.shape[1], posteriors.shape[1]))
-        native.csr_transposed_dense(*kernel_arrays(X), X.shape[1], posteriors, words, threads)
+        native.csr_transposed_dense(*csr_arrays(X, np.float64), X.shape[1], posteriors, words, threads)
         words[: len(self.words)] += self.words
         self.words = words
         self.documents = self.documents + posteriors.sum(axis=0)

@@ -15,6 +15,7 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
+from textmill.corpus import widened
 from textmill.errors import DataError
 from textmill.model import RandomState, check_range, seed_of
 from textmill.model.estimators import given_parameters
@@ -124,7 +125,7 @@ class NonNegativeModel(TopicModel):
         if known:
             terms = max(X.shape[1], self.components_.shape[1])
             W = np.ascontiguousarray(np.pad(self.components_.T, ((0, terms - self.components_.shape[1]), (0, 0))))
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms))
+            X = widened(X, terms)
         else:
             W = start_factors(X, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)[1]
             setattr(self, self.trace, np.zeros(0))

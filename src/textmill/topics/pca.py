@@ -30,7 +30,7 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import connect
-from textmill.corpus import Operator, as_operator
+from textmill.corpus import Operator, as_operator, widened
 from textmill.errors import DataError, ModelFileError
 from textmill.model import (
     RandomState,
@@ -331,7 +331,7 @@ class PCA(TopicModel):
             return
         X = _float(X)
         if X.shape[1] < len(self.mean_):
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(self.mean_)))
+            X = widened(X, len(self.mean_))
         before = self.documents_
         old, mean = self._count(X)
         self._merge_rows(_centred(as_operator(X, n_jobs=self.n_jobs), mean), before, X.shape[0], old, mean)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from textmill._native import topics as native
 from textmill.arrays import Floats
+from textmill.corpus import csr_arrays
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 
@@ -54,10 +55,11 @@ def log_likelihood(
     n, k = theta.shape
     likelihood = np.zeros(n)
     if len(words):
+        offsets, _, counts = csr_arrays(X, np.float64)
         native.expect(
-            X.indptr.astype(np.int64, copy=False),
+            offsets,
             local.astype(np.int32).reshape(-1),
-            X.data.astype(np.float64, copy=False),
+            counts,
             rows,
             np.ascontiguousarray(theta),
             np.empty(X.nnz),

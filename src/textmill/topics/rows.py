@@ -22,7 +22,7 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect, tree_reduce
-from textmill.corpus import Operator
+from textmill.corpus import Operator, widened
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 from textmill.topics.chunks import Chunks
@@ -56,10 +56,7 @@ class Part:
         >>> Part(sparse.csr_matrix([[1.0]])).widened(3).X.shape
         (1, 3)
         """
-        X = self.X
-        if X.shape[1] == terms:
-            return self
-        return Part(sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms)))
+        return self if self.X.shape[1] == terms else Part(widened(self.X, terms))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"X": self.X}

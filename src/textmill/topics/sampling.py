@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.corpus import widened
 from textmill.errors import DataError
 from textmill.numeric import sparse
 from textmill.topics.convergence import HeldOut
@@ -39,7 +40,7 @@ def learn_at_once(
         model.term_weights_ = term_weights([X], model.weighting)
     if known:
         model._grow(X.shape[1])
-        X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], len(model.term_topics_)))
+        X = widened(X, len(model.term_topics_))
     else:
         model.eta_ = np.ascontiguousarray(eta_of(model.eta, model.n_topics, X.shape[1]).T)
     before = model.updates_

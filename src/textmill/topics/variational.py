@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.arrays import Floats
+from textmill.corpus import csr_arrays
 from textmill.errors import warn_caller
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
@@ -158,9 +159,7 @@ def infer(
     gamma = np.ones((X.shape[0], k), dtype) if start is None else np.array(start, dtype=dtype, order="C")
     steps, likelihood = np.empty(X.shape[0], np.int32), np.empty(X.shape[0])
     words, statistics = native.expect_topics(
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.data.astype(np.float64, copy=False),
+        *csr_arrays(X, np.float64),
         topics.statistics,
         topics.eta,
         digamma(topics.totals),
