@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from textmill.errors import DataError
-from textmill.topics import basecase
-from textmill.topics.basecase import SOLVERS, base_case, gaussian
+from textmill.topics.lsa import basecase
+from textmill.topics.lsa.basecase import SOLVERS, base_case, gaussian
 
 
 def zipf(seed: int, documents: int = 300, terms: int = 500) -> Any:

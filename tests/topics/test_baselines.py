@@ -8,9 +8,9 @@ from reference.titles import COUNTS
 from scipy import sparse
 
 from textmill.errors import DataError
-from textmill.topics.accuracy import relative_errors, shift_departure, similarity_rmse
-from textmill.topics.baselines import frequent_directions, hebbian, zms
-from textmill.topics.passes import Plan, node
+from textmill.topics.lsa.accuracy import relative_errors, shift_departure, similarity_rmse
+from textmill.topics.lsa.baselines import frequent_directions, hebbian, zms
+from textmill.topics.lsa.passes import Plan, node
 
 TRUE = np.linalg.svd(COUNTS, compute_uv=False)
 

@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix
 
 from textmill._native import topics as native
 from textmill.errors import DataError
-from textmill.topics.cvb0 import collapse_variational
-from textmill.topics.em import fold_in
-from textmill.topics.gibbs import sample_topics
+from textmill.topics.factors.em import fold_in
+from textmill.topics.lda.cvb0 import collapse_variational
+from textmill.topics.lda.gibbs import sample_topics
 
 
 def drawn(documents: int, vocabulary: int, topics: int, length: int, seed: int) -> csr_matrix:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from textmill._native import topics as native
 from textmill.errors import DataError
 from textmill.topics import fold_in
-from textmill.topics.em import blend, expected_counts, learn
+from textmill.topics.factors.em import blend, expected_counts, learn
 
 PHI = np.array([[0.9, 0.2], [0.1, 0.8]])
 

@@ -8,7 +8,7 @@ from reference.allocation import with_fixed_topics
 from scipy.sparse import csr_matrix
 
 from textmill.errors import DataError
-from textmill.topics.evidence import left_to_right
+from textmill.topics.lda.evidence import left_to_right
 
 
 def test_the_worked_example_by_enumeration() -> None:

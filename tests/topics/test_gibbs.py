@@ -16,8 +16,8 @@ from scipy.sparse import csr_matrix
 from textmill._native import topics as native
 from textmill.errors import DataError
 from textmill.progress import TrainingInterrupted
-from textmill.topics.em import fold_in
-from textmill.topics.gibbs import arrays, gibbs_mixtures, sample_topics
+from textmill.topics.factors.em import fold_in
+from textmill.topics.lda.gibbs import arrays, gibbs_mixtures, sample_topics
 
 # Example 6 of the specification: documents [0,0,1] and [1,1,2].
 DOCUMENTS = [[0, 0, 1], [1, 1, 2]]
@@ -300,7 +300,7 @@ def test_every_instruction_set_gives_the_same_topics(collapsed: bool) -> None:
     code = f"""
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics.gibbs import sample_topics
+from textmill.topics.lda.gibbs import sample_topics
 X = csr_matrix(np.random.default_rng(0).poisson(0.5, (100, 60)))
 found = sample_topics(X, 13, sweeps=20, random_state=0, collapsed={collapsed})
 print(found.assignments.tolist())

@@ -20,9 +20,9 @@ from textmill.corpus import TopicStream, Vocabulary, read_documents
 from textmill.errors import DataError, ModelFileError
 from textmill.progress import Progress, reporting
 from textmill.topics import LDA
-from textmill.topics.perplexity import split_words
-from textmill.topics.priors import improve_alpha
-from textmill.topics.schedule import Schedule, blended
+from textmill.topics.lda.perplexity import split_words
+from textmill.topics.lda.priors import improve_alpha
+from textmill.topics.lda.schedule import Schedule, blended
 from textmill.vectors import TextVectorizer, Weighting
 
 X = csr_matrix(COUNTS.astype(float))

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from textmill.corpus import preset
 from textmill.topics import LDA
-from textmill.topics.perplexity import split_words
+from textmill.topics.lda.perplexity import split_words
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ import textmill
 from textmill.corpus import TopicStream, Vocabulary, preset, read_documents
 from textmill.errors import DataError
 from textmill.topics import LSA, PCA, FewerTopics
-from textmill.topics.accuracy import relative_errors, similarity_rmse
-from textmill.topics.merging import merge_qr
-from textmill.topics.passes import Plan, node
+from textmill.topics.lsa.accuracy import relative_errors, similarity_rmse
+from textmill.topics.lsa.merging import merge_qr
+from textmill.topics.lsa.passes import Plan, node
 from textmill.vectors import TextVectorizer, Weighting, pairwise_matrix
 
 # corpora of low rank are made on purpose

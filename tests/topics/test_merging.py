@@ -11,9 +11,9 @@ from reference.printed_merge import printed_merge
 from reference.titles import COUNTS
 from scipy import linalg, sparse
 
-from textmill.topics.basecase import base_case
 from textmill.topics.decomposition import Decomposition
-from textmill.topics.merging import direct, eigen, merge, merge_qr
+from textmill.topics.lsa.basecase import base_case
+from textmill.topics.lsa.merging import direct, eigen, merge, merge_qr
 
 Floats = NDArray[np.float64]
 

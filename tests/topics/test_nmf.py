@@ -15,8 +15,8 @@ import textmill
 from textmill._native import topics as native
 from textmill.errors import DataError
 from textmill.topics import NMF
-from textmill.topics.factors import start_factors
-from textmill.topics.nmf import factorise
+from textmill.topics.factors.nmf import factorise
+from textmill.topics.factors.starts import start_factors
 
 X = csr_matrix(COUNTS.astype(float))
 W = np.array([[1.0, 0.1]] * 9 + [[0.1, 1.0]] * 3)

@@ -11,8 +11,8 @@ import textmill
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.topics import NMF, PLSA
-from textmill.topics.em import learn
-from textmill.topics.nmf import factorise
+from textmill.topics.factors.em import learn
+from textmill.topics.factors.nmf import factorise
 from textmill.vectors import TextVectorizer, Weighting
 
 X = csr_matrix(COUNTS.astype(float))

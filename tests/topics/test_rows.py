@@ -16,7 +16,7 @@ from textmill.corpus import TopicStream
 from textmill.errors import DataError
 from textmill.topics import NMF, PCA, PLSA
 from textmill.topics.chunks import Chunks
-from textmill.topics.rows import Part, Rows
+from textmill.topics.factors.rows import Part, Rows
 
 STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk=64, seed=3)
 

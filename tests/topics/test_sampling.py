@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 import textmill
 from textmill.corpus import preset, read_documents
 from textmill.errors import DataError
-from textmill.topics.gibbs import gibbs_mixtures, sample_topics
-from textmill.topics.lda import LDA
-from textmill.topics.perplexity import split_words
+from textmill.topics.lda.gibbs import gibbs_mixtures, sample_topics
+from textmill.topics.lda.model import LDA
+from textmill.topics.lda.perplexity import split_words
 from textmill.vectors import TextVectorizer, Weighting
 
 METHODS = ["gibbs", "cvb0"]
@@ -152,7 +152,7 @@ def test_perplexity_on_reuters_is_that_of_tomotopy_with_as_many_sweeps(data: Pat
 MEMORY = """
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 
 random = np.random.default_rng(0)
 rows = np.repeat(np.arange(2000), 100)

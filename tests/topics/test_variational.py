@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import psi
 
 from textmill._native import topics as native
-from textmill.topics.variational import Topics, document_parts, expect, infer, topics_part, word_topics
+from textmill.topics.lda.variational import Topics, document_parts, expect, infer, topics_part, word_topics
 
 LAMBDA = np.array([[2, 2, 2, 3, 4, 2, 2, 2, 1.5, 0.5, 0.5, 0.5], [0.5] * 8 + [1.5, 3, 3, 2]])
 

@@ -29,7 +29,7 @@ from textmill.metrics import OperatingPoint, ScoreCounts
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.topics import MultinomialMixture, fold_in
-from textmill.topics.em import kernel_arrays
+from textmill.topics.factors.em import kernel_arrays
 
 __all__ = [
     "WEIGHTS",

@@ -36,7 +36,7 @@ from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
-from textmill.topics.rows import Part, Rows
+from textmill.topics.factors.rows import Part, Rows
 
 __all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "kernel_arrays", "learn"]
 

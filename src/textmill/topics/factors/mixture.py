@@ -26,8 +26,8 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
-from textmill.topics.em import kernel_arrays
-from textmill.topics.factors import aligned, check_model, known
+from textmill.topics.factors.em import kernel_arrays
+from textmill.topics.factors.starts import aligned, check_model, known
 from textmill.topics.inference import entropy
 from textmill.topics.model import MOST_TOPICS, TopicModel
 from textmill.vectors import TextVectorizer

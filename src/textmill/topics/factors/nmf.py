@@ -35,14 +35,14 @@ from textmill.model import RandomState, check_choice, check_range, effective_job
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.decomposition import product, transposed_product
-from textmill.topics.em import blend, expected, fold_in, learn
-from textmill.topics.factors import (
+from textmill.topics.factors.em import blend, expected, fold_in, learn
+from textmill.topics.factors.nonnegative import NonNegativeModel
+from textmill.topics.factors.rows import Part, Rows
+from textmill.topics.factors.starts import (
     aligned,
     known,
     start_factors,
 )
-from textmill.topics.nonnegative import NonNegativeModel
-from textmill.topics.rows import Part, Rows
 from textmill.vectors import TextVectorizer
 
 __all__ = ["NMF", "factorise"]

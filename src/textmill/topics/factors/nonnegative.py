@@ -20,9 +20,9 @@ from textmill.model import RandomState, check_range, seed_of
 from textmill.model.estimators import given_parameters
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.topics.factors import check_model, start_factors
+from textmill.topics.factors.rows import PART, Rows, gathered
+from textmill.topics.factors.starts import check_model, start_factors
 from textmill.topics.model import MOST_TOPICS, TopicModel
-from textmill.topics.rows import PART, Rows, gathered
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -45,10 +45,10 @@ from textmill.model import (
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.decomposition import product, with_signs
-from textmill.topics.factors import check_model, known
-from textmill.topics.krylov import block_krylov, significant
+from textmill.topics.factors.krylov import block_krylov, significant
+from textmill.topics.factors.rows import PART, Part, Rows
+from textmill.topics.factors.starts import check_model, known
 from textmill.topics.model import TopicModel
-from textmill.topics.rows import PART, Part, Rows
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:

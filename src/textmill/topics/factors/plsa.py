@@ -27,10 +27,10 @@ from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
-from textmill.topics.em import Mixtures, blend, expected_counts, fold_in, learn
-from textmill.topics.factors import aligned, known, start_factors
-from textmill.topics.nonnegative import NonNegativeModel
-from textmill.topics.rows import Rows
+from textmill.topics.factors.em import Mixtures, blend, expected_counts, fold_in, learn
+from textmill.topics.factors.nonnegative import NonNegativeModel
+from textmill.topics.factors.rows import Rows
+from textmill.topics.factors.starts import aligned, known, start_factors
 from textmill.vectors import TextVectorizer
 
 __all__ = ["PLSA"]

@@ -19,9 +19,9 @@ from textmill._native import base as native
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, effective_jobs
 from textmill.numeric import sparse
-from textmill.topics.krylov import block_krylov
+from textmill.topics.factors.krylov import block_krylov
+from textmill.topics.factors.rows import Rows
 from textmill.topics.model import TopicModel
-from textmill.topics.rows import Rows
 
 __all__ = ["aligned", "check_model", "known", "start_factors"]
 

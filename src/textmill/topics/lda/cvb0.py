@@ -22,9 +22,9 @@ from textmill._native import topics as native
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.progress import interruptible
 from textmill.progress import start as begin
-from textmill.topics.gibbs import Chain, Sampled, arrays, known_counts, whole_bags
+from textmill.topics.lda.gibbs import Chain, Sampled, arrays, known_counts, whole_bags
+from textmill.topics.lda.priors import alpha_of, eta_of
 from textmill.topics.model import MOST_TOPICS
-from textmill.topics.priors import alpha_of, eta_of
 
 __all__ = ["collapse_variational"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from textmill.model import RandomState, check_range, effective_jobs, seed_of
 from textmill.progress import track
-from textmill.topics.gibbs import arrays, fixed_topics, whole_bags
+from textmill.topics.lda.gibbs import arrays, fixed_topics, whole_bags
 
 __all__ = ["left_to_right"]
 

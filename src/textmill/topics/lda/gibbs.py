@@ -33,9 +33,9 @@ from textmill.model import RandomState, check_choice, check_range, effective_job
 from textmill.numeric import sparse
 from textmill.progress import interruptible
 from textmill.progress import start as begin
+from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lda.weighting import entry_weights, term_weights
 from textmill.topics.model import MOST_TOPICS
-from textmill.topics.priors import alpha_of, eta_of
-from textmill.topics.weighting import entry_weights, term_weights
 
 __all__ = [
     "Chain",

@@ -24,13 +24,13 @@ from textmill.errors import DataError, warn_caller
 from textmill.model import effective_jobs, seed_of
 from textmill.progress import interruptible, start
 from textmill.topics.chunks import Chunks
-from textmill.topics.convergence import HeldOut
-from textmill.topics.priors import improve_alpha, improve_eta
-from textmill.topics.schedule import Schedule
-from textmill.topics.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
+from textmill.topics.lda.convergence import HeldOut
+from textmill.topics.lda.priors import improve_alpha, improve_eta
+from textmill.topics.lda.schedule import Schedule
+from textmill.topics.lda.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
 
 if TYPE_CHECKING:
-    from textmill.topics.lda import LDA
+    from textmill.topics.lda.model import LDA
 
 __all__ = ["Learning"]
 

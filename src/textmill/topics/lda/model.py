@@ -28,19 +28,19 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
 from textmill.model.estimators import given_parameters
 from textmill.numeric import sparse
-from textmill.topics.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
-from textmill.topics.evidence import left_to_right
-from textmill.topics.factors import aligned, known
+from textmill.topics.factors.rows import gathered
+from textmill.topics.factors.starts import aligned, known
 from textmill.topics.inference import infer_topics
-from textmill.topics.learning import Learning
+from textmill.topics.lda.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
+from textmill.topics.lda.evidence import left_to_right
+from textmill.topics.lda.learning import Learning
+from textmill.topics.lda.perplexity import completion
+from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lda.sampling import learn_at_once
+from textmill.topics.lda.schedule import blended
+from textmill.topics.lda.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
+from textmill.topics.lda.weighting import WEIGHTINGS, term_weights
 from textmill.topics.model import MOST_TOPICS, TopicModel
-from textmill.topics.perplexity import completion
-from textmill.topics.priors import alpha_of, eta_of
-from textmill.topics.rows import gathered
-from textmill.topics.sampling import learn_at_once
-from textmill.topics.schedule import blended
-from textmill.topics.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
-from textmill.topics.weighting import WEIGHTINGS, term_weights
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError
-from textmill.topics.variational import digamma
+from textmill.topics.lda.variational import digamma
 
 __all__ = ["alpha_of", "eta_of", "improve_alpha", "improve_eta"]
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.numeric import sparse
-from textmill.topics.convergence import HeldOut
-from textmill.topics.cvb0 import collapse_variational
-from textmill.topics.gibbs import sample_topics
-from textmill.topics.priors import eta_of
-from textmill.topics.weighting import term_weights
+from textmill.topics.lda.convergence import HeldOut
+from textmill.topics.lda.cvb0 import collapse_variational
+from textmill.topics.lda.gibbs import sample_topics
+from textmill.topics.lda.priors import eta_of
+from textmill.topics.lda.weighting import term_weights
 
 if TYPE_CHECKING:
-    from textmill.topics.lda import LDA
+    from textmill.topics.lda.model import LDA
 
 __all__ = ["learn_at_once"]
 

@@ -35,7 +35,7 @@ from textmill.errors import warn_caller
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 from textmill.topics.chunks import Chunks
-from textmill.topics.weighting import weighed
+from textmill.topics.lda.weighting import weighed
 
 __all__ = [
     "Bound",

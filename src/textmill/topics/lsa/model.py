@@ -31,12 +31,12 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
 from textmill.model.seeds import is_generator
 from textmill.numeric import linalg
-from textmill.topics.basecase import SOLVERS, Solver
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
-from textmill.topics.merging import merge
+from textmill.topics.lsa.basecase import SOLVERS, Solver
+from textmill.topics.lsa.merging import merge
+from textmill.topics.lsa.passes import Plan, Sum, add_sums, node, power, ritz, sketch
 from textmill.topics.model import TopicModel
-from textmill.topics.passes import Plan, Sum, add_sums, node, power, ritz, sketch
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.topics.basecase import Solver, base_case, gaussian
 from textmill.topics.decomposition import Decomposition, blas_threads, product, transposed_product
-from textmill.topics.merging import merge
+from textmill.topics.lsa.basecase import Solver, base_case, gaussian
+from textmill.topics.lsa.merging import merge
 
 __all__ = ["Plan", "Sum", "add_sums", "node", "power", "ritz", "sketch"]
 
