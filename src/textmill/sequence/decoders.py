@@ -22,14 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import sequence as native
+from textmill.arrays import Bytes, Floats
 from textmill.errors import DataError
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
 
 __all__ = ["ChainScorer", "Hypothesis", "best_labels", "forced_labels", "posterior", "span_confidence", "viterbi"]
-
-Floats = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
 
 
 class Hypothesis(NamedTuple):

@@ -36,7 +36,7 @@ from textmill.metrics import (
     signature,
 )
 from textmill.model import check_choice
-from textmill.tables import Table
+from textmill.tables import Column, Table
 
 __all__ = ["FIGURES", "TagScores", "evaluate_columns", "evaluate_tags"]
 
@@ -76,7 +76,7 @@ class TagScores(Table):
         both = None if self.chunks is None or other.chunks is None else self.chunks + other.chunks
         return TagScores(np.concatenate([self.counts, other.counts]), self.confusion + other.confusion, both)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return the figures of every label: of chunks, or of tokens where labels are no chunks."""
         return (self.confusion.per_label() if self.chunks is None else self.chunks).columns()
 

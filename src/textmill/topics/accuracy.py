@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.vectors import pairwise_matrix
 
 __all__ = ["relative_errors", "shift_departure", "similarity_rmse"]
-
-Floats = NDArray[np.float64]
 
 
 def relative_errors(values: ArrayLike, true: ArrayLike) -> Floats:

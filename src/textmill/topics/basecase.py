@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.numeric import linalg, sparse
 from textmill.topics.decomposition import (
@@ -40,7 +41,6 @@ from textmill.topics.decomposition import (
 
 __all__ = ["SOLVERS", "Solver", "base_case", "gaussian"]
 
-Floats = NDArray[np.float64]
 Solver: TypeAlias = "str | Callable[[Any, int], tuple[Floats, Floats]]"
 
 SOLVERS = ("lanczos", "stochastic", "gram", "dense")

@@ -18,14 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill.numeric import linalg, sparse
 from textmill.topics.decomposition import Decomposition, blas_threads, cut, factored, with_signs
 
 __all__ = ["frequent_directions", "hebbian", "zms"]
-
-Floats = NDArray[np.float64]
 
 
 def zms(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from textmill.arrays import Floats
 
 __all__ = ["Convergence", "HeldOut", "dead_topics", "duplicate_topics"]
 
-Floats = NDArray[np.float64]
 
 _DEAD = 0.01  # of an even share
 _PATIENCE = 2  # evaluations without a better perplexity

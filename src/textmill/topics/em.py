@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.cluster import tree_reduce
 from textmill.corpus import check_bags
 from textmill.errors import DataError
@@ -40,7 +41,6 @@ from textmill.topics.rows import Part, Rows
 
 __all__ = ["Mixtures", "blend", "check_problem", "expected", "expected_counts", "fold_in", "kernel_arrays", "learn"]
 
-Floats = NDArray[np.float64]
 
 _SHRINK = 0.1  # of a number that an extrapolation would make negative
 _NEW = 0.01  # of a uniform probability, for words that no topic has when they are first met

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.corpus import open_lines
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
@@ -51,7 +52,6 @@ __all__ = [
     "write_pyldavis",
 ]
 
-Floats = NDArray[np.float64]
 Path = str | os.PathLike[str]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, effective_jobs
 from textmill.numeric import sparse
@@ -25,7 +26,6 @@ from textmill.topics.rows import Rows
 
 __all__ = ["aligned", "check_model", "known", "start_factors"]
 
-Floats = NDArray[np.float64]
 
 _ROWS = 4096  # documents that are transformed together
 _LITTLE = 0.01  # of the mean, for the zeros of nndsvd

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
@@ -39,7 +38,6 @@ __all__ = [
     "to_pyldavis",
 ]
 
-Floats = NDArray[np.float64]
 
 _CERTAIN = 1e12  # words of a topic of which only the distribution is known
 

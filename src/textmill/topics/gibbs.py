@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
@@ -48,7 +49,6 @@ __all__ = [
     "whole_bags",
 ]
 
-Floats = NDArray[np.float64]
 
 _LEARN_EVERY = 10  # sweeps between two steps of alpha
 _LEARN_STEPS = 10  # of the fixed point

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
@@ -51,7 +52,6 @@ __all__ = [
     "query_likelihood",
 ]
 
-Floats = NDArray[np.float64]
 
 _SAMPLES = 64  # of theta that are held at a time
 _ROWS = 1024  # documents whose words' probabilities are held at a time

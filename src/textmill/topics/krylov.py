@@ -12,15 +12,14 @@ for stronger and faster approximate singular value decomposition.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.corpus import Operator
 from textmill.numeric import linalg
 from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal
 
 __all__ = ["block_krylov", "significant"]
 
-Floats = NDArray[np.float64]
 
 _APART = 1e-10  # products of columns that count as orthogonal
 _WELL_ABOVE = 1e-3  # of the largest squared singular value: the relative error of the others is 1e-13 then

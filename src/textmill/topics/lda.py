@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LDA"]
 
-Floats = NDArray[np.float64]
 
 METHODS = ("online", "batch", "gibbs", "cvb0")
 _VARIATIONAL, _SAMPLED = METHODS[:2], METHODS[2:]

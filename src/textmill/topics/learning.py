@@ -16,9 +16,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.cluster import Cluster
 from textmill.errors import DataError, warn_caller
 from textmill.model import effective_jobs, seed_of
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Learning"]
 
-Floats = NDArray[np.float64]
 
 _LEAST_UPDATES = 20  # of a corpus that can be read again, when the number of passes is left to us
 _MOST_PASSES = 100  # likewise

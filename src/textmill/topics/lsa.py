@@ -24,8 +24,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["LSA"]
 
 R = TypeVar("R")
-Floats = NDArray[np.float64]
 
 ALGORITHMS = ("auto", "one_pass", "two_pass", "hybrid", "refined")
 _OWNERS = {

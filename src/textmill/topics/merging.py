@@ -34,14 +34,13 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.numeric import linalg
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, factored, orthonormal, with_signs
 
 __all__ = ["direct", "eigen", "merge", "merge_qr"]
 
-Floats = NDArray[np.float64]
 
 SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
 NOTHING_LEFT = 1e-10  # length below which what is left of a direction is rounding noise

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
@@ -34,7 +34,6 @@ from textmill.vectors import TextVectorizer
 
 __all__ = ["MultinomialMixture"]
 
-Floats = NDArray[np.float64]
 
 _ROWS = 4096  # documents of a chunk
 

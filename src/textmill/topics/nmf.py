@@ -26,9 +26,9 @@ from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.cluster import tree_reduce
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
@@ -47,7 +47,6 @@ from textmill.vectors import TextVectorizer
 
 __all__ = ["NMF", "factorise"]
 
-Floats = NDArray[np.float64]
 
 _SWEEPS = 6  # of coordinate descent for one pair of products
 _STALLED = 0.1  # a row ends its sweeps when one moves it by less than this share of the first

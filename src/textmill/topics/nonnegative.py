@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.errors import DataError
 from textmill.model import RandomState, check_range, seed_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NonNegativeModel"]
 
-Floats = NDArray[np.float64]
 
 _CHUNK = 1000  # documents of a step of partial_fit
 

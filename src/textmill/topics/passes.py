@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.basecase import Solver, base_case, gaussian
@@ -25,8 +25,6 @@ from textmill.topics.decomposition import Decomposition, blas_threads, product, 
 from textmill.topics.merging import merge
 
 __all__ = ["Plan", "Sum", "add_sums", "node", "power", "ritz", "sketch"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

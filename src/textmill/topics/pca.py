@@ -27,8 +27,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.cluster import connect
 from textmill.corpus import Operator, as_operator
 from textmill.errors import DataError, ModelFileError
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PCA"]
 
-Floats = NDArray[np.float64]
 
 _OWNERS = {"power_iterations": ("krylov",)}
 _CHUNK = 1000

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 
 __all__ = ["completion", "log_likelihood", "split_words"]
-
-Floats = NDArray[np.float64]
 
 
 def split_words(X: sparse.csr_matrix, seed: int = 0) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:

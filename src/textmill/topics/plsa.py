@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
@@ -35,7 +35,6 @@ from textmill.vectors import TextVectorizer
 
 __all__ = ["PLSA"]
 
-Floats = NDArray[np.float64]
 
 _PATIENCE = 2  # steps without a better held-out likelihood
 

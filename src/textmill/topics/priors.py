@@ -20,14 +20,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.topics.variational import digamma
 
 __all__ = ["alpha_of", "eta_of", "improve_alpha", "improve_eta"]
 
-Floats = NDArray[np.float64]
 
 _HALVINGS = 10
 

@@ -19,8 +19,8 @@ from operator import add
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect, tree_reduce
 from textmill.corpus import Operator
 from textmill.model import effective_jobs
@@ -30,7 +30,6 @@ from textmill.topics.decomposition import blas_threads, product
 
 __all__ = ["PART", "Part", "Rows", "gathered"]
 
-Floats = NDArray[np.float64]
 R = TypeVar("R")
 
 PART = 2048  # documents of a part on a cluster

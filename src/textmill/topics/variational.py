@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from textmill._native import base as native_base
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.errors import warn_caller
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
@@ -53,7 +54,6 @@ __all__ = [
     "word_topics",
 ]
 
-Floats = NDArray[np.float64]
 
 _ROWS = 8192  # terms looked at together where all of them are
 

@@ -14,15 +14,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.numeric import sparse
 
 __all__ = ["WEIGHTINGS", "entry_weights", "term_weights", "weighed"]
 
-Floats = NDArray[np.float64]
 
 WEIGHTINGS = ("idf", "pmi")
 

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
+from textmill.arrays import Singles
 from textmill.errors import ModelFileError
 from textmill.model import Model
 from textmill.numeric import SparseRows, sparse
-from textmill.vectors.scan import Floats, Found, Wish
+from textmill.vectors.scan import Found, Wish
 
 __all__ = ["InvertedIndex"]
 
@@ -57,13 +58,13 @@ class InvertedIndex(Model):
 
     row_offsets_: NDArray[np.int64]
     columns_: NDArray[np.int32]
-    values_: Floats
+    values_: Singles
     term_offsets_: NDArray[np.int64]
     documents_: NDArray[np.int32]
-    weights_: Floats
-    largest_: Floats
-    smallest_: Floats
-    halves_: Floats | None
+    weights_: Singles
+    largest_: Singles
+    smallest_: Singles
+    halves_: Singles | None
     kind_: str
     longest_: float
 
@@ -139,12 +140,12 @@ class InvertedIndex(Model):
         return self._made
 
 
-def _arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+def _arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Singles]:
     """Offsets, columns and values as the kernels take them."""
     return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data
 
 
-def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Floats:
+def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Singles:
     """The largest, or smallest, weight of each term, or 0."""
     out = np.zeros(terms.shape[0], np.float32)
     of.at(out, np.repeat(np.arange(terms.shape[0]), np.diff(terms.indptr)), terms.data)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import sequence as native
+from textmill.arrays import Floats
 from textmill.optimize import Reason, Stopping
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
@@ -26,7 +27,6 @@ from textmill.sequence.training.online import training_data
 
 __all__ = ["BlockState", "block_tests", "train_blocks"]
 
-Floats = NDArray[np.float64]
 CALL = 64  # blocks of one native call
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import sequence as native
+from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
 from textmill.optimize.vector import add_scaled, dot
@@ -40,9 +41,6 @@ __all__ = ["ChainObjective", "conditional_layout", "conditioned", "seen_features
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 MARKS = 32  # bytes that may be spent on each occurrence of a test to find features without sorting them
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class ChainObjective:

@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster
 from textmill.errors import DataError
 from textmill.files import replacing
@@ -46,9 +47,6 @@ __all__ = ["ALGORITHMS", "Settings", "Trainer"]
 CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
 SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 ALGORITHMS = ("lbfgs", "owlqn", "sgd_l1", "bcd", "rprop", "sgd_l2", "perceptron")
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.metrics import OperatingPoint, ScoreCounts
@@ -43,7 +44,6 @@ __all__ = [
     "tune_weight",
 ]
 
-Floats = NDArray[np.float64]
 
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)  # tried by tune_weight
 
