@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from textmill.strings import Gold, NameList, PairRow, parse_measure, propose, read_gold, review_page
+from textmill.strings import parse_measure
+from textmill.tasks.names import Gold, NameList, PairRow, propose, read_gold, review_page
 
 ROWS = [
     PairRow("a", "b", 0.95, "Ann Smith", "Anne Smith"),

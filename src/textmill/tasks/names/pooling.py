@@ -18,11 +18,11 @@ import numpy as np
 
 from textmill.errors import DataError
 from textmill.model import check_range
-from textmill.strings.collection import NameList
-from textmill.strings.evaluation import scored_blocks
-from textmill.strings.gold import Gold
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Measure
+from textmill.tasks.names.collection import NameList
+from textmill.tasks.names.evaluation import scored_blocks
+from textmill.tasks.names.gold import Gold
 
 __all__ = ["PooledPair", "pool_pairs"]
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from textmill.errors import DataError
 from textmill.metrics import ScoreCounts
-from textmill.strings import Gold, MatchCurve, NameList, choose, differences, evaluate, generate_names, parse_measure
-from textmill.strings.evaluation import scored_blocks
+from textmill.strings import parse_measure
+from textmill.tasks.names import Gold, MatchCurve, NameList, choose, differences, evaluate, generate_names
+from textmill.tasks.names.evaluation import scored_blocks
 
 SCORES = [1.0, 0.95, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.5, 0.3]
 LABELS = ["pos", "pos", "unk", "neg", "pos", "pos", "neg", "neg", "pos", None]
@@ -155,7 +156,7 @@ def test_the_choice_is_the_best_on_held_out_pairs() -> None:
 
 
 def test_blocks_are_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textmill.strings.evaluation._CELLS", 70)
+    monkeypatch.setattr("textmill.tasks.names.evaluation._CELLS", 70)
     names = generate_names(10, seed=1).names
     fitted = parse_measure("jaro").fit(names)
     blocks = list(scored_blocks(fitted, names))

@@ -11,8 +11,8 @@ import pytest
 
 from textmill.errors import DataError
 from textmill.metrics.edits import edit_table
-from textmill.strings import Gold, evaluate, generate_names
-from textmill.strings.generate import SCENARIOS, spoil_accents, spoil_letters, transliterate
+from textmill.tasks.names import Gold, evaluate, generate_names
+from textmill.tasks.names.generate import SCENARIOS, spoil_accents, spoil_letters, transliterate
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

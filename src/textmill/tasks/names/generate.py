@@ -29,8 +29,8 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from textmill.errors import DataError
-from textmill.strings.collection import NameList
-from textmill.strings.stock import STOCKS, Stock
+from textmill.tasks.names.collection import NameList
+from textmill.tasks.names.stock import STOCKS, Stock
 
 __all__ = ["SCENARIOS", "generate_names", "spoil_accents", "spoil_letters", "transliterate"]
 

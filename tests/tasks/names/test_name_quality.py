@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textmill.strings import parse_measure, read_names
-from textmill.strings.generate import generate_names
+from textmill.strings import parse_measure
+from textmill.tasks.names import read_names
+from textmill.tasks.names.generate import generate_names
 
 WORDS = "words(split='regex')"
 MEASURES = {

@@ -1,4 +1,4 @@
-"""Labelling files: what a tagger says of each token, written beside it.
+"""Labeling files: what a tagger says of each token, written beside it.
 
     the DT TAB B-NP                    the label behind the columns of the token, a blank line after each sequence
     # 1 12.25 0.87                     with scores: rank, score and probability of the labelling that follows
@@ -34,7 +34,7 @@ def label_sentences(
     model: ChainModel,
     sentences: Iterable[Sentence],
     *,
-    nbest: int = 1,
+    k: int = 1,
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
@@ -46,55 +46,53 @@ def label_sentences(
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    _check(nbest, posterior)
+    _check(k, posterior)
     for batch in _batches(sentences):
         split = [_split(model, sentence, constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
         known = [labels for _, labels in split] if constrain else None
         shown = [[" ".join(row) for row in sentence] for sentence in batch]
-        yield from _texts(model, X, shown, known, nbest, scores, posterior)
+        yield from _texts(model, X, shown, known, k, scores, posterior)
 
 
 def label_attributes(
     model: ChainModel,
     source: Source,
     *,
-    nbest: int = 1,
+    k: int = 1,
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
-    _check(nbest, posterior)
+    _check(k, posterior)
     for batch in _batches(read_attributes(source)):
         X = [sequence.tokens for sequence in batch]
         known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
-        yield from _texts(model, X, [sequence.labels for sequence in batch], known, nbest, scores, posterior)
+        yield from _texts(model, X, [sequence.labels for sequence in batch], known, k, scores, posterior)
 
 
 def label_tests(
     model: ChainModel,
     source: Source,
     *,
-    nbest: int = 1,
+    k: int = 1,
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
 ) -> Iterator[str]:
     """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
-    _check(nbest, posterior)
+    _check(k, posterior)
     for batch in _batches(read_rows(source)):
         X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
         known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
-        yield from _texts(
-            model, X, [[" ".join(row) for row in rows] for rows in batch], known, nbest, scores, posterior
-        )
+        yield from _texts(model, X, [[" ".join(row) for row in rows] for rows in batch], known, k, scores, posterior)
 
 
-def _check(nbest: int, posterior: bool) -> None:
-    check_range("nbest", nbest, at_least=1, whole=True)
-    if posterior and nbest > 1:
-        raise DataError("posterior decoding has one answer; ask for nbest=1 or for Viterbi's n best")
+def _check(k: int, posterior: bool) -> None:
+    check_range("k", k, at_least=1, whole=True)
+    if posterior and k > 1:
+        raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
 
 
 def _texts(
@@ -102,13 +100,13 @@ def _texts(
     X: list[Any],
     shown: list[list[str]],
     known: list[list[str | None]] | None,
-    nbest: int,
+    k: int,
     scores: bool,
     posterior: bool,
 ) -> Iterator[str]:
     answers: list[list[tuple[list[str], float, float]]]
-    if nbest > 1 or (scores and not posterior):
-        answers = model.predict_best(X, nbest, constraints=known)
+    if k > 1 or (scores and not posterior):
+        answers = model.predict_best(X, k, constraints=known)
     else:
         plain = model.predict(X, posterior=posterior, constraints=known)
         answers = [[(labels, 0.0, 0.0)] for labels in plain]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from textmill.strings.collection import NameList, read_names
+from textmill.tasks.names.collection import NameList, read_names
 
 __all__ = ["sample_names", "sample_names_path"]
 
@@ -22,7 +22,7 @@ def sample_names_path() -> Path:
     >>> sample_names_path().name
     'customers.tsv'
     """
-    return Path(str(files("textmill.strings") / "samples" / "customers.tsv"))
+    return Path(str(files("textmill.tasks.names") / "samples" / "customers.tsv"))
 
 
 def sample_names() -> NameList:

@@ -3,8 +3,8 @@ r"""Files of matched pairs, written as they are found, and of the clusters they 
     pairs     id1, id2, score, name1, name2
     clusters  id, cluster (numbered from 1), canonical (the id of the name that stands for the cluster), name
 
-    tsv       a header and a line a row; tabs and line ends in names become spaces
-    jsonl     an object a line with these fields
+    tsv       a header and one line for each row; tabs and line ends in names become spaces
+    jsonl     one object for each line, with these fields
     parquet   these columns, a row group for every few ten thousand rows
 
 Compressed if the suffix says so (news.tsv.gz). A file takes its name when all of it is written. Memory: one block.
@@ -24,9 +24,9 @@ from typing import Any, NamedTuple, TypeAlias
 from textmill.corpus import read_records, writer
 from textmill.corpus.writers import binary_writer
 from textmill.errors import DataError
-from textmill.strings.collection import NameList
 from textmill.strings.matcher import Clusters
 from textmill.strings.pairs import Pairs
+from textmill.tasks.names.collection import NameList
 
 __all__ = ["PAIR_FORMATS", "ClusterRow", "PairRow", "read_pairs", "write_clusters", "write_pairs"]
 

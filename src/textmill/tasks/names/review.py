@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from textmill.readable import printable
 from textmill.report import Report
 from textmill.strings.alignment import Alignment
-from textmill.strings.gold import Gold
 from textmill.strings.measure import Fitted
-from textmill.strings.pairfiles import PairRow
+from textmill.tasks.names.gold import Gold
+from textmill.tasks.names.pairfiles import PairRow
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -87,7 +87,9 @@ def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     rules = Environment(autoescape=True, undefined=StrictUndefined)
-    return rules.from_string(resources.files("textmill.strings").joinpath("review.html.j2").read_text(encoding="utf-8"))
+    return rules.from_string(
+        resources.files("textmill.tasks.names").joinpath("review.html.j2").read_text(encoding="utf-8")
+    )
 
 
 def _aligned(alignment: Alignment) -> tuple[_Parts, _Parts]:

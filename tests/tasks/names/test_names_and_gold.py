@@ -10,15 +10,13 @@ import pytest
 
 from textmill.corpus import SkippedRecords
 from textmill.errors import DataError
-from textmill.strings import (
+from textmill.strings import Normaliser, Pairs, parse_measure
+from textmill.tasks.names import (
     Calibration,
     Gold,
     NameList,
-    Normaliser,
-    Pairs,
     evaluate,
     generate_names,
-    parse_measure,
     pool_pairs,
     read_gold,
     read_names,
@@ -266,7 +264,7 @@ def test_the_pool_is_the_union_of_the_best(monkeypatch: pytest.MonkeyPatch) -> N
         for rank, (_, i, j) in enumerate(sorted(pairs)[:12], 1):
             expected.setdefault((i, j), {})[measure] = rank
     for cells in (1 << 20, 200):
-        monkeypatch.setattr("textmill.strings.evaluation._CELLS", cells)
+        monkeypatch.setattr("textmill.tasks.names.evaluation._CELLS", cells)
         assert {(pair.left, pair.right): pair.ranks for pair in pool_pairs(names, measures, best=12)} == expected
     done = Gold({(names.ids[i], names.ids[j]): "neg" for i, j in list(expected)[:5]})
     again = {(pair.left, pair.right) for pair in pool_pairs(names, measures, best=12, gold=done)}

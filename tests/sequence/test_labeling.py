@@ -15,8 +15,8 @@ from textmill.sequence import (
     label_attributes,
     label_sentences,
     label_tests,
-    labelling,
-    read_labelled,
+    labeling,
+    read_labeled,
     split_labels,
 )
 
@@ -45,14 +45,14 @@ def test_the_label_is_appended_and_a_gold_column_stays(tagger: CRF) -> None:
 def test_batches_do_not_change_the_answers(tagger: CRF, monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = sample_chunks("test")[:30]
     whole = list(label_sentences(tagger, sentences))
-    monkeypatch.setattr(labelling, "BATCH", 7)
+    monkeypatch.setattr(labeling, "BATCH", 7)
     assert list(label_sentences(tagger, sentences)) == whole
 
 
 def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
     sentence = sample_chunks("test")[0]
     X = split_labels([sentence]).X
-    texts = list(label_sentences(tagger, [sentence], nbest=3, scores=True))
+    texts = list(label_sentences(tagger, [sentence], k=3, scores=True))
     best = tagger.predict_best(X, 3)[0]
     assert len(texts) == 3
     for rank, (text, (labels, score, probability)) in enumerate(zip(texts, best, strict=True), 1):
@@ -65,7 +65,7 @@ def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
     head, *rows = posterior.splitlines()[:-1]
     assert float(head.split()[2]) == pytest.approx(float(np.prod(marginals.max(axis=1))), rel=1e-5)
     with pytest.raises(DataError, match="one answer"):
-        list(label_sentences(tagger, [sentence], posterior=True, nbest=2))
+        list(label_sentences(tagger, [sentence], posterior=True, k=2))
 
 
 def test_known_labels_are_kept_and_other_strings_are_free(tagger: CRF) -> None:
@@ -98,7 +98,7 @@ def test_known_labels_of_attribute_files_are_kept() -> None:
 
 
 def test_rows_of_tests_may_have_any_length() -> None:
-    data = read_labelled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
+    data = read_labeled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
     tagger = CRF(syntax="wapiti", l1=0.1).fit(data.X, data.y)
     assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2\tA\nu3\tB\n\nu3\tB\n\n"
     assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B\tB\n")

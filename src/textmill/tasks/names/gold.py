@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from textmill.corpus import open_lines, writer
 from textmill.corpus.readers import BadRecords
 from textmill.errors import DataError
-from textmill.strings.collection import NameList
+from textmill.tasks.names.collection import NameList
 
 __all__ = ["LABELS", "Gold", "read_gold", "write_gold"]
 
