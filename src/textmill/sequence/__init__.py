@@ -14,7 +14,7 @@ evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models and dumps of Wapiti and CRFsuite
-labelling    files labelled, in the layout of Wapiti
+labeling    files labelled, in the layout of Wapiti
 markov       conditional Markov models
 training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF, NoWeights
     from textmill.sequence.crossval import Split, cross_validate, folds
-    from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
+    from textmill.sequence.datasets import DATA_FORMATS, LabeledSequences, read_labeled, read_rows, split_labels
     from textmill.sequence.decoders import (
         ChainScorer,
         Hypothesis,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         write_dump,
         write_wapiti,
     )
-    from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -76,7 +76,7 @@ __all__ = [
     "FeatureLayout",
     "Features",
     "Hypothesis",
-    "LabelledSequences",
+    "LabeledSequences",
     "NoWeights",
     "Pattern",
     "Split",
@@ -98,7 +98,7 @@ __all__ = [
     "posterior",
     "read_attributes",
     "read_crfsuite_dump",
-    "read_labelled",
+    "read_labeled",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -121,7 +121,7 @@ __getattr__, __dir__ = deferred(
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF NoWeights",
         "crossval": "Split cross_validate folds",
-        "datasets": "DATA_FORMATS LabelledSequences read_labelled read_rows split_labels",
+        "datasets": "DATA_FORMATS LabeledSequences read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
@@ -129,7 +129,7 @@ __getattr__, __dir__ = deferred(
         "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti update_weights write_dump write_wapiti",
-        "labelling": "label_attributes label_sentences label_tests",
+        "labeling": "label_attributes label_sentences label_tests",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
     },

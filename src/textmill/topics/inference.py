@@ -39,9 +39,9 @@ from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
-from textmill.topics.em import Mixtures, check_problem, fold_in
-from textmill.topics.gibbs import gibbs_mixtures
-from textmill.topics.variational import Topics, document_parts, infer
+from textmill.topics.factors.em import Mixtures, check_problem, fold_in
+from textmill.topics.lda.gibbs import gibbs_mixtures
+from textmill.topics.lda.variational import Topics, document_parts, infer
 
 __all__ = [
     "divergences",
