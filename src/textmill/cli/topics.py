@@ -112,11 +112,10 @@ def train(
     import textmill.topics
     from textmill.corpus import Vocabulary
     from textmill.errors import DataError
-    from textmill.model import check_choice, load
-    from textmill.model.estimators import constructor_parameters
+    from textmill.model import check_choice, constructor_parameters, load
     from textmill.plot import save
     from textmill.readable import counted
-    from textmill.topics.pictures import draw_training
+    from textmill.topics import draw_training
     from textmill.vectors import TextVectorizer, Weighting
 
     check_choice("--model", model, list(MODELS))
@@ -211,7 +210,7 @@ def show(
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
     if plot is not None:
         from textmill.plot import save
-        from textmill.topics.pictures import draw_model
+        from textmill.topics import draw_model
 
         documents = None if not sources else read_input(sources, reading)
         drawing = draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field)

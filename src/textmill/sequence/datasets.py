@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import Sentence, open_lines, read_columns
-from textmill.corpus.streams import Source, source_name
+from textmill.corpus import Sentence, Source, open_lines, read_columns, source_name
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.attributes import read_attributes

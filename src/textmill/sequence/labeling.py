@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from textmill.corpus import Sentence
-from textmill.corpus.streams import Source
+from textmill.corpus import Sentence, Source
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.sequence.attributes import read_attributes

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from textmill.topics.lda.model import LDA
     from textmill.topics.lsa.model import LSA
     from textmill.topics.map import Plane, draw_map, plane
-    from textmill.topics.model import FewerTopics
-    from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
+    from textmill.topics.model import FewerTopics, TopicModel
+    from textmill.topics.pictures import Trends, draw_model, draw_topics, draw_training, draw_trends, topic_trends
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -67,6 +67,7 @@ __all__ = [
     "MultinomialMixture",
     "Plane",
     "Sampled",
+    "TopicModel",
     "TopicWord",
     "Trends",
     "cluster_documents",
@@ -75,7 +76,9 @@ __all__ = [
     "collapse_variational",
     "divergences",
     "draw_map",
+    "draw_model",
     "draw_topics",
+    "draw_training",
     "draw_trends",
     "entropy",
     "explain_text",
@@ -111,10 +114,10 @@ __getattr__, __dir__ = deferred(
         "lsa.model": "LSA",
         "map": "Plane draw_map plane",
         "factors.mixture": "MultinomialMixture",
-        "model": "FewerTopics",
+        "model": "FewerTopics TopicModel",
         "factors.nmf": "NMF",
         "factors.pca": "PCA",
-        "pictures": "Trends draw_topics draw_trends topic_trends",
+        "pictures": "Trends draw_model draw_topics draw_training draw_trends topic_trends",
         "factors.plsa": "PLSA",
         "projecting": "save_projections",
         "quality": "topic_coherence topic_diversity topic_exclusivity",

@@ -26,8 +26,16 @@ from textmill._native import topics as native
 from textmill.arrays import Floats
 from textmill.cluster import Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
-from textmill.model.estimators import given_parameters
+from textmill.model import (
+    RandomState,
+    check_choice,
+    check_fitted,
+    check_owners,
+    check_range,
+    effective_jobs,
+    given_parameters,
+    seed_of,
+)
 from textmill.numeric import sparse
 from textmill.topics.factors.rows import gathered
 from textmill.topics.factors.starts import aligned, known

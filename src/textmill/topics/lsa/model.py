@@ -28,8 +28,16 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
-from textmill.model.seeds import is_generator
+from textmill.model import (
+    RandomState,
+    check_choice,
+    check_fitted,
+    check_owners,
+    check_range,
+    effective_jobs,
+    is_generator,
+    seed_of,
+)
 from textmill.numeric import linalg
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
