@@ -105,7 +105,10 @@ class ChainModel(Classifier, Model):
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
         found = best_labels(self._scorer(), data, n, allowed=allowed, threads=effective_jobs(self.n_jobs))
-        return [[(self.classes_[one.labels].tolist(), one.score, one.probability) for one in some] for some in found]
+        names = self.classes_.tolist()  # one string a class, shared
+        return [
+            [([names[y] for y in one.labels], one.score, one.probability) for one in hypotheses] for hypotheses in found
+        ]
 
     def span_confidence(
         self, X: Iterable[Any], y: Sequence[Sequence[str]], spans: Sequence[Sequence[tuple[int, int]]]
