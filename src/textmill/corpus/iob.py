@@ -130,8 +130,7 @@ def convert_tags(tags: Sequence[str], source_scheme: str, target_scheme: str) ->
 def repair_tags(tags: Sequence[str], scheme: str = "IOB2") -> RepairedTags:
     """The tags with the letters that the scheme gives to their spans, as conlleval finds them.
 
-    What is well-formed stays as it is, so tags can be repaired twice without harm. A string that is no tag of any scheme
-    is a DataError.
+    What is well-formed stays as it is. A string that is no tag of any scheme is a DataError.
 
     >>> repair_tags(["O", "I-PER", "I-LOC", "I-LOC"])
     RepairedTags(tags=['O', 'B-PER', 'B-LOC', 'I-LOC'], changes=2)
