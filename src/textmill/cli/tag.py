@@ -28,7 +28,7 @@ L2 = Annotated[
 MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
 MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a Wapiti model or a CRFsuite dump.")
+    Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
 ]
 # why a run ended -> what people call it
 STOPPED = {
@@ -278,12 +278,12 @@ def compact(model: Model, output: Output) -> None:
 @app.command()
 def convert(
     model: Model,
-    output: Annotated[Path, output_argument("The file to write: .mill, .wapiti or .dump.", "OUTPUT")],
-    to: Annotated[str | None, typer.Option(help="Output format: mill, wapiti or dump; default: by suffix.")] = None,
+    output: Annotated[Path, output_argument("The file to write: .mill, .wapiti, .crfsuite or .dump.", "OUTPUT")],
+    to: Annotated[str | None, typer.Option(help="Output format: mill, wapiti, crfsuite or dump; default: by suffix.")] = None,
 ) -> None:
-    """Convert a Wapiti model or a CRFsuite dump to a tagger, or a tagger to a Wapiti model or a dump.
+    """Convert taggers between the formats of textmill, Wapiti and CRFsuite, and to and from dumps.
 
-    Example: textmill tag convert model.wapiti model.mill
+    Example: textmill tag convert model.crfsuite model.mill
     """
     from textmill.sequence import read_tagger, write_tagger
 
