@@ -14,20 +14,30 @@ Cost: `to_dict` and `to_pandas` visit every row; what is shown only the rows tha
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from textmill.errors import DataError
 from textmill.readable import counted, numerals, one_line
 
-__all__ = ["ROWS", "Picked", "Rows", "Table", "beginning", "import_frames"]
+__all__ = ["ROWS", "Column", "Picked", "Rows", "Table", "beginning", "import_frames"]
 
 T = TypeVar("T")
 
 ROWS = 10  # that are shown
 _WIDTH = 60  # characters of a cell
+
+
+class Column(Protocol):
+    """Values of one column: a list, an array, a string table, or anything else with a length and an order."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __getitem__(self, i: Any, /) -> Any: ...
 
 
 class Table:
@@ -48,7 +58,7 @@ class Table:
 
     __slots__ = ()
 
-    def columns(self) -> Mapping[str, Sequence[Any]]:
+    def columns(self) -> Mapping[str, Column]:
         """Return the columns by name, all of one length; arrays, lists or anything that can be indexed."""
         raise NotImplementedError
 
@@ -65,7 +75,7 @@ class Table:
         """Return a line to show below the rows, such as a figure of all of them or why there are none."""
         return None
 
-    def shown(self) -> Mapping[str, Sequence[Any]]:
+    def shown(self) -> Mapping[str, Column]:
         """Return the columns as a person wants to see them; by default those of the table."""
         return self.columns()
 
@@ -118,7 +128,7 @@ class Picked(Sequence[Any]):
     ['c', 'a']
     """
 
-    def __init__(self, items: Sequence[Any], places: Any) -> None:
+    def __init__(self, items: Column, places: Any) -> None:
         self._items, self._places = items, places
 
     def __len__(self) -> int:
@@ -201,7 +211,7 @@ def _texts(values: list[Any]) -> list[str]:
     return [beginning(" ".join(map(str, value)) if isinstance(value, list) else value) for value in plain]
 
 
-def _numeric(columns: Mapping[str, Sequence[Any]]) -> list[bool]:
+def _numeric(columns: Mapping[str, Column]) -> list[bool]:
     firsts = [_plain(values[0]) if len(values) else None for values in columns.values()]
     return [isinstance(value, float | int) and not isinstance(value, bool) for value in firsts]
 

@@ -89,7 +89,7 @@ def test_decoders_agree_with_enumeration(seed, labels, start, listed):
     dense_path, dense_scores = viterbi(scorer, data, sparse=False)
     assert path.tolist() == dense_path.tolist()
     np.testing.assert_allclose(scores, dense_scores, atol=1e-12)
-    tens = best_labels(scorer, data, 10, threads=2)
+    tens = best_labels(scorer, data, 10, n_jobs=2)
     for s in range(data.sequences):
         unary, pairs = token_scores(layout, data, theta, s)
         paths = all_paths(unary, pairs)
@@ -151,7 +151,7 @@ def test_the_confidence_of_a_span_is_its_share_of_all_labellings():
 
 def test_a_conditional_markov_model_is_normalised_at_every_label():
     layout, data, theta = lattice_example()
-    scorer = ChainScorer(layout, theta, normalised=True)
+    scorer = ChainScorer(layout, theta, normalized=True)
     _, log_z = posterior(scorer, data)
     assert log_z[0] == pytest.approx(0, abs=1e-12)
     hypotheses = {tuple(h.labels): h.probability for h in best_labels(scorer, data, 8)[0]}

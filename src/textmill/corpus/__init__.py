@@ -23,7 +23,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
     from textmill.corpus.bagfiles import BagFile, read_bags
-    from textmill.corpus.bags import array_like, check_bags, load_npz, remap, save_npz
+    from textmill.corpus.bags import array_like, check_bags, csr_arrays, load_npz, remap, save_npz, widened
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
@@ -94,6 +94,7 @@ __all__ = [
     "convert_bags",
     "convert_tags",
     "corpus_report",
+    "csr_arrays",
     "is_one_shot",
     "load_npz",
     "open_bytes",
@@ -123,6 +124,7 @@ __all__ = [
     "split_documents",
     "split_sentences",
     "tags_of",
+    "widened",
     "write_arpa",
     "write_bags",
     "write_columns",
@@ -136,7 +138,7 @@ __getattr__, __dir__ = deferred(
     {
         "arpa": "Arpa ArpaOrder read_arpa write_arpa",
         "bagfiles": "BagFile read_bags",
-        "bags": "array_like check_bags load_npz remap save_npz",
+        "bags": "array_like check_bags csr_arrays load_npz remap save_npz widened",
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
         "columns": "Sentence read_columns read_conllu write_columns",

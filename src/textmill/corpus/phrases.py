@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import corpus as native
+from textmill.arrays import Floats
 from textmill.corpus.chains import require_passes
 from textmill.corpus.counting import Cutter, TokenizerLike, byte_count, texts_of, token_list
 from textmill.corpus.tokenize import text_batches
@@ -47,7 +48,6 @@ __all__ = ["ENGLISH_CONNECTORS", "Phrases"]
 ENGLISH_CONNECTORS = ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with")
 
 _THRESHOLDS = {"npmi": 0.5, "llr": 100.0}  # for `threshold` None
-_Floats = NDArray[np.float64]
 
 
 class Phrases(Transformer, Model):
@@ -90,7 +90,7 @@ class Phrases(Transformer, Model):
     state: ClassVar[dict[str, type]] = {"lost_": int}
 
     phrases_: StringTable
-    scores_: _Floats
+    scores_: Floats
     counts_: NDArray[np.int64]
     levels_: NDArray[np.int32]
     lost_: int
@@ -123,7 +123,7 @@ class Phrases(Transformer, Model):
             require_passes(documents, self.passes, "learning phrases of phrases")
         texts = texts_of(documents)
         names: list[str] = []
-        parts: list[tuple[_Floats, NDArray[np.int64]]] = []
+        parts: list[tuple[Floats, NDArray[np.int64]]] = []
         sizes: list[int] = []
         self.lost_ = 0
         for level in range(1, self.passes + 1):
@@ -234,7 +234,7 @@ class Phrases(Transformer, Model):
         self.lost_ = max(self.lost_, floor if floor > 1 else 0)
         return counter
 
-    def _select(self, counter: native.PairCounter) -> tuple[list[str], _Floats, NDArray[np.int64]]:
+    def _select(self, counter: native.PairCounter) -> tuple[list[str], Floats, NDArray[np.int64]]:
         """The pairs that are phrases, by first appearance of their words, with scores and counts."""
         first, link, second, count = counter.pairs(self.min_count)
         names, occurrences = counter.words()
@@ -256,7 +256,7 @@ _PAIR_BYTES = 48  # a slot of the table of pairs, which is at most half full
 
 def _score(
     scoring: str, both: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], tokens: int
-) -> _Floats:
+) -> Floats:
     """How strongly pairs attract each other, from their counts."""
     k, a, b, n = both.astype(float), first.astype(float), second.astype(float), float(tokens)
     if scoring == "npmi":

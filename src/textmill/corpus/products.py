@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.corpus.bags import check_bags
 from textmill.corpus.chains import require_passes
 from textmill.errors import DataError
@@ -24,8 +25,6 @@ from textmill.model import effective_jobs
 from textmill.numeric import sparse
 
 __all__ = ["Operator", "as_operator"]
-
-Floats = NDArray[np.float64]
 
 
 class Operator:

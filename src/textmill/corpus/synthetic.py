@@ -25,19 +25,17 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from itertools import chain, count, islice, product
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.numeric import sparse
 
 __all__ = ["DriftingStream", "TopicStream", "ZipfStream"]
 
-_Floats: TypeAlias = NDArray[np.float64]
-_Integers: TypeAlias = NDArray[np.int64]
-_Terms: TypeAlias = NDArray[np.int32]
 
 _BLOCK_TOKENS = 1 << 16  # about as many are drawn at once
 _SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
@@ -86,7 +84,7 @@ class _Stream(ABC):
         """Documents start to stop (exclusive) as counts: int32, columns sorted."""
         return self._csr(*self._read(start, stop, self._block))
 
-    def document(self, number: int) -> _Terms:
+    def document(self, number: int) -> Ids:
         """The terms of one document, token by token. Costs as much as a block of documents."""
         return self._read(number, number + 1, self._block)[0]
 
@@ -104,7 +102,7 @@ class _Stream(ABC):
         return _names(self.vocabulary, self.words)
 
     @abstractmethod
-    def _terms(self, block: int, lengths: _Integers) -> _Integers:
+    def _terms(self, block: int, lengths: Ints) -> Ints:
         """The terms of all tokens of a block."""
 
     @property
@@ -125,7 +123,7 @@ class _Stream(ABC):
             has = "only counts up from 0" if self.documents is None else f"has {self.documents} documents"
             raise DataError(f"documents {start} to {stop} were asked for; the stream {has}")
 
-    def _block(self, block: int) -> tuple[_Terms, _Integers]:
+    def _block(self, block: int) -> tuple[Ids, Ints]:
         """Terms and document lengths of one block."""
         random = self._random(_Purpose.LENGTHS, block)
         exponent = self.spread * random.standard_normal(self._block_documents) - self.spread**2 / 2
@@ -133,12 +131,12 @@ class _Stream(ABC):
         lengths[random.random(self._block_documents) < self.empty] = 0
         return self._terms(block, lengths).astype(np.int32), lengths
 
-    def _read(self, start: int, stop: int, read: Callable[[int], tuple[_Terms, _Integers]]) -> tuple[_Terms, _Integers]:
+    def _read(self, start: int, stop: int, read: Callable[[int], tuple[Ids, Ints]]) -> tuple[Ids, Ints]:
         """Terms and lengths of a range of documents."""
         self._check_range(start, stop)
         size = self._block_documents
-        terms: list[_Terms] = [np.empty(0, np.int32)]
-        lengths: list[_Integers] = [np.empty(0, np.int64)]
+        terms: list[Ids] = [np.empty(0, np.int32)]
+        lengths: list[Ints] = [np.empty(0, np.int64)]
         for block in range(start // size, -(-stop // size)):
             all_terms, all_lengths = read(block)
             ends = np.concatenate([[0], np.cumsum(all_lengths)])
@@ -147,14 +145,14 @@ class _Stream(ABC):
             lengths.append(all_lengths[low:high])
         return np.concatenate(terms), np.concatenate(lengths)
 
-    def _chunks(self) -> Iterator[tuple[_Terms, _Integers]]:
+    def _chunks(self) -> Iterator[tuple[Ids, Ints]]:
         read = lru_cache(maxsize=1)(self._block)  # a block that two chunks share is drawn once
         starts = count(0, self.chunk) if self.documents is None else range(0, self.documents, self.chunk)
         for start in starts:
             stop = start + self.chunk
             yield self._read(start, stop if self.documents is None else min(stop, self.documents), read)
 
-    def _csr(self, terms: _Terms, lengths: _Integers) -> sparse.csr_matrix:
+    def _csr(self, terms: Ids, lengths: Ints) -> sparse.csr_matrix:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         ones = np.ones(len(terms), np.int32)
         counts = sparse.csr_matrix((ones, terms, offsets), shape=(len(lengths), self.vocabulary))
@@ -189,11 +187,11 @@ class ZipfStream(_Stream):
             raise DataError(f"shift must be above -1 and finite, not {self.shift!r}")
 
     @property
-    def probabilities(self) -> _Floats:
+    def probabilities(self) -> Floats:
         """The probability of each term."""
         return np.diff(_zipf(self.vocabulary, self.exponent, self.shift), prepend=0.0)
 
-    def _terms(self, block: int, lengths: _Integers) -> _Integers:
+    def _terms(self, block: int, lengths: Ints) -> Ints:
         uniform = self._random(_Purpose.TOKENS, block).random(lengths.sum())
         return _search(_zipf(self.vocabulary, self.exponent, self.shift), uniform)
 
@@ -232,15 +230,15 @@ class TopicStream(_Stream):
         for alpha in (np.min(self.alpha), np.max(self.alpha)):
             _check("alpha", float(alpha), 1e-6, 1e6)
 
-    def topics_at(self, document: int = 0) -> _Floats:
+    def topics_at(self, document: int = 0) -> Floats:
         """The topics from which the words of a document were drawn: topics x terms."""
         return self._at("topics", document, lambda phase: self._topics(phase).probabilities)
 
-    def popularity_at(self, document: int = 0) -> _Floats:
+    def popularity_at(self, document: int = 0) -> Floats:
         """The parameters of the Dirichlet distribution from which the mixture of a document was drawn."""
         return self._at("popularity", document, self._popularity)
 
-    def mixtures(self, start: int, stop: int) -> _Floats:
+    def mixtures(self, start: int, stop: int) -> Floats:
         """The mixtures of documents start to stop (exclusive): documents x topics."""
         self._check_range(start, stop)
         size = self._block_documents
@@ -252,38 +250,38 @@ class TopicStream(_Stream):
     def _topic_count(self) -> int:
         return int(self.topics) if self._given is None else len(self._given.probabilities)  # type: ignore[arg-type]
 
-    def _when(self, what: str, documents: _Integers) -> tuple[_Integers, _Floats]:
+    def _when(self, what: str, documents: Ints) -> tuple[Ints, Floats]:
         """The phase of each document, and the weight of the phase after it, in what regards topics or popularity."""
         return np.zeros_like(documents), np.zeros(len(documents))
 
     def _topics(self, phase: int) -> _Topics:
         return self._given or _drawn_topics(self.seed, phase, self._topic_count, self.vocabulary, self.eta)
 
-    def _popularity(self, phase: int) -> _Floats:
+    def _popularity(self, phase: int) -> Floats:
         return np.broadcast_to(np.asarray(self.alpha, np.float64), self._topic_count)
 
-    def _at(self, what: str, document: int, of_phase: Callable[[int], _Floats]) -> _Floats:
+    def _at(self, what: str, document: int, of_phase: Callable[[int], Floats]) -> Floats:
         self._check_range(document, document + 1)
-        found: _Floats = self._blend(what, np.array([document]), of_phase)[0]
+        found: Floats = self._blend(what, np.array([document]), of_phase)[0]
         return found
 
-    def _blend(self, what: str, documents: _Integers, of_phase: Callable[[int], _Floats]) -> _Floats:
+    def _blend(self, what: str, documents: Ints, of_phase: Callable[[int], Floats]) -> Floats:
         """What `of_phase` gives at the time of each document."""
         phases, weights = self._when(what, documents)
         first, last = int(phases.min()), int(phases.max())
         values = np.stack([of_phase(phase) for phase in range(first, last + 1 + bool(weights.any()))])
-        blend: _Floats = values[phases - first]
+        blend: Floats = values[phases - first]
         if weights.any():
             weights = weights.reshape(-1, *[1] * (blend.ndim - 1))
             blend = (1 - weights) * blend + weights * values[phases - first + 1]
         return blend
 
-    def _mixtures(self, block: int) -> _Floats:
+    def _mixtures(self, block: int) -> Floats:
         documents = np.arange(self._block_documents) + block * self._block_documents
         alpha = self._blend("popularity", documents, self._popularity)
         return _dirichlet(self._random(_Purpose.MIXTURES, block), alpha)
 
-    def _terms(self, block: int, lengths: _Integers) -> _Integers:
+    def _terms(self, block: int, lengths: Ints) -> Ints:
         documents = np.arange(self._block_documents)
         owners = np.repeat(documents, lengths)
         random = self._random(_Purpose.TOKENS, block)
@@ -326,17 +324,17 @@ class DriftingStream(TopicStream):
         if self.changes == "topics" and self._given is not None:
             raise DataError("topics that change must be drawn; give their number, or pass changes='popularity'")
 
-    def _when(self, what: str, documents: _Integers) -> tuple[_Integers, _Floats]:
+    def _when(self, what: str, documents: Ints) -> tuple[Ints, Floats]:
         if what != self.changes:
             return super()._when(what, documents)
         phases, past = np.divmod(documents, self.period)
         return phases, past / self.period if self.drift == "gradual" else np.zeros(len(documents))
 
-    def _popularity(self, phase: int) -> _Floats:
+    def _popularity(self, phase: int) -> Floats:
         alpha = super()._popularity(phase)
         if self.changes != "popularity":
             return alpha
-        spread: _Floats = alpha.sum() * _dirichlet(self._random(_Purpose.POPULARITY, phase), np.ones(len(alpha)))
+        spread: Floats = alpha.sum() * _dirichlet(self._random(_Purpose.POPULARITY, phase), np.ones(len(alpha)))
         return spread
 
 
@@ -375,8 +373,8 @@ class _Texts:
 class _Topics(NamedTuple):
     """Topics x terms, and what `_pick` needs to draw from them."""
 
-    probabilities: _Floats
-    cumulated: _Floats
+    probabilities: Floats
+    cumulated: Floats
 
 
 @lru_cache(maxsize=3)  # a block of documents seldom touches more phases
@@ -400,9 +398,9 @@ def _checked_topics(topics: ArrayLike) -> _Topics:
 
 
 @lru_cache(maxsize=4)
-def _zipf(vocabulary: int, exponent: float, shift: float) -> _Floats:
+def _zipf(vocabulary: int, exponent: float, shift: float) -> Floats:
     """Cumulated Zipf-Mandelbrot probabilities."""
-    cumulated: _Floats = np.cumsum((np.arange(1, vocabulary + 1) + shift) ** -exponent)
+    cumulated: Floats = np.cumsum((np.arange(1, vocabulary + 1) + shift) ** -exponent)
     cumulated /= cumulated[-1]
     return cumulated
 
@@ -420,31 +418,31 @@ def _philox(seed: int, purpose: _Purpose, number: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 
-def _dirichlet(random: np.random.Generator, alpha: _Floats) -> _Floats:
+def _dirichlet(random: np.random.Generator, alpha: Floats) -> Floats:
     """A draw for each row of alpha. Gamma(a) = Gamma(a + 1) U^(1/a), in logarithms: for small a it underflows."""
     logs = np.log(random.standard_gamma(alpha + 1)) + np.log1p(-random.random(alpha.shape)) / alpha
-    draws: _Floats = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    draws: Floats = np.exp(logs - logs.max(axis=-1, keepdims=True))
     draws /= draws.sum(axis=-1, keepdims=True)
     return draws
 
 
-def _cumulated(probabilities: _Floats) -> _Floats:
+def _cumulated(probabilities: Floats) -> Floats:
     """Row k holds the cumulated probabilities plus k, so that one sorted array serves all rows."""
-    sums: _Floats = np.cumsum(probabilities, axis=1)
+    sums: Floats = np.cumsum(probabilities, axis=1)
     sums /= sums[:, -1:]
     sums += np.arange(len(sums))[:, None]
     return sums
 
 
-def _pick(cumulated: _Floats, rows: _Integers, uniform: _Floats) -> _Integers:
+def _pick(cumulated: Floats, rows: Ints, uniform: Floats) -> Ints:
     """A column for each row number, by one uniform number each."""
     width = cumulated.shape[1]
-    found: _Integers = _search(cumulated.ravel(), rows + uniform) - rows * width
+    found: Ints = _search(cumulated.ravel(), rows + uniform) - rows * width
     np.minimum(found, width - 1, out=found)  # rows + uniform may have been rounded up to the next row
     return found
 
 
-def _search(cumulated: _Floats, keys: _Floats) -> _Integers:
+def _search(cumulated: Floats, keys: Floats) -> Ints:
     """The number of entries up to each key; asked in order, which the processor's caches like far better."""
     order = np.argsort(keys)
     found = np.empty(len(keys), np.int64)

@@ -25,9 +25,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from textmill._native import fst as native
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError, ModelFileError
 from textmill.fst.alignment import Alignment, Link
 from textmill.fst.links import (
@@ -60,9 +61,6 @@ from textmill.model import (
 
 __all__ = ["EncodedAlignments", "LinkPosterior", "StringAligner"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Symbols = NDArray[np.int32]
 
 KINDS = ("substitution", "deletion", "insertion")
 NORMALIZATIONS = ("joint", "conditional")
@@ -75,7 +73,7 @@ class EncodedAlignments(NamedTuple):
     """
 
     begin: Ints
-    links: Symbols
+    links: Ids
     log_probabilities: Floats
 
 
@@ -149,9 +147,9 @@ class StringAligner(Estimator, Model):
     input_symbols_: StringTable
     output_symbols_: StringTable
     input_begin_: Ints
-    inputs_: Symbols
+    inputs_: Ids
     output_begin_: Ints
-    outputs_: Symbols
+    outputs_: Ids
     log_probabilities_: Floats
     counts_: Floats
     log_likelihoods_: Floats
@@ -471,7 +469,7 @@ class StringAligner(Estimator, Model):
         probability, threads = np.exp(self.log_probabilities_), effective_jobs(self.n_jobs)
         return expected_links(self._links()[0], probability, pairs, weight, threads, counted=counted)
 
-    def _found(self, pairs: Iterable[Any], n: int) -> Iterator[tuple[Ints, Ints, Symbols]]:
+    def _found(self, pairs: Iterable[Any], n: int) -> Iterator[tuple[Ints, Ints, Ids]]:
         """Batches of best alignments: where those of a pair begin, where the links of each begin, links."""
         links, threads = self._links()[0], effective_jobs(self.n_jobs)
         return best_links(links, self.log_probabilities_, self._encoded(pairs), self._order(), n, threads)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import fst as native
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.fst.alignment import Link
 from textmill.fst.machine import Fst
@@ -36,9 +37,6 @@ __all__ = [
     "weighted",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Symbols = NDArray[np.int32]
 
 _BATCH = 1 << 17  # pairs given to a kernel at once: well under a second, and Ctrl-C is heard
 
@@ -70,9 +68,9 @@ class Inventory(NamedTuple):
     """Links as numbers of symbols."""
 
     input_begin: Ints
-    inputs: Symbols
+    inputs: Ids
     output_begin: Ints
-    outputs: Symbols
+    outputs: Ids
 
     @property
     def size(self) -> int:
@@ -121,7 +119,7 @@ def tabled(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> 
     """
     rows = sorted(([inputs[s] for s in link[0]], [outputs[s] for s in link[1]], w) for link, w in weights.items())
 
-    def column(sides: Sequence[list[int]]) -> tuple[Ints, Symbols]:
+    def column(sides: Sequence[list[int]]) -> tuple[Ints, Ids]:
         begin = np.cumsum([0, *map(len, sides)], dtype=np.int64)
         return begin, np.array(list(itertools.chain.from_iterable(sides)), dtype=np.int32)
 
@@ -136,7 +134,7 @@ def spelled(inventory: Inventory, inputs: Iterable[str], outputs: Iterable[str])
     [(('b',), ())]
     """
 
-    def sides(begin: Ints, numbers: Symbols, symbols: Iterable[str]) -> list[tuple[str, ...]]:
+    def sides(begin: Ints, numbers: Ids, symbols: Iterable[str]) -> list[tuple[str, ...]]:
         named = list(symbols)
         flat = [named[number] for number in numbers.tolist()]
         return [tuple(flat[first:end]) for first, end in itertools.pairwise(begin.tolist())]
@@ -153,7 +151,7 @@ def kept(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
     [1]
     """
 
-    def side(begin: Ints, symbols: Symbols) -> tuple[Ints, Symbols]:
+    def side(begin: Ints, symbols: Ids) -> tuple[Ints, Ids]:
         lengths = np.diff(begin)
         return np.concatenate([[0], np.cumsum(lengths[which])]).astype(np.int64), symbols[np.repeat(which, lengths)]
 
@@ -219,7 +217,7 @@ def expected_links(
 
 def best_links(
     links: native.Links, log_probability: Floats, pairs: EncodedPairs, order: Sequence[int], n: int, threads: int
-) -> Iterator[tuple[Ints, Ints, Symbols]]:
+) -> Iterator[tuple[Ints, Ints, Ids]]:
     """Batches of n-best alignments: where those of a pair begin, where the links of each begin, links."""
     for _, part in _parts(pairs, "aligning"):
         yield links.best(log_probability, *part.arrays(), list(order), n, threads)

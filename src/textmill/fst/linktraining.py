@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill._native import fst as native
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.fst.links import best_links, expected_links, path_sums
 from textmill.fst.stringpairs import EncodedPairs
@@ -25,8 +25,6 @@ from textmill.progress import interruptible, start
 
 __all__ = ["TRAININGS", "Trainer", "Training"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TRAININGS = ("em", "viterbi", "em+viterbi")
 _NOTHING = 1e-100

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Ids, Ints
 from textmill.errors import DataError
 from textmill.fst.alignment import Link
 from textmill.model import check_choice
@@ -35,8 +36,6 @@ if TYPE_CHECKING:  # loaded where they are used: machines need neither sparse ma
 
 __all__ = ["EncodedPairs", "Numbers", "PairRecord", "bag_counts", "bag_weights", "encode_pairs", "read_pairs"]
 
-Ints = NDArray[np.int64]
-Symbols = NDArray[np.int32]
 SIDES = ("characters", "words")
 
 
@@ -71,14 +70,14 @@ class EncodedPairs:
     """
 
     x_begin: Ints
-    x: Symbols
+    x: Ids
     y_begin: Ints
-    y: Symbols
+    y: Ids
 
     def __len__(self) -> int:
         return len(self.x_begin) - 1
 
-    def arrays(self) -> tuple[Ints, Symbols, Ints, Symbols]:
+    def arrays(self) -> tuple[Ints, Ids, Ints, Ids]:
         """What kernels take."""
         return self.x_begin, self.x, self.y_begin, self.y
 
@@ -113,7 +112,7 @@ def _side(side: Any, number: int) -> Sequence[str]:
         raise DataError(f"pair {number} holds {_short(side)}, not a string or a list of symbols") from None
 
 
-def _encoded(sides: list[Sequence[str]], numbers: Numbers) -> tuple[Ints, Symbols]:
+def _encoded(sides: list[Sequence[str]], numbers: Numbers) -> tuple[Ints, Ids]:
     begin = np.zeros(len(sides) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, sides), np.int64, len(sides)), out=begin[1:])
     try:
@@ -240,7 +239,7 @@ def _bag_table(pairs: EncodedPairs, inputs: int, outputs: int, empty: bool) -> N
 
     from scipy.sparse import csr_matrix
 
-    def bag(begin: Ints, symbols: Symbols, others: Ints, size: int) -> csr_matrix:
+    def bag(begin: Ints, symbols: Ids, others: Ints, size: int) -> csr_matrix:
         rows = np.concatenate([np.repeat(np.arange(len(pairs)), np.diff(begin)), np.arange(len(pairs))])
         columns = np.concatenate([symbols + 1, np.zeros(len(pairs), dtype=np.int32)])
         values = np.concatenate([np.ones(len(symbols)), others])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import lm as native
+from textmill.arrays import Ids
 from textmill.corpus import Arpa, ArpaOrder, read_arpa, write_arpa
 from textmill.corpus.counting import TokenizerLike
 from textmill.corpus.streams import Source, source_name
@@ -23,7 +24,6 @@ from textmill.model import StringTable, check_fitted, effective_jobs, load
 
 __all__ = ["from_arpa", "read_model", "to_arpa"]
 
-Ids = NDArray[np.int32]
 Tree = tuple[NDArray[np.int64], Ids, Ids]  # levels, last words, first children
 
 _MISSING = -100.0  # log10 p of <unk> where a file has none

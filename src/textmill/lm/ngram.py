@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
+from textmill.arrays import Floats, Ints
 from textmill.cluster import tree_reduce
 from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
 from textmill.corpus.tokenize import text_batches
@@ -48,8 +49,6 @@ from textmill.tables import Table
 
 __all__ = ["BEGIN", "END", "UNKNOWN", "NGramModel", "SentenceScores"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Tree = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Ints]  # levels, last words, first children, counts
 
 UNKNOWN, BEGIN, END = 0, 1, 2  # ids of the three words that every model has

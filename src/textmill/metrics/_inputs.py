@@ -8,12 +8,10 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 
-__all__ = ["Floats", "Ints", "check_lengths", "choice", "codes", "numbers", "sorted_labels", "truths"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["check_lengths", "choice", "codes", "numbers", "sorted_labels", "truths"]
 
 
 def check_lengths(first: str, first_length: int, second: str, second_length: int) -> None:

@@ -23,15 +23,15 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
-from textmill.metrics._inputs import Floats, Ints, check_lengths, choice, codes, sorted_labels
+from textmill.metrics._inputs import check_lengths, choice, codes, sorted_labels
 from textmill.metrics.utility import FWeight, MCCUtility, RatioUtility, Utility
-from textmill.tables import Table
+from textmill.tables import Column, Table
 
 __all__ = ["AccuracyCounts", "BinaryCounts", "Confusion", "LabelCounts"]
 
@@ -205,7 +205,7 @@ class LabelCounts(Table):
         misses, false_alarms = self.gold - self.hits, self.predicted - self.hits
         return np.stack([self.hits, misses, false_alarms, self.items - self.gold - false_alarms], axis=-1)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return the labels with precision, recall, F1 and what these are made of."""
         rows = [self[label] for label in self.labels]
         return {
@@ -306,7 +306,7 @@ class Confusion(Table):
             return NotImplemented
         return self.labels == other.labels and np.array_equal(self.table, other.table)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return the gold labels, and for each label how often it was the answer to them."""
         answers = {str(label): self.table[:, i] for i, label in enumerate(self.labels)}
         return {"gold": self.labels, **answers}

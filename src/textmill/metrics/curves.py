@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.metrics._conventions import signature
-from textmill.metrics._inputs import Floats, Ints, check_lengths, choice, numbers, truths
+from textmill.metrics._inputs import check_lengths, choice, numbers, truths
 from textmill.metrics.classification import BinaryCounts
 from textmill.metrics.utility import Utility
 from textmill.numeric import special

@@ -22,9 +22,10 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.metrics._conventions import conventions, merged, signature
-from textmill.metrics._inputs import Floats, Ints, check_lengths
+from textmill.metrics._inputs import check_lengths
 
 __all__ = ["EditCounts", "align", "edit_table", "lcs_f"]
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.metrics._conventions import conventions, merged, signature
-from textmill.metrics._inputs import Floats, Ints, check_lengths, choice, numbers
+from textmill.metrics._inputs import check_lengths, choice, numbers
 
 __all__ = [
     "RankingCounts",

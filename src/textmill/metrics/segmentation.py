@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.arrays import Ints
 from textmill.errors import DataError
 from textmill.metrics._conventions import conventions, merged, signature
-from textmill.metrics._inputs import Ints, choice, numbers, truths
+from textmill.metrics._inputs import choice, numbers, truths
 from textmill.metrics.classification import BinaryCounts
 
 __all__ = ["Segmentation", "WindowCounts", "boundary_counts", "pk", "window_diff"]

@@ -27,9 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.metrics._conventions import signature
-from textmill.metrics._inputs import Floats, check_lengths, choice, numbers, truths
+from textmill.metrics._inputs import check_lengths, choice, numbers, truths
 from textmill.numeric import special
 
 __all__ = [

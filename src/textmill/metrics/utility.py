@@ -30,8 +30,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.metrics._inputs import Floats
 
 __all__ = [
     "FWeight",

@@ -19,11 +19,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Line, Objective, Point, descend
 from textmill.optimize.linesearch import strong_wolfe
-from textmill.optimize.vector import Floats, dot
+from textmill.optimize.vector import dot
 
 __all__ = ["minimize_cg"]
 

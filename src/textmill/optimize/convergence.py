@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.optimize.vector import Floats
 
 __all__ = ["ConvergenceReport", "Iteration", "Plateau", "Reason", "Solution", "Stopping"]
 

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.convergence import ConvergenceReport, Iteration, Reason, Solution, Stopping
 from textmill.optimize.linesearch import LineStep
 from textmill.optimize.penalty import penalty_vector
-from textmill.optimize.vector import Floats, blocks, dot
+from textmill.optimize.vector import blocks, dot
 
 __all__ = ["Callback", "Line", "Method", "Objective", "Point", "descend"]
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.descent import Objective, Point
-from textmill.optimize.vector import Floats
 
 __all__ = ["GradientCheck", "check_gradient", "numerical_gradient"]
 

@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Line, Objective, Point, descend
 from textmill.optimize.linesearch import strong_wolfe
-from textmill.optimize.vector import Floats, add_scaled, add_scaled_dot, dot
+from textmill.optimize.vector import add_scaled, add_scaled_dot, dot
 
 __all__ = ["History", "fitting_history", "minimize_lbfgs"]
 

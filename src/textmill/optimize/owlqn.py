@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Objective, Point, descend
 from textmill.optimize.lbfgs import History, fitting_history
 from textmill.optimize.linesearch import armijo
-from textmill.optimize.vector import Floats
 
 __all__ = ["minimize_owlqn"]
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.optimize.vector import Floats, blocks
+from textmill.optimize.vector import blocks
 
 __all__ = ["KKTReport", "coordinate_update", "kkt_violation", "penalty_vector", "pseudo_gradient", "soft_threshold"]
 

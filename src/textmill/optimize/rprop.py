@@ -19,10 +19,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize.convergence import Solution, Stopping
 from textmill.optimize.descent import Callback, Objective, Point, descend
-from textmill.optimize.vector import Floats, blocks
+from textmill.optimize.vector import blocks
 
 __all__ = ["minimize_rprop"]
 

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from textmill._native import base as native
+from textmill.arrays import Floats
 
-__all__ = ["Floats", "add_scaled", "add_scaled_dot", "blocks", "dot"]
+__all__ = ["add_scaled", "add_scaled_dot", "blocks", "dot"]
 
-Floats = NDArray[np.float64]
 
 WORK_BLOCK = 65536  # half a megabyte: scratch of this length lives in cache
 

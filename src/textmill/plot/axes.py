@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textmill.arrays import Floats
 from textmill.numeric import special
-from textmill.plot.inputs import Floats
 from textmill.plot.output import drawing, to_svg
 from textmill.plot.style import GRID, INK, LARGE, MEDIUM, MUTED, SMALL, fonts, import_matplotlib
 from textmill.readable import numerals, one_line

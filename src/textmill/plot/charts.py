@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.plot.axes import add_legend, add_note, finish, new_axes, set_scale, strip_frame, written
-from textmill.plot.inputs import Floats, Pairs, as_points, check_lengths, cut, finite, has_place
+from textmill.plot.inputs import Pairs, as_points, check_lengths, cut, finite, has_place
 from textmill.plot.labels import label_ends, label_points, list_below
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
 from textmill.plot.tooltips import add_tooltips

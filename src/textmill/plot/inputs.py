@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.readable import one_line
 
-__all__ = ["Floats", "Pairs", "Points", "as_points", "check_lengths", "cut", "finite", "has_place", "numbers"]
+__all__ = ["Pairs", "Points", "as_points", "check_lengths", "cut", "finite", "has_place", "numbers"]
 
-Floats = NDArray[np.float64]
 Pairs = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 LONGEST = 40  # characters of a name in a figure

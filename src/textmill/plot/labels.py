@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.plot.axes import add_note, lay_out
-from textmill.plot.inputs import Floats, Points
+from textmill.plot.inputs import Points
 from textmill.plot.output import drawing
 from textmill.plot.style import INK, MEDIUM, MUTED, SMALL, fonts
 
@@ -122,7 +123,8 @@ def list_below(axes: Axes, labels: Sequence[tuple[str, float, float]]) -> None:
 
     The figure grows by the lines that are needed; what was drawn stays where it is, above them.
     """
-    figure, columns = axes.figure, 3
+    columns = 3
+    figure: Any = axes.figure  # no part of another figure
     for name, x, y in labels:
         add_note(axes, name.partition(" ")[0], (x, y), ha="center", va="center", fontsize=SMALL - 1)
     width, before = figure.get_size_inches()

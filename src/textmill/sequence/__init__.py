@@ -16,7 +16,7 @@ evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
-labelling    files labelled, in the layout of Wapiti
+labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from textmill.sequence.crf import CRF, NoWeights
     from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
     from textmill.sequence.crossval import Split, cross_validate, folds
-    from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
+    from textmill.sequence.datasets import DATA_FORMATS, LabeledSequences, read_labeled, read_rows, split_labels
     from textmill.sequence.decoders import (
         ChainScorer,
         Hypothesis,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         read_wapiti,
         write_wapiti,
     )
-    from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -78,7 +78,7 @@ __all__ = [
     "FeatureLayout",
     "Features",
     "Hypothesis",
-    "LabelledSequences",
+    "LabeledSequences",
     "NoWeights",
     "Pattern",
     "Split",
@@ -103,7 +103,7 @@ __all__ = [
     "read_crfsuite",
     "read_crfsuite_dump",
     "read_dump",
-    "read_labelled",
+    "read_labeled",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -128,7 +128,7 @@ __getattr__, __dir__ = deferred(
         "crf": "CRF NoWeights",
         "crossval": "Split cross_validate folds",
         "crfsuite": "attributes_of read_crfsuite write_crfsuite",
-        "datasets": "DATA_FORMATS LabelledSequences read_labelled read_rows split_labels",
+        "datasets": "DATA_FORMATS LabeledSequences read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
@@ -137,7 +137,7 @@ __getattr__, __dir__ = deferred(
         "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
-        "labelling": "label_attributes label_sentences label_tests",
+        "labeling": "label_attributes label_sentences label_tests",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
     },

@@ -33,7 +33,7 @@ from textmill.strings.matching import MATCHINGS
 from textmill.strings.matching import one_to_one as matched_once
 from textmill.strings.measure import Fitted, Measure
 from textmill.strings.pairs import NameJoin, Pairs
-from textmill.tables import Picked, Rows, Table
+from textmill.tables import Column, Picked, Rows, Table
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -67,7 +67,7 @@ class Clusters(Table, _ClusterArrays):
 
     _list: Sequence[str] | None = None
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return cluster, name and the name that stands for the cluster, with the position of the name."""
         order = np.argsort(self.groups, kind="stable")
         shown: Any = range(len(self.groups)) if self._list is None else self._list

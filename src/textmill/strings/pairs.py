@@ -8,14 +8,14 @@ weighs (no word, or only words that all names have) equal the very same string, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmill.strings.measure import Encoded, Fitted, FittedSequences
-from textmill.tables import Picked, Table
+from textmill.tables import Column, Picked, Table
 
 __all__ = ["IndexedJoin", "NameJoin", "Pairs", "best_pairs"]
 
@@ -39,9 +39,9 @@ class Pairs(Table, _PairArrays):
      0.75  Ann Smith  Anne Smith     0      1
     """
 
-    _lists: tuple[Sequence[str], Sequence[str]] | None = None
+    _lists: tuple[Column, Column] | None = None
 
-    def named(self, left: Sequence[str], right: Sequence[str] | None = None) -> Pairs:
+    def named(self, left: Column, right: Column | None = None) -> Pairs:
         """The same pairs, which know the names of the left and, if it is another one, of the right list."""
         pairs = Pairs(*self)
         pairs._lists = (left, left if right is None else right)
@@ -55,9 +55,9 @@ class Pairs(Table, _PairArrays):
         """
         return self.where(np.argsort(-self.score, kind="stable"))
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return scores, names if they are known, and positions."""
-        names: dict[str, Sequence[Any]] = {}
+        names: dict[str, Column] = {}
         if self._lists is not None:
             for side, places, known in zip(("left", "right"), self[:2], self._lists, strict=True):
                 names[f"{side}_name"] = Picked(known, places)

@@ -26,7 +26,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, Saved, StringTable, check_fitted, check_range, load
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.tables import Table, beginning
+from textmill.tables import Column, Table, beginning
 from textmill.vectors import Index, Neighbours, TextVectorizer, Weighting
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Matches(Table):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return scores, ids and titles, the nearest first."""
         return {"score": self.scores, "id": self.ids, "title": self.titles or [""] * len(self.ids)}
 

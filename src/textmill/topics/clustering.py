@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_fitted, check_range, effective_jobs, seed_of
-from textmill.tables import Table
+from textmill.tables import Column, Table
 from textmill.topics.model import TopicModel
 
 __all__ = ["Cluster", "Clusters", "cluster_documents", "cluster_rows", "cluster_terms"]
 
-Floats = NDArray[np.float64]
 
 _MOST_PAIRS = 20_000
 
@@ -48,7 +48,7 @@ class Clusters(Table):
     labels: NDArray[np.int64]
     clusters: list[Cluster]
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return the members, cluster by cluster from 1, the most typical first, with the label of the cluster."""
         sizes = [len(cluster.members) for cluster in self.clusters]
         return {
@@ -57,7 +57,7 @@ class Clusters(Table):
             "member": [int(member) for cluster in self.clusters for member in cluster.members],
         }
 
-    def shown(self) -> dict[str, Sequence[Any]]:
+    def shown(self) -> dict[str, Column]:
         """Return a row for each cluster."""
         return {
             "cluster": range(1, len(self.clusters) + 1),

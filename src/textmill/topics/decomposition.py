@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import base as native
+from textmill.arrays import Floats
 from textmill.numeric import linalg, sparse
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
     "with_signs",
 ]
 
-Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.numeric import sparse
@@ -29,8 +30,6 @@ from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 
 __all__ = ["Difference", "Drift", "topic_difference"]
-
-Floats = NDArray[np.float64]
 
 
 class Drift(NamedTuple):

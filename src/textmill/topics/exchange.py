@@ -29,15 +29,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.corpus import open_lines
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range
 from textmill.numeric import sparse
-from textmill.topics.factors import known
+from textmill.topics.factors.starts import known
 from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 
 __all__ = [
@@ -51,7 +52,6 @@ __all__ = [
     "write_pyldavis",
 ]
 
-Floats = NDArray[np.float64]
 Path = str | os.PathLike[str]
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.corpus import Tokenizer
 from textmill.errors import DataError
 from textmill.model import check_fitted, check_range
 from textmill.plot.style import COLORS
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from textmill.report import Report
 
 __all__ = ["Explanation", "TopicWord", "explain_text"]
-
-Floats = NDArray[np.float64]
 
 
 class TopicWord(NamedTuple):

@@ -16,16 +16,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.model import check_fitted
 from textmill.topics.decomposition import Decomposition, with_signs
-from textmill.topics.lda import LDA
-from textmill.topics.lsa import LSA
+from textmill.topics.lda.model import LDA
+from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lsa.model import LSA
 from textmill.topics.model import TopicModel
-from textmill.topics.priors import alpha_of, eta_of
 from textmill.vectors import TextVectorizer, Weighting
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "to_pyldavis",
 ]
 
-Floats = NDArray[np.float64]
 
 _CERTAIN = 1e12  # words of a topic of which only the distribution is known
 

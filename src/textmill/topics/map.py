@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill import plot
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_fitted, check_range
 from textmill.topics.model import TopicModel
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Plane", "draw_map", "plane"]
-
-Floats = NDArray[np.float64]
 
 
 class Plane(NamedTuple):

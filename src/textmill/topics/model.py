@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError, warn_caller
 from textmill.model import Model, Transformer, check_fitted, check_range
 from textmill.readable import spelled
-from textmill.tables import Table
+from textmill.tables import Column, Table
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer
 
@@ -47,7 +47,7 @@ class TopicTerms(Table, list[list[tuple[str, float]]]):
         ]
         return {name: [row[i] for row in rows] for i, name in enumerate(("topic", "rank", "term", "weight"))}
 
-    def shown(self) -> dict[str, Sequence[Any]]:
+    def shown(self) -> dict[str, Column]:
         """Return a row for each topic, its terms on one line."""
         strengths = {} if self.strengths is None else {"strength": self.strengths[: len(self)]}
         return {"topic": range(1, len(self) + 1), **strengths, "terms": [" ".join(t for t, _ in row) for row in self]}

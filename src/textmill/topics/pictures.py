@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill import plot
+from textmill.arrays import Floats
 from textmill.corpus import Document, Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
-from textmill.tables import Table
-from textmill.topics.lda import LDA
+from textmill.tables import Column, Table
+from textmill.topics.factors.mixture import MultinomialMixture
+from textmill.topics.lda.model import LDA
 from textmill.topics.map import draw_map
-from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Trends", "draw_model", "draw_topics", "draw_training", "draw_trends", "topic_plane", "topic_trends"]
 
-Floats = NDArray[np.float64]
 
 _DATE = re.compile(r"(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?(?:[T ].*)?")
 _PERIODS = {"year": 4, "month": 7, "day": 10}  # characters of an ISO date
@@ -60,7 +60,7 @@ class Trends(Table, _TrendArrays):
 
     __slots__ = ()
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return period, number of documents, and the share of each topic from 1."""
         shares = {f"topic{t + 1}": self.shares[:, t] for t in range(self.shares.shape[1])}
         return {"period": self.periods, "documents": self.documents, **shares}

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from textmill._native import corpus as native_corpus
 from textmill._native import topics as native
+from textmill.arrays import Floats
 from textmill.corpus import BagFile, Documents, Tokenizer, check_bags
 from textmill.corpus.tokenize import text_batches
 from textmill.errors import DataError
@@ -43,7 +44,6 @@ from textmill.topics.model import TopicModel
 
 __all__ = ["MEASURES", "topic_coherence", "topic_diversity", "topic_exclusivity"]
 
-Floats = NDArray[np.float64]
 
 MEASURES = {"umass": 0, "uci": 10, "npmi": 10, "c_v": 110}  # and their windows; 0 is a whole document
 

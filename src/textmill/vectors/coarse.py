@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
+from textmill.arrays import Singles
 from textmill.errors import ModelFileError
 from textmill.model import effective_jobs
-from textmill.vectors.scan import FEW_QUERIES, DenseRows, Floats, Found, Wish
+from textmill.vectors.scan import FEW_QUERIES, DenseRows, Found, Wish
 
 __all__ = ["CoarseScan"]
 
@@ -41,18 +42,18 @@ class CoarseScan(DenseRows):
     }
 
     cells_: NDArray[np.int8]
-    steps_: Floats
-    errors_: Floats
+    steps_: Singles
+    errors_: Singles
 
     @classmethod
-    def build(cls, kind: str, X: Floats) -> CoarseScan:
+    def build(cls, kind: str, X: Singles) -> CoarseScan:
         """Round all rows."""
         scan = cls()
         scan._take(kind, X)
         scan.cells_, scan.steps_, scan.errors_ = _rounded(X)
         return scan
 
-    def append(self, X: Floats) -> None:
+    def append(self, X: Singles) -> None:
         """Add rows behind the others."""
         super().append(X)
         cells, steps, errors = _rounded(X)
@@ -65,7 +66,7 @@ class CoarseScan(DenseRows):
         super().keep(rows)
         self.cells_, self.steps_, self.errors_ = self.cells_[rows], self.steps_[rows], self.errors_[rows]
 
-    def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less
             return self.rest(0).search(Q, wish, threads)
@@ -84,7 +85,7 @@ def _stride(columns: int) -> int:
     return -(-columns // 16) * 16
 
 
-def _rounded(X: Floats) -> tuple[NDArray[np.int8], Floats, Floats]:
+def _rounded(X: Singles) -> tuple[NDArray[np.int8], Singles, Singles]:
     """Whole numbers, steps and lengths of what was taken away."""
     cells = np.empty((len(X), _stride(X.shape[1])), np.int8)
     steps, errors = np.empty((2, len(X)), np.float32)

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.numeric import is_sparse, sparse
-from textmill.tables import Table
+from textmill.tables import Column, Table
 from textmill.vectors.coarse import CoarseScan
 from textmill.vectors.inverted import InvertedIndex
 from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
@@ -61,7 +61,7 @@ class Neighbours(Table):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return ids and scores, the nearest first."""
         return {"id": self.ids, "score": self.scores}
 
@@ -87,7 +87,7 @@ class Answers(Table, Sequence[Neighbours]):
     def __len__(self) -> int:
         return len(self.reasons)
 
-    def columns(self) -> dict[str, Sequence[Any]]:
+    def columns(self) -> dict[str, Column]:
         """Return the number of the query, ids and scores of all answers."""
         query = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         return {"query": query, "id": self.ids, "score": self.scores}

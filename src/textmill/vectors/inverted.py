@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
+from textmill.arrays import Singles
+from textmill.corpus import csr_arrays
 from textmill.errors import ModelFileError
 from textmill.model import Model
 from textmill.numeric import SparseRows, sparse
-from textmill.vectors.scan import Floats, Found, Wish
+from textmill.vectors.scan import Found, Wish
 
 __all__ = ["InvertedIndex"]
 
@@ -57,13 +59,13 @@ class InvertedIndex(Model):
 
     row_offsets_: NDArray[np.int64]
     columns_: NDArray[np.int32]
-    values_: Floats
+    values_: Singles
     term_offsets_: NDArray[np.int64]
     documents_: NDArray[np.int32]
-    weights_: Floats
-    largest_: Floats
-    smallest_: Floats
-    halves_: Floats | None
+    weights_: Singles
+    largest_: Singles
+    smallest_: Singles
+    halves_: Singles | None
     kind_: str
     longest_: float
 
@@ -95,7 +97,7 @@ class InvertedIndex(Model):
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
-        return Found(*self._postings().search(_arrays(Q), mask, wish.k, wish.least, starts, threads))
+        return Found(*self._postings().search(csr_arrays(Q), mask, wish.k, wish.least, starts, threads))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""
@@ -107,10 +109,10 @@ class InvertedIndex(Model):
         return {name: value for name, value in vars(self).items() if name != "_made"}  # views stay in their process
 
     def _take(self, X: sparse.csr_matrix) -> None:
-        self.row_offsets_, self.columns_, self.values_ = _arrays(X)
+        self.row_offsets_, self.columns_, self.values_ = csr_arrays(X)
         transposed = X.T.tocsr()
         transposed.sort_indices()
-        self.term_offsets_, self.documents_, self.weights_ = _arrays(transposed)
+        self.term_offsets_, self.documents_, self.weights_ = csr_arrays(transposed)
         self.largest_ = _extremes(np.maximum, transposed)
         self.smallest_ = _extremes(np.minimum, transposed)
         squares = np.bincount(
@@ -139,12 +141,7 @@ class InvertedIndex(Model):
         return self._made
 
 
-def _arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    """Offsets, columns and values as the kernels take them."""
-    return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data
-
-
-def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Floats:
+def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Singles:
     """The largest, or smallest, weight of each term, or 0."""
     out = np.zeros(terms.shape[0], np.float32)
     of.at(out, np.repeat(np.arange(terms.shape[0]), np.diff(terms.indptr)), terms.data)

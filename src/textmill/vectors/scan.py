@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import vectors as native
+from textmill.arrays import Singles
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, check_range
 
-__all__ = ["FEW_QUERIES", "DenseRows", "Floats", "Found", "PrefixScan", "Scan", "Wish"]
+__all__ = ["FEW_QUERIES", "DenseRows", "Found", "PrefixScan", "Scan", "Wish"]
 
-Floats = NDArray[np.float32]
 
 FEW_QUERIES = 4  # queries that are answered one by one
 _QUERIES, _ROWS = 256, 1024  # of a tile of products
@@ -65,12 +65,12 @@ class DenseRows(Model):
     layout: ClassVar[dict[str, str]] = {"vectors_": "row column: float32", "halves_": "row: float32 | None"}
     state: ClassVar[dict[str, type]] = {"kind_": str, "longest_": float}
 
-    vectors_: Floats
-    halves_: Floats | None
+    vectors_: Singles
+    halves_: Singles | None
     kind_: str
     longest_: float
 
-    def _take(self, kind: str, X: Floats) -> None:
+    def _take(self, kind: str, X: Singles) -> None:
         self.kind_ = kind
         self.vectors_ = X
         self.halves_, self.longest_ = _lengths(kind, X)
@@ -78,7 +78,7 @@ class DenseRows(Model):
     def __len__(self) -> int:
         return len(self.vectors_)
 
-    def append(self, X: Floats) -> None:
+    def append(self, X: Singles) -> None:
         """Add rows behind the others; copies them all, so add many at a time."""
         halves, longest = _lengths(self.kind_, X)
         self.vectors_ = np.concatenate([self.vectors_, X])
@@ -91,11 +91,11 @@ class DenseRows(Model):
         self.vectors_ = self.vectors_[rows]
         self.halves_ = None if self.halves_ is None else self.halves_[rows]
 
-    def take(self, rows: NDArray[np.int64]) -> Floats:
+    def take(self, rows: NDArray[np.int64]) -> Singles:
         """Return the vectors of some rows, ready to be searched for."""
         return self.vectors_[rows]
 
-    def keys(self, query: Floats, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def keys(self, query: Singles, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the exact keys of some rows."""
         out = np.empty(len(rows))
         native.exact_keys(self._view(None), query, rows, out)
@@ -131,13 +131,13 @@ class Scan(DenseRows):
     format_version: ClassVar[int] = 1
 
     @classmethod
-    def build(cls, kind: str, X: Floats) -> Scan:
+    def build(cls, kind: str, X: Singles) -> Scan:
         """Make the rows ready to be searched."""
         scan = cls()
         scan._take(kind, X)
         return scan
 
-    def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
         if len(Q) < FEW_QUERIES:
@@ -159,11 +159,11 @@ class PrefixScan(DenseRows):
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"heads_": "row head: float32", "tails_": "row: float32"}
 
-    heads_: Floats
-    tails_: Floats
+    heads_: Singles
+    tails_: Singles
 
     @classmethod
-    def build(cls, kind: str, X: Floats, prefix: int | None = None) -> PrefixScan:
+    def build(cls, kind: str, X: Singles, prefix: int | None = None) -> PrefixScan:
         """Copy the first `prefix` columns, or as many as carry four fifths of the squared lengths."""
         scan = cls()
         scan._take(kind, X)
@@ -177,7 +177,7 @@ class PrefixScan(DenseRows):
         scan.heads_, scan.tails_ = _cut(X, prefix)
         return scan
 
-    def append(self, X: Floats) -> None:
+    def append(self, X: Singles) -> None:
         """Add rows behind the others."""
         super().append(X)
         heads, tails = _cut(X, self.heads_.shape[1])
@@ -189,7 +189,7 @@ class PrefixScan(DenseRows):
         super().keep(rows)
         self.heads_, self.tails_ = self.heads_[rows], self.tails_[rows]
 
-    def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less than looking twice
             return self.rest(0).search(Q, wish, threads)
@@ -206,7 +206,7 @@ class PrefixScan(DenseRows):
             raise ModelFileError("heads are wider than the vectors")
 
 
-def _tiles(view: Any, X: Floats, Q: Floats, wish: Wish, threads: int) -> Found:
+def _tiles(view: Any, X: Singles, Q: Singles, wish: Wish, threads: int) -> Found:
     """Answer one batch of queries; each thread has a selection of its own, and BLAS only that thread."""
     lanes = max(1, min(threads, -(-len(X) // _ROWS)))
 
@@ -238,20 +238,20 @@ def _join(parts: list[Found]) -> Found:
     )
 
 
-def _lengths(kind: str, X: Floats) -> tuple[Floats | None, float]:
+def _lengths(kind: str, X: Singles) -> tuple[Singles | None, float]:
     """Half the squared length of each row, where distances need it, and the largest length."""
     squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
     longest = float(np.sqrt(squares.max(initial=0.0)) * (1 + 1e-6))
     return ((squares / 2).astype(np.float32) if kind == "distance" else None), longest
 
 
-def _cut(X: Floats, prefix: int) -> tuple[Floats, Floats]:
+def _cut(X: Singles, prefix: int) -> tuple[Singles, Singles]:
     """The first columns and the lengths of the others, rounded up."""
     tail = X[:, prefix:]
     lengths = np.sqrt(np.einsum("ij,ij->i", tail, tail, dtype=np.float64)) * (1 + 1e-6)
     return np.ascontiguousarray(X[:, :prefix]), lengths.astype(np.float32)
 
 
-def _check_kind(kind: str, halves: Floats | None, longest: float) -> None:
+def _check_kind(kind: str, halves: Singles | None, longest: float) -> None:
     if kind not in ("product", "distance") or (halves is None) != (kind == "product") or not 0 <= longest <= 1e18:
         raise ModelFileError(f"kind '{kind[:20]}' and the lengths of the vectors do not fit together")

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
+from textmill.arrays import Singles
 from textmill.errors import ModelFileError
 from textmill.model import check_range, effective_jobs
-from textmill.vectors.scan import DenseRows, Floats, Found, Wish
+from textmill.vectors.scan import DenseRows, Found, Wish
 
 __all__ = ["VAFile"]
 
@@ -40,12 +41,12 @@ class VAFile(DenseRows):
     layout: ClassVar[dict[str, str]] = {"edges_": "column edge: float32", "cells_": "row byte: uint8"}
     state: ClassVar[dict[str, type]] = {"bits_": int}
 
-    edges_: Floats
+    edges_: Singles
     cells_: NDArray[np.uint8]
     bits_: int
 
     @classmethod
-    def build(cls, kind: str, X: Floats, bits: int = 8) -> VAFile:
+    def build(cls, kind: str, X: Singles, bits: int = 8) -> VAFile:
         """Choose the cells by the quantiles of the columns and approximate all rows."""
         check_range("bits", bits, at_least=1, at_most=8, whole=True)
         file = cls()
@@ -62,7 +63,7 @@ class VAFile(DenseRows):
         file.cells_ = file._approximate(X)
         return file
 
-    def append(self, X: Floats) -> None:
+    def append(self, X: Singles) -> None:
         """Add rows behind the others, widening the outer cells to hold them."""
         super().append(X)
         if len(X):
@@ -76,7 +77,7 @@ class VAFile(DenseRows):
         super().keep(rows)
         self.cells_ = self.cells_[rows]
 
-    def search(self, Q: Floats, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
         return Found(*native.search_cells(view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, threads))
@@ -93,7 +94,7 @@ class VAFile(DenseRows):
             size = self.cells_.shape[1]
             raise ModelFileError(f"{size} bytes per row do not hold {columns} cells of {self.bits_} bits")
 
-    def _approximate(self, X: Floats) -> NDArray[np.uint8]:
+    def _approximate(self, X: Singles) -> NDArray[np.uint8]:
         cells = np.empty((len(X), -(-self.bits_ * X.shape[1] // 8)), np.uint8)
         native.approximate(X, self.edges_, self.bits_, cells, effective_jobs(None))
         return cells

@@ -22,16 +22,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minimize_owlqn, minimize_rprop
 from textmill.optimize.lbfgs import History
 from textmill.sequence.training.objective import ChainObjective
 
 __all__ = ["Progressed", "Result", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FIRST_ROUND, ROUND = 4, 8  # iterations between looks at all features
 NEAR = 0.8  # a feature of the working set leaves it when its slope falls below this share of the penalty

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import sequence as native
+from textmill.arrays import Floats
 from textmill.optimize import Reason, Stopping
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
@@ -26,7 +27,6 @@ from textmill.sequence.training.online import training_data
 
 __all__ = ["BlockState", "block_tests", "train_blocks"]
 
-Floats = NDArray[np.float64]
 CALL = 64  # blocks of one native call
 
 
@@ -101,6 +101,6 @@ def _objective(layout: FeatureLayout, data: Encoded, w: Floats, l1: float, l2: f
         weights = np.ones(data.sequences) if data.weights is None else data.weights
         return float(weights @ np.diff(data.offsets)) * math.log(layout.labels)
     features = np.flatnonzero(w)
-    objective = ChainObjective(layout, data, l2=l2, threads=threads)
+    objective = ChainObjective(layout, data, l2=l2, n_jobs=threads)
     objective.restrict(features)
     return objective(w[features])[0] + l1 * float(np.abs(w).sum())

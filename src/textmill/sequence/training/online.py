@@ -18,9 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textmill._native import sequence as native
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.optimize import Reason, Stopping
 from textmill.optimize.vector import dot
@@ -32,7 +32,6 @@ from textmill.sequence.training.objective import ChainObjective, select_sequence
 
 __all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
 
-Floats = NDArray[np.float64]
 
 SAMPLE = 300  # sequences on which the learning rate is tried
 PASSES = 8  # over the sample: after a single one a rate that is too small looks best
@@ -163,7 +162,7 @@ def calibrated_rate(
     sample = select_sequences(data, chosen)
     training = training_data(layout, sample)
     share = sample.sequences / data.sequences  # the penalty that belongs to the sample
-    objective = ChainObjective(layout, sample, l2=l2 * share, threads=threads)
+    objective = ChainObjective(layout, sample, l2=l2 * share, n_jobs=threads)
     rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
 
     def after_passes(eta0: float) -> float:

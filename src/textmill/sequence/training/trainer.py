@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster
 from textmill.errors import DataError
 from textmill.files import replacing
@@ -46,9 +47,6 @@ __all__ = ["ALGORITHMS", "Settings", "Trainer"]
 CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
 SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 ALGORITHMS = ("lbfgs", "owlqn", "sgd_l1", "bcd", "rprop", "sgd_l2", "perceptron")
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Trainer:
     data: Encoded
     dev: Encoded | None = None
     blocks: NDArray[np.int32] | None = None
-    normalised: bool = False
+    normalized: bool = False
     threads: int = 1
     cluster: Cluster | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -130,9 +128,9 @@ class Trainer:
             self.layout,
             self.data,
             l2=self.settings.l2,
-            threads=self.threads,
+            n_jobs=self.threads,
             cluster=self.cluster,
-            normalised=self.normalised,
+            normalized=self.normalized,
             candidates=seen,
         )
 
@@ -174,7 +172,7 @@ class Trainer:
                 saved=self._save,
             )
         layout, data = self.layout, self.data
-        if self.normalised:
+        if self.normalized:
             layout, data = conditional_layout(layout), conditioned(layout, data)
         second = s.algorithm == "perceptron" or s.l1 > 0
         online = OnlineState(**saved) if saved else OnlineState.fresh(layout, self._dense(features, weights), second)
@@ -231,11 +229,11 @@ class Trainer:
         assert self.dev is not None
         assert self.dev.labels is not None
         if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
-            scorer = ChainScorer(self.layout, done.theta, None, self.normalised)
+            scorer = ChainScorer(self.layout, done.theta, None, self.normalized)
         else:
             features, weights = done.nonzero()
-            scorer = ChainScorer(self.layout, weights, features, self.normalised)
-        labels, _ = viterbi(scorer, self.dev, threads=self.threads)
+            scorer = ChainScorer(self.layout, weights, features, self.normalized)
+        labels, _ = viterbi(scorer, self.dev, n_jobs=self.threads)
         return 100.0 * float(np.mean(labels != self.dev.labels)) if self.dev.tokens else 0.0
 
     def _dense(self, features: Ints, weights: Floats) -> Floats:

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
+
 __all__ = ["LengthCurve"]
 
-Floats = NDArray[np.float64]
 
 _LEAST = 40  # documents of a group
 

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
 from textmill.corpus.counting import TokenizerLike, texts_of
 from textmill.errors import DataError, ModelFileError
@@ -44,7 +45,6 @@ from textmill.topics import LDA, fold_in
 
 __all__ = ["CoherenceDetector", "DocumentScore", "Explanation", "SentenceScore"]
 
-Floats = NDArray[np.float64]
 
 GRID = (10, 15, 20, 30, 40, 50, 60, 80, 100, 125, 150, 175, 200, 225, 300, 400, 600, 1000)  # lengths of calibration
 
