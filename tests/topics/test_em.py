@@ -185,7 +185,7 @@ def test_online_steps_remember_what_forget_says() -> None:
         ({"phi": -PHI}, "not negative"),
         ({"phi": PHI * np.nan}, "finite"),
         ({"X": [[-1, 2]]}, "negative"),
-        ({"X": [[np.nan, 2]]}, "nan"),
+        ({"X": [[np.nan, 2]]}, "NaN"),
         ({"prior": -1.0}, "prior"),
         ({"temper": 0.0}, "temper"),
         ({"tolerance": 0.0}, "tolerance"),

@@ -353,7 +353,7 @@ def test_hard_documents_are_sampled() -> None:
     ("arguments", "message"),
     [
         ({"X": [[0.5, 1]]}, "whole counts"),
-        ({"X": [[np.nan, 1]]}, "nan"),
+        ({"X": [[np.nan, 1]]}, "NaN"),
         ({"X": [[-1, 1]]}, "negative"),
         ({"X": np.zeros((2, 0))}, "no terms"),
         ({"X": [[1e12, 1]]}, "below"),
