@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from bench.harness import Job, Options
-from textmill.strings import parse_measure, read_names
-from textmill.strings.generate import generate_names
+from textmill.strings import parse_measure
 from textmill.strings.joins import WordJoin, join_of
 from textmill.strings.pairs import Pairs
+from textmill.tasks.names import read_names
+from textmill.tasks.names.generate import generate_names
 
 PACKAGES = ["jellyfish", "rapidfuzz", "scikit-learn", "sparse_dot_topn"]
 
@@ -69,7 +70,7 @@ print(json.dumps({"seconds": time.perf_counter() - start, "scores": scores if gi
 SELF_JOIN = """
 import sys, time
 from textmill.strings import Matcher
-from textmill.strings.generate import generate_names
+from textmill.tasks.names.generate import generate_names
 names = generate_names(int(sys.argv[1]), seed=1).names[: int(sys.argv[2])]
 start = time.perf_counter()
 pairs = Matcher(measure=sys.argv[3], threshold=0.6, n_jobs=2).fit(names).pairs()

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 
-from textmill.strings import Gold, Matcher, evaluate, read_names, sample_names_path
+from textmill.strings import Matcher
+from textmill.tasks.names import Gold, evaluate, read_names, sample_names_path
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("source", nargs="?", default=str(sample_names_path()))

@@ -19,9 +19,10 @@ from textmill.lm import NGramModel, frequent_ngrams, next_words
 from textmill.metrics import Confusion, LabelCounts
 from textmill.model import load
 from textmill.sequence import evaluate_tags
-from textmill.strings import Gold, Matcher, NameList, Pairs, evaluate
+from textmill.strings import Matcher, Pairs
 from textmill.tables import ROWS, Picked, Rows, Table, beginning, import_frames
 from textmill.tasks import SimilarDocuments
+from textmill.tasks.names import Gold, NameList, evaluate
 from textmill.topics import LDA, LSA, cluster_documents, topic_difference, topic_trends
 from textmill.vectors import Index, TextVectorizer, Weighting
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from textmill.strings import parse_measure, sample_names
+from textmill.strings import parse_measure
+from textmill.tasks.names import sample_names
 
 PICTURES = {
     "levenshtein": ("levenshtein", "kitten", "sitting"),

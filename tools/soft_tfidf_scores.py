@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from textmill.strings import generate_names
+from textmill.tasks.names import generate_names
 
 SEED = 2008
 SIDE = 105  # names on each side

@@ -9,7 +9,7 @@ import pytest
 
 from textmill.cli.app import main
 from textmill.corpus import read_records
-from textmill.strings import read_gold, read_pairs, sample_names_path
+from textmill.tasks.names import read_gold, read_pairs, sample_names_path
 
 NAMES = str(sample_names_path())
 

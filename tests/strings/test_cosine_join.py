@@ -11,9 +11,9 @@ from textmill._native import strings as native
 from textmill.strings import Cosine, TfIdf, parse_measure
 from textmill.strings.cosine_join import CosineJoin
 from textmill.strings.features import CustomFeatures
-from textmill.strings.generate import generate_names
 from textmill.strings.joins import join_of
 from textmill.strings.pairs import Pairs
+from textmill.tasks.names.generate import generate_names
 
 ODD = ["", "", "...", "?!", "a", "Łódź 東京", "שלום עולם", "😀", "x " * 60, "same same", "same", "q" * 10_000]
 MEASURES = [

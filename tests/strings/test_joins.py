@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from textmill.strings import parse_measure
-from textmill.strings.collection import read_names
-from textmill.strings.generate import generate_names
 from textmill.strings.joins import ScoredJoin, WordJoin, _least_ratio, join_of
 from textmill.strings.pairs import NameJoin, Pairs
+from textmill.tasks.names.collection import read_names
+from textmill.tasks.names.generate import generate_names
 
 MEASURES = [
     "ml(words, sub=tfidf(trigrams), transpositions='extended')",

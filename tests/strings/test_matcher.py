@@ -13,8 +13,8 @@ import pytest
 import textmill
 from textmill.errors import DataError
 from textmill.strings import Ml, Pairs, matcher
-from textmill.strings.generate import generate_names
 from textmill.strings.matcher import Matcher
+from textmill.tasks.names.generate import generate_names
 
 MEASURE = "ml(words, sub=tfidf(trigrams), transpositions='extended')"
 

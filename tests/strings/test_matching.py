@@ -8,8 +8,8 @@ from scipy.optimize import linear_sum_assignment
 
 from textmill.errors import DataError
 from textmill.strings import Matcher, one_to_one
-from textmill.strings.generate import generate_names
 from textmill.strings.pairs import Pairs
+from textmill.tasks.names.generate import generate_names
 
 
 def random_pairs(seed: int, rows: int, columns: int, density: float) -> tuple[Pairs, np.ndarray]:

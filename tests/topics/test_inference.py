@@ -14,7 +14,7 @@ from scipy import integrate, optimize, sparse, special
 from textmill.corpus import preset, read_documents
 from textmill.errors import DataError
 from textmill.topics import PLSA
-from textmill.topics.em import fold_in
+from textmill.topics.factors.em import fold_in
 from textmill.topics.inference import (
     divergences,
     entropy,

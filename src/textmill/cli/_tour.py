@@ -405,7 +405,7 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
     report.code(
         "textmill tag train chunks-train.txt -p patterns.txt --dev chunks-test.txt -o chunks.mill\n"
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
-        "textmill tag eval tagged.txt"
+        "textmill tag evaluate tagged.txt"
     )
 
 
@@ -462,8 +462,7 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
 
 def show_names(report: Report, documents: list[Document], folder: Path) -> None:
     """Customers that stand several times in a list, how well measures find them, and a page to judge them."""
-    from textmill.strings import Gold, choose, evaluate, sample_names
-    from textmill.tasks.names import MEASURES_TO_COMPARE, curves, dedupe
+    from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, choose, curves, dedupe, evaluate, sample_names
 
     names = sample_names()
     gold = Gold.from_clusters(names)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from textmill.corpus import Document, Vocabulary
-from textmill.strings import JaroWinkler, sample_names
+from textmill.strings import JaroWinkler
+from textmill.tasks.names import sample_names
 from textmill.vectors import Index, TextVectorizer
 
 __all__ = ["Timing", "timings"]

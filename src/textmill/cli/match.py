@@ -11,7 +11,8 @@ from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
-    from textmill.strings import Evaluation, NameList, Normaliser
+    from textmill.strings import Normaliser
+    from textmill.tasks.names import Evaluation, NameList
 
 from textmill.cli._tables import Printed
 
@@ -263,8 +264,8 @@ def pool(
     Example: textmill match pool names.tsv --best 200 -o pool.tsv --report pool.html
     """
     from textmill.readable import counted
-    from textmill.strings import read_gold, write_pairs
     from textmill.tasks import names as task
+    from textmill.tasks.names import read_gold, write_pairs
 
     collection, second = _lists(names, other, format, encoding)
     done = None if gold is None else read_gold(gold, names=collection, other=second)
@@ -295,11 +296,12 @@ def review(
 
     Example: textmill match review pairs.tsv -o pairs.html
     """
-    from textmill.strings import DEFAULT_MEASURE, read_gold
+    from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
+    from textmill.tasks.names import read_gold
 
     labels = None if gold is None else read_gold(gold)
-    page = task.review(pairs, measure=measure or DEFAULT_MEASURE, gold=labels, title=title)
+    page = task.review_file(pairs, measure=measure or DEFAULT_MEASURE, gold=labels, title=title)
     page.write(output)
     typer.echo(f"wrote {output}; open it in a browser", err=True)
 
@@ -316,7 +318,7 @@ def accept(
     Example: textmill match accept gold.tsv decisions.tsv
     """
     from textmill.readable import counted
-    from textmill.strings import Gold, read_gold, write_gold
+    from textmill.tasks.names import Gold, read_gold, write_gold
 
     known = None if names is None else _names(names, format=format)
     before = read_gold(gold, names=known) if gold.exists() else Gold()
@@ -329,7 +331,7 @@ def accept(
 
 
 def _names(source: str, **options: str | None) -> NameList:
-    from textmill.strings import read_names
+    from textmill.tasks.names import read_names
 
     return read_names(source, **{name: value for name, value in options.items() if value is not None})
 
@@ -353,8 +355,7 @@ def _evaluated(
     **options: Any,
 ) -> list[Evaluation]:
     """What measures make of the names, against the gold or else the clusters that the lists came with."""
-    from textmill.strings import Gold, read_gold
-    from textmill.tasks.names import MEASURES_TO_COMPARE, evaluate_measures
+    from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, evaluate_measures, read_gold
 
     names, other = lists
     labels = Gold.from_clusters(names, other) if gold is None else read_gold(gold, names=names, other=other)

@@ -36,9 +36,9 @@ from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range
 from textmill.numeric import sparse
-from textmill.topics.factors import known
+from textmill.topics.factors.starts import known
 from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 
 __all__ = [

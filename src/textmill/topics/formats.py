@@ -21,10 +21,10 @@ from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.model import check_fitted
 from textmill.topics.decomposition import Decomposition, with_signs
-from textmill.topics.lda import LDA
-from textmill.topics.lsa import LSA
+from textmill.topics.lda.model import LDA
+from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lsa.model import LSA
 from textmill.topics.model import TopicModel
-from textmill.topics.priors import alpha_of, eta_of
 from textmill.vectors import TextVectorizer, Weighting
 
 __all__ = [

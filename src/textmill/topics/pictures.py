@@ -24,9 +24,9 @@ from textmill.corpus import Document, Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.tables import Column, Table
-from textmill.topics.lda import LDA
+from textmill.topics.factors.mixture import MultinomialMixture
+from textmill.topics.lda.model import LDA
 from textmill.topics.map import draw_map
-from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 

@@ -5,8 +5,8 @@
     evaluate   names and gold -> precision, recall and F of measures by number of pairs
     pool       names -> the best pairs of several measures, worth a label
 
-Names are normalised only for the comparison: what is written and shown are the names as they came. The measures, the
-search and the evaluation are those of `textmill.strings`.
+Names are normalised only for the comparison: what is written and shown are the names as they came. The measures and
+the search are those of `textmill.strings`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,13 @@ from textmill import plot
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.progress import track
-from textmill.strings import (
-    DEFAULT_MEASURE,
-    Clusters,
-    Evaluation,
-    Fitted,
-    Gold,
-    Matcher,
-    NameList,
-    PairRow,
-    Pairs,
-    choose,
-    differences,
-    evaluate,
-    parse_measure,
-    pool_pairs,
-    propose,
-    read_pairs,
-    review_page,
-    write_clusters,
-    write_pairs,
-)
+from textmill.strings import DEFAULT_MEASURE, Clusters, Fitted, Matcher, Pairs, parse_measure
+from textmill.tasks.names.collection import NameList
+from textmill.tasks.names.evaluation import Evaluation, choose, differences, evaluate
+from textmill.tasks.names.gold import Gold
+from textmill.tasks.names.pairfiles import PairRow, read_pairs, write_clusters, write_pairs
+from textmill.tasks.names.pooling import pool_pairs
+from textmill.tasks.names.review import propose, review_page
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,7 +46,7 @@ __all__ = [
     "join",
     "normalised",
     "pool",
-    "review",
+    "review_file",
     "review_pairs",
 ]
 
@@ -268,7 +254,7 @@ def pool(
     return Pairs.of([(pair.left, pair.right, pair.score) for pair in found])
 
 
-def review(
+def review_file(
     source: str | os.PathLike[str],
     *,
     measure: str = DEFAULT_MEASURE,
@@ -280,7 +266,7 @@ def review(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = dedupe(NameList.of(["Ann Smith", "Anne Smith"]), f"{folder}/pairs.tsv")
-    ...     review(f"{folder}/pairs.tsv").write(f"{folder}/page.html")
+    ...     review_file(f"{folder}/pairs.tsv").write(f"{folder}/page.html")
     ...     pathlib.Path(folder, "page.html").read_text()[:15]
     '<!DOCTYPE html>'
     """
