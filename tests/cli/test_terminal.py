@@ -303,5 +303,5 @@ def test_a_query_writes_no_log_lines(tmp_path: Path) -> None:
         tmp_path,
     )
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 5
     assert done.stderr == ""
