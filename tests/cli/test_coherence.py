@@ -131,6 +131,6 @@ def test_language_models_are_trained_scored_and_sampled(folder: Path, capsys: py
         json.loads(run(capsys, "lm", "score", folder / "lm.mill", folder / "s.txt", "--json").splitlines()[0])["words"]
         == 4
     )
-    drawn = run(capsys, "lm", "sample", folder / "lm.mill", "-n", 4, "--seed", 1)
-    assert drawn == run(capsys, "lm", "sample", folder / "lm.arpa", "-n", 4, "--seed", 1)
+    drawn = run(capsys, "lm", "sample", folder / "lm.mill", "-k", 4, "--seed", 1)
+    assert drawn == run(capsys, "lm", "sample", folder / "lm.arpa", "-k", 4, "--seed", 1)
     assert len(drawn.splitlines()) == 4
