@@ -11,7 +11,7 @@ from textmill.cli._options import Errors, Jobs, Json
 from textmill.cli._outputs import further_output, output_option
 
 if TYPE_CHECKING:
-    from textmill.tasks.names import RecordEstimator, RecordList
+    from textmill.tasks.names import Gold, RecordEstimator, RecordList
 
 __all__ = ["Block", "Fields", "ModelFile", "blocks", "explain", "matcher_of", "records_of", "register", "train"]
 
@@ -86,11 +86,7 @@ def train(
     fields = field or ["name"]
     one, two = (_read(source, fields, format, id_field, encoding, errors) for source in (records, other))
     assert one is not None
-    gold = (
-        None
-        if labels is None
-        else task.read_gold(labels, names=one.names(), other=None if two is None else two.names())
-    )
+    gold = _gold(labels, one, two)
     learner = task.LearnedMatcher if chosen == "labels" else task.FellegiSunter
     matcher = learner(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
     found = matcher.candidates(one, two)
@@ -138,11 +134,7 @@ def blocks(
     fields = field or ["name"]
     one, two = (_read(source, fields, format, id_field, encoding, errors) for source in (records, other))
     assert one is not None
-    gold = (
-        None
-        if labels is None
-        else task.read_gold(labels, names=one.names(), other=None if two is None else two.names())
-    )
+    gold = _gold(labels, one, two)
     matcher = task.RecordMatcher(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
     found = matcher.candidates(one, two).report(gold, one, two)
     if json:
@@ -210,6 +202,14 @@ def records_of(
 
     fields = [parse_field(field).name for field in matcher.fields]
     return _read(source, fields, format, id_field, encoding, errors)
+
+
+def _gold(labels: Path | None, records: RecordList, other: RecordList | None) -> Gold | None:
+    from textmill.tasks.names import read_gold
+
+    if labels is None:
+        return None
+    return read_gold(labels, names=records.names(), other=None if other is None else other.names())
 
 
 def _read(

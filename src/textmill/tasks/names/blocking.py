@@ -10,7 +10,7 @@ block.
 
     recall = labelled matches among the candidates / labelled matches
 
-Cost: that of the searches. Memory: 9 bytes a pair and search.
+Cost: that of the searches. Memory: 9 bytes for each pair and search.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ __all__ = ["AgreementModel", "FellegiSunter", "fit_agreements"]
 
 Levels: TypeAlias = NDArray[np.int8]  # (pairs, variables), -1 is missing
 
-_CUTS = {"letters": (0.3, 0.5, 0.7, 0.9), "lead": (-0.1, 0.0, 0.15)}
+_CUTS = {"exact": (0.5,), "letters": (0.3, 0.5, 0.7, 0.9), "lead": (-0.1, 0.0, 0.15)}
 _MEASURE_CUTS = (0.5, 0.7, 0.85, 0.999)
 _PRIOR = 1.0  # a of the module
 _EDGE = 1e-3  # scores of 0 and 1 would be certain for ever
