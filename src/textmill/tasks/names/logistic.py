@@ -40,7 +40,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 _FOLDS = 5
 _EDGE = 1e-12  # a probability of 0 has no logarithm
-_STOP = Stopping(gradient=1e-6, iterations=300)
+_STOP = Stopping(gradient_tolerance=1e-6, max_iter=300)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
