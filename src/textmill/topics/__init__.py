@@ -1,22 +1,23 @@
 """Topics of a corpus: a few directions that explain many documents.
 
-lda           latent Dirichlet allocation: variational Bayes, Gibbs sampling, CVB0
-lsa           Latent Semantic Analysis of streams, on one machine or many
-factors       NMF, PLSA, PCA and the multinomial mixture
+lda            latent Dirichlet allocation: variational Bayes, Gibbs sampling, CVB0
+lsa            Latent Semantic Analysis of streams, on one machine or many
+factors        NMF, PLSA, PCA and the multinomial mixture
 
-model         what all topic models share: their terms, texts in, topics printed
-chunks        any input as a stream of sparse chunks of one size
-decomposition products and orthonormal bases
-inference     mixtures of new documents by any method, entropies, divergences
-quality       coherence, diversity and exclusivity of topics
-difference    the topics of two models compared
-explain       the words of a text coloured by topic
-pictures      topics by distance and over time
-clustering    clusters of documents and terms, labelled
-map           terms and documents in one plane
-projecting    the topics of any number of documents in one file
-formats       models of other tools
-exchange      files of other tools
+model          what all topic models share: their terms, texts in, topics printed
+chunks         any input as a stream of sparse chunks of one size
+decomposition  products and orthonormal bases
+operators      matrices known by their products
+inference      mixtures of new documents by any method, entropies, divergences
+quality        coherence, diversity and exclusivity of topics
+difference     the topics of two models compared
+explain        the words of a text coloured by topic
+pictures       topics by distance and over time
+clustering     clusters of documents and terms, labelled
+map            terms and documents in one plane
+projecting     the topics of any number of documents in one file
+formats        models of other tools
+exchange       files of other tools
 """
 
 from typing import TYPE_CHECKING
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from textmill.topics.lsa.model import LSA
     from textmill.topics.map import Plane, draw_map, plane
     from textmill.topics.model import FewerTopics
+    from textmill.topics.operators import Operator, as_operator
     from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
@@ -65,10 +67,12 @@ __all__ = [
     "FewerTopics",
     "Mixtures",
     "MultinomialMixture",
+    "Operator",
     "Plane",
     "Sampled",
     "TopicWord",
     "Trends",
+    "as_operator",
     "cluster_documents",
     "cluster_rows",
     "cluster_terms",
@@ -114,6 +118,7 @@ __getattr__, __dir__ = deferred(
         "model": "FewerTopics",
         "factors.nmf": "NMF",
         "factors.pca": "PCA",
+        "operators": "Operator as_operator",
         "pictures": "Trends draw_topics draw_trends topic_trends",
         "factors.plsa": "PLSA",
         "projecting": "save_projections",

@@ -19,7 +19,6 @@ from textmill.corpus import (
     BagFile,
     Bags,
     Documents,
-    Operator,
     TopicStream,
     ZipfStream,
     array_like,
@@ -31,6 +30,7 @@ from textmill.corpus import (
 )
 from textmill.errors import DataError
 from textmill.numeric import sparse
+from textmill.topics.operators import Operator
 from textmill.vectors import TextVectorizer, Vectors
 
 __all__ = ["Chunks", "holds_documents"]

@@ -30,7 +30,7 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import connect
-from textmill.corpus import Operator, as_operator, widened
+from textmill.corpus import widened
 from textmill.errors import DataError, ModelFileError
 from textmill.model import (
     RandomState,
@@ -49,6 +49,7 @@ from textmill.topics.factors.krylov import block_krylov, significant
 from textmill.topics.factors.rows import PART, Part, Rows
 from textmill.topics.factors.starts import check_model, known
 from textmill.topics.model import TopicModel
+from textmill.topics.operators import Operator, as_operator
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:

@@ -22,11 +22,12 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect, tree_reduce
-from textmill.corpus import Operator, widened
+from textmill.corpus import widened
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import blas_threads, product
+from textmill.topics.operators import Operator
 
 __all__ = ["PART", "Part", "Rows", "gathered"]
 
