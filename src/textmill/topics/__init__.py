@@ -44,7 +44,10 @@ if TYPE_CHECKING:
     from textmill.topics.lda.cvb0 import collapse_variational
     from textmill.topics.lda.evidence import left_to_right
     from textmill.topics.lda.gibbs import Sampled, gibbs_mixtures, sample_topics
+    from textmill.topics.lda.learning import Batch, Online
     from textmill.topics.lda.model import LDA
+    from textmill.topics.lda.sampling import CVB0, Gibbs
+    from textmill.topics.lda.statistics import Statistics
     from textmill.topics.lsa.model import LSA
     from textmill.topics.map import Plane, draw_map, plane
     from textmill.topics.model import FewerTopics
@@ -54,22 +57,27 @@ if TYPE_CHECKING:
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
 __all__ = [
+    "CVB0",
     "LDA",
     "LSA",
     "NMF",
     "PCA",
     "PLSA",
+    "Batch",
     "Cluster",
     "Clusters",
     "Difference",
     "Drift",
     "Explanation",
     "FewerTopics",
+    "Gibbs",
     "Mixtures",
     "MultinomialMixture",
+    "Online",
     "Operator",
     "Plane",
     "Sampled",
+    "Statistics",
     "TopicWord",
     "Trends",
     "as_operator",
@@ -111,7 +119,10 @@ __getattr__, __dir__ = deferred(
         "explain": "Explanation TopicWord explain_text",
         "lda.gibbs": "Sampled gibbs_mixtures sample_topics",
         "inference": "divergences entropy exponentiated_gradient infer_topics monte_carlo query_likelihood",
+        "lda.learning": "Batch Online",
         "lda.model": "LDA",
+        "lda.sampling": "CVB0 Gibbs",
+        "lda.statistics": "Statistics",
         "lsa.model": "LSA",
         "map": "Plane draw_map plane",
         "factors.mixture": "MultinomialMixture",
