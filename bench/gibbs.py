@@ -86,11 +86,11 @@ def jobs_of(options: Options, name: str) -> list[Job]:
         return run
 
     def same_bytes() -> str:
-        one, two = (sample_topics(train, 200, sweeps=5, random_state=1, n_jobs=threads) for threads in (1, 2))
+        one, two = (sample_topics(train, 200, max_iter=5, random_state=1, n_jobs=threads) for threads in (1, 2))
         return "same bytes" if (one.counts == two.counts).all() else "DIFFERENT"
 
     def perplexity(phi: Any, alpha: Any) -> float:
-        theta = gibbs_mixtures(seen, phi, alpha=alpha, sweeps=60, random_state=0)
+        theta = gibbs_mixtures(seen, phi, alpha=alpha, max_iter=60, random_state=0)
         p = np.einsum("ek,ek->e", theta[rows], phi[rest.indices])
         return float(np.exp(-(rest.data @ np.log(p)) / rest.data.sum()))
 
@@ -118,7 +118,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
 
         return judge
 
-    fixed = sample_topics(train, 50, sweeps=20, random_state=1)
+    fixed = sample_topics(train, 50, max_iter=20, random_state=1)
     phi = (fixed.counts + 0.02) / (fixed.counts.sum(axis=0) + 0.02 * train.shape[1])
     judge = model(50)
     judge.train(20, workers=1)
@@ -137,7 +137,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
         Job(f"{name}: Gibbs, 200 topics", ours(sample_topics, 200, short), peer(200, short), "tomotopy",
             quality(sample_topics, 200, runs[0]), "ns", 2.0, "a sweep, 200 topics"),
         Job(f"{name}: folding in, 100 sweeps",
-            lambda: gibbs_mixtures(seen, phi, alpha=0.02, sweeps=100, random_state=0, n_jobs=1),
+            lambda: gibbs_mixtures(seen, phi, alpha=0.02, max_iter=100, random_state=0, n_jobs=1),
             lambda: judge.infer(news, iterations=100, workers=1), "tomotopy", claim="folding in"),
     ]  # fmt: skip
     if name != "Reuters":

@@ -247,7 +247,7 @@ def test_documents_are_transformed_by_any_inference(
     rows = np.load(tmp_path / "rows.npy")
     assert rows.sum(axis=1) == pytest.approx(np.ones(16), abs=1e-5)
     texts = [row["text"] for row in DATED]
-    assert rows == pytest.approx(textmill.load(dated / "lda.mill").transform(texts, inference=inference), abs=1e-6)
+    assert rows == pytest.approx(textmill.load(dated / "lda.mill").transform(texts, method=inference), abs=1e-6)
 
 
 def test_topics_are_judged(dated: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

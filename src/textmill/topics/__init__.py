@@ -14,6 +14,7 @@ difference     the topics of two models compared
 explain        the words of a text coloured by topic
 pictures       topics by distance and over time
 clustering     clusters of documents and terms, labelled
+making         a model by the name of its kind
 map            terms and documents in one plane
 projecting     the topics of any number of documents in one file
 formats        models of other tools
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from textmill.topics.lda.sampling import CVB0, Gibbs
     from textmill.topics.lda.statistics import Statistics
     from textmill.topics.lsa.model import LSA
+    from textmill.topics.making import make_model, make_vectorizer
     from textmill.topics.map import Plane, draw_map, plane
     from textmill.topics.model import FewerTopics
     from textmill.topics.operators import Operator, as_operator
@@ -96,6 +98,8 @@ __all__ = [
     "gibbs_mixtures",
     "infer_topics",
     "left_to_right",
+    "make_model",
+    "make_vectorizer",
     "monte_carlo",
     "plane",
     "query_likelihood",
@@ -124,6 +128,7 @@ __getattr__, __dir__ = deferred(
         "lda.sampling": "CVB0 Gibbs",
         "lda.statistics": "Statistics",
         "lsa.model": "LSA",
+        "making": "make_model make_vectorizer",
         "map": "Plane draw_map plane",
         "factors.mixture": "MultinomialMixture",
         "model": "FewerTopics",

@@ -75,6 +75,7 @@ def from_counts(counts: Any, *, alpha: Any, eta: Any, documents: int = 0, terms:
         raise DataError(f"there are {len(terms)} terms for {m} columns; pass one per column")
     priors = alpha_of(alpha, k), eta_of(eta, k, m)
     statistics = Statistics.of_counts(np.ascontiguousarray(chi.T), alpha=priors[0], eta=priors[1], documents=documents)
+    statistics.topic_counts = chi.sum(axis=1)
     number = priors[1].item() if priors[1].size == 1 else None
     vectorizer = None if terms is None else _reader(terms)
     return LDA.of(statistics, vectorizer=vectorizer, alpha=priors[0].tolist(), eta=number, dtype="float64")
