@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 from bench._corpora import TOPICAL, texts, topical
 from bench.harness import Job, Options
 from textmill.corpus import Vocabulary
-from textmill.topics import LDA, Online
+from textmill.topics import LDA, Online, Statistics
 from textmill.topics.lda.perplexity import completion
+from textmill.topics.lda.variational import mixtures
 
 PACKAGES = ["gensim", "scikit-learn", "scipy"]
 TOPICS, CHUNK = 50, 1000

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from reference.chains import (
     token_scores,
 )
 
+from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.sequence import (
     ChainScorer,
@@ -157,5 +161,23 @@ def test_a_conditional_markov_model_is_normalised_at_every_label():
 
 def test_no_labelling_is_asked_for():
     layout, data, theta = lattice_example()
-    with pytest.raises(DataError, match="k=0"):
+    with pytest.raises(DataError, match="at least 1 and at most 1000000, got 0"):
         best_labels(ChainScorer(layout, theta), data, 0)
+    with pytest.raises(DataError, match="at most 1000000, got 1000001"):
+        best_labels(ChainScorer(layout, theta), data, 1_000_001)
+
+
+def test_ten_times_as_many_labellings_take_about_ten_times_as_long() -> None:
+    rng = np.random.default_rng(3)
+    unary, pairs = rng.normal(size=(25, 20)), rng.normal(size=(25, 20, 20))
+
+    def seconds(n: int) -> float:
+        start = time.process_time()
+        found = native.chain_paths(unary, pairs, n)
+        assert len({tuple(labels) for _, labels in found}) == n
+        assert all(one >= two for (one, _), (two, _) in pairwise(found))
+        return time.process_time() - start
+
+    seconds(100)
+    few = min(seconds(3000) for _ in range(3))
+    assert min(seconds(30_000) for _ in range(2)) < 35 * few, "n squared would be a hundred times"

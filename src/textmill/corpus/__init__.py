@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
+    from textmill.corpus.iob import RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
@@ -75,6 +75,7 @@ __all__ = [
     "PatternTokenizer",
     "Phrases",
     "Record",
+    "RepairedTags",
     "Sentence",
     "Sentences",
     "SkippedRecords",
@@ -109,6 +110,7 @@ __all__ = [
     "read_trees",
     "rechunk",
     "remap",
+    "repair_tags",
     "require_passes",
     "sample_articles",
     "sample_chunks",
@@ -141,7 +143,7 @@ __getattr__, __dir__ = deferred(
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
-        "iob": "check_tags convert_tags spans_of tags_of",
+        "iob": "RepairedTags check_tags convert_tags repair_tags spans_of tags_of",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",

@@ -2,22 +2,29 @@
 
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
+reports      what people see of a training run
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
 counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
+crfsuite     model files of CRFsuite
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
 datasets     labelled sequences from files
+dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
-formats      models and dumps of Wapiti and CRFsuite
-labeling    files labelled, in the layout of Wapiti
+formats      models of Wapiti, dumps of CRFsuite
+labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
-training     objective, optimisers, and the run around them
+trainable    training that CRFs and conditional Markov models share
+training     objective, algorithms, and the run around them
+upgrades     files of older formats
 encoding     sequences as arrays of test ids, what every model of this package reads
+
+chainmodel says where models with hidden states (latent) and of segments (semimarkov) will stand.
 """
 
 from typing import TYPE_CHECKING
@@ -28,9 +35,17 @@ if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.chainmodel import ChainModel
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
-    from textmill.sequence.crf import CRF, NoWeights
+    from textmill.sequence.crf import CRF
+    from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
     from textmill.sequence.crossval import Split, cross_validate, folds
-    from textmill.sequence.datasets import DATA_FORMATS, LabeledSequences, read_labeled, read_rows, split_labels
+    from textmill.sequence.datasets import (
+        DATA_FORMATS,
+        LabeledSequences,
+        hold_out,
+        read_labeled,
+        read_rows,
+        split_labels,
+    )
     from textmill.sequence.decoders import (
         ChainScorer,
         Hypothesis,
@@ -40,31 +55,52 @@ if TYPE_CHECKING:
         span_confidence,
         viterbi,
     )
+    from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
     from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
-    from textmill.sequence.exchange import TAGGER_FORMATS, read_tagger, tagger_of, write_tagger
+    from textmill.sequence.exchange import TAGGER_FORMATS, TAGGERS, read_tagger, tagger_of, write_tagger
     from textmill.sequence.features import FeatureLayout, Features
     from textmill.sequence.formats import (
         ChainWeights,
         read_crfsuite_dump,
         read_wapiti,
-        update_weights,
-        write_dump,
         write_wapiti,
     )
     from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
+    from textmill.sequence.trainable import NoWeights
+    from textmill.sequence.training.algorithms import (
+        ALGORITHMS,
+        LBFGS,
+        OWLQN,
+        RPROP,
+        SGDL1,
+        SGDL2,
+        Algorithm,
+        BlockDescent,
+        Perceptron,
+    )
 
 __all__ = [
+    "ALGORITHMS",
     "CRF",
     "DATA_FORMATS",
     "FIGURES",
+    "LBFGS",
+    "OWLQN",
+    "RPROP",
+    "SGDL1",
+    "SGDL2",
     "SYNTAXES",
+    "TAGGERS",
     "TAGGER_FORMATS",
     "Active",
+    "Algorithm",
     "AttributeSequence",
+    "BlockDescent",
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
@@ -79,16 +115,22 @@ __all__ = [
     "LabeledSequences",
     "NoWeights",
     "Pattern",
+    "Perceptron",
     "Split",
     "TagScores",
+    "TrainingSummary",
+    "TrainingTable",
     "active_tests",
+    "attributes_of",
     "best_labels",
     "count_by_pattern",
     "cross_validate",
+    "draw_training",
     "evaluate_columns",
     "evaluate_tags",
     "folds",
     "forced_labels",
+    "hold_out",
     "label_attributes",
     "label_ids",
     "label_sentences",
@@ -97,7 +139,9 @@ __all__ = [
     "patterns_of_tests",
     "posterior",
     "read_attributes",
+    "read_crfsuite",
     "read_crfsuite_dump",
+    "read_dump",
     "read_labeled",
     "read_rows",
     "read_tagger",
@@ -108,6 +152,7 @@ __all__ = [
     "update_weights",
     "viterbi",
     "write_attributes",
+    "write_crfsuite",
     "write_dump",
     "write_tagger",
     "write_wapiti",
@@ -119,18 +164,23 @@ __getattr__, __dir__ = deferred(
         "attributes": "AttributeSequence read_attributes write_attributes",
         "chainmodel": "ChainModel",
         "counts": "active_tests count_by_pattern patterns_of_tests",
-        "crf": "CRF NoWeights",
+        "crf": "CRF",
         "crossval": "Split cross_validate folds",
-        "datasets": "DATA_FORMATS LabeledSequences read_labeled read_rows split_labels",
+        "crfsuite": "attributes_of read_crfsuite write_crfsuite",
+        "datasets": "DATA_FORMATS LabeledSequences hold_out read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
-        "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
+        "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
-        "formats": "ChainWeights read_crfsuite_dump read_wapiti update_weights write_dump write_wapiti",
+        "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
         "labeling": "label_attributes label_sentences label_tests",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "reports": "TrainingSummary TrainingTable draw_training",
+        "trainable": "NoWeights",
+        "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },
 )

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.arrays import Bytes, Floats
 from textmill.errors import DataError
-from textmill.model import effective_jobs
+from textmill.model import check_range, effective_jobs
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
 
 __all__ = ["ChainScorer", "Hypothesis", "best_labels", "forced_labels", "posterior", "span_confidence", "viterbi"]
+
+MOST_BEST = 1_000_000  # labellings of a sequence, about a gigabyte for 25 tokens
 
 
 class Hypothesis(NamedTuple):
@@ -140,7 +142,7 @@ def best_labels(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> list[list[Hypothesis]]:
-    """The k best labellings of every sequence, best first; fewer where fewer are possible.
+    """The k best labellings of every sequence, best first; fewer where fewer are possible. At most MOST_BEST are found.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
@@ -148,8 +150,7 @@ def best_labels(
     >>> [h.labels for h in best_labels(scorer, Encoded(np.array([0, 1]), tests, tests), 4)[0]]
     [[0], [1]]
     """
-    if k < 1:
-        raise DataError(f"k={k!r} asks for no labelling; pass at least 1")
+    check_range("k", k, at_least=1, at_most=MOST_BEST, whole=True)
     answers = native.best_labels(
         *scorer.arguments(data),
         allowed=_mask(allowed),

@@ -15,6 +15,7 @@ Cost: one hash look-up per token and pattern. With `hash_bits` the number of a t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import extract as native
-from textmill.corpus import Sentence
+from textmill.corpus import Sentence, open_lines
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.sequence.encoding import Active, Encoded
@@ -53,7 +54,8 @@ class Encoder(Estimator, Model):
     Parameters: patterns, the text of a pattern file or a list of patterns, None for tokens with attributes of their
     own; syntax, "textmill", "wapiti" or "crf++", see patterns.py (without patterns, "wapiti" means that attributes
     begin with u, b or * themselves); function, what %f calls; min_count, how often a test must occur to be kept;
-    hash_bits, number tests by a hash of so many bits and keep no names; n_jobs, threads, None for all cores.
+    hash_bits, number tests by a hash of so many bits and keep no names; source, the name of the file that patterns
+    come from, for messages; n_jobs, threads, None for all cores.
 
     Attributes: tests_ (tests,) strings, width_, the number of columns (0 for attributes).
 
@@ -82,6 +84,7 @@ class Encoder(Estimator, Model):
         function: Callable[..., str] | None = None,
         min_count: int = 1,
         hash_bits: int | None = None,
+        source: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.patterns = patterns
@@ -89,7 +92,20 @@ class Encoder(Estimator, Model):
         self.function = function
         self.min_count = min_count
         self.hash_bits = hash_bits
+        self.source = source
         self.n_jobs = n_jobs
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], **parameters: Any) -> Encoder:
+        """An encoder with the patterns of a file, whose name messages give; `parameters` are those of the class.
+
+        >>> with open("patterns.txt", "w") as file:
+        ...     _ = file.write("u:w=%x[0,0]  # the word")
+        >>> Encoder.from_file("patterns.txt", min_count=2).fit([["a"], ["a"]]).tests_.to_list()
+        ['u:w=a']
+        """
+        text = "\n".join(line for _, line in open_lines(path))
+        return cls(patterns=text, source=os.fspath(path), **parameters)
 
     def fit(self, X: Iterable[Any], y: object = None) -> Encoder:
         """Learn the tests of the sequences."""
@@ -109,7 +125,9 @@ class Encoder(Estimator, Model):
             check_range("hash_bits", self.hash_bits, at_least=1, at_most=30, whole=True)
             if self.min_count > 1:
                 raise DataError("hashed tests are not counted; use min_count=1 or hash_bits=None")
-        patterns = [] if self.patterns is None else parse_patterns(self.patterns, syntax=self.syntax)
+        patterns = []
+        if self.patterns is not None:
+            patterns = parse_patterns(self.patterns, syntax=self.syntax, source=self.source)
         self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
         self.patterns_ = [pattern.text for pattern in patterns]
         self._tests = native.Tests()
@@ -184,11 +202,14 @@ class Encoder(Estimator, Model):
         return smaller
 
     def numbers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """For each test the number of its unigram weights and of its bigram weights, -1 for none.
+        """For each test the number of its unigram weights and of its bigram weights, -1 for none; or for each hash.
 
         >>> [ids.tolist() for ids in Encoder(patterns=["u:%x[0,0]", "*"]).fit(["ab"]).numbers()]
         [[0, 1, 2], [-1, 0, -1]]
         """
+        if self.hash_bits is not None:
+            hashes = np.arange(1 << self.hash_bits, dtype=np.int32)
+            return hashes, hashes
         _, _, unigram, bigram = self._table().arrays()
         return unigram, bigram
 
@@ -271,14 +292,9 @@ class Encoder(Estimator, Model):
         first = next((s for s in sequences if len(s)), None)
         width = 0 if first is None else _width(first)
         if width:
-            if self.width_ and width != self.width_:
-                have = "one column" if width == 1 else f"{width} columns"
-                fault = f"tokens have {have}, but those learnt from had {self.width_}; give the same columns"
-                place = (first.source, first.line) if isinstance(first, Sentence) else (None, None)
-                raise DataError(fault, source=place[0], line=place[1])
-            compiled.check_width(width)
+            self._check_width(width, first)
             if how == "fresh":
-                self.width_ = width
+                self.width_ = max(width, self.width_)
         cells = native.Cells(compiled.columns)
         for sequence in sequences:
             if isinstance(sequence, Sentence):
@@ -295,6 +311,23 @@ class Encoder(Estimator, Model):
             flags = np.ones(len(self._tests), np.uint8) if active is None else active.astype(np.uint8)
             rows = compiled.extractor.fresh(cells, self._tests, sources, flags, threads)
         return cells.offsets(), *rows
+
+    def _check_width(self, width: int, first: Any) -> None:
+        """An error unless tokens have the columns learnt from, or fewer of them but all that the patterns read."""
+        assert self._compiled is not None
+        missing = self._compiled.missing(width)
+        if width <= (self.width_ or width) and missing is None:
+            return
+        fault = "" if missing is None else f"pattern {missing[0].place} asks for column {missing[1]}"
+        learnt = self.width_ not in (0, width)
+        if learnt:
+            have = "one column" if width == 1 else f"{width} columns"
+            more = f", and {fault}" if fault else ""
+            fault = f"tokens have {have}, but those learnt from had {self.width_}{more}; give the same columns"
+        else:
+            fault += ", but the tokens have " + ("only column 0" if width == 1 else f"columns 0 to {width - 1}")
+        place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
+        raise DataError(fault, source=place[0], line=place[1])
 
     def _cut(self, data: Encoded) -> Encoded:
         """Leave out tests that are too rare."""
@@ -346,12 +379,10 @@ class _Compiled:
                     items.append((-1, 0, False, part))
             self.extractor.add_pattern(pattern.kind, parent, items)
 
-    def check_width(self, width: int) -> None:
-        for pattern in self.patterns:
-            missing = [column for column in pattern.columns if column >= width]
-            if missing:
-                have = "only column 0" if width == 1 else f"columns 0 to {width - 1}"
-                raise DataError(f"pattern {pattern.place} asks for column {missing[0]}, but the tokens have {have}")
+    def missing(self, width: int) -> tuple[Pattern, int] | None:
+        """A pattern and a column that it reads though tokens have only so many; None if there is none."""
+        pairs = ((pattern, column) for pattern in self.patterns for column in sorted(pattern.columns))
+        return next(((pattern, column) for pattern, column in pairs if column >= width), None)
 
     def sources(self, cells: native.Cells) -> list[tuple[int, list[str], bool]]:
         """Every function applied to the distinct values of its column, and to the boundaries."""

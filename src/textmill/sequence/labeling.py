@@ -47,7 +47,7 @@ def label_sentences(
     [['b\\tB', 'a\\tA', '']]
     """
     _check(k, posterior)
-    for batch in _batches(sentences):
+    for batch in _batches(sentences, k):
         split = [_split(model, sentence, constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
         known = [labels for _, labels in split] if constrain else None
@@ -66,7 +66,7 @@ def label_attributes(
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
     _check(k, posterior)
-    for batch in _batches(read_attributes(source)):
+    for batch in _batches(read_attributes(source), k):
         X = [sequence.tokens for sequence in batch]
         known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
         yield from _texts(model, X, [sequence.labels for sequence in batch], known, k, scores, posterior)
@@ -83,7 +83,7 @@ def label_tests(
 ) -> Iterator[str]:
     """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
     _check(k, posterior)
-    for batch in _batches(read_rows(source)):
+    for batch in _batches(read_rows(source), k):
         X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
         known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
         yield from _texts(model, X, [[" ".join(row) for row in rows] for rows in batch], known, k, scores, posterior)
@@ -132,9 +132,10 @@ def _product(values: list[float]) -> float:
     return product
 
 
-def _batches(items: Iterable[T]) -> Iterator[list[T]]:
+def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
+    """Lists of sequences, shorter where each has many labellings."""
     iterator = iter(items)
-    while batch := list(islice(iterator, BATCH)):
+    while batch := list(islice(iterator, max(1, BATCH // labellings))):
         yield batch
 
 
