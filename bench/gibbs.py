@@ -37,7 +37,7 @@ random = np.random.default_rng(0)
 rows = np.repeat(np.arange(5000), 200)
 terms = random.integers(0, 100_000, len(rows))
 X = csr_matrix((np.ones(len(rows), np.int32), (rows, terms)), shape=(5000, 100_000))
-sample_topics(X, 400, eta=0.01, sweeps=3, thin=1, dtype="float32", random_state=0, n_jobs=1)
+sample_topics(X, 400, eta=0.01, max_iter=3, thin=1, dtype="float32", random_state=0, n_jobs=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
@@ -80,7 +80,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
     ) -> Callable[[], float]:
         def run() -> float:
             start = clock()
-            method(train, topics, sweeps=sweeps, random_state=1, **{"n_jobs": 1, "learn_alpha": True, **settings})
+            method(train, topics, max_iter=sweeps, random_state=1, **{"n_jobs": 1, "learn_alpha": True, **settings})
             return (clock() - start) / sweeps / tokens * 1e9
 
         return run
@@ -95,7 +95,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
         return float(np.exp(-(rest.data @ np.log(p)) / rest.data.sum()))
 
     def our_perplexity(method: Callable[..., Sampled], topics: int, sweeps: int) -> float:
-        found = method(train, topics, sweeps=sweeps, learn_alpha=True, random_state=1)
+        found = method(train, topics, max_iter=sweeps, learn_alpha=True, random_state=1)
         return perplexity(
             (found.counts + 1 / topics) / (found.counts.sum(axis=0) + train.shape[1] / topics), found.alpha
         )

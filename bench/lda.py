@@ -35,14 +35,14 @@ MEMORY = """
 import sys
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics import LDA
+from textmill.topics import LDA, Online
 documents, topics, terms, length = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
 def stream():
     for _ in range(documents // 1000):
         words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
         yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
-LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
+LDA(n_topics=topics, method=Online(total_docs=documents), inner_max_iter=10, random_state=0, n_jobs=1).fit(stream())
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) / 1024)  # of this program only; ru_maxrss would count the one that started it
 """

@@ -132,7 +132,7 @@ def jobs(options: Options) -> list[Job]:
     cd, kl = {"solver": "cd", "max_iter": 30}, {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 50}
     kl_ours = {"loss": "kl", "max_iter": 40}
     return [
-        Job("NMF, Euclidean", lambda: ours_nmf(iterations=16), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
+        Job("NMF, Euclidean", lambda: ours_nmf(max_iter=16), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
             lambda: losses({"max_iter": 16}, cd)),
         Job("NMF, Kullback-Leibler", lambda: ours_nmf(**kl_ours), lambda: their_nmf(**kl), "scikit-learn NMF, mu",
             lambda: losses(kl_ours, kl)),

@@ -38,7 +38,7 @@ def test_plain_em_gives_the_steps_of_the_worked_example() -> None:
         found = fold_in([[3, 1]], PHI, max_iter=step, accelerate=False)
         assert found.theta[0] == pytest.approx([theta, 1 - theta], abs=1e-6)
         assert found.log_likelihood[0] == pytest.approx(likelihood, abs=1e-6)
-        assert found.iterations[0] == step
+        assert found.n_iter[0] == step
 
 
 @pytest.mark.parametrize("accelerate", [False, True])

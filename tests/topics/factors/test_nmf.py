@@ -61,7 +61,7 @@ def test_losses_never_rise_and_factors_are_never_negative(loss: str, solver: str
         theta, phi = start_factors(data, 4, "random", seed)
         iterations = 1000 if seed < 3 else 60
         settings = {"loss": loss, "method": solver, "max_iter": iterations, "tolerance": -1.0}
-        made_h, made_w, losses = factorize(data, theta * np.asarray(data.sum(axis=1)), phi, **settings)
+        made_h, made_w, losses, _ = factorize(data, theta * np.asarray(data.sum(axis=1)), phi, **settings)
         assert (np.diff(losses) <= 1e-9 * losses[0]).all()
         assert made_h.min() >= 0
         assert made_w.min() >= 0

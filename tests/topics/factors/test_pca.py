@@ -17,7 +17,7 @@ from textmill.errors import DataError
 from textmill.topics import PCA
 
 pytestmark = pytest.mark.filterwarnings("ignore::textmill.topics.FewerTopics")  # of low rank on purpose
-FILES = Path(__file__).parent.parent / "files"
+FILES = Path(__file__).parents[2] / "files"
 X = csr_matrix(COUNTS.astype(float))
 EIGENVALUES = [1.038325, 0.701322, 0.378963, 0.306965, 0.213936, 0.099437, 0.055329, 0.039057]
 

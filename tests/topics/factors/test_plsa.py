@@ -34,7 +34,7 @@ def worked(iterations: int, **options):
     """PLSA from the start of the worked example: P(z) = 1/2, columns of W and H normalised."""
     joint = 0.5 * H / H.sum(axis=0)
     theta = joint / joint.sum(axis=1, keepdims=True)
-    return learn(X, theta, W / W.sum(axis=0), max_iter=iterations, tolerance=-1.0, **options)
+    return learn(X, theta, W / W.sum(axis=0), max_iter=iterations, tolerance=-1.0, **options)[:3]
 
 
 def test_likelihoods_of_the_worked_example() -> None:

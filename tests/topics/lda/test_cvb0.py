@@ -73,7 +73,7 @@ def test_it_predicts_as_well_as_gibbs_with_as_many_sweeps() -> None:
     for name, method in (("gibbs", sample_topics), ("cvb0", collapse_variational)):
         scores = []
         for seed in range(3):
-            counts = method(train, 8, alpha=0.1, eta=0.05, sweeps=60, random_state=seed).counts
+            counts = method(train, 8, alpha=0.1, eta=0.05, max_iter=60, random_state=seed).counts
             phi = (counts + 0.05) / (counts.sum(axis=0) + 0.05 * 400)
             scores.append(fold_in(test, phi).log_likelihood.sum() / test.sum() / np.log(2))
         bits[name] = np.mean(scores)

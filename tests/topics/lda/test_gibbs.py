@@ -304,7 +304,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from textmill.topics.lda.gibbs import sample_topics
 X = csr_matrix(np.random.default_rng(0).poisson(0.5, (100, 60)))
-found = sample_topics(X, 13, sweeps=20, random_state=0, collapsed={collapsed})
+found = sample_topics(X, 13, max_iter=20, random_state=0, collapsed={collapsed})
 print(found.assignments.tolist())
 """
     runs = [

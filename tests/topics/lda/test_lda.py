@@ -19,7 +19,7 @@ import textmill
 from textmill.corpus import TopicStream, Vocabulary, read_documents
 from textmill.errors import DataError, ModelFileError
 from textmill.progress import Progress, reporting
-from textmill.topics import LDA, Online, make_model
+from textmill.topics import LDA, Batch, Online, Statistics, make_model
 from textmill.topics.lda.perplexity import split_words
 from textmill.topics.lda.priors import improve_alpha
 from textmill.topics.lda.schedule import Schedule, blended
@@ -85,8 +85,9 @@ def test_batch_learning_never_lowers_the_bound() -> None:
 
 def test_batch_steps_are_those_of_the_formulas() -> None:
     lda = LDA(n_topics=3, alpha=0.5, eta=0.2, max_iter=1, random_state=4, **EXACT)
-    lda._check(), lda._start(X), lda._forget_all(), lda._begin(12)
-    lam = lda.term_topics_.T + 0.2
+    start = Statistics(np.full(3, 0.5), dtype="float64")
+    start.begin(12, np.full((1, 1), 0.2), seed=4)
+    lam = start.term_topics.T + 0.2
     for passes in (1, 2, 3):
         lam = 0.2 + e_step(COUNTS, lam, 0.5, 20_000, 1e-12)[1]
         made = lda.set_params(max_iter=passes).fit(X)
@@ -127,7 +128,7 @@ def test_schedule_of_the_paper() -> None:
     assert half.rho(5, 1) * half.size(10, 10, None) == pytest.approx(1, rel=0.01)  # a document enters with weight 1
 
 
-@pytest.mark.parametrize(("chunk_size", "max_iter"), [(100, 1), (101, 1), (106, 2), (500, 5), (2000, 20)])
+@pytest.mark.parametrize(("chunk_size", "passes"), [(100, 1), (101, 1), (106, 2), (500, 5), (2000, 20)])
 def test_a_corpus_is_read_until_there_were_twenty_updates(chunk_size: int, passes: int) -> None:
     lda = LDA(n_topics=2, method=Online(chunk_size=chunk_size), inner_max_iter=1, random_state=0).fit(CORPUS)
     assert lda.n_iter_ == passes
@@ -136,7 +137,7 @@ def test_a_corpus_is_read_until_there_were_twenty_updates(chunk_size: int, passe
 
 
 def test_batch_learning_ends_when_the_bound_hardly_rises() -> None:
-    lda = LDA(n_topics=2, alpha=0.5, eta=0.5, method=Online(tolerance=1e-3), random_state=0, **EXACT).fit(X)
+    lda = LDA(**EXACT | {"method": Batch(tolerance=1e-3)}, n_topics=2, alpha=0.5, eta=0.5, random_state=0).fit(X)
     gains = np.diff(lda.trace_) / np.abs(lda.trace_[1:])
     assert lda.converged_
     assert 2 < lda.n_iter_ == len(lda.trace_) < 100
@@ -145,9 +146,8 @@ def test_batch_learning_ends_when_the_bound_hardly_rises() -> None:
     last = np.diff(lda.trace_)[-1] / abs(lda.trace_[-1])
     assert lda.set_params(method__tolerance=last * (1 - 1e-6)).fit(X).n_iter_ > 1 + len(gains)
     assert not lda.partial_fit(X).converged_  # of more documents nothing is known
-    endless = LDA(n_topics=4, method=Online(tolerance=0.0), random_state=0, **EXACT | {"inner_tolerance": 1e-6}).fit(
-        CORPUS[:200]
-    )
+    options = EXACT | {"method": Batch(tolerance=0.0), "inner_tolerance": 1e-6}
+    endless = LDA(n_topics=4, random_state=0, **options).fit(CORPUS[:200])
     assert endless.n_iter_ == 100
     assert not endless.converged_
 
@@ -155,23 +155,21 @@ def test_batch_learning_ends_when_the_bound_hardly_rises() -> None:
 def test_an_update_by_the_whole_corpus_is_batch_learning() -> None:
     settings: dict[str, Any] = {"n_topics": 4, "max_iter": 3, "random_state": 1, "chunk_size": 100}
     batch = make_model("lda", method="batch", **settings).fit(CORPUS)
-    assert same(batch, LDA(method=Online(update_every=0), **settings).fit(CORPUS))
-    assert same(batch, LDA(method=Online(update_every=20), **settings).fit(CORPUS))  # there are 20 chunks
-    assert same(batch, LDA(method=Online(update_every=500), **settings).fit(CORPUS))
-    assert not same(batch, LDA(method=Online(update_every=19), **settings).fit(CORPUS))
-    whole = make_model("lda", **settings | {"chunk_size": 2000}).fit(
-        CORPUS
-    )  # one chunk: sums are made in another order
+    assert same(batch, make_model("lda", update_every=0, **settings).fit(CORPUS))
+    assert same(batch, make_model("lda", update_every=20, **settings).fit(CORPUS))  # there are 20 chunks
+    assert same(batch, make_model("lda", update_every=500, **settings).fit(CORPUS))
+    assert not same(batch, make_model("lda", update_every=19, **settings).fit(CORPUS))
+    settings["chunk_size"] = 2000  # one chunk: sums in another order
+    whole = make_model("lda", **settings).fit(CORPUS)
     assert whole.term_topics_ == pytest.approx(batch.term_topics_, rel=1e-3, abs=1e-3)
 
 
 def test_the_first_update_of_the_paper_drops_the_random_start() -> None:
-    settings: dict[str, Any] = {"n_topics": 3, "chunk_size": 100, "max_iter": 1, "dtype": "float64"}
-    literal = LDA(method=Online(learning_offset=1, total_docs=1000), random_state=0, **settings).partial_fit(
-        CORPUS[:100]
-    )
+    settings: dict[str, Any] = {"n_topics": 3, "max_iter": 1, "dtype": "float64", "random_state": 0}
+    first = Online(chunk_size=100, learning_offset=1, total_docs=1000)
+    literal = LDA(method=first, **settings).partial_fit(CORPUS[:100])
     assert literal.term_topics_.T.sum() == pytest.approx(CORPUS[:100].sum() * 10)  # stretched to 1000 documents
-    kept = LDA(random_state=0, method=Online(total_docs=1000), **settings).partial_fit(CORPUS[:100])
+    kept = LDA(method=Online(chunk_size=100, total_docs=1000), **settings).partial_fit(CORPUS[:100])
     rho = 10**-0.5
     mass = (1 - rho) * 3 * 300 + rho * 10 * CORPUS[:100].sum()
     assert kept.term_topics_.T.sum() == pytest.approx(mass, rel=0.02)
@@ -415,9 +413,9 @@ def test_a_model_goes_on_from_its_file(tmp_path: Path) -> None:
 
 
 def test_a_damaged_model_is_refused(tmp_path: Path) -> None:
-    for name, value in (("alpha_", np.zeros(2)), ("eta_", np.ones((3, 1))), ("topic_counts_", np.array([1, np.nan]))):
+    for name, value in (("alpha", np.zeros(2)), ("eta", np.ones((1, 3))), ("topic_counts", np.array([1, np.nan]))):
         lda = LDA(n_topics=2, random_state=0).fit(X)
-        setattr(lda, name, value)
+        setattr(lda.statistics_, name, value)
         with pytest.raises(ModelFileError):
             lda.save(tmp_path / "bad.mill")
 
@@ -534,7 +532,7 @@ def test_documents_of_unknown_words_only_and_what_cannot_be_scored() -> None:
     for how in ("completion", "bound"):
         with pytest.raises(DataError, match="no words"):
             lda.perplexity(np.zeros((2, 12)), method=how)
-    with pytest.raises(DataError, match="how"):
+    with pytest.raises(DataError, match="method"):
         lda.perplexity(X, method="guess")
     with pytest.raises(DataError, match="not fitted"):
         LDA().transform(X)
@@ -547,12 +545,12 @@ def test_documents_of_unknown_words_only_and_what_cannot_be_scored() -> None:
 
 def test_a_long_run_with_the_slowest_decay_is_warned_of() -> None:
     lda = LDA(n_topics=2, random_state=0).fit(X)
-    lda.updates_ = 9_999
+    lda.statistics_.updates = 9_999
     with pytest.warns(UserWarning, match="learning_decay"):
         lda.partial_fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lda.updates_ = 9_999
+        lda.statistics_.updates = 9_999
         lda.set_params(method=Online(learning_decay=0.7)).partial_fit(X)
 
 
@@ -566,7 +564,7 @@ def test_dead_and_double_topics_are_reported() -> None:
     lda = LDA(n_topics=3, random_state=0).fit(X)
     lda.term_topics_[:, 1] = 0.0
     lda.term_topics_[:, 0] = lda.term_topics_[:, 2]
-    lda.topic_counts_ = lda.term_topics_.sum(axis=0, dtype=float)
+    lda.statistics_.topic_counts = lda.term_topics_.sum(axis=0, dtype=float)
     vars(lda).pop("_components", None)
     report = lda.report()
     assert report.dead == [1]

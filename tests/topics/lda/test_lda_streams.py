@@ -15,7 +15,7 @@ MEMORY = """
 import sys
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics import LDA
+from textmill.topics import LDA, Online
 
 documents, topics, terms, length = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def stream():
         words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
         yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
 
-LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_max_iter=10, random_state=0, n_jobs=1).fit(stream())
+LDA(n_topics=topics, method=Online(total_docs=documents), inner_max_iter=10, random_state=0, n_jobs=1).fit(stream())
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]))  # of this program only; ru_maxrss would count the one that started it
 """
@@ -73,8 +73,8 @@ def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
     for seed in range(3):
         settings["random_state"] = seed
         fresh = make_model("lda", **settings).partial_fit(corpus[4000:6000])
-        forgetting = LDA(method=Online(half_life=400), **settings).partial_fit(corpus[:6000])
-        keeping = LDA(method=Online(learning_decay=1.0), **settings).partial_fit(corpus[:6000])
+        forgetting = make_model("lda", half_life=400, **settings).partial_fit(corpus[:6000])
+        keeping = make_model("lda", learning_decay=1.0, **settings).partial_fit(corpus[:6000])
         made.append([lda.perplexity(held) for lda in (fresh, forgetting, keeping)])
     fresh, forgetting, keeping = np.mean(made, axis=0)
     # five half-lives after the change; after one, half of the statistics are old, so the perplexity is twice as high

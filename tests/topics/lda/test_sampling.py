@@ -153,12 +153,12 @@ def test_perplexity_on_reuters_is_that_of_tomotopy_with_as_many_sweeps(data: Pat
 MEMORY = """
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics.lda.model import LDA
+from textmill.topics import LDA, Gibbs
 
 random = np.random.default_rng(0)
 rows = np.repeat(np.arange(2000), 100)
 X = csr_matrix((np.ones(len(rows), np.int32), (rows, random.integers(0, 100_000, len(rows)))), shape=(2000, 100_000))
-model = LDA(n_topics=400, method="gibbs", eta=0.01, sweeps=2, thin=1, random_state=0, n_jobs=2).fit(X)
+model = LDA(n_topics=400, method=Gibbs(thin=1), eta=0.01, max_iter=2, random_state=0, n_jobs=2).fit(X)
 assert model.term_topics_.shape == (100_000, 400)
 print(next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -393,8 +393,8 @@ def test_documents_without_a_vectorizer_are_refused() -> None:
     "wrong",
     [
         {"n_topics": 0}, {"method": "three_pass"}, {"chunk_size": 0}, {"oversampling": -1}, {"decay": 1.5},
-        {"power_iterations": -1}, {"chunk_method": "magic"}, {"half_life": 0}, {"random_state": -1}, {"chunks_per_job": 0},
-        {"decay": 0.5, "method": "two_pass"},
+        {"power_iterations": -1}, {"chunk_method": "magic"}, {"half_life": 0}, {"random_state": -1},
+        {"chunks_per_job": 0}, {"decay": 0.5, "method": "two_pass"},
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:

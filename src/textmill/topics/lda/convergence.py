@@ -17,6 +17,7 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.numeric import sparse
+from textmill.optimize import Plateau
 from textmill.topics.chunks import Chunks
 from textmill.topics.lda.engines import Task
 from textmill.topics.lda.perplexity import completion
@@ -48,7 +49,7 @@ class HeldOut:
     def __init__(self, X: sparse.csr_matrix, task: Task, *, tolerance: float) -> None:
         self.X = X
         self.task = task
-        self.tolerance = tolerance
+        self.rule = Plateau(window=_PATIENCE + 1, tolerance=tolerance, relative=True, falling=True)
         self.updates: list[int] = []
         self.perplexities: list[float] = []
 
@@ -64,11 +65,7 @@ class HeldOut:
             raise DataError("nothing to score: X_dev has no words; pass at least one document with known words")
         self.updates.append(statistics.updates)
         self.perplexities.append(float(np.exp(-sum(likelihood for likelihood, _ in scores) / words)))
-        recent = range(len(self.perplexities) - _PATIENCE, len(self.perplexities))
-        return recent[0] > 0 and all(self._no_better(i) for i in recent)
-
-    def _no_better(self, i: int) -> bool:
-        return self.perplexities[i] >= min(self.perplexities[:i]) * (1 - self.tolerance)
+        return self.rule.settled(self.perplexities)
 
 
 @dataclass(frozen=True)
