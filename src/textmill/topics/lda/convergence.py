@@ -81,6 +81,7 @@ class Convergence:
     perplexities: Floats
     dead: list[int]
     duplicates: list[tuple[int, int, float]]
+    objective: str = "objective"  # what the trace is of
 
     def __str__(self) -> str:
         state = "converged" if self.converged else "not converged (iteration limit reached, or not checked)"
@@ -89,7 +90,7 @@ class Convergence:
             f"{self.documents:,} documents, {self.words:,.0f} words"
         ]
         for name, values, form in (
-            ("objective", self.trace, ".4f"),
+            (self.objective, self.trace, ".4f"),
             ("held-out perplexity", self.perplexities, ".1f"),
         ):
             if len(values):

@@ -372,8 +372,8 @@ class LDA(TopicModel):
         """Return how training went, with dead topics and pairs of topics that are nearly one.
 
         >>> print(LDA(n_topics=2, method="batch", random_state=0, alpha=0.1).fit(np.eye(4) * 5).report())
-        converged: 3 updates, 3 passes, 4 documents, 20 words
-        bound of a word: -1.8994 at first, -1.3620 at last, 3 times
+        converged: 3 updates, 3 iterations, 4 documents, 20 words
+        bound of a word, nats: -1.8994 at first, -1.3620 at last, 3 times
         """
         check_fitted(self)
         return Convergence(
@@ -386,6 +386,7 @@ class LDA(TopicModel):
             self.perplexities_,
             dead_topics(self.topic_counts_),
             duplicate_topics(self.components_),
+            self.objective(),
         )
 
     def make_writable(self) -> None:
@@ -415,7 +416,7 @@ class LDA(TopicModel):
 
     def objective(self) -> str:
         """Return what the figures of `trace_` are, in words."""
-        return "bound of a word, nats" if isinstance(self._check()[0], Variational) else "log P(words, topics)"
+        return "bound of a word, nats" if isinstance(self._engine(), Variational) else "log P(words, topics)"
 
     def strengths(self) -> Floats:
         """Return a figure for each topic that is printed with it."""
@@ -424,10 +425,7 @@ class LDA(TopicModel):
     def _check(self) -> tuple[Engine, Task]:
         """Check the parameters; what learns, and what is asked of it."""
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
-        engine = self.method
-        if not isinstance(engine, Engine):
-            check_choice("method", engine, list(ENGINES))
-            engine = ENGINES[engine]()
+        engine = self._engine()
         if self.max_iter is not None:
             check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("inner_max_iter", self.inner_max_iter, at_least=1, below=2**31, whole=True)
@@ -444,6 +442,12 @@ class LDA(TopicModel):
         task = Task(**{field.name: getattr(self, field.name) for field in fields(Task)})
         engine.check(task)
         return engine, task
+
+    def _engine(self) -> Engine:
+        if isinstance(self.method, Engine):
+            return self.method
+        check_choice("method", self.method, list(ENGINES))
+        return ENGINES[self.method]()
 
     def _take(self, learned: Learned, watch: HeldOut | None) -> LDA:
         """Become the model of what an engine has learned."""

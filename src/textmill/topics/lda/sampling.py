@@ -44,6 +44,7 @@ class SampledEngine(Engine):
     ) -> Learned:
         """Learn from all documents of a corpus.
 
+        >>> import numpy as np
         >>> task = Task(n_topics=2, alpha=0.1, eta=0.1, max_iter=50, random_state=0)
         >>> learned = Gibbs().fit(task.empty(), Chunks(np.array([[4, 3, 0, 0], [0, 0, 3, 3]]), 9), task)
         >>> learned.n_iter, learned.statistics.documents, learned.statistics.topic_counts.sum().round(4)
