@@ -173,7 +173,7 @@ COMMANDS = {
     "patch": ("update m.mill one.txt -o x.mill", "one.txt:1: found 1 fields"),
     "hashed dump": ("dump hashed.mill", "hashed tests have no names"),
     "hashed compact": ("compact hashed.mill -o x.mill", "hashed.mill: hashed tests are not kept"),
-    "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'dump'"),
+    "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'crfsuite', 'dump'"),
 }
 
 

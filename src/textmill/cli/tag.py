@@ -7,13 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Jobs, Json, Seed
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
+from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 Patterns = Annotated[
-    Path | None, typer.Option("--patterns", "-p", help="Pattern file; not needed for --format tests or crfsuite.")
+    Path | None, typer.Option("--patterns", "-p", help="Pattern file; default: patterns for the number of columns.")
+]
+WordsOnly = Annotated[
+    bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
 ]
 Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
 Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
@@ -48,6 +52,7 @@ def train(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences; - for stdin.")],
     output: Output,
     patterns: Patterns = None,
+    words_only: WordsOnly = False,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
@@ -94,7 +99,7 @@ def train(
 ) -> None:
     """Train a tagger.
 
-    Example: textmill tag train train.txt -p patterns.txt --dev dev.txt --l1 0.5 -o chunks.mill
+    Example: textmill tag train train.txt --dev dev.txt --l1 0.5 -o chunks.mill
     """
     from json import dumps
 
@@ -104,7 +109,7 @@ def train(
 
     data = read_labeled(source, format=format)
     held_out = read_labeled(dev, format=format) if dev is not None else None
-    tagger = _tagger(kind, patterns, syntax, format)
+    tagger = _tagger(kind, patterns, syntax, format, words_only)
     tagger.set_params(
         algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, hash_bits=hash_bits,
         start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs, random_state=seed,
@@ -142,13 +147,30 @@ def train(
     whole = counted(tagger.n_iter_, "iterations") if kept is None else f"kept iteration {kept} of {tagger.n_iter_}"
     objective = "" if facts["objective"] is None else f", objective {facts['objective']:.6g}"
     typer.echo(f"{output}: {line}, {whole}{objective}, stopped: {STOPPED[tagger.stopped_]}")
+    if patterns is None and model is None and tagger.encoder_.patterns_:
+        from textmill.sequence import describe_default
+
+        columns = 1 if words_only else tagger.encoder_.width_
+        number = counted(len(tagger.encoder_.patterns_), "patterns")
+        typer.echo(f"{number} by default: {describe_default(columns)}; --counts lists them, -p FILE replaces them")
 
 
 @app.command()
 def label(
     model: Model,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns; - for stdin.")] = "-",
+    source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    text: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
+    ] = None,
+    join_lines: Annotated[
+        bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of running text.")] = "utf-8",
+    repair: Annotated[
+        str | None,
+        typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
@@ -160,27 +182,44 @@ def label(
         typer.Option("--constrain", help="Keep labels given in the last column; other values leave the token free."),
     ] = False,
     format: Format = "columns",  # noqa: A002
+    json: Annotated[
+        bool, typer.Option("--json", help="With --text: print sentences and spans with their places in the text.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Label one token per line; the label is appended to the line.
+    """Label one token per line, or running text; the label is appended to the line.
 
-    Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
+    With --text --json every sentence is a line: begin, end, text and spans, each with begin, end, label and text.
+    Places are numbers of characters from the beginning of the text.
+
+    Example: textmill tag label names.mill --text letter.txt --json > letter.jsonl
     """
+    import warnings
+
     from textmill.corpus import read_columns, writer
     from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
+    from textmill.sequence import DATA_FORMATS, TagRepairs, label_attributes, label_sentences, label_tests, read_tagger
 
     check_choice("format", format, DATA_FORMATS)
+    repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain}
-    if format == "columns":
-        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
+    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain, "repair": repairs}
+    columns = "-" if source is None else source
+    if text is not None:
+        texts = _labeled_text(tagger, text, encoding, join_lines, json, how, source, format)
+    elif json or join_lines:
+        raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
+    elif format == "columns":
+        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
+        texts = label_sentences(tagger, sentences, **how)
     else:
-        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
+        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, columns, **how)
     with writer(output) as out:
         out.writelines(texts)
+    if repairs is not None:
+        warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -201,6 +240,10 @@ def evaluate(
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Add the table of gold by predicted labels, separated by tabs.")
     ] = False,
+    show_errors: Annotated[
+        bool, typer.Option("--show-errors", help="Add a table of wrong tokens or chunks, by what was taken for what.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of errors of each kind to show.")] = 3,
     json: Json = False,
 ) -> None:
     """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
@@ -210,9 +253,13 @@ def evaluate(
     from json import dumps
 
     from textmill.corpus import read_columns
-    from textmill.sequence import FIGURES, evaluate_columns
+    from textmill.model import check_range
+    from textmill.sequence import FIGURES, errors_by_kind, evaluate_columns, tag_errors
 
-    scores = evaluate_columns(read_columns(source), chunks=chunks)
+    check_range("k", k, at_least=1, whole=True)
+    sentences = list(read_columns(source))
+    scores = evaluate_columns(sentences, chunks=chunks)
+    kinds = errors_by_kind(tag_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:
@@ -220,6 +267,11 @@ def evaluate(
         out |= (
             {"intervals": {name: [interval.low, interval.high] for name, interval in bounds.items()}} if bounds else {}
         )
+        if show_errors:
+            out["errors"] = [
+                {"kind": kind, "count": len(errors), "examples": [error._asdict() for error in errors[:k]]}
+                for kind, errors in kinds.items()
+            ]
         typer.echo(dumps(out, ensure_ascii=False))
         return
     typer.echo(scores.report())
@@ -230,6 +282,59 @@ def evaluate(
         typer.echo("\t".join(["gold", *labels]))
         for name, row in zip(labels, scores.confusion.table.tolist(), strict=True):
             typer.echo("\t".join([name, *map(str, row)]))
+    if show_errors:
+        table = Printed(dict.fromkeys(["count", "kind", "place", "gold", "predicted", "sentence"], ""))
+        for errors in kinds.values():
+            for error in errors[:k]:
+                table.row(count=len(errors), **error._asdict())
+
+
+@app.command()
+def show(
+    model: Model,
+    label: Annotated[str | None, typer.Option(help="Only weights of this label.")] = None,
+    before: Annotated[str | None, typer.Option(help="Only weights of pairs with this label before.")] = None,
+    test: Annotated[str | None, typer.Option(help="Only weights of this test, such as u:w=the.")] = None,
+    word: Annotated[str | None, typer.Option(help="Only weights of tests that this word has a part in.")] = None,
+    transitions: Annotated[
+        bool, typer.Option("--transitions", help="Only weights of pairs of labels, whatever the tokens are.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of largest and of smallest weights.")] = 10,
+    json: JsonLines = False,
+) -> None:
+    """Print the largest and the smallest weights of a tagger: what speaks for and against a label.
+
+    Example: textmill tag show chunks.mill --label B-NP -k 5
+    """
+    from textmill.sequence import read_tagger, top_features
+
+    features = top_features(
+        read_tagger(model), label=label, before=before, test=test, word=word, transitions=transitions, k=k
+    )
+    table = Printed({"weight": ".4f", "test": "", "before": "", "label": ""}, json=json)
+    for feature in features:
+        table.row(**feature._asdict())
+
+
+@app.command()
+def repair(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Columns, of which the last has tags; - for stdin.")],
+    scheme: Annotated[str, typer.Option(help="IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1.")] = "IOB2",
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+) -> None:
+    """Make the tags in the last column well-formed; chunks and their labels stay, only the letters change.
+
+    Example: textmill tag repair train.txt --scheme IOB2 -o repaired.txt
+    """
+    import warnings
+
+    from textmill.corpus import read_columns, writer
+    from textmill.sequence import TagRepairs, repair_lines
+
+    repairs = TagRepairs(scheme)
+    with writer(output) as out:
+        out.writelines(repair_lines(read_columns(source, keep_lines=True), repairs))
+    warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -379,23 +484,54 @@ def crossval(
     typer.echo(whole.report())
 
 
-def _tagger(kind: str, patterns: Path | None, syntax: str, format: str) -> Any:  # noqa: A002
+def _tagger(kind: str, patterns: Path | None, syntax: str, format: str, words_only: bool = False) -> Any:  # noqa: A002
     """An estimator that is not yet trained."""
     from textmill.corpus import open_lines
-    from textmill.errors import DataError
     from textmill.model import check_choice
-    from textmill.sequence import CRF, ConditionalMarkov, parse_patterns
+    from textmill.sequence import CRF, ConditionalMarkov, default_patterns, parse_patterns
 
     check_choice("kind", kind, ["crf", "memm"])
-    if patterns is None and format == "columns":
-        raise DataError("columns need patterns; pass -p FILE, or --format tests if every column is a test itself")
-    text = None
+    if words_only and (patterns is not None or format != "columns"):
+        raise typer.BadParameter("--words-only chooses patterns for columns; leave out -p and --format")
+    if patterns is None and syntax != "textmill" and format == "columns":
+        raise typer.BadParameter("--syntax is of a pattern file; pass -p FILE")
+    text: Any = default_patterns(1) if words_only else None
     if patterns is not None:
         text = "\n".join(line for _, line in open_lines(patterns))
         parse_patterns(text, syntax=syntax, source=str(patterns))
     return {"crf": CRF, "memm": ConditionalMarkov}[kind](
         patterns=text, syntax="wapiti" if format == "tests" else syntax
     )
+
+
+def _labeled_text(
+    tagger: Any,
+    text: str,
+    encoding: str,
+    join_lines: bool,
+    json: bool,
+    how: dict[str, Any],
+    source: str | None,
+    format: str,  # noqa: A002
+) -> Any:
+    """The lines for running text: columns, or JSON."""
+    from json import dumps
+
+    from textmill.corpus.streams import read_text
+    from textmill.sequence import label_text
+
+    plain = {"k": 1, "scores": False, "posterior": False, "constrain": False}
+    if source is not None or format != "columns" or any(how[name] != value for name, value in plain.items()):
+        raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
+    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=how["repair"])
+    for sentence in sentences:
+        if json:
+            spans = [span._asdict() for span in sentence.spans]
+            facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
+            yield dumps(facts, ensure_ascii=False) + "\n"
+        else:
+            words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
+            yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
 
 
 def _kept_iteration(log: list[dict[str, float]]) -> int | None:

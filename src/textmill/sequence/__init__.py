@@ -5,19 +5,23 @@ regexes      what its commands do to one value
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
+confusions   what a tagger got wrong, in context
 counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
 crfsuite     model files of CRFsuite
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
 datasets     labelled sequences from files
+defaults     patterns for those who give none
 dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
+inspection   the strongest weights of a label, a word, a pair of labels
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
+runningtext  sentences, tokens and labels of running text
 training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
 """
@@ -29,6 +33,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.confusions import TagError, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF, NoWeights
     from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
         span_confidence,
         viterbi,
     )
+    from textmill.sequence.defaults import default_patterns, describe_default
     from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
@@ -55,9 +61,11 @@ if TYPE_CHECKING:
         read_wapiti,
         write_wapiti,
     )
-    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.inspection import FeatureWeight, top_features
+    from textmill.sequence.labeling import TagRepairs, label_attributes, label_sentences, label_tests, repair_lines
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
 
 __all__ = [
     "CRF",
@@ -76,18 +84,26 @@ __all__ = [
     "Encoder",
     "FeatureCounts",
     "FeatureLayout",
+    "FeatureWeight",
     "Features",
     "Hypothesis",
+    "LabeledSentence",
     "LabeledSequences",
+    "LabeledSpan",
     "NoWeights",
     "Pattern",
     "Split",
+    "TagError",
+    "TagRepairs",
     "TagScores",
     "active_tests",
     "attributes_of",
     "best_labels",
     "count_by_pattern",
     "cross_validate",
+    "default_patterns",
+    "describe_default",
+    "errors_by_kind",
     "evaluate_columns",
     "evaluate_tags",
     "folds",
@@ -96,6 +112,7 @@ __all__ = [
     "label_ids",
     "label_sentences",
     "label_tests",
+    "label_text",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
@@ -107,9 +124,13 @@ __all__ = [
     "read_rows",
     "read_tagger",
     "read_wapiti",
+    "repair_lines",
     "span_confidence",
     "split_labels",
+    "tag_errors",
     "tagger_of",
+    "token_spans",
+    "top_features",
     "update_weights",
     "viterbi",
     "write_attributes",
@@ -124,12 +145,14 @@ __getattr__, __dir__ = deferred(
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
         "chainmodel": "ChainModel",
+        "confusions": "TagError errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF NoWeights",
         "crossval": "Split cross_validate folds",
         "crfsuite": "attributes_of read_crfsuite write_crfsuite",
         "datasets": "DATA_FORMATS LabeledSequences read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "defaults": "default_patterns describe_default",
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
@@ -137,8 +160,10 @@ __getattr__, __dir__ = deferred(
         "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
-        "labeling": "label_attributes label_sentences label_tests",
+        "inspection": "FeatureWeight top_features",
+        "labeling": "TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
     },
 )
