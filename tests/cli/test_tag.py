@@ -67,6 +67,23 @@ def test_the_summary_says_which_iteration_was_kept_and_why_training_ended(
     assert facts["active"] == int(rows[kept - 1][2]), "the figures are those of the weights that were kept"
 
 
+def test_a_share_of_the_input_is_held_out(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ["train", TRAIN, "-p", folder / "patterns.txt", "--max-iter", 5, "-o", tmp_path / "m.mill", "--json"]
+    facts = json.loads(said(capsys, *train, "--held-out", 0.25)[0])
+    whole = json.loads(said(capsys, *train)[0])
+    assert facts["sequences"] == pytest.approx(0.75 * whole["sequences"], abs=1)
+    assert "kept_iteration" in facts
+    assert "kept_iteration" not in whole
+    for share, fault in ((1.5, "--held-out must be a number above 0 and below 1"), (0.2, "--dev and --held-out both")):
+        _, err = said(capsys, *train, "--held-out", share, *(["--dev", TEST] if share < 1 else []), code=1)
+        assert fault in err
+
+
+def test_a_path_refuses_a_penalty(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = said(capsys, "path", TEST, "-p", folder / "patterns.txt", "--l1", 0.5, code=1)
+    assert "--l1 0.5 has no meaning for a path" in err
+
+
 def test_label_and_evaluate(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "label", folder / "m.mill", TEST, "-o", tmp_path / "out.txt")
     out, _ = said(capsys, "evaluate", tmp_path / "out.txt", "--intervals", "--confusion")
@@ -134,7 +151,7 @@ def test_files_of_crfsuite_and_crfpp_are_trained_on(tmp_path: Path, capsys: pyte
         ("a DT B-NP\nb NN\n", PATTERNS, "train.txt:2: found 2 columns, expected 3"),
         ("a\n", PATTERNS, "train.txt:1: found one column"),
         ("", PATTERNS, "train.txt: there are no sequences"),
-        ("a DT X\n", "u:%x[0,7]\n", "pattern 'u:%x[0,7]' (line 1) asks for column 7"),
+        ("a DT X\n", "u:%x[0,7]\n", "patterns.txt:1) asks for column 7"),
         ("a DT X\n", 'u:%m[0,0,"["]\n', "is no regular expression"),
         ("a DT X\n", "b\nq:%x[0,0]\n", "patterns.txt:2: pattern 'q:%x[0,0]' must begin with u, b or *"),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from textmill.corpus import sample_chunks
 from textmill.errors import DataError
-from textmill.sequence import CRF, FeatureWeight, split_labels, top_features
+from textmill.sequence import CRF, Encoder, FeatureWeight, split_labels, top_features
 
 PATTERNS = ["u:w=%x[0,0]", "u:W-1=%X[-1,0]", "u:s=%suffix[0,0,3]", "u:p=%x[0,1]", "*:pp=%x[-1,1]/%x[0,1]", "*"]
 
@@ -74,6 +74,6 @@ def test_what_the_tagger_does_not_have_is_named(tagger: CRF) -> None:
         top_features(tagger, test="u:w=nothing")
     with pytest.raises(DataError, match="k must be"):
         top_features(tagger, k=0)
-    hashed = CRF(patterns=["u:%x[0,0]"], hash_bits=8, l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3)
+    hashed = CRF(encoder=Encoder(patterns=["u:%x[0,0]"], hash_bits=8), l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3)
     with pytest.raises(DataError, match="hashed tests have no names"):
         top_features(hashed)

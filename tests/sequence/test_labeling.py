@@ -11,6 +11,7 @@ from textmill.corpus import read_columns, sample_chunks
 from textmill.errors import DataError
 from textmill.sequence import (
     CRF,
+    Encoder,
     TagRepairs,
     evaluate_columns,
     label_attributes,
@@ -101,7 +102,7 @@ def test_known_labels_of_attribute_files_are_kept() -> None:
 
 def test_rows_of_tests_may_have_any_length() -> None:
     data = read_labeled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
-    tagger = CRF(syntax="wapiti", l1=0.1).fit(data.X, data.y)
+    tagger = CRF(encoder=Encoder(syntax="wapiti"), l1=0.1).fit(data.X, data.y)
     assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2 A\nu3 B\n\nu3\tB\n\n"
     assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B B\n")
 

@@ -34,6 +34,7 @@ SYNONYMS = {
 }
 # advice for programs -> advice for people at a terminal
 _PHRASES = {
+    ", a generator of NumPy or None,": ",",
     ", or None for all cores": "; leave it out for all cores",
     "a file made by save": "a model file that textmill has written",
     "call fit, or load a fitted one": "train it first",

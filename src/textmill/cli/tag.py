@@ -9,62 +9,32 @@ import typer
 
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
+from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+from textmill.cli._tag_options import Format, Tests, Training
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-Patterns = Annotated[
-    Path | None, typer.Option("--patterns", "-p", help="Pattern file; default: patterns for the number of columns.")
-]
-WordsOnly = Annotated[
-    bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
-]
-Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
-Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
-Algorithm = Annotated[
-    str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
-]
-Kind = Annotated[str, typer.Option("--kind", help="Kind of model: crf, or memm for a conditional Markov model.")]
-L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
-L2 = Annotated[
-    float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
-]
-MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
-MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
 ]
-# why a run ended -> what people call it
-STOPPED = {
-    "gradient": "converged",
-    "value": "converged",
-    "iterations": "iteration limit",
-    "interrupted": "Ctrl-C",
-    "line_search": "no better point found",
-    "stopped": "error on --dev no longer changes",
-    "unbounded": "objective has no minimum",
-}
 Output = Annotated[Path, output_option("The file to write.")]
 
 
 @app.command()
+@with_options
 def train(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences; - for stdin.")],
     output: Output,
-    patterns: Patterns = None,
-    words_only: WordsOnly = False,
+    tests: Tests,
+    training: Training,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
     ] = None,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    kind: Kind = "crf",
-    algorithm: Algorithm = "owlqn",
-    l1: L1 = None,
-    l2: L2 = None,
-    max_iter: MaxIter = None,
-    min_count: MinCount = 1,
+    held_out: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of TRAIN to keep apart for early stopping, as --dev.")
+    ] = None,
     hash_bits: Annotated[
         int | None, typer.Option(help="Number tests by a hash with this many bits instead of keeping their names.")
     ] = None,
@@ -103,56 +73,35 @@ def train(
     """
     from json import dumps
 
+    from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.readable import counted
-    from textmill.sequence import read_labeled, read_tagger
+    from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
 
-    data = read_labeled(source, format=format)
-    held_out = read_labeled(dev, format=format) if dev is not None else None
-    tagger = _tagger(kind, patterns, syntax, format, words_only)
-    tagger.set_params(
-        algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, hash_bits=hash_bits,
-        start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs, random_state=seed,
+    data = tests.read(source)
+    apart = tests.read(dev) if dev is not None else None
+    if held_out is not None:
+        _refuse_both(dev)
+        data, apart = hold_out(data, held_out, random_state=seed)
+    tagger = training.tagger(
+        tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
+        random_state=seed,
     )  # fmt: skip
-    parts = (held_out.X, held_out.y) if held_out is not None else (None, None)
+    parts = (apart.X, apart.y) if apart is not None else (None, None)
     start = None if model is None else read_tagger(model)
-    with shown_by(_Table()):
+    with shown_by(TrainingTable(lambda line: typer.echo(line, err=True))):
         tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, start=start, checkpoint=resume, cluster=cluster)
     tagger.save(output)
     if plot is not None:
-        _plot(tagger.training_log_, plot)
-    kept = _kept_iteration(tagger.training_log_) if not fine_tune else None
-    facts = {
-        "sequences": len(data.X),
-        "labels": len(tagger.classes_),
-        "tests": sum(row["tests"] for row in tagger.pattern_counts_),
-        "features": sum(row["features"] for row in tagger.pattern_counts_),
-        "active_tests": sum(row["active_tests"] for row in tagger.pattern_counts_),
-        "active": len(tagger.features_),
-        "iterations": tagger.n_iter_,
-        "objective": tagger.objective_ if kept is None else tagger.training_log_[kept - 1]["objective"],
-        "stopped": tagger.stopped_,
-    }
-    if kept is not None:
-        facts["kept_iteration"] = kept
+        save(draw_training(tagger), plot)
+    summary = TrainingSummary.of(tagger, len(data.X))
     if json:
-        typer.echo(dumps({**facts, "patterns": tagger.pattern_counts_}, ensure_ascii=False))
+        typer.echo(dumps(summary.to_json(), ensure_ascii=False))
         return
     if counts:
-        typer.echo("tests\tfeatures\tactive tests\tactive\tpattern")
-        for name, *numbers in (row.values() for row in tagger.pattern_counts_):
-            typer.echo("\t".join(map(str, [*numbers, name])))
-    sizes = ("sequences", "labels", "tests", "features", "active_tests", "active")
-    line = ", ".join(f"{name.replace('_', ' ')} {facts[name]}" for name in sizes)
-    whole = counted(tagger.n_iter_, "iterations") if kept is None else f"kept iteration {kept} of {tagger.n_iter_}"
-    objective = "" if facts["objective"] is None else f", objective {facts['objective']:.6g}"
-    typer.echo(f"{output}: {line}, {whole}{objective}, stopped: {STOPPED[tagger.stopped_]}")
-    if patterns is None and model is None and tagger.encoder_.patterns_:
-        from textmill.sequence import describe_default
-
-        columns = 1 if words_only else tagger.encoder_.width_
-        number = counted(len(tagger.encoder_.patterns_), "patterns")
-        typer.echo(f"{number} by default: {describe_default(columns)}; --counts lists them, -p FILE replaces them")
+        typer.echo("\n".join(summary.pattern_table()))
+    typer.echo(f"{output}: {summary}")
+    if model is None and (default := tests.default_patterns(tagger)):
+        typer.echo(default)
 
 
 @app.command()
@@ -407,56 +356,49 @@ def convert(
 
 
 @app.command()
+@with_options
 def path(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences.")],
-    patterns: Patterns = None,
+    tests: Tests,
+    training: Training,
     dev: Annotated[Path | None, typer.Option(help="Labeled sequences to score each model on.")] = None,
     steps: Annotated[
         int, typer.Option(help="Number of penalties, beginning with the one at which all weights are zero.")
     ] = 10,
     ratio: Annotated[float, typer.Option(help="Last penalty divided by the first.")] = 0.01,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    l2: L2 = None,
-    max_iter: MaxIter = None,
     jobs: Jobs = None,
 ) -> None:
     """Train with decreasing L1 penalties and print size and error of each model.
 
     Example: textmill tag path train.txt -p patterns.txt --dev dev.txt --steps 8
     """
+    from textmill.cli._tables import Printed
     from textmill.progress import all_or_nothing
-    from textmill.sequence import evaluate_tags, read_labeled
+    from textmill.sequence import evaluate_tags
 
-    data = read_labeled(source, format=format)
-    held_out = read_labeled(dev, format=format) if dev is not None else None
-    tagger = _tagger("crf", patterns, syntax, format)
-    tagger.set_params(l2=l2, max_iter=max_iter, n_jobs=jobs)
-    typer.echo("l1\tactive\tobjective" + ("\ttoken error" if held_out is not None else ""))
+    data = tests.read(source)
+    apart = tests.read(dev) if dev is not None else None
+    tagger = training.tagger(tests.encoder(), n_jobs=jobs)
+    columns = {"l1": ".6g", "active": "", "objective": ".6g"} | ({"token error": ".4%"} if apart is not None else {})
+    table = Printed(columns)
     with all_or_nothing():
         for fitted in tagger.path(data.X, data.y, steps=steps, ratio=ratio):
-            row = [f"{fitted.l1:.6g}", str(len(fitted.features_)), f"{fitted.objective_:.6g}"]
-            if held_out is not None:
-                row.append(f"{evaluate_tags(held_out.y, fitted.predict(held_out.X)).token_error:.4%}")
-            typer.echo("\t".join(row))
+            row = {"l1": fitted.l1, "active": len(fitted.features_), "objective": fitted.objective_}
+            if apart is not None:
+                row["token error"] = evaluate_tags(apart.y, fitted.predict(apart.X)).token_error
+            table.row(**row)
 
 
 @app.command()
+@with_options
 def crossval(
     source: Annotated[str, typer.Argument(metavar="DATA", help="Labeled sequences.")],
-    patterns: Patterns = None,
+    tests: Tests,
+    training: Training,
     folds: Annotated[int, typer.Option(help="Number of parts.")] = 10,
     train_on_all: Annotated[
         bool, typer.Option("--train-on-all", help="Keep no part of the data apart for early stopping.")
     ] = False,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    kind: Kind = "crf",
-    algorithm: Algorithm = "owlqn",
-    l1: L1 = None,
-    l2: L2 = None,
-    max_iter: MaxIter = None,
-    min_count: MinCount = 1,
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -467,13 +409,10 @@ def crossval(
     """
     from json import dumps
 
-    from textmill.sequence import cross_validate, read_labeled
+    from textmill.sequence import cross_validate
 
-    data = read_labeled(source, format=format)
-    tagger = _tagger(kind, patterns, syntax, format)
-    tagger.set_params(
-        algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, n_jobs=jobs, random_state=seed
-    )
+    data = tests.read(source)
+    tagger = training.tagger(tests.encoder(), n_jobs=jobs, random_state=seed)
     scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:
@@ -482,26 +421,6 @@ def crossval(
     for number, part in enumerate(scores, 1):
         typer.echo(f"fold {number}: token error {part.token_error:.4%}, sequence error {part.sequence_error:.4%}")
     typer.echo(whole.report())
-
-
-def _tagger(kind: str, patterns: Path | None, syntax: str, format: str, words_only: bool = False) -> Any:  # noqa: A002
-    """An estimator that is not yet trained."""
-    from textmill.corpus import open_lines
-    from textmill.model import check_choice
-    from textmill.sequence import CRF, ConditionalMarkov, default_patterns, parse_patterns
-
-    check_choice("kind", kind, ["crf", "memm"])
-    if words_only and (patterns is not None or format != "columns"):
-        raise typer.BadParameter("--words-only chooses patterns for columns; leave out -p and --format")
-    if patterns is None and syntax != "textmill" and format == "columns":
-        raise typer.BadParameter("--syntax is of a pattern file; pass -p FILE")
-    text: Any = default_patterns(1) if words_only else None
-    if patterns is not None:
-        text = "\n".join(line for _, line in open_lines(patterns))
-        parse_patterns(text, syntax=syntax, source=str(patterns))
-    return {"crf": CRF, "memm": ConditionalMarkov}[kind](
-        patterns=text, syntax="wapiti" if format == "tests" else syntax
-    )
 
 
 def _labeled_text(
@@ -534,40 +453,8 @@ def _labeled_text(
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
 
 
-def _kept_iteration(log: list[dict[str, float]]) -> int | None:
-    """The iteration whose weights are kept: the first with the lowest error on the development sequences."""
-    errors = [entry["dev_error"] for entry in log if "dev_error" in entry]
-    return 1 + errors.index(min(errors)) if errors else None
+def _refuse_both(dev: Path | None) -> None:
+    from textmill.errors import DataError
 
-
-class _Table:
-    """A row for every iteration of training."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, int] = {}  # by the number of the loop: the last iteration that was shown
-
-    def __call__(self, progress: Any) -> None:
-        if progress.description != "training" or not progress.figures or self.rows.get(progress.step) == progress.done:
-            return
-        columns = ["objective", "active", "dev_error", "cpu_seconds"]
-        if not self.rows:
-            typer.echo(" iteration      objective      active   dev error      time       cpu", err=True)
-        self.rows[progress.step] = progress.done
-        objective, active, error, cpu = (progress.figures.get(name) for name in columns)
-        shown = "-" if objective is None else f"{objective:.6g}"
-        percent = "-" if error is None else f"{error:.2f}%"
-        times = f"{f'{progress.seconds:.1f}s':>9} {f'{cpu or 0.0:.1f}s':>9}"
-        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {times}", err=True)
-
-
-def _plot(log: list[dict[str, float]], target: Path) -> None:
-    """Objective, active features and development error over the iterations."""
-    from textmill import plot
-
-    curves = {
-        name: ([entry["iteration"] for entry in log], [entry[name] / (log[0][name] or 1.0) for entry in log])
-        for name in ("objective", "active", "dev_error")
-        if all(name in entry for entry in log)
-    }
-    figure = plot.lines(curves, x_label="iteration", y_label="share of the first iteration", y_scale="log")
-    plot.save(figure, target)
+    if dev is not None:
+        raise DataError("--dev and --held-out both keep sequences apart; pass one of them")

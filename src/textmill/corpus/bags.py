@@ -79,7 +79,7 @@ def array_like(X: Any) -> Any:
     """
     if hasattr(X, "shape"):
         is_column = len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "OUT"
-        return list(X) if is_column else X
+        return (X.tolist() if isinstance(X, np.ndarray) else list(X)) if is_column else X
     in_rows = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], list | tuple) and bool(X[0])
     return np.asarray(X) if hasattr(X, "__array__") or (in_rows and isinstance(X[0][0], numbers.Real)) else X
 
@@ -120,6 +120,8 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.shape[1], X.nnz) <= _INT32:  # the kernels take ids as int32
+        X = csr_of((X.indptr, X.indices.astype(np.int32), X.data), X.shape[1])
     if X.dtype.kind == "f" and not np.isfinite(X.data).all():
         row, column = _place(X, ~np.isfinite(X.data))
         fault = "NaN" if np.isnan(X[row, column]) else X[row, column]

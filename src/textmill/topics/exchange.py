@@ -221,8 +221,8 @@ def read_matrix(path: Path, *, alpha: Any = None, terms: Sequence[str] | None = 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_matrix(from_matrix([[3, 1]]), f"{folder}/topics.npy")
-    ...     read_matrix(f"{folder}/topics.npy", terms=["to", "be"]).topics(1)
-    [[('to', 0.75)]]
+    ...     read_matrix(f"{folder}/topics.npy", terms=["to", "be"]).topics(1)[0]
+    [('to', 0.75)]
     """
     try:
         rows = np.load(path, allow_pickle=False)

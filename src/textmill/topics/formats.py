@@ -48,7 +48,7 @@ def from_matrix(topics: Any, *, alpha: Any = "symmetric", terms: Sequence[str] |
     With `terms`, the names of the columns, the model reads texts.
 
     >>> lda = from_matrix([[3, 1, 0], [0, 1, 1]], terms=["to", "be", "or"])
-    >>> lda.components_.round(6).tolist(), lda.topics(1)
+    >>> lda.components_.round(6).tolist(), list(lda.topics(1))
     ([[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]], [[('to', 0.75)], [('be', 0.5)]])
     """
     rows = np.asarray(topics, dtype=np.float64)

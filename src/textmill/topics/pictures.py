@@ -222,7 +222,7 @@ def draw_model(
     if picture == "topics":
         return draw_topics(model)
     if picture == "terms":
-        groups = None if color_field is None else _field_values(documents, color_field, "the group")
+        groups = None if color_field is None else _field_values(documents, color_field, "the color")
         if not isinstance(documents, Documents):
             return draw_map(model, documents)
         drawn = list(documents)

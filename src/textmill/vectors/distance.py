@@ -215,7 +215,7 @@ def _sparse(X: Any, name: str, measure: str, normalize: bool, n_jobs: int | None
         X = X.copy()
         X.eliminate_zeros()
     if measure == "cosine":
-        return weigh(X, "nnc", n_jobs=n_jobs)
+        return weigh(X, "nnc", n_jobs=n_jobs).csr()
     if measure in _PROBABILITIES:
         _check_sign(X.data, lambda at: int(np.searchsorted(X.indptr, at, side="right")) - 1, name)
         sums = _checked_sums(np.asarray(X.sum(axis=1)).ravel(), name, normalize, precision)

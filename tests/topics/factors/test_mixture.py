@@ -126,7 +126,7 @@ def test_long_and_short_documents_give_numbers() -> None:
         ({"eta": 0.0}, np.eye(2), "eta must be a number above 0"),
         ({"n_topics": 0}, np.eye(2), "n_topics must be a whole number at least 1"),
         ({}, np.zeros((3, 2)), "no documents with a word"),
-        ({}, np.array([[np.nan, 1.0]]), "(?i)nan"),
+        ({}, np.array([[np.nan, 1.0]]), "NaN"),
         ({}, np.array([[-1.0, 1.0]]), "negative"),
         ({}, iter([np.eye(2)]), "passes"),
     ],

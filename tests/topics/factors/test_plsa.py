@@ -161,9 +161,9 @@ def test_the_same_bytes_for_any_number_of_threads(jobs: int) -> None:
     ("bad", "message"),
     [
         (np.zeros((0, 3)), "no documents"),
-        (np.zeros((4, 0)), "no documents or no terms"),
+        (np.zeros((4, 0)), "X has no columns"),
         (np.zeros((4, 3)), "only zeros"),
-        (np.array([[1.0, np.nan]]), "(?i)nan"),
+        (np.array([[1.0, np.nan]]), "NaN"),
         (np.array([[1.0, np.inf]]), "inf"),
         (np.array([[1.0, -1.0]]), "negative"),
         ([], "no documents"),
@@ -215,7 +215,7 @@ def test_models_that_do_not_belong_together_are_not_merged() -> None:
         one.merge(PLSA(n_topics=3, random_state=0).fit(X))
     with pytest.raises(DataError, match="NMF"):
         one.merge(NMF(n_topics=2, random_state=0).fit(X))
-    with pytest.raises(DataError, match="13 columns"):
+    with pytest.raises(DataError, match=r"X has 13 features, but .* is expecting 12"):
         one.transform(np.ones((1, 13)))
     with pytest.raises(DataError, match="no words"):
         one.score(np.zeros((2, 12)))

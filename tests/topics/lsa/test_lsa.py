@@ -371,9 +371,9 @@ def test_documents_without_a_word_are_refused(algorithm: str) -> None:
 def test_numbers_that_are_none_are_refused_with_their_place() -> None:
     bad = COUNTS.astype(float)
     bad[2, 3] = np.nan
-    with pytest.raises(DataError, match="X holds nan in row 2, column 3"):
+    with pytest.raises(DataError, match="X holds NaN in row 2, column 3"):
         LSA().fit(bad)
-    with pytest.raises(DataError, match="chunk 1 of X holds nan in row 2, column 3"):
+    with pytest.raises(DataError, match="chunk 1 of X holds NaN in row 2, column 3"):
         LSA().fit([COUNTS, bad])
 
 
@@ -541,7 +541,7 @@ def test_memory_does_not_grow_with_the_corpus() -> None:
 
 
 def test_the_last_sigma_of_a_word_is_written_as_one():
-    texts = ["της πόλεως", "ΤΗΣ ΠΟΛΕΩΣ", "η αγορά"]
+    texts = ["της πόλεως", "ΤΗΣ ΠΟΛΕΩΣ", "η αγορά", "η θάλασσα"]
     model = LSA(n_topics=1, vectorizer=TextVectorizer()).fit(texts)
     assert '"της"' in model.describe_topics()
     assert "τησ" in model.vectorizer_.vocabulary_.terms_
