@@ -25,7 +25,7 @@ from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.evaluation import are_chunks
 from textmill.sequence.patterns import parse_patterns
 
-__all__ = ["LabeledSentence", "LabeledSpan", "label_text", "token_spans"]
+__all__ = ["LabeledSentence", "LabeledSpan", "check_words_only", "label_text", "token_spans"]
 
 BATCH = 2000  # sentences labelled together
 
