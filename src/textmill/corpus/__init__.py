@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.iob import RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
+    from textmill.corpus.iob import SCHEMES, RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
-    from textmill.corpus.products import Operator, as_operator
     from textmill.corpus.readers import (
         Document,
         Documents,
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENGLISH_CONNECTORS",
     "FUNCTION_WORDS",
+    "SCHEMES",
     "Arpa",
     "ArpaOrder",
     "BadRecords",
@@ -78,7 +78,6 @@ __all__ = [
     "HashedBags",
     "NamedFeatures",
     "NettalkWord",
-    "Operator",
     "PatternTokenizer",
     "Phrases",
     "Record",
@@ -95,7 +94,6 @@ __all__ = [
     "Vocabulary",
     "ZipfStream",
     "array_like",
-    "as_operator",
     "bag_format",
     "binary_writer",
     "check_bags",
@@ -159,11 +157,10 @@ __getattr__, __dir__ = deferred(
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
-        "iob": "RepairedTags check_tags convert_tags repair_tags spans_of tags_of",
+        "iob": "RepairedTags SCHEMES check_tags convert_tags repair_tags spans_of tags_of",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
-        "products": "Operator as_operator",
         "readers": "Document Documents Record SkippedRecords open_bytes open_lines read_documents read_records writer",
         "sample": "sample_articles sample_chunks sample_path sample_texts",
         "sentences": "Sentences",

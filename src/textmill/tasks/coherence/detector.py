@@ -311,7 +311,7 @@ class CoherenceDetector(Estimator, Model):
             method="gibbs",
             alpha=self.alpha,
             eta=self.eta,
-            sweeps=self.max_iter,
+            max_iter=self.max_iter,
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(X)
