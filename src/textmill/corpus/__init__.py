@@ -32,7 +32,16 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.iob import SCHEMES, RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
+    from textmill.corpus.iob import (
+        SCHEMES,
+        RepairedTags,
+        Span,
+        check_tags,
+        convert_tags,
+        repair_tags,
+        spans_of,
+        tags_of,
+    )
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
@@ -50,10 +59,17 @@ if TYPE_CHECKING:
     from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
     from textmill.corpus.sentences import Sentences
     from textmill.corpus.splitters import split_documents
-    from textmill.corpus.streams import BadRecords, Source, source_name
+    from textmill.corpus.streams import BadRecords, Source, read_text, source_name
     from textmill.corpus.summary import CorpusReport, corpus_report
     from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
-    from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences, text_batches
+    from textmill.corpus.tokenize import (
+        CharacterNgrams,
+        PatternTokenizer,
+        Tokenizer,
+        sentence_spans,
+        split_sentences,
+        text_batches,
+    )
     from textmill.corpus.trees import Tree, parse_tree, read_trees
     from textmill.corpus.variants import VariantTokenizer
     from textmill.corpus.vocabulary import Bags, Vocabulary
@@ -86,6 +102,7 @@ __all__ = [
     "Sentences",
     "SkippedRecords",
     "Source",
+    "Span",
     "Tokenizer",
     "TokenizerLike",
     "TopicStream",
@@ -117,6 +134,7 @@ __all__ = [
     "read_nettalk",
     "read_records",
     "read_terms",
+    "read_text",
     "read_trees",
     "rechunk",
     "remap",
@@ -127,6 +145,7 @@ __all__ = [
     "sample_path",
     "sample_texts",
     "save_npz",
+    "sentence_spans",
     "source_name",
     "spans_of",
     "split_documents",
@@ -157,7 +176,7 @@ __getattr__, __dir__ = deferred(
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
-        "iob": "RepairedTags SCHEMES check_tags convert_tags repair_tags spans_of tags_of",
+        "iob": "RepairedTags SCHEMES Span check_tags convert_tags repair_tags spans_of tags_of",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
@@ -165,10 +184,10 @@ __getattr__, __dir__ = deferred(
         "sample": "sample_articles sample_chunks sample_path sample_texts",
         "sentences": "Sentences",
         "splitters": "split_documents",
-        "streams": "BadRecords Source source_name",
+        "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
         "synthetic": "DriftingStream TopicStream ZipfStream",
-        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer split_sentences text_batches",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",
