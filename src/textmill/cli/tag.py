@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -123,21 +123,13 @@ def label(
 
     Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
     """
-    from textmill.corpus import read_columns, writer
-    from textmill.model import check_choice
-    from textmill.progress import track
-    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
+    from textmill.corpus import writer
+    from textmill.sequence import Answers, label_file, read_tagger
 
-    check_choice("format", format, DATA_FORMATS)
-    tagger: Any = read_tagger(model)
-    tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain}
-    if format == "columns":
-        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
-    else:
-        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
+    answers = Answers(k=k, scores=scores, posterior=posterior, constrain=constrain)
+    tagger = read_tagger(model).set_params(n_jobs=jobs)
     with writer(output) as out:
-        out.writelines(texts)
+        out.writelines(label_file(tagger, source, answers, format=format))
 
 
 @app.command()

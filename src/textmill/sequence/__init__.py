@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         read_wapiti,
         write_wapiti,
     )
-    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.labeling import Answers, label_file, label_sentences
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
@@ -99,6 +99,7 @@ __all__ = [
     "TAGGER_FORMATS",
     "Active",
     "Algorithm",
+    "Answers",
     "AttributeSequence",
     "BlockDescent",
     "ChainModel",
@@ -131,10 +132,9 @@ __all__ = [
     "folds",
     "forced_labels",
     "hold_out",
-    "label_attributes",
+    "label_file",
     "label_ids",
     "label_sentences",
-    "label_tests",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
@@ -176,7 +176,7 @@ __getattr__, __dir__ = deferred(
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
-        "labeling": "label_attributes label_sentences label_tests",
+        "labeling": "Answers label_file label_sentences",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "reports": "TrainingSummary TrainingTable draw_training",

@@ -11,34 +11,87 @@ gold label there; it stays where it is, and with `constrain` it is taken as know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from textmill.corpus import Sentence
+from textmill.corpus import Sentence, read_columns
 from textmill.corpus.streams import Source
 from textmill.errors import DataError
-from textmill.model import check_range
-from textmill.sequence.attributes import read_attributes
+from textmill.model import check_choice, check_range
+from textmill.progress import track
+from textmill.sequence.attributes import AttributeSequence, read_attributes
 from textmill.sequence.chainmodel import ChainModel
-from textmill.sequence.datasets import read_rows
+from textmill.sequence.datasets import DATA_FORMATS, read_rows
 
-__all__ = ["label_attributes", "label_sentences", "label_tests"]
+__all__ = ["Answers", "label_file", "label_sentences"]
 
 BATCH = 2000  # sequences labelled together
 
 T = TypeVar("T")
 
 
-def label_sentences(
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What is written of each sequence: k labellings, with scores, the most probable labels instead of the best.
+
+    With `constrain`, labels of the input that the tagger has are kept, and others leave the token free.
+
+    >>> Answers(posterior=True, k=2)
+    Traceback (most recent call last):
+    textmill.errors.DataError: posterior decoding has one answer; ask for k=1 or for Viterbi's k best
+    """
+
+    k: int = 1
+    scores: bool = False
+    posterior: bool = False
+    constrain: bool = False
+
+    def __post_init__(self) -> None:
+        check_range("k", self.k, at_least=1, whole=True)
+        if self.posterior and self.k > 1:
+            raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+
+
+USUAL = Answers()
+
+
+class _Input(NamedTuple):
+    """A sequence of a file: what the tagger sees, what is written again, the labels in the input."""
+
+    tokens: Any
+    rows: Sequence[str]
+    labels: Sequence[str]
+
+
+def label_file(
     model: ChainModel,
-    sentences: Iterable[Sentence],
+    source: Source,
+    answers: Answers = USUAL,
     *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
+    format: str = "columns",  # noqa: A002
 ) -> Iterator[str]:
+    """The text of every labelled sequence of a file, with its blank line; formats are those of `read_labeled`.
+
+    In files of CRFsuite (`crfsuite`) the label of the file comes first, then the tagger's.
+
+    >>> import io
+    >>> from textmill.sequence import CRF
+    >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
+    >>> "".join(label_file(tagger, io.BytesIO(b"b\\na\\n")))
+    'b\\tB\\na\\tA\\n\\n'
+    """
+    check_choice("format", format, DATA_FORMATS)
+    if format == "columns":
+        return label_sentences(model, track(read_columns(source), "labeling", unit="sequences"), answers)
+    if format == "crfsuite":
+        return _label(model, read_attributes(source), _attributes, answers)
+    return _label(model, read_rows(source), _tests, answers)
+
+
+def label_sentences(model: ChainModel, sentences: Iterable[Sentence], answers: Answers = USUAL) -> Iterator[str]:
     """The text of every labelled sentence, with its blank line.
 
     >>> from textmill.sequence import CRF
@@ -46,101 +99,23 @@ def label_sentences(
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    _check(k, posterior)
-    for batch in _batches(sentences, k):
-        split = [_split(model, sentence, constrain) for sentence in batch]
-        X = [tokens for tokens, _ in split]
-        known = [labels for _, labels in split] if constrain else None
-        shown = [[" ".join(row) for row in sentence] for sentence in batch]
-        yield from _texts(model, X, shown, known, k, scores, posterior)
+    return _label(model, sentences, _columns, answers)
 
 
-def label_attributes(
-    model: ChainModel,
-    source: Source,
-    *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
+def _label(
+    model: ChainModel, sequences: Iterable[T], read: Callable[[ChainModel, T, bool], _Input], answers: Answers
 ) -> Iterator[str]:
-    """The same for a file of CRFsuite: its label, then the tagger's."""
-    _check(k, posterior)
-    for batch in _batches(read_attributes(source), k):
-        X = [sequence.tokens for sequence in batch]
-        known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
-        yield from _texts(model, X, [sequence.labels for sequence in batch], known, k, scores, posterior)
+    """Texts of all sequences, some at a time."""
+    classes = set(model.classes_.tolist())
+    for batch in _batches(sequences, answers.k):
+        inputs = [read(model, sequence, answers.constrain) for sequence in batch]
+        constraints = None
+        if answers.constrain:
+            constraints = [[label if label in classes else None for label in item.labels] for item in inputs]
+        yield from _texts(model, inputs, constraints, answers)
 
 
-def label_tests(
-    model: ChainModel,
-    source: Source,
-    *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
-) -> Iterator[str]:
-    """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
-    _check(k, posterior)
-    for batch in _batches(read_rows(source), k):
-        X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
-        known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
-        yield from _texts(model, X, [[" ".join(row) for row in rows] for rows in batch], known, k, scores, posterior)
-
-
-def _check(k: int, posterior: bool) -> None:
-    check_range("k", k, at_least=1, whole=True)
-    if posterior and k > 1:
-        raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
-
-
-def _texts(
-    model: ChainModel,
-    X: list[Any],
-    shown: list[list[str]],
-    known: list[list[str | None]] | None,
-    k: int,
-    scores: bool,
-    posterior: bool,
-) -> Iterator[str]:
-    answers: list[list[tuple[list[str], float, float]]]
-    if k > 1 or (scores and not posterior):
-        answers = model.predict_best(X, k, constraints=known)
-    else:
-        plain = model.predict(X, posterior=posterior, constraints=known)
-        answers = [[(labels, 0.0, 0.0)] for labels in plain]
-    marginals = model.predict_marginals(X, constraints=known) if scores else None
-    number = {label: i for i, label in enumerate(model.classes_.tolist())}
-    for s, (rows, hypotheses) in enumerate(zip(shown, answers, strict=True)):
-        for rank, (labels, score, probability) in enumerate(hypotheses, 1):
-            fields: Sequence[str] = labels
-            text = ""
-            if marginals is not None:
-                chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
-                fields = [f"{label}/{value:.6g}" for label, value in zip(labels, chosen, strict=True)]
-                if posterior:
-                    score = probability = _product(chosen)
-                text = f"# {rank} {score:.10g} {probability:.6g}\n"
-            yield text + "".join(f"{row}\t{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
-
-
-def _product(values: list[float]) -> float:
-    product = 1.0
-    for value in values:
-        product *= value
-    return product
-
-
-def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
-    """Lists of sequences, shorter where each has many labellings."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, max(1, BATCH // labellings))):
-        yield batch
-
-
-def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any, list[str | None]]:
-    """What the tagger sees of a sentence, and the labels that are known."""
+def _columns(model: ChainModel, sentence: Sentence, constrain: bool) -> _Input:
     width = model.encoder_.width_
     has_labels = constrain or (width and len(sentence.columns) == width + 1)
     if constrain and len(sentence.columns) < 2:
@@ -150,10 +125,46 @@ def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any,
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    return tokens, _known(model, sentence.column(-1)) if constrain else []
+    return _Input(tokens, [" ".join(row) for row in sentence], sentence.column(-1))
 
 
-def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
-    """Labels that the tagger knows; the others are free."""
-    classes = set(model.classes_.tolist())
-    return [label if label in classes else None for label in labels]
+def _attributes(model: ChainModel, sequence: AttributeSequence, constrain: bool) -> _Input:
+    return _Input(sequence.tokens, sequence.labels, sequence.labels)
+
+
+def _tests(model: ChainModel, rows: list[list[str]], constrain: bool) -> _Input:
+    """Columns are tests themselves, as many as a token has; with constraints the last is the label."""
+    tokens = [row[:-1] if constrain else row for row in rows]
+    return _Input(tokens, [" ".join(row) for row in rows], [row[-1] for row in rows])
+
+
+def _texts(
+    model: ChainModel, inputs: list[_Input], constraints: list[list[str | None]] | None, answers: Answers
+) -> Iterator[str]:
+    X = [item.tokens for item in inputs]
+    lists: list[list[tuple[list[str], float, float]]]
+    if answers.k > 1 or (answers.scores and not answers.posterior):
+        lists = model.predict_best(X, answers.k, constraints=constraints)
+    else:
+        plain = model.predict(X, posterior=answers.posterior, constraints=constraints)
+        lists = [[(labels, 0.0, 0.0)] for labels in plain]
+    marginals = model.predict_marginals(X, constraints=constraints) if answers.scores else None
+    number = {label: i for i, label in enumerate(model.classes_.tolist())}
+    for s, (item, hypotheses) in enumerate(zip(inputs, lists, strict=True)):
+        for rank, (labels, score, probability) in enumerate(hypotheses, 1):
+            fields: Sequence[str] = labels
+            text = ""
+            if marginals is not None:
+                chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
+                fields = [f"{label}/{value:.6g}" for label, value in zip(labels, chosen, strict=True)]
+                if answers.posterior:
+                    score = probability = math.prod(chosen)
+                text = f"# {rank} {score:.10g} {probability:.6g}\n"
+            yield text + "".join(f"{row}\t{field}\n" for row, field in zip(item.rows, fields, strict=True)) + "\n"
+
+
+def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
+    """Lists of sequences, shorter where each has many labellings."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, max(1, BATCH // labellings))):
+        yield batch
