@@ -62,7 +62,7 @@ def test_options_of_dedupe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     folded = tmp_path / "folded.txt"
     folded.write_text("DR. JOSÉ RAMÍREZ\nJose Ramirez\n", encoding="utf-8")
     assert said(capsys, "dedupe", str(folded), "-t", "0.99")[1].count("\n") == 1
-    steps = [word for step in ("case", "accents", "titles") for word in ("--normalise", step)]
+    steps = [word for step in ("case", "accents", "titles") for word in ("--normalize", step)]
     out = said(capsys, "dedupe", str(folded), "-t", "0.99", *steps)[1]
     assert out.splitlines()[1] == "1\t2\t1.000000\tDR. JOSÉ RAMÍREZ\tJose Ramirez"  # names as they came
     top = said(capsys, "dedupe", NAMES, "-t", "0.5", "--top", "1", "--method", "correlation")[1]
@@ -186,7 +186,7 @@ def test_strange_names_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ({}, ["dedupe", NAMES, "--top", "0"], "--top must be a whole number at least 1"),
         ({}, ["dedupe", NAMES, "-o", "pairs.xls"], "pairs.xls: pairs are not written as .xls"),
         ({}, ["dedupe", NAMES, "--format", "xml"], "--format must be one of csv, jsonl"),
-        ({}, ["dedupe", NAMES, "--normalise", "all"], "--normalise must be one of accents, case"),
+        ({}, ["dedupe", NAMES, "--normalize", "all"], "--normalize must be one of accents, case"),
         ({}, ["dedupe", NAMES, "--method", "magic", "--clusters", "c.tsv", "-o", "p.tsv"], "--method must be"),
         ({}, ["dedupe", "nowhere.tsv"], "nowhere.tsv: No such file"),
         ({}, ["evaluate", NAMES, "--floor", "2"], "--floor must be a number at least 0"),

@@ -11,7 +11,7 @@ from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
-    from textmill.strings import Normaliser
+    from textmill.strings import Normalizer
     from textmill.tasks.names import Evaluation, NameList
 
 from textmill.cli._tables import Printed
@@ -30,7 +30,7 @@ _Format = Annotated[
 _NameField = Annotated[str, typer.Option(help="Field that holds the name, for CSV, JSONL and Parquet.")]
 _IdField = Annotated[str, typer.Option(help="Field that holds the id.")]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
-_Normalise = Annotated[
+_Normalize = Annotated[
     list[str] | None,
     typer.Option(
         help="Ignore case, accents, punctuation, titles or legal-forms, or apply nfkc; repeat the option for more."
@@ -98,7 +98,7 @@ def dedupe(
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
-    normalise: _Normalise = None,
+    normalize: _Normalize = None,
     min_count: _MinCount = 1,
     types: _Types = None,
     jobs: Jobs = None,
@@ -126,7 +126,7 @@ def dedupe(
         clusters=clusters,
         method=method,
         report=report,
-        normaliser=_normaliser(normalise),
+        normalizer=_normalizer(normalize),
         n_jobs=jobs,
         cluster=cluster,
     )
@@ -151,7 +151,7 @@ def join(
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
-    normalise: _Normalise = None,
+    normalize: _Normalize = None,
     jobs: Jobs = None,
     cluster: Cluster = None,
     errors: Errors = "strict",
@@ -178,7 +178,7 @@ def join(
         top=top,
         one_to_one=one_to_one,
         report=report,
-        normaliser=_normaliser(normalise),
+        normalizer=_normalizer(normalize),
         n_jobs=jobs,
         cluster=cluster,
     )
@@ -197,7 +197,7 @@ def evaluate(
     ] = 1.0,
     unlabelled: _Unlabelled = "negative",
     floor: Annotated[float, typer.Option(help="Ignore pairs with a lower score.")] = 0.0,
-    normalise: _Normalise = None,
+    normalize: _Normalize = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
@@ -211,7 +211,7 @@ def evaluate(
     from textmill.tasks import names as task
 
     lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
+    found = _evaluated(lists, gold, measure, normalize, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
     rows = [one.row() for one in found]
     table = Printed({name: ".4f" if isinstance(value, float) else "" for name, value in rows[0].items()}, json=json)
     for row in rows:
@@ -228,7 +228,7 @@ def compare(
     other: _Other = None,
     show: Annotated[int, typer.Option(help="Number of pairs to list where two measures differ.")] = 10,
     unlabelled: _Unlabelled = "negative",
-    normalise: _Normalise = None,
+    normalize: _Normalize = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
@@ -240,7 +240,7 @@ def compare(
     from textmill.tasks import names as task
 
     lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, n_jobs=jobs)
+    found = _evaluated(lists, gold, measure, normalize, unlabelled=unlabelled, n_jobs=jobs)
     for line in task.compare(found, *lists, show=show):
         typer.echo(line)
 
@@ -254,7 +254,7 @@ def pool(
     gold: Annotated[Path | None, typer.Option(help="Labelled pairs to leave out.")] = None,
     other: _Other = None,
     report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
-    normalise: _Normalise = None,
+    normalize: _Normalize = None,
     format: _Format = None,  # noqa: A002
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
@@ -275,7 +275,7 @@ def pool(
         best=best,
         other=second,
         gold=done,
-        normaliser=_normaliser(normalise),
+        normalizer=_normalizer(normalize),
         n_jobs=jobs,
     )
     count = write_pairs(output, [found], collection, second)
@@ -351,7 +351,7 @@ def _evaluated(
     lists: tuple[NameList, NameList | None],
     gold: Path | None,
     measures: list[str] | None,
-    normalise: list[str] | None,
+    normalize: list[str] | None,
     **options: Any,
 ) -> list[Evaluation]:
     """What measures make of the names, against the gold or else the clusters that the lists came with."""
@@ -360,21 +360,21 @@ def _evaluated(
     names, other = lists
     labels = Gold.from_clusters(names, other) if gold is None else read_gold(gold, names=names, other=other)
     chosen = measures or MEASURES_TO_COMPARE
-    return evaluate_measures(names, labels, chosen, other=other, normaliser=_normaliser(normalise), **options)
+    return evaluate_measures(names, labels, chosen, other=other, normalizer=_normalizer(normalize), **options)
 
 
-def _normaliser(steps: list[str] | None) -> Normaliser | None:
+def _normalizer(steps: list[str] | None) -> Normalizer | None:
     """The steps that were asked for, as a function."""
     from textmill.errors import DataError
-    from textmill.strings import Normaliser
+    from textmill.strings import Normalizer
 
     known = {"case", "accents", "punctuation", "titles", "legal-forms", "nfkc"}
     if not steps:
         return None
     for step in steps:
         if step not in known:
-            raise DataError(f"--normalise must be one of {', '.join(sorted(known))}, got {step!r}")
-    return Normaliser(
+            raise DataError(f"--normalize must be one of {', '.join(sorted(known))}, got {step!r}")
+    return Normalizer(
         form="NFKC" if "nfkc" in steps else None,
         case="case" in steps,
         accents="accents" in steps,

@@ -7,11 +7,11 @@ characters     edit distances and the Jaro family
 bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 optima         all best alignments where there are several
-contexts       similarity by neighbours
+contexts       similarity by neighbors
 combined       powers, means, maxima, functions of yours
 compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
-normalise      case, accents, punctuation, titles, legal forms: all off unless asked for
+normalize      case, accents, punctuation, titles, legal forms: all off unless asked for
 joins          pairs above a threshold without scoring all
 matching       pairs in which every name comes at most once
 clusters       groups of matching names
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from textmill.strings.contexts import Context
     from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
     from textmill.strings.language import FEATURES, MEASURES, parse_measure
-    from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
+    from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbor
     from textmill.strings.matching import one_to_one
     from textmill.strings.measure import Fitted, Measure
-    from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
+    from textmill.strings.normalize import LEGAL_FORMS, TITLES, Normalizer
     from textmill.strings.optima import best_alignments
     from textmill.strings.pairs import Pairs
     from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
@@ -72,9 +72,9 @@ __all__ = [
     "Ml",
     "MongeElkan",
     "NeedlemanWunsch",
-    "Neighbour",
+    "Neighbor",
     "Ngrams",
-    "Normaliser",
+    "Normalizer",
     "Osa",
     "Overlap",
     "Pairs",
@@ -102,10 +102,10 @@ __getattr__, __dir__ = deferred(
         "contexts": "Context",
         "features": "Characters CustomFeatures Features Ngrams Words",
         "language": "FEATURES MEASURES parse_measure",
-        "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbour",
+        "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbor",
         "matching": "one_to_one",
         "measure": "Fitted Measure",
-        "normalise": "LEGAL_FORMS TITLES Normaliser",
+        "normalize": "LEGAL_FORMS TITLES Normalizer",
         "optima": "best_alignments",
         "pairs": "Pairs",
         "second_level": "Assignment Greedy Ml MongeElkan SoftTfIdf",

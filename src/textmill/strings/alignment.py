@@ -1,7 +1,7 @@
 """Alignments: which features of two strings were matched, and what each match gave.
 
     G = (V, E),  V = features of the left and of the right string,  E = edges (i, j, weight)
-    score = f(sum of weights) / normaliser
+    score = f(sum of weights) / normalizer
 
 An alignment is the explanation of a score: `print(alignment)` shows it as text, with alignments of the sub-measure
 inside, and `alignment.html()` draws it as a fragment of a page, without any library.
@@ -41,7 +41,7 @@ class Alignment:
     right_features: tuple[str, ...]
     edges: tuple[Edge, ...]
     score: float
-    normaliser: float = field(default=1.0)
+    normalizer: float = field(default=1.0)
 
     @property
     def unmatched_left(self) -> tuple[int, ...]:
@@ -67,12 +67,12 @@ class Alignment:
             self.right_features,
             (*self.edges, *null),
             self.score,
-            self.normaliser,
+            self.normalizer,
         )
 
     def contributions(self) -> list[float]:
-        """Return what each edge adds to the score: its weight divided by the normaliser."""
-        return [edge.weight / self.normaliser if self.normaliser else 0.0 for edge in self.edges]
+        """Return what each edge adds to the score: its weight divided by the normalizer."""
+        return [edge.weight / self.normalizer if self.normalizer else 0.0 for edge in self.edges]
 
     def __str__(self) -> str:
         return "\n".join(self._lines(""))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         dedupe,
         evaluate_measures,
         join,
-        normalised,
+        normalized,
         pool,
         review_file,
         review_pairs,
@@ -73,7 +73,7 @@ __all__ = [
     "evaluate_measures",
     "generate_names",
     "join",
-    "normalised",
+    "normalized",
     "pool",
     "pool_pairs",
     "propose",
@@ -98,7 +98,7 @@ __getattr__, __dir__ = deferred(
         "evaluation": "Choice Cut Difference Evaluation MatchCurve choose differences evaluate",
         "generate": "generate_names",
         "gold": "Gold read_gold write_gold",
-        "jobs": "MEASURES_TO_COMPARE Found compare curves dedupe evaluate_measures join normalised pool "
+        "jobs": "MEASURES_TO_COMPARE Found compare curves dedupe evaluate_measures join normalized pool "
         "review_file review_pairs",
         "pairfiles": "ClusterRow PairRow read_pairs write_clusters write_pairs",
         "pooling": "PooledPair pool_pairs",

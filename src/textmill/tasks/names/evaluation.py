@@ -348,7 +348,7 @@ def _counted(scores: _Floats, truth: NDArray[np.bool_], missed: int) -> ScoreCou
 
 
 def _fold(rows: _Ints, columns: _Ints) -> _Ints:
-    """A part for every pair, by its place: the same for every measure, and alike for neighbours only by chance."""
+    """A part for every pair, by its place: the same for every measure, and alike for neighbors only by chance."""
     mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + columns.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
     return ((mixed >> np.uint64(33)) % np.uint64(_FOLDS)).astype(np.int64)

@@ -5,7 +5,7 @@
     evaluate   names and gold -> precision, recall and F of measures by number of pairs
     pool       names -> the best pairs of several measures, worth a label
 
-Names are normalised only for the comparison: what is written and shown are the names as they came. The measures and
+Names are normalized only for the comparison: what is written and shown are the names as they came. The measures and
 the search are those of `textmill.strings`.
 """
 
@@ -44,7 +44,7 @@ __all__ = [
     "dedupe",
     "evaluate_measures",
     "join",
-    "normalised",
+    "normalized",
     "pool",
     "review_file",
     "review_pairs",
@@ -68,14 +68,14 @@ class Found(NamedTuple):
     clusters: int | None
 
 
-def normalised(names: NameList, normaliser: Callable[[str], str] | None) -> NameList:
+def normalized(names: NameList, normalizer: Callable[[str], str] | None) -> NameList:
     """The names as they are compared.
 
-    >>> from textmill.strings import Normaliser
-    >>> normalised(NameList.of(["ANN Smith"]), Normaliser(case=True)).names
+    >>> from textmill.strings import Normalizer
+    >>> normalized(NameList.of(["ANN Smith"]), Normalizer(case=True)).names
     ['ann smith']
     """
-    return names if normaliser is None else replace(names, names=[normaliser(name) for name in names])
+    return names if normalizer is None else replace(names, names=[normalizer(name) for name in names])
 
 
 def dedupe(
@@ -89,7 +89,7 @@ def dedupe(
     method: str = "connected",
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
-    normaliser: Callable[[str], str] | None = None,
+    normalizer: Callable[[str], str] | None = None,
     n_jobs: int | None = None,
     cluster: str | Client | None = None,
 ) -> Found:
@@ -106,18 +106,18 @@ def dedupe(
     """
     check_choice("method", method, ["connected", "correlation"])
     matcher = _matcher(measure, threshold, n_jobs).fit(
-        normalised(names, normaliser), ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
+        normalized(names, normalizer), ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
     )
     held: list[Pairs] = []
     keep = clusters is not None or report is not None
-    blocks = _held(matcher.stream(top=top, cluster=cluster), held if keep else None)
+    blocks = _held(matcher.stream(k=k, cluster=cluster), held if keep else None)
     count = write_pairs(target, track(blocks, "matching", unit="blocks"), names, format=format)
     groups = None
     if clusters is not None:
         grouped: Clusters = matcher.clusters(Pairs.concatenate(held), method=method)
         groups = write_clusters(clusters, names, grouped)
     if report is not None:
-        page = _review(_rows(Pairs.concatenate(held), names, names), matcher.fitted_, None, normaliser)
+        page = _review(_rows(Pairs.concatenate(held), names, names), matcher.fitted_, None, normalizer)
         page.write(report)
     return Found(count, groups)
 
@@ -133,7 +133,7 @@ def join(
     one_to_one: str | None = None,
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
-    normaliser: Callable[[str], str] | None = None,
+    normalizer: Callable[[str], str] | None = None,
     n_jobs: int | None = None,
     cluster: str | Client | None = None,
 ) -> Found:
@@ -145,16 +145,16 @@ def join(
     {"id1": "1", "id2": "1", "score": 1.0, "name1": "Smith, Ann", "name2": "Ann Smith"}
     Found(pairs=1, clusters=None)
     """
-    matcher = _matcher(measure, threshold, n_jobs).fit(normalised(right, normaliser))
+    matcher = _matcher(measure, threshold, n_jobs).fit(normalized(right, normalizer))
     held: list[Pairs] = []
     if one_to_one is None:
-        found = matcher.stream(normalised(left, normaliser), top=top, cluster=cluster)
+        found = matcher.stream(normalized(left, normalizer), k=k, cluster=cluster)
     else:
-        found = iter([matcher.join(normalised(left, normaliser), top=top, one_to_one=one_to_one, cluster=cluster)])
+        found = iter([matcher.join(normalized(left, normalizer), k=k, one_to_one=one_to_one, cluster=cluster)])
     blocks = _held(found, None if report is None else held)
     count = write_pairs(target, track(blocks, "matching", unit="blocks"), left, right, format=format)
     if report is not None:
-        page = _review(_rows(Pairs.concatenate(held), left, right), matcher.fitted_, None, normaliser)
+        page = _review(_rows(Pairs.concatenate(held), left, right), matcher.fitted_, None, normalizer)
         page.write(report)
     return Found(count, None)
 
@@ -165,7 +165,7 @@ def evaluate_measures(
     measures: Iterable[str] = MEASURES_TO_COMPARE,
     *,
     other: NameList | None = None,
-    normaliser: Callable[[str], str] | None = None,
+    normalizer: Callable[[str], str] | None = None,
     unlabelled: str = "negative",
     floor: float = 0.0,
     n_jobs: int | None = None,
@@ -177,7 +177,7 @@ def evaluate_measures(
     [1.0]
     """
     made = [parse_measure(measure) for measure in measures]
-    ready, other = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
+    ready, other = normalized(names, normalizer), None if other is None else normalized(other, normalizer)
     return [
         evaluate(ready, gold, measure, other=other, unlabelled=unlabelled, floor=floor, n_jobs=n_jobs)
         for measure in track(made, "evaluating", unit="measures")
@@ -241,7 +241,7 @@ def pool(
     best: int = 100,
     other: NameList | None = None,
     gold: Gold | None = None,
-    normaliser: Callable[[str], str] | None = None,
+    normalizer: Callable[[str], str] | None = None,
     n_jobs: int | None = None,
 ) -> Pairs:
     """The pairs that at least one measure ranks among its best, without those that have a label.
@@ -249,7 +249,7 @@ def pool(
     >>> pool(NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"]), ["jaro", "levenshtein"], best=1).left.tolist()
     [0]
     """
-    ready, others = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
+    ready, others = normalized(names, normalizer), None if other is None else normalized(other, normalizer)
     found = pool_pairs(ready, measures, best=best, other=others, gold=gold, n_jobs=n_jobs)
     return Pairs.of([(pair.left, pair.right, pair.score) for pair in found])
 
@@ -316,11 +316,11 @@ def _review(
     rows: Sequence[PairRow],
     fitted: Fitted,
     gold: Gold | None,
-    normaliser: Callable[[str], str] | None,
+    normalizer: Callable[[str], str] | None,
     title: str = "Pairs to review",
 ) -> Report:
-    if normaliser is not None:  # the page shows what was compared, or nothing would be aligned
-        rows = [row._replace(name1=normaliser(row.name1), name2=normaliser(row.name2)) for row in rows]
+    if normalizer is not None:  # the page shows what was compared, or nothing would be aligned
+        rows = [row._replace(name1=normalizer(row.name1), name2=normalizer(row.name2)) for row in rows]
     best = sorted(rows, key=lambda row: -row.score)[:_REVIEWED]
     return review_page([propose(row, fitted) for row in track(best, "aligning", unit="pairs")], title=title, gold=gold)
 

@@ -116,7 +116,7 @@ def _aligned(alignment: Alignment) -> tuple[_Parts, _Parts]:
 
 
 def _spans(text: str, features: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Where the features stand; neighbours may overlap, as n-grams do, and ^ and $ around a text are not in it."""
+    """Where the features stand; neighbors may overlap, as n-grams do, and ^ and $ around a text are not in it."""
     found, at = [], 0
     overlapping = sum(map(len, features)) > len(text)  # n-grams do
     for feature in features:
@@ -130,7 +130,7 @@ def _spans(text: str, features: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 def _runs(text: str, strengths: list[float], differs: list[bool]) -> _Parts:
-    """Neighbouring characters of the same kind together."""
+    """Neighboring characters of the same kind together."""
     parts: _Parts = []
     start = 0
     for place in range(1, len(text) + 1):

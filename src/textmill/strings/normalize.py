@@ -3,7 +3,7 @@
     form -> transliterate -> accents -> case -> punctuation -> titles -> legal forms -> white space
 
 The measures of this package need no knowledge of languages and types, and learn from accents and titles what they are
-worth; normalise when the same person is to be found under "DR. MÜLLER" and "Mueller" and nothing else tells. A title or
+worth; normalize when the same person is to be found under "DR. MÜLLER" and "Mueller" and nothing else tells. A title or
 a legal form is dropped at the start or the end of a name, and only if something remains. White space is made single in
 any case. Cost: O(characters). Reference: Unicode Standard Annex #15 for the forms.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from textmill.errors import DataError
 
-__all__ = ["LEGAL_FORMS", "TITLES", "Normaliser"]
+__all__ = ["LEGAL_FORMS", "TITLES", "Normalizer"]
 
 TITLES = frozenset(
     """mr mrs ms miss mx dr prof professor sir dame lady lord rev hon judge m mme mlle herr frau fräulein señor señora
@@ -33,19 +33,19 @@ _WHOLE |= str.maketrans({"ł": "l", "Ł": "L", "þ": "th", "Þ": "Th", "ð": "d"
 
 
 @dataclass(frozen=True, slots=True)
-class Normaliser:
+class Normalizer:
     """A function from names to names.
 
-    Parameters: form (a Unicode normalisation form, None leaves code points alone); case (fold it); accents (strip them,
+    Parameters: form (a Unicode normalization form, None leaves code points alone); case (fold it); accents (strip them,
     and write ß as ss, æ as ae and so on); punctuation (make it white space, except between letters or digits as in
     O'Neill, and drop full stops); titles and legal_forms (drop those of `TITLES` and `LEGAL_FORMS`, or of a list);
     transliterate (any function from text to text, called first).
 
-    >>> Normaliser()("  Dr.  Müller ")
+    >>> Normalizer()("  Dr.  Müller ")
     'Dr. Müller'
-    >>> Normaliser(case=True, accents=True, punctuation=True, titles=True)("Dr. Jean-Luc MÜLLER")
+    >>> Normalizer(case=True, accents=True, punctuation=True, titles=True)("Dr. Jean-Luc MÜLLER")
     'jean-luc muller'
-    >>> Normaliser(legal_forms=True)("Ash & Wood Ltd."), Normaliser(titles=True)("Dr.")
+    >>> Normalizer(legal_forms=True)("Ash & Wood Ltd."), Normalizer(titles=True)("Dr.")
     ('Ash & Wood', 'Dr.')
     """
 
