@@ -184,14 +184,14 @@ class _Problem:
         """Features and weights after some iterations of OWL-QN, about as sparse as at the end."""
         state = WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
         stopping = Stopping(value=0.0, iterations=40)
-        self.objective.threads = 2
+        self.objective.n_jobs = 2
         found = train_working_set(self.objective, state, l1=0.5, memory=5, stopping=stopping, watch=lambda done: False)
         self.objective.restrict(None)
         return found.features, found.weights
 
     def gradient(self, threads: int) -> float:
         theta = self.objective.spread(*self.model)
-        self.objective.threads = threads
+        self.objective.n_jobs = threads
         return _fastest(lambda: self.objective(theta))
 
     @functools.cache  # noqa: B019
@@ -257,7 +257,7 @@ def _to_wapiti(problem: _Problem, iterations: int) -> Job:
         peer()
         data, layout = problem.data, problem.layout
         start = time.perf_counter()
-        objective = ChainObjective(layout, data, l2=1e-5, threads=2)
+        objective = ChainObjective(layout, data, l2=1e-5, n_jobs=2)
         state = WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
         result = train_working_set(
             objective, state, l1=0.5, memory=5, stopping=Stopping(value=0.0, iterations=200),
@@ -286,7 +286,7 @@ def _to_crfsuite(problem: _Problem, iterations: int) -> Job:
         peer()
         data, layout = problem.data, problem.layout
         start = time.perf_counter()
-        objective = ChainObjective(layout, data, l2=1.0, threads=2, candidates=seen_features(layout, data))
+        objective = ChainObjective(layout, data, l2=1.0, n_jobs=2, candidates=seen_features(layout, data))
         assert objective.candidates is not None
         state = WorkingSet.begin(np.empty(0, np.int64), np.zeros(len(objective.candidates)))
         result = train_dense(

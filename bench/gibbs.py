@@ -20,9 +20,9 @@ import numpy as np
 
 from bench._corpora import TOPICAL, topical
 from bench.harness import Job, Options
-from textmill.topics.cvb0 import collapse_variational
-from textmill.topics.gibbs import Sampled, gibbs_mixtures, sample_topics
-from textmill.topics.perplexity import split_words
+from textmill.topics.lda.cvb0 import collapse_variational
+from textmill.topics.lda.gibbs import Sampled, gibbs_mixtures, sample_topics
+from textmill.topics.lda.perplexity import split_words
 
 PACKAGES = ["tomotopy", "scipy"]
 Clock = Callable[[], float]
@@ -31,7 +31,7 @@ _MEMORY = """
 import resource
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics.gibbs import sample_topics
+from textmill.topics.lda.gibbs import sample_topics
 
 random = np.random.default_rng(0)
 rows = np.repeat(np.arange(5000), 200)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 from bench._corpora import TOPICAL, topical
 from bench.harness import Job, Options
 from textmill.topics import infer_topics, topic_coherence
-from textmill.topics.em import expected_counts
+from textmill.topics.factors.em import expected_counts
 from textmill.topics.formats import from_tomotopy
 
 PACKAGES = ["tomotopy", "gensim"]

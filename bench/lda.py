@@ -24,7 +24,7 @@ from bench._corpora import TOPICAL, texts, topical
 from bench.harness import Job, Options
 from textmill.corpus import Vocabulary
 from textmill.topics import LDA
-from textmill.topics.perplexity import completion
+from textmill.topics.lda.perplexity import completion
 
 PACKAGES = ["gensim", "scikit-learn", "scipy"]
 TOPICS, CHUNK = 50, 1000

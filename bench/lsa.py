@@ -24,11 +24,11 @@ from bench._corpora import texts
 from bench.harness import Job, Options
 from textmill.corpus import ZipfStream, preset
 from textmill.topics import LSA
-from textmill.topics.accuracy import relative_errors, similarity_rmse
-from textmill.topics.baselines import frequent_directions, zms
 from textmill.topics.decomposition import blas_threads
-from textmill.topics.merging import merge, merge_qr
-from textmill.topics.passes import Plan, node
+from textmill.topics.lsa.accuracy import relative_errors, similarity_rmse
+from textmill.topics.lsa.baselines import frequent_directions, zms
+from textmill.topics.lsa.merging import merge, merge_qr
+from textmill.topics.lsa.passes import Plan, node
 from textmill.vectors import TextVectorizer
 
 PACKAGES = ["gensim", "scikit-learn", "scipy", "distributed"]

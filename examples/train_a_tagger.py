@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from textmill.corpus import sample_path
-from textmill.sequence import CRF, evaluate_tags, read_labelled
+from textmill.sequence import CRF, evaluate_tags, read_labeled
 
 PATTERNS = """
 u:w-1=%X[-1,0]
@@ -25,7 +25,7 @@ parser.add_argument("train", nargs="?", default=str(sample_path("chunks-train.tx
 parser.add_argument("test", nargs="?", default=str(sample_path("chunks-test.txt")))
 arguments = parser.parse_args()
 
-train, test = read_labelled(arguments.train), read_labelled(arguments.test)
+train, test = read_labeled(arguments.train), read_labeled(arguments.test)
 tagger = CRF(patterns=PATTERNS, max_iter=60).fit(train.X, train.y)
 predicted = tagger.predict(test.X)
 print(evaluate_tags(test.y, predicted).report())

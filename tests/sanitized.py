@@ -24,10 +24,10 @@ UNFIT = {
     "corpus/test_parquet.py::test_memory_does_not_grow_with_a_huge_row_group": "memory",
     "corpus/test_wikipedia.py::test_no_page_takes_forever": "time",
     "vectors/test_index.py::test_one_job_keeps_one_core_busy": "processor time",
-    "topics/test_pca.py::test_memory_does_not_grow_with_documents_times_terms": "memory",
-    "topics/test_lda_streams.py::test_memory_does_not_depend_on_the_number_of_documents": "memory",
-    "topics/test_lda_streams.py::test_a_large_model_fits_in_400_megabytes": "memory",
-    "topics/test_sampling.py::test_100_000_words_and_400_topics_take_less_than_400_megabytes": "memory",
+    "topics/factors/test_pca.py::test_memory_does_not_grow_with_documents_times_terms": "memory",
+    "topics/lda/test_lda_streams.py::test_memory_does_not_depend_on_the_number_of_documents": "memory",
+    "topics/lda/test_lda_streams.py::test_a_large_model_fits_in_400_megabytes": "memory",
+    "topics/lda/test_sampling.py::test_100_000_words_and_400_topics_take_less_than_400_megabytes": "memory",
     **{
         f"sequence/{test}": "Wapiti's binding frees with the C library's free what the sanitizer allocated"
         for test in (

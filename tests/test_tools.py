@@ -39,7 +39,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         ("native/sequence/chain.cpp", ["tests/native", "tests/sequence", "tests/cli/test_tag.py"]),
         ("native/bind/extract.cpp", ["tests/native", "tests/sequence", "tests/cli/test_tag.py"]),
         ("native/bind/gibbs.cpp", ["tests/native", "tests/topics", "tests/cli/test_topics.py"]),
-        ("src/textmill/topics/lda.py", ["tests/topics", "tests/cli/test_topics.py"]),
+        ("src/textmill/topics/lda/model.py", ["tests/topics", "tests/cli/test_topics.py"]),
         ("src/textmill/tasks/names/jobs.py", ["tests/tasks", "tests/cli/test_match.py"]),
         ("src/textmill/lm/ngram.py", ["tests/lm"]),
         ("src/textmill/cli/_fst_align.py", ["tests/cli/test_fst.py", "tests/cli/test_fst_programs.py"]),

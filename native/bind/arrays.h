@@ -40,6 +40,16 @@ auto view(const Array& array) {
   return std::span(array.data(), array.size());
 }
 
+// Offsets of runs in an array of `end` entries, run i from offsets[i] to offsets[i + 1]: they begin with 0, never
+// decrease, and end with `end`. `what` names the runs in the message.
+inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t end, const char* what = "runs") {
+  require(!offsets.empty() && offsets[0] == 0, "offsets of ", what, " must begin with 0");
+  for (std::size_t i = 1; i < offsets.size(); ++i)
+    require(offsets[i] >= offsets[i - 1], "offsets of ", what, " must not decrease, at ", i - 1);
+  require(static_cast<std::size_t>(offsets.back()) == end, "offsets of ", what, " must end with ", end, ", the number ",
+          "of entries, got ", offsets.back());
+}
+
 // Hands a vector to NumPy without copying; the array owns it.
 template <class T>
 Numpy<T, 1> to_numpy(std::vector<T>&& values) {

@@ -238,9 +238,7 @@ nb::object fault_to_python(const corpus::LineFault& fault) {
 }
 
 void check_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets must not decrease");
-  require(static_cast<std::size_t>(offsets.back()) == bytes.size(), "the last offset must be the number of bytes");
+  check_offsets(offsets, bytes.size(), "strings");
 }
 
 // A TermTable that several Python threads may use: counting holds it alone, looking things up shares it.
@@ -531,12 +529,10 @@ nb::tuple remap(In<std::int64_t, 1> offsets, In<std::int32_t, 1> terms, In<std::
   require(threads > 0, "threads must be at least 1");
   require(terms.size() == values.size(), "terms and values must have the same length");
   const auto starts = view(offsets);
-  require(!starts.empty() && starts[0] == 0, "offsets must begin with 0");
   corpus::Counts result;
   {
     nb::gil_scoped_release nogil;
-    for (std::size_t i = 1; i < starts.size(); ++i) require(starts[i] >= starts[i - 1], "offsets must not decrease");
-    require(static_cast<std::size_t>(starts.back()) == terms.size(), "the last offset must be the number of entries");
+    check_offsets(starts, terms.size(), "rows");
     for (const std::int32_t id : view(terms))
       require(id >= 0 && static_cast<std::size_t>(id) < new_id.size(), "column ", id, " is outside the mapping");
     result = corpus::remap(starts, view(terms), view(values), view(new_id), threads);

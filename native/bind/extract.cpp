@@ -232,9 +232,7 @@ class Tests {
   Tests(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
     const auto text = view(bytes);
     const auto begin = view(offsets);
-    require(!begin.empty() && begin[0] == 0 && static_cast<std::size_t>(begin.back()) == text.size(),
-            "offsets must go from 0 to the number of bytes");
-    for (std::size_t i = 1; i < begin.size(); ++i) require(begin[i] >= begin[i - 1], "offsets must not decrease");
+    check_offsets(begin, text.size(), "tests");
     nb::gil_scoped_release nogil;
     tests.strings.reserve(begin.size() - 1);
     for (std::size_t i = 0; i + 1 < begin.size(); ++i) {

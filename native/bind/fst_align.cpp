@@ -18,11 +18,7 @@ using Symbols = In<std::int32_t, 1>;
 using Reals = In<double, 1>;
 
 fst::Strings strings(const Offsets& begin, const Symbols& symbols) {
-  require(begin.size() > 0 && begin.data()[0] == 0, "offsets must begin with 0");
-  for (std::size_t k = 1; k < begin.size(); ++k)
-    require(begin.data()[k] >= begin.data()[k - 1], "offsets must not decrease");
-  require(static_cast<std::size_t>(begin.data()[begin.size() - 1]) == symbols.size(), "offsets must end with ",
-          symbols.size());
+  check_offsets(view(begin), symbols.size(), "strings");
   return {view(begin), view(symbols)};
 }
 

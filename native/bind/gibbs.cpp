@@ -19,10 +19,8 @@ using topics::Sampler;
 Bags checked_bags(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
                   const In<std::int32_t, 1>& counts, std::size_t vocabulary) {
   const auto o = view(offsets);
-  require(!o.empty() && o[0] == 0, "offsets must begin with 0");
-  for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets must not decrease, at row ", i - 1);
-  require(static_cast<std::size_t>(o.back()) == terms.size() && terms.size() == counts.size(),
-          "there must be as many terms and counts as the last offset says: ", o.back());
+  check_offsets(o, terms.size(), "documents");
+  require(terms.size() == counts.size(), "there must be one count for each of the ", terms.size(), " terms");
   bool inside = true, fine = true;
   for (const std::int32_t term : view(terms)) inside &= term >= 0 && static_cast<std::size_t>(term) < vocabulary;
   require(inside, "terms must lie from 0 to ", vocabulary, " - 1");

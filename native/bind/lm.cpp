@@ -28,9 +28,7 @@ Tree checked_tree(const Levels& level, const Ids& word, const Ids& first) {
 // Sentences: offsets from 0 to the number of tokens, tokens from `least` to words - 1.
 void check_sentences(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::int32_t least,
                      std::size_t words) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i) require(offsets[i] >= offsets[i - 1], "offsets must not decrease");
-  require(static_cast<std::size_t>(offsets.back()) == tokens.size(), "the last offset must be the number of tokens");
+  check_offsets(offsets, tokens.size(), "sentences");
   bool inside = true;
   for (const std::int32_t token : tokens)
     inside &= token >= least && (token < 0 || static_cast<std::size_t>(token) < words);

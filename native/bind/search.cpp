@@ -227,10 +227,8 @@ void check_csr(const char* name, const Csr& m, std::size_t extent) {
   const auto& [offsets, columns, values] = m;
   const auto o = view(offsets);
   const auto c = view(columns);
-  require(!o.empty() && o[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(o.back()) == c.size() && c.size() == values.size(), name,
-          " must have as many columns and values as its last offset says");
+  check_offsets(o, c.size(), name);
+  require(c.size() == values.size(), name, " must have as many values as columns");
   for (const std::int32_t column : c)
     require(column >= 0 && column < static_cast<std::int64_t>(extent), "columns of ", name, " must lie below ", extent);
   for (std::size_t i = 1; i < o.size(); ++i)

@@ -37,9 +37,7 @@ Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
   const auto& [offsets, ids, values, size] = tests;
   require(offsets.size() == tokens + 1, name, " must have one offset a token and one more, got ", offsets.size());
   const auto o = view(offsets);
-  require(o[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t t = 0; t < tokens; ++t) require(o[t + 1] >= o[t], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(o[tokens]) == ids.size(), name, " must have as many ids as its last offset says");
+  check_offsets(o, ids.size(), name);
   for (const std::int32_t id : view(ids)) {
     require(id >= 0 && static_cast<std::size_t>(id) < size, "ids of ", name, " must lie from 0 to ", size, " - 1, got ",
             id);
@@ -52,9 +50,7 @@ Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
 }
 
 std::size_t checked_offsets(std::span<const std::int64_t> offsets) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets of sequences must begin with 0");
-  for (std::size_t s = 1; s < offsets.size(); ++s)
-    require(offsets[s] >= offsets[s - 1], "offsets of sequences must not decrease");
+  check_offsets(offsets, offsets.empty() ? 0 : static_cast<std::size_t>(offsets.back()), "sequences");
   base::narrow<std::int32_t>(offsets.back(), "the number of tokens");
   return static_cast<std::size_t>(offsets.back());
 }
@@ -235,7 +231,7 @@ struct Decoding {
 // Everything a decoder needs, checked.
 Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets, const Tests& unigram,
                           const Tests& bigram, const In<double, 1>& theta, const Support* support, const Mask& allowed,
-                          const Mask& transitions, bool normalised, bool sparse, std::size_t threads) {
+                          const Mask& transitions, bool normalized, bool sparse, std::size_t threads) {
   require(threads > 0, "threads must be at least 1");
   const Layout layout = checked_layout(labels, unigram, bigram);
   const std::size_t tokens = checked_offsets(view(offsets));
@@ -245,7 +241,7 @@ Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets
               checked_rows(unigram, tokens, "unigram tests"),
               checked_rows(bigram, tokens, "bigram tests"),
               {},
-              normalised,
+              normalized,
               sparse}};
   if (allowed) {
     require(allowed->shape(0) == tokens && allowed->shape(1) == labels, "allowed must be tokens x labels");
@@ -260,10 +256,10 @@ Decoding checked_decoding(std::size_t labels, const In<std::int64_t, 1>& offsets
 
 void label(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
            In<double, 1> theta, std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions,
-           bool normalised, bool sparse, Out<std::int32_t, 1> path, Out<double, 1> scores, std::size_t threads) {
+           bool normalized, bool sparse, Out<std::int32_t, 1> path, Out<double, 1> scores, std::size_t threads) {
   nb::gil_scoped_release nogil;
   const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
-                                      normalised, sparse, threads);
+                                      normalized, sparse, threads);
   require(path.size() == static_cast<std::size_t>(view(offsets).back()) && scores.size() + 1 == offsets.size(),
           "outputs must be one a token and one a sequence");
   sequence::label(d.layout, d.weights, d.input, view(path), view(scores), threads);
@@ -273,11 +269,11 @@ using Paths = std::vector<std::tuple<double, std::vector<std::int32_t>>>;
 std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::int64_t, 1> offsets,
                                                    const Tests& unigram, const Tests& bigram, In<double, 1> theta,
                                                    std::shared_ptr<Support> support, const Mask& allowed,
-                                                   const Mask& transitions, bool normalised, std::size_t n,
+                                                   const Mask& transitions, bool normalized, std::size_t n,
                                                    std::size_t threads) {
   nb::gil_scoped_release nogil;
   const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
-                                      normalised, false, threads);
+                                      normalized, false, threads);
   std::vector<std::tuple<Paths, double>> out;
   for (auto& ranked : sequence::best_labels(d.layout, d.weights, d.input, n, threads)) {
     Paths paths;
@@ -289,11 +285,11 @@ std::vector<std::tuple<Paths, double>> best_labels(std::size_t labels, In<std::i
 
 void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
                          In<double, 1> theta, std::shared_ptr<Support> support, const Mask& allowed,
-                         const Mask& transitions, bool normalised, Out<double, 2> probabilities, Out<double, 1> log_z,
+                         const Mask& transitions, bool normalized, Out<double, 2> probabilities, Out<double, 1> log_z,
                          std::size_t threads) {
   nb::gil_scoped_release nogil;
   const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
-                                      normalised, false, threads);
+                                      normalized, false, threads);
   require(probabilities.shape(0) == static_cast<std::size_t>(view(offsets).back()) &&
               probabilities.shape(1) == labels && log_z.size() + 1 == offsets.size(),
           "outputs must be tokens x labels and one a sequence");
@@ -425,13 +421,13 @@ void bind_sequence(nb::module_& m) {
   m.def("make_problem", &make_problem, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a.none(),
         "forced"_a.none(), "weights"_a.none(), "Prepare sequences.");
   m.def("label", &label, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(),
-        "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "sparse"_a, "path"_a.noconvert(),
+        "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "sparse"_a, "path"_a.noconvert(),
         "scores"_a.noconvert(), "threads"_a, "Fill the best labels and their scores.");
   m.def("best_labels", &best_labels, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
-        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a, "n"_a, "threads"_a,
+        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "n"_a, "threads"_a,
         "The n best labellings of every sequence with their scores, and log Z.");
   m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a,
-        "support"_a.none(), nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalised"_a,
+        "support"_a.none(), nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a,
         "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
         "Fill the probabilities of labels under restrictions.");
   nb::class_<Training>(m, "Training", "Labelled sequences for training one at a time.")

@@ -22,11 +22,7 @@ using Symbols = std::tuple<In<std::int64_t, 1>, In<std::uint32_t, 1>>;  // offse
 
 Sequences checked(const char* name, const Symbols& sequences) {
   const auto& [offsets, symbols] = sequences;
-  require(offsets.size() > 0 && offsets.data()[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    require(offsets.data()[i] >= offsets.data()[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) == symbols.size(), "offsets of ", name,
-          " must end with ", symbols.size());
+  check_offsets(view(offsets), symbols.size(), name);
   require(offsets.size() <= (std::size_t{1} << 31), name, " must be fewer than 2,147,483,648");
   std::uint32_t most = 0;
   for (const std::uint32_t symbol : view(symbols)) most = std::max(most, symbol);

@@ -29,11 +29,8 @@ using strings::Table;
 using Words = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>>;                  // offsets, words of names
 using Similar = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, In<float, 1>>;  // rows, columns, similarities
 
-void check_offsets(const char* name, std::span<const std::int64_t> offsets, std::size_t size) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(offsets.back()) == size, "offsets of ", name, " must end with ", size);
+void check_names(const char* name, std::span<const std::int64_t> offsets, std::size_t size) {
+  check_offsets(offsets, size, name);
   require(std::in_range<std::int32_t>(offsets.size()), name, " must be fewer than 2,147,483,647");
 }
 
@@ -46,7 +43,7 @@ void check_ids(const char* name, std::span<const std::int32_t> ids, std::size_t 
 // A table of similarities to `words` words, or to as many as it has rows.
 Table checked_table(const Similar& similar, std::optional<std::size_t> words = std::nullopt) {
   const auto& [offsets, columns, values] = similar;
-  check_offsets("the table", view(offsets), columns.size());
+  check_names("the table", view(offsets), columns.size());
   require(columns.size() == values.size(), "the table must have as many columns as similarities");
   check_ids("columns of the table", view(columns), words.value_or(offsets.size() - 1));
   for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
@@ -86,7 +83,7 @@ Rule rule_of(const std::string& alignment, const std::string& sides, int gap, do
 
 OwnNames own(const char* name, const Words& names, std::span<const double> idf, std::size_t words, bool types) {
   const auto& [offsets, ids] = names;
-  check_offsets(name, view(offsets), ids.size());
+  check_names(name, view(offsets), ids.size());
   check_ids("words", view(ids), words);
   return strings::weigh_names(view(offsets), view(ids), idf, types);
 }

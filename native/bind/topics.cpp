@@ -17,10 +17,8 @@ using topics::Documents;
 Documents checked_documents(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
                             const In<double, 1>& counts, std::size_t extent) {
   const auto o = view(offsets);
-  require(!o.empty() && o[0] == 0, "offsets must begin with 0");
-  for (std::size_t i = 1; i < o.size(); ++i) require(o[i] >= o[i - 1], "offsets must not decrease, at row ", i - 1);
-  require(static_cast<std::size_t>(o.back()) == terms.size() && terms.size() == counts.size(),
-          "there must be as many terms and counts as the last offset says: ", o.back());
+  check_offsets(o, terms.size(), "documents");
+  require(terms.size() == counts.size(), "there must be one count for each of the ", terms.size(), " terms");
   bool inside = true, fine = true;
   for (const std::int32_t term : view(terms)) inside &= term >= 0 && static_cast<std::size_t>(term) < extent;
   require(inside, "terms must lie from 0 to ", extent, " - 1");
@@ -109,18 +107,11 @@ void descend(In<double, 2> gram, In<double, 2> cross, std::size_t sweeps, double
   topics::descend(view(gram), view(cross), K, sweeps, tolerance, view(h), threads);
 }
 
-// Checks that offsets rise from 0 to `end`.
-void check_offsets(std::span<const std::int64_t> offsets, std::size_t end) {
-  bool rising = !offsets.empty() && offsets[0] == 0;
-  for (std::size_t i = 1; i < offsets.size(); ++i) rising &= offsets[i] >= offsets[i - 1];
-  require(rising && static_cast<std::size_t>(offsets.back()) == end, "offsets must rise from 0 to ", end);
-}
-
 std::int64_t count_windows(In<std::int64_t, 1> offsets, In<std::int32_t, 1> tokens, std::size_t size,
                            In<std::int64_t, 1> pair_offsets, In<std::int32_t, 1> partners, Out<std::int64_t, 1> words,
                            Out<std::int64_t, 1> pairs, std::size_t threads) {
-  check_offsets(view(offsets), tokens.size());
-  check_offsets(view(pair_offsets), partners.size());
+  check_offsets(view(offsets), tokens.size(), "documents");
+  check_offsets(view(pair_offsets), partners.size(), "words");
   require(pair_offsets.size() == words.size() + 1 && pairs.size() == partners.size(),
           "words and pairs must have as many entries as there are words and partners");
   bool inside = true;

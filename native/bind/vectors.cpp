@@ -22,11 +22,8 @@ using vectors::SparseRows;
 // Checks the arrays of a sparse matrix; columns must rise within each row when `sorted`.
 void check_rows(const char* name, std::span<const std::int64_t> offsets, std::span<const std::int32_t> columns,
                 std::size_t values, std::size_t extent, bool sorted) {
-  require(!offsets.empty() && offsets[0] == 0, "offsets of ", name, " must begin with 0");
-  for (std::size_t i = 1; i < offsets.size(); ++i)
-    require(offsets[i] >= offsets[i - 1], "offsets of ", name, " must not decrease");
-  require(static_cast<std::size_t>(offsets.back()) == columns.size() && columns.size() == values, name,
-          " must have as many columns and values as its last offset says");
+  check_offsets(offsets, columns.size(), name);
+  require(columns.size() == values, name, " must have as many values as columns");
   std::int32_t least = 0, most = -1;
   for (const std::int32_t column : columns) {
     least = std::min(least, column);

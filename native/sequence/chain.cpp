@@ -13,7 +13,7 @@ namespace {
 using base::with_packs;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr std::size_t kSpare = 1024;  // branches that may be open beyond those that are wanted
+constexpr std::size_t kSpare = 64;  // branches that may be open beyond those that are wanted
 
 // out(y) = add(y) + log sum_y' exp(a(y') + v(y', y)), with v(y', y) = pair[y' * row + y * column].
 void log_step(const double* a, const double* pair, std::size_t row, std::size_t column, const double* add,
@@ -115,25 +115,30 @@ std::vector<Path> best_paths(const Chain& chain, std::size_t n) {
       return total != other.total ? total < other.total : number > other.number;
     }
   };
-  std::vector<Branch> open;  // no more than twice what is still wanted, and kSpare
+  std::vector<Branch> open;  // a heap, no more than twice what is still wanted, and kSpare
   std::size_t made = 0;
   double least = kNever;  // what a branch must reach to be wanted
+  const auto add = [&](const Branch& branch) {
+    open.push_back(branch);
+    std::push_heap(open.begin(), open.end());
+  };
+  // Only when it is twice too large: then each pruning is paid for by the branches added since the last.
   const auto prune = [&](std::size_t wanted) {
-    if (open.size() <= wanted) return;
+    if (open.size() <= 2 * wanted + kSpare) return;
     std::nth_element(open.begin(), open.begin() + wanted, open.end(),
                      [](const Branch& a, const Branch& b) { return b < a; });
     open.resize(wanted);
     if (wanted > 0) least = std::min_element(open.begin(), open.end())->total;
+    std::make_heap(open.begin(), open.end());
   };
   for (std::size_t y = 0; y < Y; ++y) {
     const double total = best[(T - 1) * Y + y];
-    if (total != kNever) open.push_back({total, made++, 0, T - 1, static_cast<std::int32_t>(y)});
+    if (total != kNever) add({total, made++, 0, T - 1, static_cast<std::int32_t>(y)});
   }
   std::vector<Path> found;
   while (found.size() < n && !open.empty()) {
-    const auto top = std::max_element(open.begin(), open.end());
-    const Branch branch = *top;
-    *top = open.back();
+    std::pop_heap(open.begin(), open.end());
+    const Branch branch = open.back();
     open.pop_back();
     Path path{branch.total, branch.t + 1 < T ? found[branch.parent].labels : std::vector<std::int32_t>(T)};
     std::vector<std::int32_t>& labels = path.labels;
@@ -148,12 +153,11 @@ std::vector<Path> best_paths(const Chain& chain, std::size_t n) {
         const double total =
             std::min(branch.total, best[(t - 1) * Y + y] + (pair[y * chain.stride + labels[t]] + behind));
         if (total == kNever || total < least || static_cast<std::int32_t>(y) == labels[t - 1]) continue;
-        open.push_back({total, made++, found.size(), t - 1, static_cast<std::int32_t>(y)});
+        add({total, made++, found.size(), t - 1, static_cast<std::int32_t>(y)});
       }
-      if (open.size() > 2 * wanted + kSpare) prune(wanted);
+      prune(wanted);
       behind += pair[labels[t - 1] * chain.stride + labels[t]];
     }
-    prune(wanted);
     found.push_back(std::move(path));
   }
   return found;

@@ -10,7 +10,7 @@
 // exponentials a position. Training goes through objective.h, which scales instead. Viterbi is the same with max for
 // log-sum-exp. The n best paths are found one after the other: each leaves an earlier one, its parent, at one position
 // and goes on to the beginning by the best prefix, whose score Viterbi knows; the best way to leave one of those found so
-// far is the next. O(T Y^2) each, T Y for every path more; memory for n branches, however many paths score alike.
+// far is the next. O(T Y^2) each, T Y + log n for every path more; memory for n branches, however many paths score alike.
 // Reference: Rabiner (1989); Lawler (1972) for the n best.
 #pragma once
 

@@ -120,13 +120,13 @@ void for_each_chain(const Layout& layout, const Weights& weights, const Input& i
         if (T == 0) continue;
         unary.resize(T * Y);
         pairs.assign(T, nullptr);
-        if (input.normalised) own.resize(T * Y * stride);
+        if (input.normalized) own.resize(T * Y * stride);
         for (std::size_t t = 0; t < T; ++t) {
           double* u = &unary[t * Y];
           unigram_scores(layout, weights, input.unigram, start + t, u);
           const std::int32_t c = round.contexts.of[start + t - begin];
           if (t > 0) pairs[t] = &round.matrices[c * Y * stride];
-          if (input.normalised) {
+          if (input.normalized) {
             if (t == 0) {
               const double norm = base::logsumexp({u, Y});
               for (std::size_t y = 0; y < Y; ++y) u[y] -= norm;
@@ -160,7 +160,7 @@ void label(const Layout& layout, const Weights& weights, const Input& input, std
            std::span<double> scores, std::size_t threads) {
   const std::size_t Y = layout.labels;
   std::fill(scores.begin(), scores.end(), 0.0);
-  const bool sparse = input.sparse && !input.normalised;
+  const bool sparse = input.sparse && !input.normalized;
   for_each_chain(layout, weights, input, sparse, threads,
                  [&](std::size_t s, const Chain& chain, const Round& round, std::size_t start) {
                    thread_local std::vector<double> best;

@@ -7,7 +7,7 @@
 //   max_y' d(y') + v(y', y) = max( max_{y' in E(y)} d(y') + v(y', y),  max_{y' not in E(y)} d(y') )
 //
 // and the second maximum is that over all labels unless it lies in E(y): r + Y steps a position for r scores, not Y^2.
-// A conditional Markov model (`normalised`) has  v(y', y) = lambda(y', y) - log sum_z exp(mu(z) + lambda(y', z)).
+// A conditional Markov model (`normalized`) has  v(y', y) = lambda(y', y) - log sum_z exp(mu(z) + lambda(y', z)).
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Input {
   Rows unigram;
   Rows bigram;
   Restrictions allowed;
-  bool normalised;  // locally, as in a conditional Markov model
+  bool normalized;  // locally, as in a conditional Markov model
   bool sparse;      // let Viterbi be sparse where it pays
 };
 

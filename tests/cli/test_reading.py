@@ -84,7 +84,7 @@ def test_standard_input_is_read_as_often_as_needed(forms: Path, run) -> None:  #
     assert run("similar", "add", "i.mill", "-", given=b'{"id": "new-1", "text": "A comet near the sun."}\n')[0] == 0
     code, out, _ = run("similar", "query", "i.mill", "--id", "new-1", "-k", 2)
     assert code == 0
-    assert len(out.splitlines()) == 2
+    assert len(out.splitlines()) == 3  # with the header
 
 
 def test_ids_have_no_surrounding_blanks(forms: Path, run) -> None:  # type: ignore[no-untyped-def]

@@ -67,16 +67,16 @@ def test_the_summary_says_which_iteration_was_kept_and_why_training_ended(
     assert facts["active"] == int(rows[kept - 1][2]), "the figures are those of the weights that were kept"
 
 
-def test_label_and_eval(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_label_and_evaluate(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "label", folder / "m.mill", TEST, "-o", tmp_path / "out.txt")
-    out, _ = said(capsys, "eval", tmp_path / "out.txt", "--intervals", "--confusion")
+    out, _ = said(capsys, "evaluate", tmp_path / "out.txt", "--intervals", "--confusion")
     assert out.startswith("processed 3233 tokens with 1594 phrases; found: ")
     assert "\nf1: 0.9" in out
     assert "\ngold\tB-ADJP" in out
-    figures = json.loads(said(capsys, "eval", tmp_path / "out.txt", "--json", "--intervals")[0])
+    figures = json.loads(said(capsys, "evaluate", tmp_path / "out.txt", "--json", "--intervals")[0])
     assert figures["f1"] > 0.95
     assert figures["intervals"]["f1"][0] < figures["f1"]
-    assert "f1" not in json.loads(said(capsys, "eval", tmp_path / "out.txt", "--json", "--no-chunks")[0])
+    assert "f1" not in json.loads(said(capsys, "evaluate", tmp_path / "out.txt", "--json", "--no-chunks")[0])
 
 
 def test_dump_update_compact_convert(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +94,7 @@ def test_dump_update_compact_convert(folder: Path, tmp_path: Path, capsys: pytes
 
 def test_path_and_crossval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     patterns = folder / "patterns.txt"
-    out, _ = said(capsys, "path", TEST, "-p", patterns, "--test", TEST, "--steps", 3, "--max-iter", 8)
+    out, _ = said(capsys, "path", TEST, "-p", patterns, "--dev", TEST, "--steps", 3, "--max-iter", 8)
     rows = [line.split("\t") for line in out.splitlines()]
     assert rows[0] == ["l1", "active", "objective", "token error"]
     assert [int(row[1]) for row in rows[1:]] == sorted(int(row[1]) for row in rows[1:])

@@ -35,7 +35,7 @@ from textmill.cli.app import main
 from textmill.corpus import sample_path
 from textmill.sequence.training.objective import ChainObjective
 from textmill.sequence.training.trainer import Trainer
-from textmill.topics.gibbs import Chain
+from textmill.topics.lda.gibbs import Chain
 
 COMMAND = re.compile(r"^(textmill|echo .* \| textmill) ", re.M)
 PAGES = [
@@ -303,5 +303,5 @@ def test_a_query_writes_no_log_lines(tmp_path: Path) -> None:
         tmp_path,
     )
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 5
     assert done.stderr == ""

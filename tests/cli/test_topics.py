@@ -128,7 +128,7 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
         colored[2] = wrong
         assert reason in said(capsys, "show", folder / "lsa.mill", *colored)[2]
     code, _, err = said(capsys, "show", folder / "lsa.mill", "--color-field", "subject", "--plot", tmp_path / "m.svg")
-    assert (code, "--color-field is for documents" in err) == (1, True)
+    assert (code, "the field 'subject' needs documents that have it; pass them too" in err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -33,3 +33,10 @@ def test_a_matrix_in_another_format_is_sorted_and_summed_without_touching_the_or
     twice = sparse.coo_array((np.array([1, 2, 3]), (np.array([0, 0, 0]), np.array([2, 0, 2]))), shape=(1, 3))
     assert check_bags(twice).toarray().tolist() == [[2, 0, 4]]
     assert twice.nnz == 3
+
+
+def test_wide_ids_become_narrow_ones():
+    X = sparse.csr_matrix(np.array([[0, 2], [1, 0]]))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    checked = check_bags(X)
+    assert (checked.indices.dtype, checked.toarray().tolist()) == (np.int32, [[0, 2], [1, 0]])

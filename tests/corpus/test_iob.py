@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.tag_schemes import conlleval_spans, is_well_formed
 
-from textmill.corpus.iob import SCHEMES, check_tags, convert_tags, guess_scheme, spans_of, tags_of
+from textmill.corpus.iob import SCHEMES, check_tags, convert_tags, guess_scheme, repair_tags, spans_of, tags_of
 from textmill.errors import DataError
 
 TAGS = ["O", *(f"{letter}-{label}" for letter in "BIESLU" for label in "xy")]
@@ -115,8 +115,44 @@ def test_ill_formed_sequence_names_the_token_and_what_is_expected():
     with pytest.raises(DataError) as caught:
         check_tags(["B-LOC", "O", "I-PER", "S-PER"])
     assert str(caught.value) == (
-        "token 3: tag 'I-PER' is not IOB2 here, 'B-PER' is expected; correct it, or read with lenient=True"
+        "token 3: tag 'I-PER' is not IOB2 here, 'B-PER' is expected; correct it with repair_tags, "
+        "or read with lenient=True"
     )
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_any_tags_become_well_formed_and_keep_the_spans_of_conlleval(scheme):
+    for length in range(4):
+        for tags in product(TAGS, repeat=length):
+            repaired, changes = repair_tags(tags, scheme)
+            assert is_well_formed(repaired, scheme), tags
+            assert spans_of(repaired, scheme) == spans_of(tags, lenient=True)
+            if {tag[0] for tag in tags} <= set("BIO"):  # what conlleval's tables speak of
+                assert spans_of(repaired, scheme) == conlleval_spans(tags)
+            assert changes == sum(one != two for one, two in zip(tags, repaired, strict=True))
+            assert (changes == 0) == is_well_formed(tags, scheme)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "broken", "repaired"),
+    [
+        ("IOB2", "O I-x I-x I-y B-y", "O B-x I-x B-y B-y"),
+        ("IOB1", "B-x I-x B-x O B-y", "I-x I-x B-x O I-y"),
+        ("IOE2", "I-x O I-x I-y", "E-x O E-x E-y"),
+        ("IOE1", "E-x O I-x E-x I-x", "I-x O I-x E-x I-x"),
+        ("IOBES", "B-x O I-x I-x O E-y S-y I-y", "S-x O B-x E-x O S-y S-y S-y"),
+        ("BILOU", "B-x O I-x L-x L-x I-x U-y", "U-x O B-x L-x U-x U-x U-y"),
+    ],
+)
+def test_repairs_follow_the_table_of_the_scheme(scheme, broken, repaired):
+    assert repair_tags(broken.split(), scheme).tags == repaired.split()
+
+
+def test_what_is_no_tag_is_not_repaired():
+    with pytest.raises(DataError, match="token 2: 'NN' is not a tag"):
+        repair_tags(["O", "NN"])
+    with pytest.raises(DataError, match="unknown tag scheme 'IOB'"):
+        repair_tags(["O"], "IOB")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -101,7 +101,7 @@ def test_labels_that_training_never_saw_are_scored(files: Path, capsys: pytest.C
     (files / "new.txt").write_text("the D B\ndog N never\n")
     out, _ = said(capsys, "label", files / "m.mill", files / "new.txt")
     (files / "out.txt").write_text(out)
-    assert json.loads(said(capsys, "eval", files / "out.txt", "--json")[0])["token_error"] == 0.5
+    assert json.loads(said(capsys, "evaluate", files / "out.txt", "--json")[0])["token_error"] == 0.5
 
 
 def test_models_of_other_tools_and_versions_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,10 +166,10 @@ COMMANDS = {
     "start": ("train new.txt -p patterns.txt --model m.mill -o x.mill", "label 'never' is not one of the model's"),
     "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learnt from had 2"),
     "narrow": ("label m.mill one.txt", "one.txt:1: tokens have one column, but those learnt from had 2"),
-    "best": ("label m.mill train.txt --nbest 0", "nbest must be a whole number at least 1"),
+    "best": ("label m.mill train.txt -k 0", "-k must be a whole number at least 1"),
     "precision": ("dump m.mill --precision -1", "precision must be a whole number at least 0"),
-    "scores": ("eval scored.txt", "scored.txt:1: found a line of scores"),
-    "gold": ("eval one.txt", "one.txt:1: found one column"),
+    "scores": ("evaluate scored.txt", "scored.txt:1: found a line of scores"),
+    "gold": ("evaluate one.txt", "one.txt:1: found one column"),
     "patch": ("update m.mill one.txt -o x.mill", "one.txt:1: found 1 fields"),
     "hashed dump": ("dump hashed.mill", "hashed tests have no names"),
     "hashed compact": ("compact hashed.mill -o x.mill", "hashed.mill: hashed tests are not kept"),
@@ -205,11 +205,9 @@ def test_every_fault_is_one_line(
 
 def test_a_long_sequence_is_labelled_in_every_way(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "long.txt").write_text("the D B\ndog N I\n" * 20_000)
-    for extra in ([], ["--nbest", "2", "--scores"], ["--posterior", "--scores"], ["--constrain"]):
+    for extra in ([], ["-k", "2", "--scores"], ["--posterior", "--scores"], ["--constrain"]):
         out, _ = said(capsys, "label", files / "m.mill", files / "long.txt", *extra)
-        assert out.count("\n") == (
-            2 * 40_002 if extra[:1] == ["--nbest"] else 40_002 if "--scores" in extra else 40_001
-        )
+        assert out.count("\n") == (2 * 40_002 if extra[:1] == ["-k"] else 40_002 if "--scores" in extra else 40_001)
 
 
 def test_empty_lines_and_empty_files_are_labelled_with_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from textmill.corpus import sample_path
 from textmill.model import load
-from textmill.sequence import CRF, Encoder, count_by_pattern, patterns_of_tests, read_labelled
+from textmill.sequence import CRF, Encoder, count_by_pattern, patterns_of_tests, read_labeled
 
 X = [[("the", "D"), ("dog", "N")], [("a/b", "D"), ("dog/c", "N")]]
 
@@ -23,7 +23,7 @@ def test_tests_belong_to_the_pattern_that_made_them() -> None:
 
 @pytest.mark.parametrize("start_label", [False, True])
 def test_counts_add_up_to_the_model_and_are_kept_when_tests_are_dropped(tmp_path, start_label: bool) -> None:
-    data = read_labelled(sample_path("chunks-test.txt"))
+    data = read_labeled(sample_path("chunks-test.txt"))
     patterns = ["*:p=%x[0,1]", "u:w=%x[0,0]", "b", 'u:never=%t[0,0,"^\\s"]']
     whole = CRF(patterns=patterns, max_iter=15, start_label=start_label, compact=False).fit(data.X, data.y)
     small = CRF(patterns=patterns, max_iter=15, start_label=start_label).fit(data.X, data.y)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from textmill.corpus import sample_path
-from textmill.sequence import CRF, read_labelled
+from textmill.sequence import CRF, read_labeled
 from textmill.sequence.training import objective as module
 
 PATTERNS = ["*", "u:w=%x[0,0]", "u:p=%x[0,1]", "u:q=%x[-1,1]/%x[0,1]"]
@@ -39,7 +39,7 @@ class DiesOnce:
 def test_a_killed_worker_changes_no_objective(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str
 ) -> None:
-    data = read_labelled(str(sample_path("chunks-test.txt")))
+    data = read_labeled(str(sample_path("chunks-test.txt")))
     here = CRF(algorithm=algorithm, **SETTINGS).fit(data.X, data.y)
     labels = len(here.classes_)
     monkeypatch.setattr(module, "PART_CELLS", 700 * labels)  # five partitions of the 3,233 tokens
@@ -55,7 +55,7 @@ def test_a_killed_worker_changes_no_objective(
 
 
 def test_any_number_of_partitions_is_the_same_problem(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = read_labelled(str(sample_path("chunks-test.txt")))
+    data = read_labeled(str(sample_path("chunks-test.txt")))
     whole = CRF(**SETTINGS).fit(data.X, data.y, cluster=client)
     monkeypatch.setattr(module, "PART_CELLS", 2000)
     parts = CRF(**SETTINGS).fit(data.X, data.y, cluster=client)

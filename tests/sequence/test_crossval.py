@@ -10,7 +10,7 @@ from textmill.sequence import cross_validate, folds
 
 
 def test_every_sequence_is_tested_once_and_parts_never_overlap() -> None:
-    splits = list(folds(103, k=10, seed=4))
+    splits = list(folds(103, k=10, random_state=4))
     assert sorted(np.concatenate([split.test for split in splits]).tolist()) == list(range(103))
     assert sorted(np.concatenate([split.dev for split in splits]).tolist()) == list(range(103))
     for split in splits:
@@ -19,7 +19,7 @@ def test_every_sequence_is_tested_once_and_parts_never_overlap() -> None:
 
 
 def test_without_a_development_part_more_is_trained_on() -> None:
-    for split in folds(20, k=4, dev=False):
+    for split in folds(20, k=4, early_stopping=False):
         assert (split.train.size, split.dev.size, split.test.size) == (15, 0, 5)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from reference.chains import (
     token_scores,
 )
 
+from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.sequence import (
     ChainScorer,
@@ -85,7 +89,7 @@ def test_decoders_agree_with_enumeration(seed, labels, start, listed):
     dense_path, dense_scores = viterbi(scorer, data, sparse=False)
     assert path.tolist() == dense_path.tolist()
     np.testing.assert_allclose(scores, dense_scores, atol=1e-12)
-    tens = best_labels(scorer, data, 10, threads=2)
+    tens = best_labels(scorer, data, 10, n_jobs=2)
     for s in range(data.sequences):
         unary, pairs = token_scores(layout, data, theta, s)
         paths = all_paths(unary, pairs)
@@ -147,7 +151,7 @@ def test_the_confidence_of_a_span_is_its_share_of_all_labellings():
 
 def test_a_conditional_markov_model_is_normalised_at_every_label():
     layout, data, theta = lattice_example()
-    scorer = ChainScorer(layout, theta, normalised=True)
+    scorer = ChainScorer(layout, theta, normalized=True)
     _, log_z = posterior(scorer, data)
     assert log_z[0] == pytest.approx(0, abs=1e-12)
     hypotheses = {tuple(h.labels): h.probability for h in best_labels(scorer, data, 8)[0]}
@@ -157,5 +161,23 @@ def test_a_conditional_markov_model_is_normalised_at_every_label():
 
 def test_no_labelling_is_asked_for():
     layout, data, theta = lattice_example()
-    with pytest.raises(DataError, match="n=0"):
+    with pytest.raises(DataError, match="at least 1 and at most 1000000, got 0"):
         best_labels(ChainScorer(layout, theta), data, 0)
+    with pytest.raises(DataError, match="at most 1000000, got 1000001"):
+        best_labels(ChainScorer(layout, theta), data, 1_000_001)
+
+
+def test_ten_times_as_many_labellings_take_about_ten_times_as_long() -> None:
+    rng = np.random.default_rng(3)
+    unary, pairs = rng.normal(size=(25, 20)), rng.normal(size=(25, 20, 20))
+
+    def seconds(n: int) -> float:
+        start = time.process_time()
+        found = native.chain_paths(unary, pairs, n)
+        assert len({tuple(labels) for _, labels in found}) == n
+        assert all(one >= two for (one, _), (two, _) in pairwise(found))
+        return time.process_time() - start
+
+    seconds(100)
+    few = min(seconds(3000) for _ in range(3))
+    assert min(seconds(30_000) for _ in range(2)) < 35 * few, "n squared would be a hundred times"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.observation_tests import hash_of, made_at
 
 import textmill
-from textmill.corpus import read_columns
+from textmill.corpus import Sentence, read_columns
 from textmill.errors import DataError, ModelFileError
 from textmill.sequence import Encoder, label_ids
 
@@ -325,3 +325,19 @@ def test_labels_are_numbered_and_unknown_ones_are_minus_one() -> None:
         label_ids([["B", "A"], ["C", "C"]], offsets, np.array(["A"]))
     with pytest.raises(DataError, match="2 sequences but 1 sequences of labels"):
         label_ids([["B", "A"]], offsets, np.array(["A"]))
+
+
+def test_fewer_columns_will_do_if_the_patterns_find_theirs() -> None:
+    rows = [[("a", "X", "1"), ("b", "Y", "2")]]
+    encoder = Encoder(patterns=["u:%x[0,0]", "u:%x[1,0]"]).fit(rows)
+    whole = encoder.encode(rows)
+    for narrow in ([[("a",), ("b",)]], [["a", "b"]], [Sentence((("a", "b"),))], [[("a", "X"), ("b", "Y")]]):
+        assert encoder.encode(narrow).unigram.ids.tolist() == whole.unigram.ids.tolist()
+    with pytest.raises(DataError, match="tokens have 4 columns, but those learnt from had 3; give the same columns"):
+        encoder.encode([[("a", "X", "1", "more")]])
+    two = Encoder(patterns=["u:%x[0,0]", "u:p=%x[0,1]"]).fit(rows)
+    fault = (
+        r"tokens have one column, but those learnt from had 3, and pattern 'u:p=%x\[0,1\]' \(line 2\) asks for column 1"
+    )
+    with pytest.raises(DataError, match=fault):
+        two.encode([["a"]])

@@ -144,7 +144,7 @@ def test_any_number_of_threads_gives_the_same_bytes():
     layout, data = _sentences(1, 4000, 9)
     for features in (seen_features(layout, data), None):
         theta = np.random.default_rng(1).normal(0, 1, layout.size if features is None else len(features))
-        answers = [ChainObjective(layout, data, threads=n, candidates=features)(theta) for n in (1, 2, 8)]
+        answers = [ChainObjective(layout, data, n_jobs=n, candidates=features)(theta) for n in (1, 2, 8)]
         for value, gradient in answers[1:]:
             assert value == answers[0][0]
             assert gradient.tobytes() == answers[0][1].tobytes()

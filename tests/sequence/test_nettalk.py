@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from textmill.corpus import read_columns, read_nettalk
-from textmill.sequence import CRF, Encoder, evaluate_tags, read_labelled
+from textmill.sequence import CRF, Encoder, evaluate_tags, read_labeled
 
 LETTER, THREE = "*:1=%x[0,0]", "*:3=%x[-1,0]%x[0,0]%x[1,0]"
 FIVE = "*:5=%x[-2,0]%x[-1,0]%x[0,0]%x[1,0]%x[2,0]"
@@ -138,7 +138,7 @@ def test_words_and_tags_in_a_window_find_the_chunks_of_conll(data, settings):
         *(f"u:p{i}{i + 1}=%x[{i},1]/%x[{i + 1},1]" for i in range(-2, 2)),
         *(f"u:p{i}{i + 2}=%x[{i},1]/%x[{i + 1},1]/%x[{i + 2},1]" for i in range(-2, 1)),
     ]
-    train, test = (read_labelled(data / "conll2000" / f"{name}.txt") for name in ("train", "test"))
+    train, test = (read_labeled(data / "conll2000" / f"{name}.txt") for name in ("train", "test"))
     crf = CRF(patterns=patterns, max_iter=100, **settings).fit(train.X, train.y)
     assert evaluate_tags(test.y, crf.predict(test.X)).f1 >= 0.937
 

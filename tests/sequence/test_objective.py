@@ -63,7 +63,7 @@ def test_the_marginals_of_the_lattice():
 
 def test_the_same_weights_as_conditional_markov_and_as_maximum_entropy():
     layout, data, theta = lattice_example()
-    value, _ = ChainObjective(layout, data, normalised=True)(theta)
+    value, _ = ChainObjective(layout, data, normalized=True)(theta)
     assert np.exp(-value) == pytest.approx(0.3472877, abs=1e-7)
     alone = FeatureLayout(2, 2, 0)
     value, _ = ChainObjective(alone, Encoded(data.offsets, data.unigram, active([[], [], []], 0), data.labels))(
@@ -82,13 +82,13 @@ def test_value_and_marginals_are_those_of_enumeration(seed, labels, start, value
         path = data.labels[data.offsets[s] : data.offsets[s + 1]]
         expected += log_z - path_score(unary, pairs, path)
         marginals.append(single)
-    value, gradient = ChainObjective(layout, data, threads=threads)(theta)
+    value, gradient = ChainObjective(layout, data, n_jobs=threads)(theta)
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-10)
-    found, _ = posterior(ChainScorer(layout, theta), data, threads=threads)
+    found, _ = posterior(ChainScorer(layout, theta), data, n_jobs=threads)
     np.testing.assert_allclose(found, np.concatenate(marginals), atol=1e-10)
     # a chosen set of features: the same value when the others are zero, the same slopes
     features = np.flatnonzero((theta != 0) | (np.arange(layout.size) % 3 == 0))
-    sparse = ChainObjective(layout, data, threads=threads)
+    sparse = ChainObjective(layout, data, n_jobs=threads)
     sparse.restrict(features)
     again, slopes = sparse(theta[features])
     assert again == pytest.approx(value, rel=1e-12, abs=1e-12)
@@ -101,11 +101,11 @@ def test_value_and_marginals_are_those_of_enumeration(seed, labels, start, value
     np.testing.assert_allclose(inside, slopes, atol=1e-12)
 
 
-@pytest.mark.parametrize("normalised", [False, True])
+@pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("bigrams", [3, 0])
-def test_the_gradient_is_that_of_differences(normalised, bigrams):
+def test_the_gradient_is_that_of_differences(normalized, bigrams):
     layout, data, theta = random_problem(5, 3, values=True, bigrams=bigrams)
-    objective = ChainObjective(layout, data, l2=0.3, normalised=normalised)
+    objective = ChainObjective(layout, data, l2=0.3, normalized=normalized)
     assert check_gradient(objective, theta).max_error < 1e-6
     _, gradient = ChainObjective(layout, data)(theta)
     np.testing.assert_allclose(gradient[: layout.rows * 3].reshape(-1, 3).sum(axis=1), 0, atol=1e-12)
@@ -193,7 +193,7 @@ def test_any_number_of_threads_gives_the_same_bytes(dense):
     theta = rng.normal(size=layout.size)
     results = set()
     for threads in (1, 2, 8):
-        objective = ChainObjective(layout, data, threads=threads)
+        objective = ChainObjective(layout, data, n_jobs=threads)
         if not dense:
             objective.restrict(np.arange(0, layout.size, 3))
         value, gradient = objective(theta if dense else theta[::3])
@@ -272,10 +272,10 @@ def test_scales_are_roots_of_second_derivatives_at_zero(values, start):
     assert (ratio < 2).all()
 
 
-@pytest.mark.parametrize("normalised", [False, True])
-def test_scales_of_some_features_are_those_of_all(normalised):
+@pytest.mark.parametrize("normalized", [False, True])
+def test_scales_of_some_features_are_those_of_all(normalized):
     layout, data, _ = random_problem(6, 3, start=True)
-    objective = ChainObjective(layout, data, normalised=normalised)
+    objective = ChainObjective(layout, data, normalized=normalized)
     whole = objective.scales()
     assert len(whole) == layout.size
     some = np.array([0, 5, layout.rows * 3 - 1, layout.rows * 3, layout.size - 1])

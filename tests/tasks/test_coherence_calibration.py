@@ -37,3 +37,8 @@ def test_new_documents_keep_to_the_share_at_every_length(share: float) -> None:
     for low, high in ((7, 30), (30, 100), (100, 300), (300, 1100)):
         some = (words >= low) & (words < high)
         assert above[some].mean() == pytest.approx(share, abs=0.5 * share + 0.02), (low, high)
+
+
+def test_all_documents_of_one_length_set_its_limit() -> None:
+    flat = LengthCurve(np.array([10.0]), np.array([0.0]))
+    assert flat.raised(np.full(199, 50), np.arange(199.0), 0.05).at(50) == 189.0  # the 190th of 199, in several groups

@@ -14,7 +14,7 @@ from scipy import integrate, optimize, sparse, special
 from textmill.corpus import preset, read_documents
 from textmill.errors import DataError
 from textmill.topics import PLSA
-from textmill.topics.em import fold_in
+from textmill.topics.factors.em import fold_in
 from textmill.topics.inference import (
     divergences,
     entropy,
@@ -281,7 +281,7 @@ def test_query_likelihood_is_that_of_the_definition() -> None:
         (DOCUMENT, PHI[:1], {}, "X has 2 columns, so phi must be 2 x topics"),
         (DOCUMENT, PHI[0], {}, "X has 2 columns, so phi must be 2 x topics"),
         (DOCUMENT, -PHI, {}, "not negative"),
-        (np.array([[np.nan, 1.0]]), PHI, {}, "nan"),
+        (np.array([[np.nan, 1.0]]), PHI, {}, "NaN"),
     ],
 )
 def test_bad_input_of_inference_is_told_in_one_line(X: Any, phi: Any, options: dict[str, Any], message: str) -> None:

@@ -375,7 +375,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
         DataError, match="X has 3 features, but Weighting is expecting 12 features as input; use bags of one vocabulary"
     ):
         weighting.transform(np.ones((1, 3)))
-    with pytest.raises(DataError, match="X has 2 columns"):
+    with pytest.raises(DataError, match="X has 2 features, but Weighting is expecting 12"):
         weighting.merge(Weighting().fit(np.eye(2)))
     with pytest.raises(DataError, match="not fitted yet"):
         Weighting().transform(COUNTS)

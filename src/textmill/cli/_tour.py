@@ -405,7 +405,7 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
     report.code(
         "textmill tag train chunks-train.txt -p patterns.txt --dev chunks-test.txt -o chunks.mill\n"
         "textmill tag label chunks.mill chunks-test.txt -o tagged.txt\n"
-        "textmill tag eval tagged.txt"
+        "textmill tag evaluate tagged.txt"
     )
 
 

@@ -34,6 +34,7 @@ SYNONYMS = {
 }
 # advice for programs -> advice for people at a terminal
 _PHRASES = {
+    ", a generator of NumPy or None,": ",",
     ", or None for all cores": "; leave it out for all cores",
     "a file made by save": "a model file that textmill has written",
     "call fit, or load a fitted one": "train it first",
@@ -43,7 +44,7 @@ _PHRASES = {
     "read it with sequence.read_wapiti": "convert it with 'textmill tag convert'",
     "read it with textmill.corpus": "use it as a file of bags, with 'textmill bags'",
     "read it with textmill.lm": "use it with 'textmill lm'",
-    "read that with sequence.read_tagger": "convert that with 'textmill tag convert'",
+    "read it with sequence.read_tagger": "convert it with 'textmill tag convert'",
     "unit='line' if every line is a document": "--lines if every line is a document",
     "unpack it, or read bags with textmill.corpus": "unpack it, or use it as a file of bags, with 'textmill bags'",
     "write DOT with to_dot": "leave out --svg to write DOT",

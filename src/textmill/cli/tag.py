@@ -20,7 +20,7 @@ Format = Annotated[str, typer.Option("--format", help="Data format: columns, tes
 Algorithm = Annotated[
     str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
 ]
-Kind = Annotated[str, typer.Option("--type", help="Kind of model: crf, or memm for a conditional Markov model.")]
+Kind = Annotated[str, typer.Option("--kind", help="Kind of model: crf, or memm for a conditional Markov model.")]
 L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
 L2 = Annotated[
     float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
@@ -28,7 +28,7 @@ L2 = Annotated[
 MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
 MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a Wapiti model or a CRFsuite dump.")
+    Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
 ]
 # why a run ended -> what people call it
 STOPPED = {
@@ -45,12 +45,12 @@ Output = Annotated[Path, output_option("The file to write.")]
 
 @app.command()
 def train(
-    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labelled sequences; - for stdin.")],
+    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences; - for stdin.")],
     output: Output,
     patterns: Patterns = None,
     dev: Annotated[
         Path | None,
-        typer.Option(help="Labelled sequences for early stopping; the iteration with the lowest error is kept."),
+        typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
     ] = None,
     syntax: Syntax = "textmill",
     format: Format = "columns",  # noqa: A002
@@ -63,7 +63,9 @@ def train(
     hash_bits: Annotated[
         int | None, typer.Option(help="Number tests by a hash with this many bits instead of keeping their names.")
     ] = None,
-    start_label: Annotated[bool, typer.Option(help="Apply bigram tests at the first token, too.")] = False,
+    start_label: Annotated[
+        bool, typer.Option("--start-label", help="Apply bigram tests at the first token, too.")
+    ] = False,
     features: Annotated[
         str, typer.Option(help="all, or seen: combine a test only with labels it occurs with in TRAIN.")
     ] = "all",
@@ -81,7 +83,8 @@ def train(
     counts: Annotated[
         bool,
         typer.Option(
-            help="Add a table with the number of tests and features of each pattern, all and those with a weight."
+            "--counts",
+            help="Add a table with the number of tests and features of each pattern, all and those with a weight.",
         ),
     ] = False,
     cluster: Cluster = None,
@@ -97,10 +100,10 @@ def train(
 
     from textmill.progress import shown_by
     from textmill.readable import counted
-    from textmill.sequence import read_labelled, read_tagger
+    from textmill.sequence import read_labeled, read_tagger
 
-    data = read_labelled(source, format=format)
-    held_out = read_labelled(dev, format=format) if dev is not None else None
+    data = read_labeled(source, format=format)
+    held_out = read_labeled(dev, format=format) if dev is not None else None
     tagger = _tagger(kind, patterns, syntax, format)
     tagger.set_params(
         algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, hash_bits=hash_bits,
@@ -146,13 +149,15 @@ def label(
     model: Model,
     source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns; - for stdin.")] = "-",
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
-    nbest: Annotated[int, typer.Option(help="Number of labellings per sequence.")] = 1,
-    scores: Annotated[bool, typer.Option(help="Add scores and probabilities.")] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
-        bool, typer.Option(help="Choose the most probable label of each token instead of the best labelling.")
+        bool,
+        typer.Option("--posterior", help="Choose the most probable label of each token instead of the best labelling."),
     ] = False,
     constrain: Annotated[
-        bool, typer.Option(help="Keep labels given in the last column; other values leave the token free.")
+        bool,
+        typer.Option("--constrain", help="Keep labels given in the last column; other values leave the token free."),
     ] = False,
     format: Format = "columns",  # noqa: A002
     jobs: Jobs = None,
@@ -169,7 +174,7 @@ def label(
     check_choice("format", format, DATA_FORMATS)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"nbest": nbest, "scores": scores, "posterior": posterior, "constrain": constrain}
+    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain}
     if format == "columns":
         texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
     else:
@@ -178,7 +183,7 @@ def label(
         out.writelines(texts)
 
 
-@app.command("eval")
+@app.command()
 def evaluate(
     source: Annotated[
         str,
@@ -190,15 +195,17 @@ def evaluate(
         bool | None,
         typer.Option("--chunks/--no-chunks", help="Score chunks (IOB tags); default: detect from the labels."),
     ] = None,
-    intervals: Annotated[bool, typer.Option(help="Add 95 % bootstrap intervals over sequences.")] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Add 95 % bootstrap intervals over sequences.")
+    ] = False,
     confusion: Annotated[
-        bool, typer.Option(help="Add the table of gold by predicted labels, separated by tabs.")
+        bool, typer.Option("--confusion", help="Add the table of gold by predicted labels, separated by tabs.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
 
-    Example: textmill tag eval news.tagged --chunks --intervals
+    Example: textmill tag evaluate news.tagged --chunks --intervals
     """
     from json import dumps
 
@@ -207,14 +214,16 @@ def evaluate(
 
     scores = evaluate_columns(read_columns(source), chunks=chunks)
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
-    made = {name: scores.interval(name) for name in figures} if intervals else {}
+    bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:
         out = scores.to_json()
-        out |= {"intervals": {name: [interval.low, interval.high] for name, interval in made.items()}} if made else {}
+        out |= (
+            {"intervals": {name: [interval.low, interval.high] for name, interval in bounds.items()}} if bounds else {}
+        )
         typer.echo(dumps(out, ensure_ascii=False))
         return
     typer.echo(scores.report())
-    for name, interval in made.items():
+    for name, interval in bounds.items():
         typer.echo(f"{name}: {interval.estimate:.4f} [{interval.low:.4f}, {interval.high:.4f}]  {interval.signature}")
     if confusion:
         labels = [str(label) for label in scores.confusion.labels]
@@ -278,12 +287,14 @@ def compact(model: Model, output: Output) -> None:
 @app.command()
 def convert(
     model: Model,
-    output: Annotated[Path, output_argument("The file to write: .mill, .wapiti or .dump.", "OUTPUT")],
-    to: Annotated[str | None, typer.Option(help="Output format: mill, wapiti or dump; default: by suffix.")] = None,
+    output: Annotated[Path, output_argument("The file to write: .mill, .wapiti, .crfsuite or .dump.", "OUTPUT")],
+    to: Annotated[
+        str | None, typer.Option(help="Output format: mill, wapiti, crfsuite or dump; default: by suffix.")
+    ] = None,
 ) -> None:
-    """Convert a Wapiti model or a CRFsuite dump to a tagger, or a tagger to a Wapiti model or a dump.
+    """Convert taggers between the formats of textmill, Wapiti and CRFsuite, and to and from dumps.
 
-    Example: textmill tag convert model.wapiti model.mill
+    Example: textmill tag convert model.crfsuite model.mill
     """
     from textmill.sequence import read_tagger, write_tagger
 
@@ -292,9 +303,9 @@ def convert(
 
 @app.command()
 def path(
-    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labelled sequences.")],
+    source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences.")],
     patterns: Patterns = None,
-    test: Annotated[Path | None, typer.Option(help="Labelled sequences to score each model on.")] = None,
+    dev: Annotated[Path | None, typer.Option(help="Labeled sequences to score each model on.")] = None,
     steps: Annotated[
         int, typer.Option(help="Number of penalties, beginning with the one at which all weights are zero.")
     ] = 10,
@@ -307,13 +318,13 @@ def path(
 ) -> None:
     """Train with decreasing L1 penalties and print size and error of each model.
 
-    Example: textmill tag path train.txt -p patterns.txt --test dev.txt --steps 8
+    Example: textmill tag path train.txt -p patterns.txt --dev dev.txt --steps 8
     """
     from textmill.progress import all_or_nothing
-    from textmill.sequence import evaluate_tags, read_labelled
+    from textmill.sequence import evaluate_tags, read_labeled
 
-    data = read_labelled(source, format=format)
-    held_out = read_labelled(test, format=format) if test is not None else None
+    data = read_labeled(source, format=format)
+    held_out = read_labeled(dev, format=format) if dev is not None else None
     tagger = _tagger("crf", patterns, syntax, format)
     tagger.set_params(l2=l2, max_iter=max_iter, n_jobs=jobs)
     typer.echo("l1\tactive\tobjective" + ("\ttoken error" if held_out is not None else ""))
@@ -327,10 +338,12 @@ def path(
 
 @app.command()
 def crossval(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="Labelled sequences.")],
+    source: Annotated[str, typer.Argument(metavar="DATA", help="Labeled sequences.")],
     patterns: Patterns = None,
     folds: Annotated[int, typer.Option(help="Number of parts.")] = 10,
-    dev: Annotated[bool, typer.Option(help="Set another part aside for early stopping.")] = True,
+    train_on_all: Annotated[
+        bool, typer.Option("--train-on-all", help="Keep no part of the data apart for early stopping.")
+    ] = False,
     syntax: Syntax = "textmill",
     format: Format = "columns",  # noqa: A002
     kind: Kind = "crf",
@@ -349,14 +362,14 @@ def crossval(
     """
     from json import dumps
 
-    from textmill.sequence import cross_validate, read_labelled
+    from textmill.sequence import cross_validate, read_labeled
 
-    data = read_labelled(source, format=format)
+    data = read_labeled(source, format=format)
     tagger = _tagger(kind, patterns, syntax, format)
     tagger.set_params(
         algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, n_jobs=jobs, random_state=seed
     )
-    scores = cross_validate(tagger, data.X, data.y, k=folds, dev=dev, seed=seed)
+    scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:
         typer.echo(dumps({**whole.to_json(), "folds": [part.to_json() for part in scores]}, ensure_ascii=False))
@@ -373,7 +386,7 @@ def _tagger(kind: str, patterns: Path | None, syntax: str, format: str) -> Any: 
     from textmill.model import check_choice
     from textmill.sequence import CRF, ConditionalMarkov, parse_patterns
 
-    check_choice("type", kind, ["crf", "memm"])
+    check_choice("kind", kind, ["crf", "memm"])
     if patterns is None and format == "columns":
         raise DataError("columns need patterns; pass -p FILE, or --format tests if every column is a test itself")
     text = None

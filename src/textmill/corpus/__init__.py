@@ -23,7 +23,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
     from textmill.corpus.bagfiles import BagFile, read_bags
-    from textmill.corpus.bags import array_like, check_bags, load_npz, remap, save_npz
+    from textmill.corpus.bags import array_like, check_bags, csr_arrays, load_npz, remap, save_npz, widened
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.iob import check_tags, convert_tags, spans_of, tags_of
+    from textmill.corpus.iob import RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
@@ -77,6 +77,7 @@ __all__ = [
     "PatternTokenizer",
     "Phrases",
     "Record",
+    "RepairedTags",
     "Sentence",
     "Sentences",
     "SkippedRecords",
@@ -93,6 +94,7 @@ __all__ = [
     "convert_bags",
     "convert_tags",
     "corpus_report",
+    "csr_arrays",
     "is_one_shot",
     "load_npz",
     "open_bytes",
@@ -111,6 +113,7 @@ __all__ = [
     "read_trees",
     "rechunk",
     "remap",
+    "repair_tags",
     "require_passes",
     "sample_articles",
     "sample_chunks",
@@ -121,6 +124,7 @@ __all__ = [
     "split_documents",
     "split_sentences",
     "tags_of",
+    "widened",
     "write_arpa",
     "write_bags",
     "write_columns",
@@ -134,7 +138,7 @@ __getattr__, __dir__ = deferred(
     {
         "arpa": "Arpa ArpaOrder read_arpa write_arpa",
         "bagfiles": "BagFile read_bags",
-        "bags": "array_like check_bags load_npz remap save_npz",
+        "bags": "array_like check_bags csr_arrays load_npz remap save_npz widened",
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
         "columns": "Sentence read_columns read_conllu write_columns",
@@ -142,7 +146,7 @@ __getattr__, __dir__ = deferred(
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
-        "iob": "check_tags convert_tags spans_of tags_of",
+        "iob": "RepairedTags check_tags convert_tags repair_tags spans_of tags_of",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",

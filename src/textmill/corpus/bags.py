@@ -9,12 +9,13 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import corpus as native
+from textmill.arrays import Ids, Ints
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import effective_jobs
@@ -23,8 +24,9 @@ from textmill.numeric import SparseRows, is_sparse, sparse
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["array_like", "check_bags", "csr_of", "load_npz", "remap", "save_npz"]
+__all__ = ["array_like", "check_bags", "csr_arrays", "csr_of", "load_npz", "remap", "save_npz", "widened"]
 
+Number = TypeVar("Number", bound=np.generic)
 Rows: TypeAlias = "tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]"  # offsets, terms sorted in each row, counts
 
 
@@ -42,6 +44,31 @@ def csr_of(rows: Rows, columns: int) -> sparse.csr_matrix:
     return SparseRows(counts, terms, offsets, (len(offsets) - 1, columns)).csr()
 
 
+@overload
+def csr_arrays(X: Any) -> tuple[Ints, Ids, NDArray[Any]]: ...
+@overload
+def csr_arrays(X: Any, dtype: type[Number]) -> tuple[Ints, Ids, NDArray[Number]]: ...
+def csr_arrays(X: Any, dtype: Any = None) -> tuple[Ints, Ids, NDArray[Any]]:
+    """The arrays of sparse rows in the types of the kernels: offsets, columns, values; copies only to change a type.
+
+    >>> [array.tolist() for array in csr_arrays(check_bags([[0, 2], [1, 0]]), np.float64)]
+    [[0, 1, 2], [1, 0], [2.0, 1.0]]
+    """
+    values = X.data if dtype is None else X.data.astype(dtype, copy=False)
+    return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), values
+
+
+def widened(X: sparse.csr_matrix, columns: int) -> sparse.csr_matrix:
+    """The same entries in a matrix with more columns; it shares the arrays of X.
+
+    >>> widened(check_bags([[1, 2]]), 3).toarray().tolist()
+    [[1, 2, 0]]
+    """
+    if X.shape[1] == columns:
+        return X
+    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns))
+
+
 def array_like(X: Any) -> Any:
     """X as an array where it is rows of numbers in lists, as a list where it is a column of texts; else as it is.
 
@@ -52,7 +79,7 @@ def array_like(X: Any) -> Any:
     """
     if hasattr(X, "shape"):
         is_column = len(X.shape) == 1 and getattr(X.dtype, "kind", "O") in "OUT"
-        return list(X) if is_column else X
+        return (X.tolist() if isinstance(X, np.ndarray) else list(X)) if is_column else X
     in_rows = isinstance(X, list | tuple) and bool(X) and isinstance(X[0], list | tuple) and bool(X[0])
     return np.asarray(X) if hasattr(X, "__array__") or (in_rows and isinstance(X[0][0], numbers.Real)) else X
 
@@ -93,6 +120,8 @@ def check_bags(X: Any, *, name: str = "X", negative: bool = False) -> sparse.csr
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.shape[1], X.nnz) <= _INT32:  # the kernels take ids as int32
+        X = csr_of((X.indptr, X.indices.astype(np.int32), X.data), X.shape[1])
     if X.dtype.kind == "f" and not np.isfinite(X.data).all():
         row, column = _place(X, ~np.isfinite(X.data))
         fault = "NaN" if np.isnan(X[row, column]) else X[row, column]
@@ -122,9 +151,7 @@ def remap(
     if len(new_ids) and int(np.max(new_ids)) >= columns:
         raise DataError(f"the mapping leads to column {int(np.max(new_ids))} but there are {columns}")
     rows = native.remap(
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
-        X.data.astype(np.int32, copy=False),
+        *csr_arrays(X, np.int32),
         np.ascontiguousarray(new_ids, dtype=np.int32),
         threads=effective_jobs(n_jobs),
     )

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import corpus as native
 from textmill.corpus.bagfiles import COORDINATES, WORDS, BagFile, format_of, read_bags, whole_counts
-from textmill.corpus.bags import check_bags, save_npz
+from textmill.corpus.bags import check_bags, csr_arrays, save_npz
 from textmill.corpus.vocabulary import Vocabulary
 from textmill.corpus.writers import binary_writer, writer
 from textmill.errors import DataError
@@ -72,9 +72,9 @@ def write_bags(
                 whole_counts(values, name)
             whole = whole and bool((values == np.floor(values)).all())
             some = _labels_of(labels, rows, X.shape[0], name) if kind == "svmlight" else np.zeros(0)
-            arrays = (X.indptr.astype(np.int64), X.indices.astype(np.int32), values)
+            offsets, terms, _ = csr_arrays(X)
             form = "triples" if kind in COORDINATES else kind
-            body.write(native.format_rows(form, *arrays, some, base=int(kind != "ldac"), first_row=rows))
+            body.write(native.format_rows(form, offsets, terms, values, some, base=int(kind != "ldac"), first_row=rows))
             rows += X.shape[0]
             entries += X.nnz
         if labels is not None and len(np.asarray(labels)) != rows:

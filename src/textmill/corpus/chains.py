@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from textmill.corpus.bags import widened
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.numeric import sparse
@@ -89,5 +90,4 @@ def _stack(parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
     if len(parts) == 1:
         return parts[0]
     columns = max(part.shape[1] for part in parts)
-    wide = [sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], columns)) for X in parts]
-    return sparse.vstack(wide, format="csr")
+    return sparse.vstack([widened(X, columns) for X in parts], format="csr")

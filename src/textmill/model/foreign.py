@@ -18,7 +18,7 @@ _BEGINNINGS = (
     (b"PK\x03\x04", "a zip archive, perhaps NumPy's .npz", "unpack it, or read bags with textmill.corpus"),
     (b"\x93NUMPY", "a NumPy array (.npy)", "read it with numpy.load"),
     (b"#mdl#", "a Wapiti model ('#mdl#' header)", "read it with sequence.read_wapiti"),
-    (b"lCRF", "a CRFsuite model ('lCRF' header)", "write its Tagger.dump and read that with sequence.read_tagger"),
+    (b"lCRF", "a CRFsuite model ('lCRF' header)", "read it with sequence.read_tagger"),
     (b"\xd6\xfd\xb2\x7e", "an OpenFst machine", "import it with textmill.fst"),
     (b"\x74\xfb\xb2\x7e", "an OpenFst symbol table", "import it with textmill.fst"),
     (b"mmap lm http://kheafield.com/code", "a KenLM binary", "convert its ARPA file with textmill.lm instead"),

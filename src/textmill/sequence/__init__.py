@@ -8,13 +8,15 @@ chainmodel   what trained chains share: prediction, confidence, exchange with ot
 counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
+crfsuite     model files of CRFsuite
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
 datasets     labelled sequences from files
+dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
-formats      models and dumps of Wapiti and CRFsuite
-labelling    files labelled, in the layout of Wapiti
+formats      models of Wapiti, dumps of CRFsuite
+labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 training     objective, optimisers, and the run around them
 encoding     sequences as arrays of test ids, what every model of this package reads
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from textmill.sequence.chainmodel import ChainModel
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF, NoWeights
+    from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
     from textmill.sequence.crossval import Split, cross_validate, folds
-    from textmill.sequence.datasets import DATA_FORMATS, LabelledSequences, read_labelled, read_rows, split_labels
+    from textmill.sequence.datasets import DATA_FORMATS, LabeledSequences, read_labeled, read_rows, split_labels
     from textmill.sequence.decoders import (
         ChainScorer,
         Hypothesis,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
         span_confidence,
         viterbi,
     )
+    from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
     from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
@@ -49,11 +53,9 @@ if TYPE_CHECKING:
         ChainWeights,
         read_crfsuite_dump,
         read_wapiti,
-        update_weights,
-        write_dump,
         write_wapiti,
     )
-    from textmill.sequence.labelling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
 
@@ -76,12 +78,13 @@ __all__ = [
     "FeatureLayout",
     "Features",
     "Hypothesis",
-    "LabelledSequences",
+    "LabeledSequences",
     "NoWeights",
     "Pattern",
     "Split",
     "TagScores",
     "active_tests",
+    "attributes_of",
     "best_labels",
     "count_by_pattern",
     "cross_validate",
@@ -97,8 +100,10 @@ __all__ = [
     "patterns_of_tests",
     "posterior",
     "read_attributes",
+    "read_crfsuite",
     "read_crfsuite_dump",
-    "read_labelled",
+    "read_dump",
+    "read_labeled",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -108,6 +113,7 @@ __all__ = [
     "update_weights",
     "viterbi",
     "write_attributes",
+    "write_crfsuite",
     "write_dump",
     "write_tagger",
     "write_wapiti",
@@ -121,15 +127,17 @@ __getattr__, __dir__ = deferred(
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF NoWeights",
         "crossval": "Split cross_validate folds",
-        "datasets": "DATA_FORMATS LabelledSequences read_labelled read_rows split_labels",
+        "crfsuite": "attributes_of read_crfsuite write_crfsuite",
+        "datasets": "DATA_FORMATS LabeledSequences read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
         "exchange": "TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
-        "formats": "ChainWeights read_crfsuite_dump read_wapiti update_weights write_dump write_wapiti",
-        "labelling": "label_attributes label_sentences label_tests",
+        "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
+        "labeling": "label_attributes label_sentences label_tests",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
     },

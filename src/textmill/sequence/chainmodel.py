@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.model import Classifier, Model, check_fitted
 from textmill.numeric import sparse
 from textmill.sequence.counts import active_tests
 from textmill.sequence.decoders import (
@@ -52,7 +52,7 @@ class ChainModel(Classifier, Model):
     n_jobs: int | None
     start_label: bool
 
-    normalised: ClassVar[bool] = False
+    normalized: ClassVar[bool] = False
     kind: ClassVar[str] = "crf"
 
     @property
@@ -81,9 +81,7 @@ class ChainModel(Classifier, Model):
             probabilities = self._posterior(data, allowed, transitions)
             labels = np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), -1).astype(np.int32)
         else:
-            labels, _ = viterbi(
-                self._scorer(), data, allowed=allowed, transitions=transitions, threads=effective_jobs(self.n_jobs)
-            )
+            labels, _ = viterbi(self._scorer(), data, allowed=allowed, transitions=transitions, n_jobs=self.n_jobs)
         if (labels < 0).any():
             s = int(np.searchsorted(data.offsets, int(np.argmax(labels < 0)), side="right"))
             raise DataError(f"every labelling of sequence {s} is forbidden; relax constraints or transitions")
@@ -99,13 +97,17 @@ class ChainModel(Classifier, Model):
         return np.split(probabilities, data.offsets[1:-1].tolist()) if data.sequences else []
 
     def predict_best(
-        self, X: Iterable[Any], n: int = 5, *, constraints: Constraints | None = None
+        self, X: Iterable[Any], k: int = 5, *, constraints: Constraints | None = None
     ) -> list[list[tuple[list[str], float, float]]]:
-        """The n best labellings of every sequence with their scores and probabilities, best first."""
+        """The k best labellings of every sequence with their scores and probabilities, best first."""
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
-        found = best_labels(self._scorer(), data, n, allowed=allowed, threads=effective_jobs(self.n_jobs))
-        return [[(self.classes_[one.labels].tolist(), one.score, one.probability) for one in some] for some in found]
+        answers = best_labels(self._scorer(), data, k, allowed=allowed, n_jobs=self.n_jobs)
+        names = self.classes_.tolist()  # one string a class, shared
+        return [
+            [([names[y] for y in one.labels], one.score, one.probability) for one in hypotheses]
+            for hypotheses in answers
+        ]
 
     def span_confidence(
         self, X: Iterable[Any], y: Sequence[Sequence[str]], spans: Sequence[Sequence[tuple[int, int]]]
@@ -122,8 +124,8 @@ class ChainModel(Classifier, Model):
             raise DataError(f"spans must be {data.sequences} lists of (first, behind the last), counted from 0")
         begins = data.offsets[:-1].tolist()
         flat = [(at + first, at + last) for at, some in zip(begins, spans, strict=True) for first, last in some]
-        found = iter(span_confidence(self._scorer(), data, labels, flat, threads=effective_jobs(self.n_jobs)).tolist())
-        return [[next(found) for _ in some] for some in spans]
+        values = iter(span_confidence(self._scorer(), data, labels, flat, n_jobs=self.n_jobs).tolist())
+        return [[next(values) for _ in some] for some in spans]
 
     def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
         """Share of tokens that get their label."""
@@ -216,8 +218,8 @@ class ChainModel(Classifier, Model):
         if len(weights) * DENSE_SHARE >= layout.size:
             full = np.zeros(layout.size)
             full[self.features_] = weights
-            return ChainScorer(layout, full, None, self.normalised)
-        return ChainScorer(layout, weights, self.features_, self.normalised)
+            return ChainScorer(layout, full, None, self.normalized)
+        return ChainScorer(layout, weights, self.features_, self.normalized)
 
     def _encoded(self, X: Iterable[Any]) -> Encoded:
         check_fitted(self)
@@ -242,8 +244,7 @@ class ChainModel(Classifier, Model):
     def _posterior(
         self, data: Encoded, allowed: NDArray[np.uint8] | None, transitions: NDArray[Any] | None
     ) -> NDArray[np.float64]:
-        jobs = effective_jobs(self.n_jobs)
-        return posterior(self._scorer(), data, allowed=allowed, transitions=transitions, threads=jobs)[0]
+        return posterior(self._scorer(), data, allowed=allowed, transitions=transitions, n_jobs=self.n_jobs)[0]
 
     def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
         names = list(map(self.classes_.tolist().__getitem__, labels.tolist()))  # one string a class, shared

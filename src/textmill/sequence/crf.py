@@ -203,7 +203,7 @@ class CRF(ChainModel):
                     data,
                     self._development(encoder, X_dev, y_dev),
                     block_tests(layout, *encoder.numbers()) if settings.algorithm == "bcd" else None,
-                    self.normalised,
+                    self.normalized,
                     jobs,
                     None if cluster is None else workers,
                     checkpoint if number == 0 or checkpoint is None else f"{os.fspath(checkpoint)}.{number + 1}",
@@ -292,7 +292,7 @@ class CRF(ChainModel):
     def zero_rate(self, X: Iterable[Any]) -> float:
         """Share of the scores of label pairs, over all tokens of X, that are zero: what sparse recursions save.
 
-        The scores are lambda_t(y', y), of a conditional Markov model those before they are normalised.
+        The scores are lambda_t(y', y), of a conditional Markov model those before they are normalized.
 
         >>> X, y = [[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]]
         >>> CRF(patterns=["u:%x[0,0]", "b"], l1=0.2).fit(X, y).zero_rate(X)
@@ -312,7 +312,7 @@ class CRF(ChainModel):
     def _objective(self, layout: FeatureLayout, data: Encoded) -> ChainObjective:
         """What `fit` minimises on these sequences."""
         jobs = effective_jobs(self.n_jobs)
-        return Trainer(self._settings(), layout, data, normalised=self.normalised, threads=jobs).objective()
+        return Trainer(self._settings(), layout, data, normalized=self.normalized, threads=jobs).objective()
 
     def _settings(self) -> Settings:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
@@ -340,7 +340,7 @@ class CRF(ChainModel):
         check_range("stop_window", self.stop_window, at_least=2, whole=True)
         check_range("stop_tolerance", self.stop_tolerance, above=0)
         check_owners(self, "algorithm", _OWNERS if self.fine_tune else _OWNERS | _TUNING_OWNERS)
-        if self.normalised and self.algorithm == "bcd":
+        if self.normalized and self.algorithm == "bcd":
             raise DataError("bcd is for CRFs only; use owlqn")
         return Settings(
             self.algorithm,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError
-from textmill.model import check_range
+from textmill.model import RandomState, check_range, seed_of
 from textmill.progress import all_or_nothing, track
 from textmill.sequence.evaluation import TagScores, evaluate_tags
 
@@ -33,19 +33,21 @@ class Split(NamedTuple):
     test: NDArray[np.int64]
 
 
-def folds(sequences: int, *, k: int = 10, dev: bool = True, seed: int = 0) -> Iterator[Split]:
-    """The rounds of a k-fold cross-validation; without `dev` that part is empty and its sequences are trained on.
+def folds(
+    sequences: int, *, k: int = 10, early_stopping: bool = True, random_state: RandomState = 0
+) -> Iterator[Split]:
+    """The rounds of a k-fold cross-validation; without `early_stopping` nothing is kept apart for development.
 
     >>> [split.test.size for split in folds(25, k=10)]
     [3, 3, 3, 3, 3, 2, 2, 2, 2, 2]
     """
-    check_range("k", k, at_least=3 if dev else 2, whole=True)
+    check_range("k", k, at_least=3 if early_stopping else 2, whole=True)
     if sequences < k:
         raise DataError(f"{sequences} sequences cannot be dealt into {k} folds; use fewer folds")
-    parts = np.array_split(np.random.default_rng(seed).permutation(sequences), k)
+    parts = np.array_split(np.random.default_rng(seed_of(random_state, 0)).permutation(sequences), k)
     for i, test in enumerate(parts):
-        stop = parts[(i + 1) % k] if dev else np.empty(0, np.int64)
-        skipped = {i, (i + 1) % k} if dev else {i}
+        stop = parts[(i + 1) % k] if early_stopping else np.empty(0, np.int64)
+        skipped = {i, (i + 1) % k} if early_stopping else {i}
         yield Split(np.concatenate([part for j, part in enumerate(parts) if j not in skipped]), stop, test)
 
 
@@ -55,8 +57,8 @@ def cross_validate(
     y: Sequence[Sequence[str]],
     *,
     k: int = 10,
-    dev: bool = True,
-    seed: int = 0,
+    early_stopping: bool = True,
+    random_state: RandomState = 0,
     chunks: bool | None = None,
 ) -> list[TagScores]:
     """Train and test a tagger k times; the scores of every round, whose sum is that of all sequences.
@@ -71,10 +73,13 @@ def cross_validate(
     """
     results = []
     with all_or_nothing():
-        for split in track(folds(len(X), k=k, dev=dev, seed=seed), "cross-validation", total=k, unit="folds"):
+        splits = folds(len(X), k=k, early_stopping=early_stopping, random_state=random_state)
+        for split in track(splits, "cross-validation", total=k, unit="folds"):
             train, stop, test = ([X[i] for i in part] for part in split)
             train_y, stop_y, test_y = ([y[i] for i in part] for part in split)
             fresh = type(estimator)(**estimator.get_params(deep=False))
-            fitted = fresh.fit(train, train_y, X_dev=stop, y_dev=stop_y) if dev else fresh.fit(train, train_y)
+            fitted = (
+                fresh.fit(train, train_y, X_dev=stop, y_dev=stop_y) if early_stopping else fresh.fit(train, train_y)
+            )
             results.append(evaluate_tags(test_y, fitted.predict(test), chunks=chunks))
     return results

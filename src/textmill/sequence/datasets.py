@@ -22,16 +22,16 @@ from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.attributes import read_attributes
 
-__all__ = ["DATA_FORMATS", "LabelledSequences", "read_labelled", "read_rows", "split_labels"]
+__all__ = ["DATA_FORMATS", "LabeledSequences", "read_labeled", "read_rows", "split_labels"]
 
 DATA_FORMATS = ("columns", "tests", "crfsuite")
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSequences:
+class LabeledSequences:
     """Sequences X, their labels y, and how much each counts (None: all the same).
 
-    >>> LabelledSequences([["a"]], [["A"]], None).y
+    >>> LabeledSequences([["a"]], [["A"]], None).y
     [['A']]
     """
 
@@ -40,11 +40,11 @@ class LabelledSequences:
     weights: NDArray[np.float64] | None = None
 
 
-def read_labelled(source: Source, *, format: str = "columns") -> LabelledSequences:  # noqa: A002
+def read_labeled(source: Source, *, format: str = "columns") -> LabeledSequences:  # noqa: A002
     """Read a labelled file (a path, `-` for standard input, or an open binary file) to train or to test with.
 
     >>> import io
-    >>> data = read_labelled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
+    >>> data = read_labeled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
     >>> list(data.X[0]), data.y
     ([('the', 'DT'), ('dog', 'NN')], [['B-NP', 'I-NP']])
     """
@@ -52,7 +52,7 @@ def read_labelled(source: Source, *, format: str = "columns") -> LabelledSequenc
     if format == "crfsuite":
         read = list(read_attributes(source))
         weights = np.array([sequence.weight for sequence in read])
-        data = LabelledSequences(
+        data = LabeledSequences(
             [sequence.tokens for sequence in read],
             [sequence.labels for sequence in read],
             None if np.all(weights == 1) else weights,
@@ -66,7 +66,7 @@ def read_labelled(source: Source, *, format: str = "columns") -> LabelledSequenc
     return data
 
 
-def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabelledSequences:
+def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabeledSequences:
     """Take the last column of sentences off, as labels.
 
     >>> split_labels([Sentence((("the", "dog"), ("B-NP", "I-NP")))]).y
@@ -84,7 +84,7 @@ def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabelledS
         else:
             X.append([row[:-1] for row in sentence])
             y.append([row[-1] for row in sentence])
-    return LabelledSequences(X, y)
+    return LabeledSequences(X, y)
 
 
 def read_rows(source: Source) -> Iterator[list[list[str]]]:

@@ -1,8 +1,8 @@
-"""Labels from a trained chain model: the best labelling, the n best, the most probable label of each token.
+"""Labels from a trained chain model: the best labelling, the k best, the most probable label of each token.
 
     viterbi      argmax_y score(y)                              exact; sparse where almost all pairs score 0
     posterior    argmax_y P(y_t = y | x) at every token         fewest wrong labels in expectation
-    n best       the n labellings with the highest scores       exact, with scores and probabilities
+    k best       the k labellings with the highest scores       exact, with scores and probabilities
     span         P(y_s = a_s, ..., y_e = a_e | x)               confidence of a stretch, exact
 
 All of them take restrictions: labels allowed at a token (a tag dictionary, known labels), transitions allowed between
@@ -24,10 +24,13 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.arrays import Bytes, Floats
 from textmill.errors import DataError
+from textmill.model import check_range, effective_jobs
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
 
 __all__ = ["ChainScorer", "Hypothesis", "best_labels", "forced_labels", "posterior", "span_confidence", "viterbi"]
+
+MOST_BEST = 1_000_000  # labellings of a sequence, about a gigabyte for 25 tokens
 
 
 class Hypothesis(NamedTuple):
@@ -42,7 +45,7 @@ class Hypothesis(NamedTuple):
 class ChainScorer:
     """What decoders need of a model: where its weights are and what they are.
 
-    `features` None means that `weights` has one entry for every feature; `normalised` is for conditional Markov models.
+    `features` None means that `weights` has one entry for every feature; `normalized` is for conditional Markov models.
 
     >>> scorer = ChainScorer(FeatureLayout(2, 1, 1), np.array([0.5, -0.5, 1.0, 0.0, 0.0, 1.0]))
     >>> scorer.layout.size
@@ -52,7 +55,7 @@ class ChainScorer:
     layout: FeatureLayout
     weights: Floats
     features: NDArray[np.int64] | None = None
-    normalised: bool = False
+    normalized: bool = False
 
     def arguments(self, data: Encoded) -> tuple[object, ...]:
         """What every native decoder takes first."""
@@ -68,7 +71,7 @@ def viterbi(
     allowed: Bytes | None = None,
     transitions: Bytes | None = None,
     sparse: bool = True,
-    threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> tuple[NDArray[np.int32], Floats]:
     """The best label of every token and the score of every sequence.
 
@@ -87,11 +90,11 @@ def viterbi(
         *scorer.arguments(data),
         allowed=_mask(allowed),
         transitions=_mask(transitions),
-        normalised=scorer.normalised,
+        normalized=scorer.normalized,
         sparse=sparse,
         path=path,
         scores=scores,
-        threads=threads,
+        threads=effective_jobs(n_jobs),
     )
     return path, scores
 
@@ -102,7 +105,7 @@ def posterior(
     *,
     allowed: Bytes | None = None,
     transitions: Bytes | None = None,
-    threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> tuple[Floats, Floats]:
     """Probabilities of the labels of every token [T, Y], and the log of every normaliser [S].
 
@@ -113,19 +116,19 @@ def posterior(
     [[0.75, 0.25]]
     """
     probabilities, log_z = np.empty((data.tokens, scorer.layout.labels)), np.empty(data.sequences)
-    if allowed is None and transitions is None and not scorer.normalised:
+    if allowed is None and transitions is None and not scorer.normalized:
         labels, offsets, unigram, bigram, weights, support = scorer.arguments(data)
         problem = native.make_problem(labels, offsets, unigram, bigram, None, None, None)
-        problem.marginals(weights, support, probabilities, log_z, threads)
+        problem.marginals(weights, support, probabilities, log_z, effective_jobs(n_jobs))
         return probabilities, log_z
     native.label_probabilities(
         *scorer.arguments(data),
         allowed=_mask(allowed),
         transitions=_mask(transitions),
-        normalised=scorer.normalised,
+        normalized=scorer.normalized,
         probabilities=probabilities,
         log_z=log_z,
-        threads=threads,
+        threads=effective_jobs(n_jobs),
     )
     return probabilities, log_z
 
@@ -133,13 +136,13 @@ def posterior(
 def best_labels(
     scorer: ChainScorer,
     data: Encoded,
-    n: int,
+    k: int,
     *,
     allowed: Bytes | None = None,
     transitions: Bytes | None = None,
-    threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> list[list[Hypothesis]]:
-    """The n best labellings of every sequence, best first; fewer where fewer are possible.
+    """The k best labellings of every sequence, best first; fewer where fewer are possible. At most MOST_BEST are found.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
@@ -147,18 +150,18 @@ def best_labels(
     >>> [h.labels for h in best_labels(scorer, Encoded(np.array([0, 1]), tests, tests), 4)[0]]
     [[0], [1]]
     """
-    if n < 1:
-        raise DataError(f"n={n!r} asks for no labelling; pass at least 1")
-    found = native.best_labels(
+    check_range("k", k, at_least=1, at_most=MOST_BEST, whole=True)
+    answers = native.best_labels(
         *scorer.arguments(data),
         allowed=_mask(allowed),
         transitions=_mask(transitions),
-        normalised=scorer.normalised,
-        n=n,
-        threads=threads,
+        normalized=scorer.normalized,
+        n=k,
+        threads=effective_jobs(n_jobs),
     )
     return [
-        [Hypothesis(list(labels), score, math.exp(score - log_z)) for score, labels in paths] for paths, log_z in found
+        [Hypothesis(list(labels), score, math.exp(score - log_z)) for score, labels in paths]
+        for paths, log_z in answers
     ]
 
 
@@ -178,7 +181,7 @@ def span_confidence(
     labels: NDArray[np.int32],
     spans: Sequence[tuple[int, int]],
     *,
-    threads: int = 1,
+    n_jobs: int | None = 1,
 ) -> Floats:
     """Probability that all tokens of each span (first, behind last; counted over the data set) have these labels.
 
@@ -192,17 +195,17 @@ def span_confidence(
     """
     from textmill.sequence.training.objective import select_sequences
 
-    _, log_z = posterior(scorer, data, threads=threads)
+    _, log_z = posterior(scorer, data, n_jobs=n_jobs)
     confidence = np.empty(len(spans))
     for i, (begin, end) in enumerate(spans):
         s = int(np.searchsorted(data.offsets, begin, side="right")) - 1
         if not (0 <= begin < end <= data.tokens) or end > data.offsets[s + 1]:
             raise DataError(f"span {i} ({begin}, {end}) does not lie within one sequence; give first and behind last")
         one = select_sequences(data, slice(s, s + 1))
-        known = np.full(one.tokens, -1, np.int32)
+        labels_of_span = np.full(one.tokens, -1, np.int32)
         first = int(begin - data.offsets[s])
-        known[first : first + end - begin] = labels[begin:end]
-        allowed = forced_labels(known, scorer.layout.labels)
+        labels_of_span[first : first + end - begin] = labels[begin:end]
+        allowed = forced_labels(labels_of_span, scorer.layout.labels)
         confidence[i] = math.exp(posterior(scorer, one, allowed=allowed)[1][0] - log_z[s])
     return confidence
 

@@ -271,14 +271,9 @@ class Encoder(Estimator, Model):
         first = next((s for s in sequences if len(s)), None)
         width = 0 if first is None else _width(first)
         if width:
-            if self.width_ and width != self.width_:
-                have = "one column" if width == 1 else f"{width} columns"
-                fault = f"tokens have {have}, but those learnt from had {self.width_}; give the same columns"
-                place = (first.source, first.line) if isinstance(first, Sentence) else (None, None)
-                raise DataError(fault, source=place[0], line=place[1])
-            compiled.check_width(width)
+            self._check_width(width, first)
             if how == "fresh":
-                self.width_ = width
+                self.width_ = max(width, self.width_)
         cells = native.Cells(compiled.columns)
         for sequence in sequences:
             if isinstance(sequence, Sentence):
@@ -295,6 +290,23 @@ class Encoder(Estimator, Model):
             flags = np.ones(len(self._tests), np.uint8) if active is None else active.astype(np.uint8)
             rows = compiled.extractor.fresh(cells, self._tests, sources, flags, threads)
         return cells.offsets(), *rows
+
+    def _check_width(self, width: int, first: Any) -> None:
+        """An error unless tokens have the columns learnt from, or fewer of them but all that the patterns read."""
+        assert self._compiled is not None
+        missing = self._compiled.missing(width)
+        if width <= (self.width_ or width) and missing is None:
+            return
+        fault = "" if missing is None else f"pattern {missing[0].place} asks for column {missing[1]}"
+        learnt = self.width_ not in (0, width)
+        if learnt:
+            have = "one column" if width == 1 else f"{width} columns"
+            more = f", and {fault}" if fault else ""
+            fault = f"tokens have {have}, but those learnt from had {self.width_}{more}; give the same columns"
+        else:
+            fault += ", but the tokens have " + ("only column 0" if width == 1 else f"columns 0 to {width - 1}")
+        place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
+        raise DataError(fault, source=place[0], line=place[1])
 
     def _cut(self, data: Encoded) -> Encoded:
         """Leave out tests that are too rare."""
@@ -346,12 +358,10 @@ class _Compiled:
                     items.append((-1, 0, False, part))
             self.extractor.add_pattern(pattern.kind, parent, items)
 
-    def check_width(self, width: int) -> None:
-        for pattern in self.patterns:
-            missing = [column for column in pattern.columns if column >= width]
-            if missing:
-                have = "only column 0" if width == 1 else f"columns 0 to {width - 1}"
-                raise DataError(f"pattern {pattern.place} asks for column {missing[0]}, but the tokens have {have}")
+    def missing(self, width: int) -> tuple[Pattern, int] | None:
+        """A pattern and a column that it reads though tokens have only so many; None if there is none."""
+        pairs = ((pattern, column) for pattern in self.patterns for column in sorted(pattern.columns))
+        return next(((pattern, column) for pattern, column in pairs if column >= width), None)
 
     def sources(self, cells: native.Cells) -> list[tuple[int, list[str], bool]]:
         """Every function applied to the distinct values of its column, and to the boundaries."""

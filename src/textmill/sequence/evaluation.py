@@ -35,7 +35,7 @@ from textmill.metrics import (
     randomization_test,
     signature,
 )
-from textmill.model import check_choice
+from textmill.model import RandomState, check_choice, seed_of
 from textmill.tables import Column, Table
 
 __all__ = ["FIGURES", "TagScores", "evaluate_columns", "evaluate_tags"]
@@ -114,7 +114,9 @@ class TagScores(Table):
         """One of FIGURES; 0 where nothing was found or there was nothing to find, as conlleval has it."""
         return float(_figure(self._checked(name), self.counts.sum(axis=0)))
 
-    def interval(self, name: str, *, confidence: float = 0.95, resamples: int = 1000, seed: int = 0) -> Interval:
+    def interval(
+        self, name: str, *, confidence: float = 0.95, resamples: int = 1000, random_state: RandomState = 0
+    ) -> Interval:
         """A figure with the interval that resampled sequences give it.
 
         >>> scores = evaluate_tags([["A"]] * 20, [["A"]] * 15 + [["B"]] * 5)
@@ -124,10 +126,16 @@ class TagScores(Table):
         """
         checked = self._checked(name)
         return bootstrap_interval(
-            self.counts, lambda sums: _figure(checked, sums), confidence=confidence, resamples=resamples, seed=seed
+            self.counts,
+            lambda sums: _figure(checked, sums),
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed_of(random_state, 0),
         )
 
-    def compare(self, other: TagScores, name: str, *, resamples: int = 1000, seed: int = 0) -> Difference:
+    def compare(
+        self, other: TagScores, name: str, *, resamples: int = 1000, random_state: RandomState = 0
+    ) -> Difference:
         """The difference of a figure between two taggers on the same sequences, and its p-value by randomisation.
 
         >>> gold = [["A"]] * 40
@@ -139,7 +147,11 @@ class TagScores(Table):
         if not np.array_equal(self.counts[:, _TOKENS], other.counts[:, _TOKENS]):
             raise DataError("the two taggers did not label the same sequences; compare answers for the same data")
         return randomization_test(
-            self.counts, other.counts, lambda sums: _figure(checked, sums), resamples=resamples, seed=seed
+            self.counts,
+            other.counts,
+            lambda sums: _figure(checked, sums),
+            resamples=resamples,
+            seed=seed_of(random_state, 0),
         )
 
     def report(self) -> str:

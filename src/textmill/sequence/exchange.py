@@ -2,13 +2,15 @@
 
 .mill             our own, with everything; `textmill.load` and `save`
 #mdl#...          a model file of Wapiti
-FILEHEADER = {    a dump of CRFsuite
-dump              text, one weight a line; written only (`update_weights` reads it into a model)
+lCRF...           a model file of CRFsuite
+FILEHEADER = {    a dump of CRFsuite; read only
+#textmill dump    a dump of ours: text, one weight a line
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,16 +19,20 @@ from textmill.errors import ModelFileError
 from textmill.model import check_choice, load
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.crf import CRF
-from textmill.sequence.formats import ChainWeights, read_crfsuite_dump, read_wapiti, write_dump, write_wapiti
+from textmill.sequence.crfsuite import read_crfsuite, write_crfsuite
+from textmill.sequence.dumps import DUMP_HEADER, read_dump, write_dump
+from textmill.sequence.formats import ChainWeights, read_crfsuite_dump, read_wapiti, write_wapiti
 from textmill.sequence.markov import ConditionalMarkov
 
 __all__ = ["TAGGER_FORMATS", "read_tagger", "tagger_of", "write_tagger"]
 
-TAGGER_FORMATS = ("mill", "wapiti", "dump")
+TAGGER_FORMATS = ("mill", "wapiti", "crfsuite", "dump")
+
+_DUMP_LINE = re.compile(rb"[uUbB*][^\t\n]*\t[^\t\n]+\t[^\t\n]+\t-?[0-9.e+-]+\r?\n")
 
 
 def read_tagger(path: str | os.PathLike[str], *, function: Callable[..., str] | None = None) -> ChainModel:
-    """Read a tagger from a file of textmill or Wapiti, or from a dump of CRFsuite.
+    """Read a tagger from a file of textmill, Wapiti or CRFsuite, or from a dump of textmill or CRFsuite.
 
     `function` is what the %f of its patterns calls.
 
@@ -35,11 +41,15 @@ def read_tagger(path: str | os.PathLike[str], *, function: Callable[..., str] | 
     [['B']]
     """
     with open(path, "rb") as file:
-        head = file.read(16)
+        head = file.read(4096)
     if head.startswith(b"#mdl#"):
         return tagger_of(read_wapiti(path))
+    if head.startswith(b"lCRF"):
+        return tagger_of(read_crfsuite(path))
     if head.startswith(b"FILEHEADER = {"):
         return tagger_of(read_crfsuite_dump(path))
+    if head.startswith(DUMP_HEADER.encode()) or _DUMP_LINE.match(head):
+        return tagger_of(read_dump(path, function=function))
     functions: dict[str, Any] = {}
     if function is not None:
         functions = {"function": function, "encoder___function": function}
@@ -63,7 +73,7 @@ def tagger_of(weights: ChainWeights) -> ChainModel:
 
 
 def write_tagger(model: ChainModel, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-    """Write a tagger; without `format` the suffix decides: .mill, .wapiti or .dump.
+    """Write a tagger; without `format` the suffix decides: .mill, .wapiti, .crfsuite or .dump.
 
     >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
     >>> write_tagger(tagger, "ab.wapiti")
@@ -76,5 +86,7 @@ def write_tagger(model: ChainModel, path: str | os.PathLike[str], *, format: str
         model.save(path)
     elif chosen == "wapiti":
         write_wapiti(model.to_weights(), path)
+    elif chosen == "crfsuite":
+        write_crfsuite(model.to_weights(), path)
     else:
         write_dump(model.to_weights(), path)

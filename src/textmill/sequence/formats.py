@@ -1,4 +1,4 @@
-"""Models of other tools: Wapiti's model files and dumps, CRFsuite's dumps.
+"""Models of other tools: Wapiti's model files, CRFsuite's dumps.
 
 A model passes through as `ChainWeights`: an encoder with the tests, the labels, and two sparse matrices,
 
@@ -10,7 +10,7 @@ the patterns, `#qrk#<n>` and the labels, `#qrk#<n>` and the tests, all as netstr
 `index=weight` in hexadecimal for each weight that is not 0. Tests in order, each has Y unigram weights (u, *) and then
 Y^2 bigram weights (b, *). Everything is checked, as the file may come from anywhere.
 
-A dump has a line `test TAB y' TAB y TAB weight` for each weight that is not 0, with # for y' of a unigram weight.
+Dumps of weights as text are in dumps.py, model files of CRFsuite in crfsuite.py.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import writer
 from textmill.errors import DataError, ModelFileError
 from textmill.files import replacing
-from textmill.model import StringTable, check_range
+from textmill.model import StringTable
 from textmill.numeric import sparse
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.patterns import Command, parse_patterns
 from textmill.sequence.regexes import raw_bytes, raw_text
 
-__all__ = ["ChainWeights", "read_crfsuite_dump", "read_wapiti", "update_weights", "write_dump", "write_wapiti"]
+__all__ = ["KINDS", "ChainWeights", "nonzero", "read_crfsuite_dump", "read_wapiti", "write_wapiti"]
 
-_KINDS = ("maxent", "memm", "crf")
+KINDS = ("maxent", "memm", "crf")
 _MODEL = re.compile(rb"#mdl#(?:([012])#)?(\d{1,18})\n")
 _READER = re.compile(rb"#rdr#(\d{1,9})/(\d{1,9})(?:/([01]))?\n")
 _TABLE = re.compile(rb"#qrk#(\d{1,10})\n")
@@ -82,14 +81,14 @@ class ChainWeights:
         ['u:b']
         """
         unigram, bigram = self.encoder.numbers()
-        has_unigram = np.diff(_nonzero(self.unigram).indptr) > 0
-        has_bigram = np.diff(_nonzero(self.bigram).indptr) > 0
+        has_unigram = np.diff(nonzero(self.unigram).indptr) > 0
+        has_bigram = np.diff(nonzero(self.bigram).indptr) > 0
         keep = _flags(has_unigram, unigram) | _flags(has_bigram, bigram)
         return replace(
             self,
             encoder=self.encoder.select(keep),
-            unigram=_nonzero(self.unigram)[unigram[keep & (unigram >= 0)]],
-            bigram=_nonzero(self.bigram)[bigram[keep & (bigram >= 0)]],
+            unigram=nonzero(self.unigram)[unigram[keep & (unigram >= 0)]],
+            bigram=nonzero(self.bigram)[bigram[keep & (bigram >= 0)]],
         )
 
 
@@ -108,7 +107,7 @@ def read_wapiti(path: str | os.PathLike[str]) -> ChainWeights:
         head = _MODEL.match(data)
         if head is None:
             raise ModelFileError("not a Wapiti model, which begins with #mdl#; load a .mill file with textmill.load")
-        kind = _KINDS[int(head[1])] if head[1] is not None else "crf"
+        kind = KINDS[int(head[1])] if head[1] is not None else "crf"
         reader = _READER.match(data, head.end())
         if reader is None:
             raise ModelFileError("there is no #rdr# line after the first; the file is damaged")
@@ -135,7 +134,8 @@ def read_wapiti(path: str | os.PathLike[str]) -> ChainWeights:
 def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
     """Write a model file of Wapiti 1.5.
 
-    Only patterns that mean the same there can be written: those of the syntax "wapiti", and plain %x of ours.
+    Only patterns that mean the same there can be written: those of the syntax "wapiti", and plain %x of ours. Tokens
+    with attributes of their own are unknown there.
 
     >>> encoder = Encoder(patterns=["u:%x[0,0]"]).fit(["a"])
     >>> weights = ChainWeights("crf", ["A"], encoder, sparse.csr_matrix([[2.0]]), sparse.csr_matrix((0, 1)))
@@ -146,6 +146,11 @@ def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
     encoder = weights.encoder
     if encoder.hash_bits is not None:
         raise DataError("hashed tests have no names, so Wapiti cannot find them; train without hash_bits")
+    if not encoder.patterns_ and encoder.syntax != "wapiti":
+        raise DataError(
+            "Wapiti knows no tokens with attributes of their own (dictionaries, lists), so it could not label them; "
+            "write .crfsuite or .mill, or train with patterns"
+        )
     columns = 0
     for pattern in parse_patterns(encoder.patterns_, syntax=encoder.syntax) if encoder.patterns_ else []:
         columns = max([columns, *pattern.columns])
@@ -153,7 +158,7 @@ def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
         plain = encoder.syntax == "textmill" and all(part.name == "x" and not part.lower for part in commands)
         if encoder.syntax != "wapiti" and not plain:
             raise DataError(f"pattern {pattern.text!r} means something else to Wapiti; train with syntax='wapiti'")
-    out = [f"#mdl#{_KINDS.index(weights.kind)}#{weights.active}\n#rdr#{len(encoder.patterns_)}/{columns}/0\n".encode()]
+    out = [f"#mdl#{KINDS.index(weights.kind)}#{weights.active}\n#rdr#{len(encoder.patterns_)}/{columns}/0\n".encode()]
     out += map(_netstring, encoder.patterns_)
     for table in (weights.classes, encoder.tests_):
         out.append(b"#qrk#%d\n" % len(table))
@@ -164,85 +169,6 @@ def write_wapiti(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
         file.writelines(
             b"%d=%s\n" % (i, v.hex().encode()) for i, v in zip(index.tolist(), values.tolist(), strict=True)
         )
-
-
-def write_dump(
-    weights: ChainWeights, path: str | os.PathLike[str], *, precision: int | None = None, zeros: bool = False
-) -> None:
-    """Write the weights as text, to a file or `-`; `precision` digits after the point, all that matter by default.
-
-    Weights that are 0, or shown as 0, are left out unless `zeros` asks for them.
-
-    >>> encoder = Encoder(patterns=["*:%x[0,0]"]).fit(["a"])
-    >>> unigram, bigram = sparse.csr_matrix([[0.5, 0]]), sparse.csr_matrix([[0, 0, 0, -1.0]])
-    >>> write_dump(ChainWeights("crf", ["A", "B"], encoder, unigram, bigram), "dump.txt", precision=2)
-    >>> Path("dump.txt").read_text()
-    '*:a\\t#\\tA\\t0.50\\n*:a\\tB\\tB\\t-1.00\\n\\n'
-    """
-    if precision is not None:
-        check_range("precision", precision, at_least=0, at_most=100, whole=True)
-    if weights.encoder.hash_bits is not None:
-        raise DataError("hashed tests have no names to be written; train without hash_bits")
-    unigram, bigram = weights.encoder.numbers()
-    classes, Y = weights.classes, len(weights.classes)
-    mu, lam = _nonzero(weights.unigram), _nonzero(weights.bigram)
-    with writer(path) as out:
-        for test, u, b in zip(weights.encoder.tests_, unigram.tolist(), bigram.tolist(), strict=True):
-            lines = []
-            for matrix, row in ((mu, u), (lam, b)):
-                for column, value in _row(matrix, row, zeros):
-                    shown = repr(value) if precision is None else f"{value:.{precision}f}"
-                    if zeros or float(shown) != 0:
-                        before = "#" if matrix is mu else classes[column // Y]
-                        lines.append(f"{test}\t{before}\t{classes[column % Y]}\t{shown}\n")
-            if lines:
-                out.write("".join(lines) + "\n")
-
-
-def update_weights(weights: ChainWeights, path: str | os.PathLike[str]) -> ChainWeights:
-    """The model with the weights of a dump put in; a weight of 0 removes a feature.
-
-    >>> encoder = Encoder(patterns=["u:%x[0,0]"]).fit(["a"])
-    >>> weights = ChainWeights("crf", ["A", "B"], encoder, sparse.csr_matrix([[2.0, 1]]), sparse.csr_matrix((0, 4)))
-    >>> _ = Path("patch.txt").write_text("u:a\\t#\\tB\\t0\\n")
-    >>> update_weights(weights, "patch.txt").unigram.toarray().tolist()
-    [[2.0, 0.0]]
-    """
-    place = os.fspath(path)
-    unigram, bigram = weights.encoder.numbers()
-    number = {label: i for i, label in enumerate(weights.classes)}
-    table = weights.encoder._table()
-    Y = len(weights.classes)
-    mu, lam = sparse.dok_matrix(weights.unigram), sparse.dok_matrix(weights.bigram)
-    for line, text in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
-        if not text:
-            continue
-        fields = text.split("\t")
-        if len(fields) != 4:
-            fault = f"found {len(fields)} fields, expected test, label or #, label and weight parted by tabs"
-            raise DataError(fault, source=place, line=line)
-        test, before, after, shown = fields
-        at = table.find(test)
-        if at < 0:
-            raise DataError(f"the model has no test {test!r}; an update changes only its own", source=place, line=line)
-        unknown = [label for label in (before, after) if label not in number and not (label == "#" and label is before)]
-        if unknown:
-            raise DataError(f"the model has no label {unknown[0]!r}", source=place, line=line)
-        try:
-            value = float(shown)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DataError(f"{shown!r} is no weight; write a finite number", source=place, line=line)
-        row = int(unigram[at] if before == "#" else bigram[at])
-        if row < 0:
-            sort = "unigram" if before == "#" else "bigram"
-            raise DataError(f"test {test!r} has no {sort} weights", source=place, line=line)
-        if before == "#":
-            mu[row, number[after]] = value
-        else:
-            lam[row, number[before] * Y + number[after]] = value
-    return replace(weights, unigram=_nonzero(mu.tocsr()), bigram=_nonzero(lam.tocsr()))
 
 
 _FEATURE = re.compile(r"  \((\d+)\) (.*) --> (.*): (-?[0-9.eE+-]+|-?inf|-?nan)")
@@ -319,22 +245,16 @@ def _flags(rows: NDArray[np.bool_], number: NDArray[np.int32]) -> NDArray[np.boo
     return flags
 
 
-def _nonzero(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+def nonzero(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy without stored zeros, columns in order.
+
+    >>> nonzero(sparse.csr_matrix(([0.0, 2.0], [1, 0], [0, 2]))).data.tolist()
+    [2.0]
+    """
     copy = sparse.csr_matrix(matrix, dtype=np.float64, copy=True)
     copy.eliminate_zeros()
     copy.sort_indices()
     return copy
-
-
-def _row(matrix: sparse.csr_matrix, row: int, zeros: bool) -> Iterable[tuple[int, float]]:
-    """Columns and weights of a row; of no row where it is -1."""
-    if row < 0:
-        return ()
-    span = slice(matrix.indptr[row], matrix.indptr[row + 1])
-    stored = zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
-    if not zeros:
-        return stored
-    return enumerate(matrix[[row]].toarray()[0].tolist())
 
 
 def _netstring(text: str) -> bytes:
@@ -372,7 +292,7 @@ def _layout(encoder: Encoder, Y: int) -> tuple[NDArray[np.int64], NDArray[np.int
 def _flat(weights: ChainWeights) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Indices in Wapiti's order, and weights that are not 0."""
     begins = _layout(weights.encoder, len(weights.classes))[:2]
-    matrices = (_nonzero(weights.unigram).tocoo(), _nonzero(weights.bigram).tocoo())
+    matrices = (nonzero(weights.unigram).tocoo(), nonzero(weights.bigram).tocoo())
     index = np.concatenate([begin[m.row] + m.col for begin, m in zip(begins, matrices, strict=True)])
     values = np.concatenate([m.data for m in matrices])
     order = np.argsort(index, kind="stable")

@@ -1,4 +1,4 @@
-"""Conditional Markov models (maximum-entropy Markov models): chains that are normalised label by label.
+"""Conditional Markov models (maximum-entropy Markov models): chains that are normalized label by label.
 
     p(y | x) = prod_t p(y_t | y_{t-1}, x),      p(y | y', x) = exp(mu_t(y) + lambda_t(y', y)) / N_t(y')
     N_t(y') = sum_z exp(mu_t(z) + lambda_t(y', z))
@@ -27,5 +27,5 @@ class ConditionalMarkov(CRF):
     [['D', 'N']]
     """
 
-    normalised: ClassVar[bool] = True
+    normalized: ClassVar[bool] = True
     kind: ClassVar[str] = "memm"

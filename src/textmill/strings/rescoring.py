@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import strings as native
+from textmill.corpus import csr_arrays
 from textmill.numeric import SparseRows, sparse
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def arrays_of(table: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray
     """
     if not isinstance(table, SparseRows):  # whose rows are sorted
         table.sort_indices()
-    return table.indptr.astype(np.int64), table.indices.astype(np.int32), table.data.astype(np.float32, copy=False)
+    return csr_arrays(table, np.float32)
 
 
 def _completed(

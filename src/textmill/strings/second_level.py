@@ -356,9 +356,10 @@ class FittedSecondLevel(FittedSequences):
         used, a, b = _numbered_anew(self.encode(x), self.encode(y))
         words = [self.words[at] for at in used]
         rows, columns = np.unique(a[1]), np.unique(b[1])
+        cells = len(rows) * len(columns)
         if len(used) and self._whole is not None and used[-1] < self._whole.shape[0]:
             table = self._whole[used][:, used]
-        elif len(left) > 1 and len(rows) * len(columns) <= max(
+        elif (len(left) > 1 or cells > _CELLS) and cells <= max(
             _CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())
         ):
             table = self._block_table(words, rows, columns, n_jobs)

@@ -1,32 +1,22 @@
 """Topics of a corpus: a few directions that explain many documents.
 
-lsa          Latent Semantic Analysis of streams, on one machine or many
-lda          latent Dirichlet allocation of streams, by variational Bayes
-gibbs        latent Dirichlet allocation by sampling the topics of tokens, collapsed and not
-cvb0         the same by collapsed variational inference
-evidence     the probability of documents, from left to right
-pca          principal components, centred without being made dense
-nmf          non-negative factors, Euclidean and Kullback-Leibler
-plsa         probabilistic latent semantic analysis
-em           documents as mixtures of topics, by EM: folding in and learning
-mixture      documents of one topic each: the multinomial mixture
-inference    mixtures of new documents by any method, entropies, divergences
-quality      coherence, diversity and exclusivity of topics
-difference   the topics of two models compared
-explain      the words of a text coloured by topic
-pictures     topics by distance and over time
-factors      what the non-negative models share
-clustering   clusters of documents and terms, labelled
-map          terms and documents in one plane
-projecting   the topics of any number of documents in one file
-model        what all topic models share: their terms, texts in, topics printed
-chunks       any input as a stream of sparse chunks of one size
+lda           latent Dirichlet allocation: variational Bayes, Gibbs sampling, CVB0
+lsa           Latent Semantic Analysis of streams, on one machine or many
+factors       NMF, PLSA, PCA and the multinomial mixture
 
-variational, schedule, priors, perplexity,
-sampling                                    the parts of LDA
-decomposition, basecase, merging, passes    the parts of LSA
-baselines, accuracy                         what it is compared with, and how
-formats, exchange                           models and files of other tools
+model         what all topic models share: their terms, texts in, topics printed
+chunks        any input as a stream of sparse chunks of one size
+decomposition products and orthonormal bases
+inference     mixtures of new documents by any method, entropies, divergences
+quality       coherence, diversity and exclusivity of topics
+difference    the topics of two models compared
+explain       the words of a text coloured by topic
+pictures      topics by distance and over time
+clustering    clusters of documents and terms, labelled
+map           terms and documents in one plane
+projecting    the topics of any number of documents in one file
+formats       models of other tools
+exchange      files of other tools
 """
 
 from typing import TYPE_CHECKING
@@ -35,12 +25,13 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.topics.clustering import Cluster, Clusters, cluster_documents, cluster_rows, cluster_terms
-    from textmill.topics.cvb0 import collapse_variational
     from textmill.topics.difference import Difference, Drift, topic_difference
-    from textmill.topics.em import Mixtures, fold_in
-    from textmill.topics.evidence import left_to_right
     from textmill.topics.explain import Explanation, TopicWord, explain_text
-    from textmill.topics.gibbs import Sampled, gibbs_mixtures, sample_topics
+    from textmill.topics.factors.em import Mixtures, fold_in
+    from textmill.topics.factors.mixture import MultinomialMixture
+    from textmill.topics.factors.nmf import NMF
+    from textmill.topics.factors.pca import PCA
+    from textmill.topics.factors.plsa import PLSA
     from textmill.topics.inference import (
         divergences,
         entropy,
@@ -49,15 +40,14 @@ if TYPE_CHECKING:
         monte_carlo,
         query_likelihood,
     )
-    from textmill.topics.lda import LDA
-    from textmill.topics.lsa import LSA
+    from textmill.topics.lda.cvb0 import collapse_variational
+    from textmill.topics.lda.evidence import left_to_right
+    from textmill.topics.lda.gibbs import Sampled, gibbs_mixtures, sample_topics
+    from textmill.topics.lda.model import LDA
+    from textmill.topics.lsa.model import LSA
     from textmill.topics.map import Plane, draw_map, plane
-    from textmill.topics.mixture import MultinomialMixture
     from textmill.topics.model import FewerTopics
-    from textmill.topics.nmf import NMF
-    from textmill.topics.pca import PCA
     from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
-    from textmill.topics.plsa import PLSA
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -110,22 +100,22 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "clustering": "Cluster Clusters cluster_documents cluster_rows cluster_terms",
-        "cvb0": "collapse_variational",
+        "lda.cvb0": "collapse_variational",
         "difference": "Difference Drift topic_difference",
-        "em": "Mixtures fold_in",
-        "evidence": "left_to_right",
+        "factors.em": "Mixtures fold_in",
+        "lda.evidence": "left_to_right",
         "explain": "Explanation TopicWord explain_text",
-        "gibbs": "Sampled gibbs_mixtures sample_topics",
+        "lda.gibbs": "Sampled gibbs_mixtures sample_topics",
         "inference": "divergences entropy exponentiated_gradient infer_topics monte_carlo query_likelihood",
-        "lda": "LDA",
-        "lsa": "LSA",
+        "lda.model": "LDA",
+        "lsa.model": "LSA",
         "map": "Plane draw_map plane",
-        "mixture": "MultinomialMixture",
+        "factors.mixture": "MultinomialMixture",
         "model": "FewerTopics",
-        "nmf": "NMF",
-        "pca": "PCA",
+        "factors.nmf": "NMF",
+        "factors.pca": "PCA",
         "pictures": "Trends draw_topics draw_trends topic_trends",
-        "plsa": "PLSA",
+        "factors.plsa": "PLSA",
         "projecting": "save_projections",
         "quality": "topic_coherence topic_diversity topic_exclusivity",
     },

@@ -27,6 +27,7 @@ from textmill.corpus import (
     is_one_shot,
     rechunk,
     require_passes,
+    widened,
 )
 from textmill.errors import DataError
 from textmill.numeric import sparse
@@ -123,7 +124,7 @@ class Chunks:
         """The parts with at least as many columns as any before."""
         for part in self._parts():
             terms = max(terms, part.shape[1])
-            yield part if part.shape[1] == terms else _widen(part, terms)
+            yield part if part.shape[1] == terms else widened(part, terms)
 
     def _with_columns(self, X: sparse.csr_matrix, terms: int, owner: str) -> sparse.csr_matrix:
         """X, which must have that many columns, or X filled up where its file does not say how many it has."""
@@ -132,7 +133,7 @@ class Chunks:
                 f"X has {X.shape[1]} features, but {owner} is expecting {terms} features as input; "
                 "pass rows over the same vocabulary"
             )
-        return X if X.shape[1] == terms else _widen(X, terms)
+        return X if X.shape[1] == terms else widened(X, terms)
 
     def _parts(self) -> Iterator[sparse.csr_matrix]:
         if self._matrix is not None:
@@ -210,7 +211,3 @@ def _columns(X: Any) -> int | None:
 
 def _is_matrix(item: Any) -> bool:
     return sparse.issparse(item) or isinstance(item, np.ndarray)
-
-
-def _widen(X: sparse.csr_matrix, terms: int) -> sparse.csr_matrix:
-    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], terms), copy=False)

@@ -36,9 +36,9 @@ from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range
 from textmill.numeric import sparse
-from textmill.topics.factors import known
+from textmill.topics.factors.starts import known
 from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 
 __all__ = [
@@ -221,8 +221,8 @@ def read_matrix(path: Path, *, alpha: Any = None, terms: Sequence[str] | None = 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_matrix(from_matrix([[3, 1]]), f"{folder}/topics.npy")
-    ...     read_matrix(f"{folder}/topics.npy", terms=["to", "be"]).topics(1)
-    [[('to', 0.75)]]
+    ...     read_matrix(f"{folder}/topics.npy", terms=["to", "be"]).topics(1)[0]
+    [('to', 0.75)]
     """
     try:
         rows = np.load(path, allow_pickle=False)

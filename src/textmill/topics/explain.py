@@ -22,7 +22,7 @@ from textmill.corpus import Tokenizer
 from textmill.errors import DataError
 from textmill.model import check_fitted, check_range
 from textmill.plot.style import COLORS
-from textmill.topics.lda import LDA
+from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 
 if TYPE_CHECKING:

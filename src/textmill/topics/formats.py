@@ -21,10 +21,10 @@ from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.model import check_fitted
 from textmill.topics.decomposition import Decomposition, with_signs
-from textmill.topics.lda import LDA
-from textmill.topics.lsa import LSA
+from textmill.topics.lda.model import LDA
+from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lsa.model import LSA
 from textmill.topics.model import TopicModel
-from textmill.topics.priors import alpha_of, eta_of
 from textmill.vectors import TextVectorizer, Weighting
 
 __all__ = [
@@ -48,7 +48,7 @@ def from_matrix(topics: Any, *, alpha: Any = "symmetric", terms: Sequence[str] |
     With `terms`, the names of the columns, the model reads texts.
 
     >>> lda = from_matrix([[3, 1, 0], [0, 1, 1]], terms=["to", "be", "or"])
-    >>> lda.components_.round(6).tolist(), lda.topics(1)
+    >>> lda.components_.round(6).tolist(), list(lda.topics(1))
     ([[0.75, 0.25, 0.0], [0.0, 0.5, 0.5]], [[('to', 0.75)], [('be', 0.5)]])
     """
     rows = np.asarray(topics, dtype=np.float64)

@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 from textmill._native import base as native_base
 from textmill._native import topics as native
 from textmill.arrays import Floats
-from textmill.corpus import check_bags
+from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
-from textmill.topics.em import Mixtures, check_problem, fold_in, kernel_arrays
-from textmill.topics.gibbs import gibbs_mixtures
-from textmill.topics.variational import Topics, document_parts, infer
+from textmill.topics.factors.em import Mixtures, check_problem, fold_in
+from textmill.topics.lda.gibbs import gibbs_mixtures
+from textmill.topics.lda.variational import Topics, document_parts, infer
 
 __all__ = [
     "divergences",
@@ -124,7 +124,7 @@ def exponentiated_gradient(
     likelihood, gap, steps = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)
     points = np.full((n, iterations if trace else 0), np.nan)
     native.exponentiate(
-        *kernel_arrays(X),
+        *csr_arrays(X, np.float64),
         phi=phi,
         rate=rate,
         tolerance=tolerance,
@@ -159,7 +159,7 @@ def monte_carlo(
     X, phi, _ = check_problem(X, phi)
     check_range("samples", samples, at_least=1, whole=True)
     n, k = X.shape[0], phi.shape[1]
-    threads, arrays = effective_jobs(n_jobs), kernel_arrays(X)
+    threads, arrays = effective_jobs(n_jobs), csr_arrays(X, np.float64)
     weights = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha, dtype=np.float64), (k,)))
     if not np.isfinite(weights).all() or weights.min() <= 0:
         raise DataError(f"alpha must be finite and above 0, got {alpha!r}")
@@ -291,7 +291,7 @@ def _kl(p: Floats, q: Floats) -> Floats:
 
 def _measured(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: int) -> tuple[Floats, Floats]:
     """L and max_t g_t / n - 1 of mixtures found by any means; both 0 for a document without known words."""
-    offsets, terms, counts = kernel_arrays(X)
+    offsets, terms, counts = csr_arrays(X, np.float64)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(len(theta))
     native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
     length = _known_lengths(X, phi)

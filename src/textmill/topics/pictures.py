@@ -24,9 +24,9 @@ from textmill.corpus import Document, Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.tables import Column, Table
-from textmill.topics.lda import LDA
+from textmill.topics.factors.mixture import MultinomialMixture
+from textmill.topics.lda.model import LDA
 from textmill.topics.map import draw_map
-from textmill.topics.mixture import MultinomialMixture
 from textmill.topics.model import TopicModel
 from textmill.vectors import pairwise_matrix
 
@@ -222,7 +222,7 @@ def draw_model(
     if picture == "topics":
         return draw_topics(model)
     if picture == "terms":
-        groups = None if color_field is None else _field_values(documents, color_field, "the group")
+        groups = None if color_field is None else _field_values(documents, color_field, "the color")
         if not isinstance(documents, Documents):
             return draw_map(model, documents)
         drawn = list(documents)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import vectors as native
-from textmill.corpus import check_bags
+from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.numeric import sparse
@@ -215,7 +215,7 @@ def _sparse(X: Any, name: str, measure: str, normalize: bool, n_jobs: int | None
         X = X.copy()
         X.eliminate_zeros()
     if measure == "cosine":
-        return weigh(X, "nnc", n_jobs=n_jobs)
+        return weigh(X, "nnc", n_jobs=n_jobs).csr()
     if measure in _PROBABILITIES:
         _check_sign(X.data, lambda at: int(np.searchsorted(X.indptr, at, side="right")) - 1, name)
         sums = _checked_sums(np.asarray(X.sum(axis=1)).ravel(), name, normalize, precision)
@@ -267,15 +267,15 @@ def _sparse_blocks(Y: sparse.csr_matrix, measure: str, p: float, n_jobs: int | N
     threads = effective_jobs(n_jobs)
     kernel = "euclidean" if measure == "hellinger" else measure
     matched = kernel in ("cosine", "euclidean", "jaccard", "js", "manhattan") and Y.shape[0] > _FEW
-    right = _arrays(Y)
-    terms = _arrays(Y.T.tocsr()) if matched else None
+    right = csr_arrays(Y)
+    terms = csr_arrays(Y.T.tocsr()) if matched else None
 
     def compute(X: sparse.csr_matrix) -> Floats:
         out = np.empty((X.shape[0], Y.shape[0]))
         if matched:
-            native.match_rows(_arrays(X), right, terms, kernel, extent=X.shape[1], out=out, threads=threads)
+            native.match_rows(csr_arrays(X), right, terms, kernel, extent=X.shape[1], out=out, threads=threads)
         else:
-            native.merge_rows(_arrays(X), right, kernel, p=p, extent=X.shape[1], out=out, threads=threads)
+            native.merge_rows(csr_arrays(X), right, kernel, p=p, extent=X.shape[1], out=out, threads=threads)
         return out
 
     return compute
@@ -319,8 +319,3 @@ def _multiply(X: Floats, Y: Floats, out: Floats, threads: int, blas: ThreadpoolC
     tiles = product(range(0, len(X), _TILE[0]), range(0, len(Y), _TILE[1]))
     with blas.limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         deque(pool.map(fill, tiles), maxlen=0)  # waits, and raises what a tile raised
-
-
-def _arrays(X: sparse.csr_matrix) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Offsets, columns and values as the kernels take them."""
-    return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data

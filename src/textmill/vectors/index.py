@@ -243,7 +243,9 @@ class Index(Estimator, Model):
 
         >>> index = Index(measure="euclidean").fit([[0.0], [1.0], [5.0]])
         >>> index.query([[4.0]], k=1, deny=[2])[0]
-        Neighbours(ids=array([1]), scores=array([3.]), reason=None)
+        Neighbours, 1 row
+        id  score
+         1      3
         """
         check_range("k", k, at_least=1, whole=True)
         check_fitted(self)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from textmill._native import vectors as native
 from textmill.arrays import Singles
+from textmill.corpus import csr_arrays
 from textmill.errors import ModelFileError
 from textmill.model import Model
 from textmill.numeric import SparseRows, sparse
@@ -96,7 +97,7 @@ class InvertedIndex(Model):
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
-        return Found(*self._postings().search(_arrays(Q), mask, wish.k, wish.least, starts, threads))
+        return Found(*self._postings().search(csr_arrays(Q), mask, wish.k, wish.least, starts, threads))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""
@@ -108,10 +109,10 @@ class InvertedIndex(Model):
         return {name: value for name, value in vars(self).items() if name != "_made"}  # views stay in their process
 
     def _take(self, X: sparse.csr_matrix) -> None:
-        self.row_offsets_, self.columns_, self.values_ = _arrays(X)
+        self.row_offsets_, self.columns_, self.values_ = csr_arrays(X)
         transposed = X.T.tocsr()
         transposed.sort_indices()
-        self.term_offsets_, self.documents_, self.weights_ = _arrays(transposed)
+        self.term_offsets_, self.documents_, self.weights_ = csr_arrays(transposed)
         self.largest_ = _extremes(np.maximum, transposed)
         self.smallest_ = _extremes(np.minimum, transposed)
         squares = np.bincount(
@@ -138,11 +139,6 @@ class InvertedIndex(Model):
             except ValueError as fault:
                 raise ModelFileError(str(fault)) from None
         return self._made
-
-
-def _arrays(X: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], Singles]:
-    """Offsets, columns and values as the kernels take them."""
-    return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data
 
 
 def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Singles:

@@ -92,7 +92,7 @@ class TextVectorizer(Transformer, Model):
     def rows(self, documents: Iterable[Any]) -> SparseRows:
         """Return the vectors of documents as plain arrays, for small jobs that need no SciPy.
 
-        >>> TextVectorizer().fit(["to be", "or not to be"]).rows(["not", "two mills"]).indptr.tolist()
+        >>> TextVectorizer().fit(["to be", "or not", "to do"]).rows(["not", "two mills"]).indptr.tolist()
         [0, 1, 1]
         """
         return self.weighting_.rows(self.vocabulary_.rows(documents))

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
-from textmill.corpus import Vocabulary, array_like, check_bags
+from textmill.corpus import Vocabulary, array_like, check_bags, csr_arrays
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Model, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import SparseRows, is_sparse, sparse
@@ -335,8 +335,7 @@ def weigh(
     columns = np.empty(X.nnz, dtype=np.int32)
     weighted = np.empty(X.nnz, dtype=dtype)
     kept = native.weigh(
-        X.indptr.astype(np.int64, copy=False),
-        X.indices.astype(np.int32, copy=False),
+        *csr_arrays(X)[:2],
         values,
         local=letters[0],
         weights=np.zeros(0) if weights is None else weights,

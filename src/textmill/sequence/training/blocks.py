@@ -101,6 +101,6 @@ def _objective(layout: FeatureLayout, data: Encoded, w: Floats, l1: float, l2: f
         weights = np.ones(data.sequences) if data.weights is None else data.weights
         return float(weights @ np.diff(data.offsets)) * math.log(layout.labels)
     features = np.flatnonzero(w)
-    objective = ChainObjective(layout, data, l2=l2, threads=threads)
+    objective = ChainObjective(layout, data, l2=l2, n_jobs=threads)
     objective.restrict(features)
     return objective(w[features])[0] + l1 * float(np.abs(w).sum())

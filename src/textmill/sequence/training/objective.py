@@ -33,6 +33,7 @@ from textmill._native import sequence as native
 from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
+from textmill.model import effective_jobs
 from textmill.optimize.vector import add_scaled, dot
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
@@ -63,21 +64,21 @@ class ChainObjective:
         data: Encoded,
         *,
         l2: float = 0.0,
-        threads: int = 1,
+        n_jobs: int | None = 1,
         cluster: Cluster | None = None,
-        normalised: bool = False,
+        normalized: bool = False,
         candidates: Ints | None = None,
     ) -> None:
         if data.labels is None:
             raise DataError("the sequences have no labels to learn from; pass y")
-        self.layout, self.l2, self.threads = layout, l2, threads
+        self.layout, self.l2, self.n_jobs = layout, l2, n_jobs
         self.candidates = candidates
         self._cluster = cluster
-        self._numbering = conditional_layout(layout) if normalised else layout
+        self._numbering = conditional_layout(layout) if normalized else layout
         self._frequency = _frequencies(layout, data)
         self._candidate_support = None if candidates is None else self._numbering.support(candidates)
         self.restrict(None)
-        load: Callable[..., _Part] = _Part.conditional if normalised else _Part
+        load: Callable[..., _Part] = _Part.conditional if normalized else _Part
         parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
         self._kept: list[Kept[_Part]] = []
         self._parts: list[_Part] = []
@@ -127,10 +128,11 @@ class ChainObjective:
         """Fill the gradient at theta, in memory that is there, and return the value."""
         if self._cluster is None:
             gradient.fill(0.0)
-            value = sum(part.evaluate(theta, self._support, gradient, self.threads) for part in self._parts)
+            threads = effective_jobs(self.n_jobs)
+            value = sum(part.evaluate(theta, self._support, gradient, threads) for part in self._parts)
         else:
             state = self._cluster.broadcast((theta.copy(), self.features, self._numbering))
-            jobs = self._cluster.worker_jobs(self.threads) or 1
+            jobs = self._cluster.worker_jobs(self.n_jobs) or 1
             value, gradient[:] = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
         if self.l2:
             value += 0.5 * self.l2 * dot(theta, theta)
@@ -143,7 +145,8 @@ class ChainObjective:
             raise DataError("a search for features begins with a support, which may be empty; call restrict first")
         if len(self._parts) != 1 or self.candidates is not None:
             return self._whole_violations(theta, threshold)
-        value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, self.threads)
+        threads = effective_jobs(self.n_jobs)
+        value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, threads)
         return value + 0.5 * self.l2 * dot(theta, theta), gradient + self.l2 * theta, features, slopes
 
     def _whole_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:

@@ -162,7 +162,7 @@ def calibrated_rate(
     sample = select_sequences(data, chosen)
     training = training_data(layout, sample)
     share = sample.sequences / data.sequences  # the penalty that belongs to the sample
-    objective = ChainObjective(layout, sample, l2=l2 * share, threads=threads)
+    objective = ChainObjective(layout, sample, l2=l2 * share, n_jobs=threads)
     rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
 
     def after_passes(eta0: float) -> float:

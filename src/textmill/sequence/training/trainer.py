@@ -84,7 +84,7 @@ class Trainer:
     data: Encoded
     dev: Encoded | None = None
     blocks: NDArray[np.int32] | None = None
-    normalised: bool = False
+    normalized: bool = False
     threads: int = 1
     cluster: Cluster | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -128,9 +128,9 @@ class Trainer:
             self.layout,
             self.data,
             l2=self.settings.l2,
-            threads=self.threads,
+            n_jobs=self.threads,
             cluster=self.cluster,
-            normalised=self.normalised,
+            normalized=self.normalized,
             candidates=seen,
         )
 
@@ -172,7 +172,7 @@ class Trainer:
                 saved=self._save,
             )
         layout, data = self.layout, self.data
-        if self.normalised:
+        if self.normalized:
             layout, data = conditional_layout(layout), conditioned(layout, data)
         second = s.algorithm == "perceptron" or s.l1 > 0
         online = OnlineState(**saved) if saved else OnlineState.fresh(layout, self._dense(features, weights), second)
@@ -229,11 +229,11 @@ class Trainer:
         assert self.dev is not None
         assert self.dev.labels is not None
         if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
-            scorer = ChainScorer(self.layout, done.theta, None, self.normalised)
+            scorer = ChainScorer(self.layout, done.theta, None, self.normalized)
         else:
             features, weights = done.nonzero()
-            scorer = ChainScorer(self.layout, weights, features, self.normalised)
-        labels, _ = viterbi(scorer, self.dev, threads=self.threads)
+            scorer = ChainScorer(self.layout, weights, features, self.normalized)
+        labels, _ = viterbi(scorer, self.dev, n_jobs=self.threads)
         return 100.0 * float(np.mean(labels != self.dev.labels)) if self.dev.tokens else 0.0
 
     def _dense(self, features: Ints, weights: Floats) -> Floats:

@@ -54,10 +54,12 @@ class LengthCurve:
         order = np.argsort(words, kind="stable")
         residuals = scores - self.at(words)
         groups = np.array_split(order, max(1, int(len(order) / max(_LEAST, 2 / share))))
-        middles = np.array([max(float(np.median(words[group])), 1.0) for group in groups])
-        shifts = np.array([_upper(residuals[group], share) for group in groups])
-        middles, first = np.unique(middles, return_index=True)
-        shift = LengthCurve(middles, shifts[first])
+        by_middle: dict[float, list[NDArray[np.int64]]] = {}
+        for group in groups:  # of documents of one length there may be several
+            by_middle.setdefault(max(float(np.median(words[group])), 1.0), []).append(group)
+        middles = np.array(list(by_middle))
+        shifts = [_upper(residuals[np.concatenate(group)], share) for group in by_middle.values()]
+        shift = LengthCurve(middles, np.array(shifts))
         lengths = np.union1d(self.lengths, middles)
         return LengthCurve(lengths, self.at(lengths) + shift.at(lengths))
 

@@ -134,8 +134,8 @@ class CoherenceDetector(Estimator, Model):
 
     >>> from textmill.tasks.coherence import sample_pages
     >>> detector = CoherenceDetector(n_topics=12, sweeps=50).fit(sample_pages(200))
-    >>> page, other = sample_pages(2, random_state=3)
-    >>> detector.predict([page.text, page.text + other.text, ""]).tolist()
+    >>> pages = [page.text for page in sample_pages(3, random_state=8)]
+    >>> detector.predict([pages[0], " ".join(pages), ""]).tolist()
     ['coherent', 'incoherent', 'empty']
     """
 

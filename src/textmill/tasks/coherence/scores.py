@@ -24,13 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import topics as native
 from textmill.arrays import Floats
-from textmill.corpus import check_bags
+from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError
 from textmill.metrics import OperatingPoint, ScoreCounts
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.topics import MultinomialMixture, fold_in
-from textmill.topics.em import kernel_arrays
 
 __all__ = [
     "WEIGHTS",
@@ -162,7 +161,7 @@ class TopicScorer:
         """
         ratio, gradient, likelihood = np.empty(X.nnz), np.empty_like(theta), np.empty(X.shape[0])
         threads = effective_jobs(self.n_jobs)
-        native.expect(*kernel_arrays(X), self.phi, theta, ratio, gradient, likelihood, threads)
+        native.expect(*csr_arrays(X, np.float64), self.phi, theta, ratio, gradient, likelihood, threads)
         return likelihood
 
 

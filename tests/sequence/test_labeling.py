@@ -1,0 +1,104 @@
+"""Labelled files: layout, gold columns, constraints, scores."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from textmill.corpus import read_columns, sample_chunks
+from textmill.errors import DataError
+from textmill.sequence import (
+    CRF,
+    evaluate_columns,
+    label_attributes,
+    label_sentences,
+    label_tests,
+    labeling,
+    read_labeled,
+    split_labels,
+)
+
+PATTERNS = ["u:w=%x[0,0]", "u:p=%x[0,1]", "u:p-1=%x[-1,1]", "b"]
+
+
+@pytest.fixture(scope="module")
+def tagger() -> CRF:
+    data = split_labels(sample_chunks()[:150])
+    return CRF(patterns=PATTERNS, max_iter=30).fit(data.X, data.y)
+
+
+def test_the_label_is_appended_and_a_gold_column_stays(tagger: CRF) -> None:
+    sentences = sample_chunks("test")[:60]
+    text = "".join(label_sentences(tagger, sentences))
+    read = list(read_columns(io.BytesIO(text.encode())))
+    assert [sentence.columns[:3] for sentence in read] == [sentence.columns for sentence in sentences]
+    assert [list(sentence.column(-1)) for sentence in read] == tagger.predict(split_labels(sentences).X)
+    assert evaluate_columns(read).f1 > 0.9
+    bare = split_labels(sentences).X
+    assert text.count("\t") == sum(map(len, bare))
+    first = next(iter(label_sentences(tagger, bare)))
+    assert first.splitlines()[0] == f"{' '.join(next(iter(bare[0])))}\t{tagger.predict(bare[:1])[0][0]}"
+
+
+def test_batches_do_not_change_the_answers(tagger: CRF, monkeypatch: pytest.MonkeyPatch) -> None:
+    sentences = sample_chunks("test")[:30]
+    whole = list(label_sentences(tagger, sentences))
+    monkeypatch.setattr(labeling, "BATCH", 7)
+    assert list(label_sentences(tagger, sentences)) == whole
+
+
+def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
+    sentence = sample_chunks("test")[0]
+    X = split_labels([sentence]).X
+    texts = list(label_sentences(tagger, [sentence], k=3, scores=True))
+    best = tagger.predict_best(X, 3)[0]
+    assert len(texts) == 3
+    for rank, (text, (labels, score, probability)) in enumerate(zip(texts, best, strict=True), 1):
+        head, *rows = text.splitlines()[:-1]
+        assert head.split()[:2] == ["#", str(rank)]
+        assert [float(x) for x in head.split()[2:]] == pytest.approx([score, probability], rel=1e-5)
+        assert [row.rpartition("\t")[2].rpartition("/")[0] for row in rows] == labels
+    marginals = tagger.predict_marginals(X)[0]
+    [posterior] = label_sentences(tagger, [sentence], posterior=True, scores=True)
+    head, *rows = posterior.splitlines()[:-1]
+    assert float(head.split()[2]) == pytest.approx(float(np.prod(marginals.max(axis=1))), rel=1e-5)
+    with pytest.raises(DataError, match="one answer"):
+        list(label_sentences(tagger, [sentence], posterior=True, k=2))
+
+
+def test_known_labels_are_kept_and_other_strings_are_free(tagger: CRF) -> None:
+    sentence = sample_chunks("test")[0]
+    forced = ["B-VP", *["?"] * (len(sentence) - 1)]
+    [text] = label_sentences(tagger, [sentence.with_column(forced, "chunk")], constrain=True)
+    answers = [line.rpartition("\t")[2] for line in text.splitlines()[:-1]]
+    assert answers[0] == "B-VP"
+    assert answers[1:] != forced[1:]
+    one_column = list(read_columns(io.BytesIO(b"the\n")))
+    with pytest.raises(DataError, match="the last must hold the known labels"):
+        list(label_sentences(tagger, one_column, constrain=True))
+
+
+def test_attribute_files_are_labelled_with_gold_and_answer() -> None:
+    model = CRF(l1=0.1).fit([[["w=a"], ["w=b"]]] * 3, [["A", "B"]] * 3)
+    file = io.BytesIO(b"A\tw=a\nA\tw=b\n\n")
+    assert "".join(label_attributes(model, file)) == "A\tA\nA\tB\n\n"
+
+
+def test_known_labels_of_attribute_files_are_kept() -> None:
+    tagger = CRF(l1=0.1).fit([[{"a": 1.0}, {"b": 1.0}]] * 3, [["A", "B"]] * 3)
+    text = b"B\ta\n?\tb\n"
+    free, forced = (
+        next(label_attributes(tagger, io.BytesIO(text), constrain=constrain)).splitlines()[:2]
+        for constrain in (False, True)
+    )
+    assert free == ["B\tA", "?\tB"]
+    assert forced[0] == "B\tB"
+
+
+def test_rows_of_tests_may_have_any_length() -> None:
+    data = read_labeled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
+    tagger = CRF(syntax="wapiti", l1=0.1).fit(data.X, data.y)
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2\tA\nu3\tB\n\nu3\tB\n\n"
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B\tB\n")
