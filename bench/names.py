@@ -235,7 +235,12 @@ def _top_n(options: Options) -> list[Job]:
         return sp_matmul_topn(X, X.T.tocsr(), top_n=100, threshold=0.6, n_threads=2)
 
     def ours(text: str) -> Pairs:
-        return parse_measure(text).fit(names).join(names, min_word_similarity=0.3, n_jobs=2).among(0, len(names), 0.6, 100, 2)
+        return (
+            parse_measure(text)
+            .fit(names)
+            .join(names, min_word_similarity=0.3, n_jobs=2)
+            .among(0, len(names), 0.6, 100, 2)
+        )
 
     def quality(text: str) -> str:
         return f"{len(ours(text).score)} pairs, {theirs().nnz - len(names)} there, where n-grams do not cross words"

@@ -585,8 +585,9 @@ FoundPairs character_search(const Sequences& left, const Sequences& right, const
                                         [&](const Batch& one) { return one.first + one.count <= first; });
       for (; batch != all.end() && batch->first < last; ++batch) {
         const std::size_t skip = first > batch->first ? first - batch->first : 0;
+        const std::size_t stop = std::min(batch->count, last - batch->first);
         if (n == 0 || (measure.kind == Kind::jaro && n > kLongestText)) {
-          for (std::size_t l = skip; l < batch->count; ++l) one_by_one(batch->first + l);
+          for (std::size_t l = skip; l < stop; ++l) one_by_one(batch->first + l);
           continue;
         }
         if (!any_reaches(*batch, kinds.data() + batch->first, skip, mine, n, measure, least)) continue;
@@ -595,7 +596,7 @@ FoundPairs character_search(const Sequences& left, const Sequences& right, const
           set_windows(*batch, n, measure.window, scratch);
         }
         score_lanes(*batch, x, measure, scratch);
-        for (std::size_t l = skip; l < batch->count; ++l) {
+        for (std::size_t l = skip; l < stop; ++l) {
           const std::size_t j = order[batch->first + l];
           keep(i, j, measure.prefix == 0.0 ? scratch.score[l] : boosted(scratch.score[l], x, columns[j], measure));
         }

@@ -100,7 +100,10 @@ def test_joins_have_the_same_bytes_for_any_threads_blocks_and_after_a_journey() 
 def test_names_added_later_are_found_like_the_first() -> None:
     first, more = [*generate_names(20, seed=5).names, ""], [*generate_names(20, seed=6).names, "", "新しい"]
     fitted = parse_measure("tfidf(trigrams)").fit(first)
-    grown, whole = fitted.join(first, min_word_similarity=0.0, n_jobs=1), fitted.join([*first, *more], min_word_similarity=0.0, n_jobs=1)
+    grown, whole = (
+        fitted.join(first, min_word_similarity=0.0, n_jobs=1),
+        fitted.join([*first, *more], min_word_similarity=0.0, n_jobs=1),
+    )
     grown.among(0, 1, 0.5, 0, 1)
     grown.add(more, 1)
     total = len(first) + len(more)

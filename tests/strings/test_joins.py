@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from textmill.strings import parse_measure
+from textmill.strings.pairs import NameJoin, Pairs
 from textmill.strings.scored_join import ScoredJoin
 from textmill.strings.word_join import WordJoin
-from textmill.strings.pairs import NameJoin, Pairs
 from textmill.tasks.names.collection import read_names
 from textmill.tasks.names.generate import generate_names
 
@@ -111,7 +111,11 @@ def test_the_best_of_names_with_weights_come_in_order_with_exact_scores(text: st
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_a_score_that_is_the_threshold_reaches_it(epsilon: float) -> None:
     left = ["Ann Lee", "Bob Roy", "Ann Lee"]
-    join = parse_measure("ml(words, sub=jaro, weights='uniform')").fit(left).join(left, min_word_similarity=epsilon, n_jobs=1)
+    join = (
+        parse_measure("ml(words, sub=jaro, weights='uniform')")
+        .fit(left)
+        .join(left, min_word_similarity=epsilon, n_jobs=1)
+    )
     score = join.among(0, 3, 0.9, 0, 1).score[0]
     assert triples(join.among(0, 3, score, 0, 1)) == {(0, 2): score}
 
@@ -130,7 +134,10 @@ def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
 def test_names_added_later_are_found_like_the_first(text: str) -> None:
     first, more = generate_names(8, seed=5).names, generate_names(5, seed=6).names
     fitted = parse_measure(text).fit(first)
-    grown, whole = fitted.join(first, min_word_similarity=0.1, n_jobs=1), fitted.join([*first, *more], min_word_similarity=0.1, n_jobs=1)
+    grown, whole = (
+        fitted.join(first, min_word_similarity=0.1, n_jobs=1),
+        fitted.join([*first, *more], min_word_similarity=0.1, n_jobs=1),
+    )
     grown.add(more, 1)
     total = len(first) + len(more)
     for one, other in zip(grown.among(0, total, 0.4, 0, 1), whole.among(0, total, 0.4, 0, 1), strict=True):
@@ -210,21 +217,18 @@ def test_lengths_leave_out_no_pair_that_reaches_the_threshold(measure: str, thre
     assert unequal
 
 
-def test_names_of_other_lengths_are_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_other_lengths_are_not_scored_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     left = ["x" * length for length in range(1, 41)]
     fitted = parse_measure("levenshtein").fit(left)
-    join, scored = ScoredJoin(fitted, left), []
-    matrix = fitted.matrix
+    assert ScoredJoin(fitted, left).across(["x" * 20], 0.8, 0, 1).right.tolist() == [19, *_around(19)]
+    monkeypatch.setattr(type(fitted.measure), "length_ratio", lambda self, threshold: 0.96)  # more than it may ask for
+    assert ScoredJoin(fitted, left).across(["x" * 20], 0.8, 0, 1).right.tolist() == [19]
+    assert len(ScoredJoin(fitted, left).across(["y" * 20], 0.0, 0, 1).score) == 0  # nothing in common is no pair
 
-    def noting(rows: list[str], columns: list[str], n_jobs: int) -> np.ndarray:
-        scored.append((rows, columns))
-        return matrix(rows, columns, n_jobs=n_jobs)
 
-    monkeypatch.setattr(fitted, "matrix", noting)
-    join.across(["x" * 20], 0.8, 0, 1)
-    join.across(["y" * 20], 0.0, 0, 1)
-    assert [sorted(map(len, columns)) for _, columns in scored] == [list(range(16, 26)), list(range(1, 41))]
-    assert len(join.across(["y" * 20], 0.0, 0, 1).score) == 0  # nothing in common is no pair
+def _around(place: int) -> list[int]:
+    """Places of lengths 16 to 25 but 20, by falling score: shorter / longer."""
+    return sorted((j for j in range(15, 25) if j != place), key=lambda j: (-min(j + 1, 20) / max(j + 1, 20), j))
 
 
 @pytest.mark.parametrize(
@@ -245,8 +249,8 @@ def test_a_name_and_its_beginning_just_reach_the_least_ratio_of_lengths(text: st
         ("levenshtein", 1.5, 1.0),
         ("jaro_winkler(prefix=0.25)", 0.99, 0.0),  # four letters in common are enough for a score of 1
         ("jaccard(bigrams)", 0.9, 0.0),
-        ("levenshtein(words)", 0.9, 0.0),  # lengths count characters
+        ("levenshtein(words)", 0.9, 0.9),  # lengths count features
     ],
 )
-def test_lengths_say_nothing_where_no_bound_is_known(text: str, threshold: float, ratio: float) -> None:
+def test_lengths_say_only_what_is_known(text: str, threshold: float, ratio: float) -> None:
     assert parse_measure(text).length_ratio(threshold) == ratio

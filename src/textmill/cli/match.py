@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,9 @@ from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
-    from textmill.strings import Normalizer
-    from textmill.tasks.names import Evaluation, NameList
+    from textmill.tasks.names import Evaluation, Gold, MatchCounts, NameList
 
+from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -33,12 +34,13 @@ _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
 _Normalize = Annotated[
     list[str] | None,
     typer.Option(
-        help="Ignore case, accents, punctuation, titles or legal-forms, or apply nfkc; repeat the option for more."
+        help="What to ignore: case, accents, punctuation, titles, legal-forms, or apply nfkc; repeat it for more. "
+        "Default: case and accents; none compares names as they are."
     ),
 ]
 _MinCount = Annotated[int, typer.Option(help="Leave out names with a smaller count.")]
-_Types = Annotated[
-    list[str] | None, typer.Option("--type", help="Only names of this type; repeat the option for more.")
+_Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", help="Only names of this type; repeat the option for more.")
 ]
 _Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
 _Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
@@ -47,6 +49,91 @@ _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .par
 _Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
 _Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
 _Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1.")]
+
+
+_Best = Annotated[int | None, typer.Option("-k", help="Keep only this many best matches of each name.")]
+
+
+@dataclass(frozen=True)
+class NameInput:
+    """How a list of names is read."""
+
+    format: _Format = None
+    name_field: _NameField = "name"
+    id_field: _IdField = "id"
+    errors: Errors = "strict"
+    encoding: _Encoding = "utf-8"
+
+    def read(self, source: str) -> NameList:
+        """The names of a file or of standard input."""
+        from textmill.tasks.names import read_names
+
+        options = {"name_field": self.name_field, "id_field": self.id_field, "errors": self.errors}
+        return read_names(source, format=self.format, encoding=self.encoding, **options)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How names are matched, and where the pairs go."""
+
+    output: _Output = "-"
+    measure: _Measure = None
+    threshold: _Threshold = 0.6
+    k: _Best = None
+    report: _Report = None
+    normalize: _Normalize = None
+    jobs: Jobs = None
+    cluster: Cluster = None
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `dedupe` and `join`."""
+        from textmill.strings import DEFAULT_MEASURE
+
+        return {
+            "measure": self.measure or DEFAULT_MEASURE,
+            "threshold": self.threshold,
+            "k": self.k,
+            "report": self.report,
+            "normalize": _steps(self.normalize),
+            "n_jobs": self.jobs,
+            "cluster": self.cluster,
+        }
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names with labels, and the measures that are compared on them."""
+
+    gold: _Gold = None
+    measure: _Measures = None
+    other: _Other = None
+    unlabelled: _Unlabelled = "negative"
+    normalize: _Normalize = None
+    format: _Format = None
+    encoding: _Encoding = "utf-8"
+    jobs: Jobs = None
+
+    def lists(self, names: str) -> tuple[NameList, NameList | None]:
+        """The names, and those of the other list."""
+        reading = NameInput(format=self.format, encoding=self.encoding)
+        return reading.read(names), None if self.other is None else reading.read(self.other)
+
+    def evaluations(self, lists: tuple[NameList, NameList | None], floor: float = 0.0) -> list[Evaluation]:
+        """What measures make of the names, against the gold or else the clusters that the lists came with."""
+        from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, evaluate_measures, read_gold
+
+        names, other = lists
+        gold = Gold.from_clusters(names, other) if self.gold is None else read_gold(self.gold, names=names, other=other)
+        return evaluate_measures(
+            names,
+            gold,
+            self.measure or MEASURES_TO_COMPARE,
+            other=other,
+            unlabelled=self.unlabelled,
+            floor=floor,
+            normalize=_steps(self.normalize),
+            n_jobs=self.jobs,
+        )
 
 
 @app.command()
@@ -59,6 +146,7 @@ def score(
         typer.Option(help="List of names to learn the weights of words from; default: all words weigh the same."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show which parts were aligned.")] = False,
+    normalize: _Normalize = None,
     format: _Format = None,  # noqa: A002
     json: Json = False,
 ) -> None:
@@ -68,139 +156,80 @@ def score(
     """
     from json import dumps
 
-    from textmill.strings import DEFAULT_MEASURE, parse_measure
+    from textmill.strings import DEFAULT_MEASURE
+    from textmill.tasks.names import align
 
-    collection = [left, right] if names is None else _names(names, format=format).names
-    made = parse_measure(measure or DEFAULT_MEASURE)
-    fitted = made.fit(collection)
-    if names is None and hasattr(fitted, "idf"):  # two names tell nothing about what is rare
-        fitted.set_idf({})
-    found = fitted.similarity(left, right)
+    collection = None if names is None else NameInput(format=format).read(names)
+    alignment = align(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
     if json:
-        typer.echo(dumps({"left": left, "right": right, "score": found, "measure": str(made)}, ensure_ascii=False))
+        row = {"left": left, "right": right, "score": alignment.score, "measure": alignment.measure}
+        typer.echo(dumps(row, ensure_ascii=False))
     else:
-        typer.echo(str(fitted.align(left, right)) if explain else f"{found:.6f}")
+        typer.echo(str(alignment) if explain else f"{alignment.score:.6f}")
 
 
 @app.command()
+@with_options
 def dedupe(
     names: _List,
-    output: _Output = "-",
-    measure: _Measure = None,
-    threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name.")] = None,
+    matching: Matching,
+    reading: NameInput,
     clusters: Annotated[str | None, further_output("Also write the groups of names to this file.")] = None,
     method: Annotated[
         str,
         typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
     ] = "connected",
-    report: _Report = None,
-    format: _Format = None,  # noqa: A002
-    name_field: _NameField = "name",
-    id_field: _IdField = "id",
-    normalize: _Normalize = None,
     min_count: _MinCount = 1,
-    types: _Types = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    errors: Errors = "strict",
-    encoding: _Encoding = "utf-8",
+    kinds: _Kinds = None,
 ) -> None:
     """Find duplicates in a list of names.
 
     Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
     """
     from textmill.readable import counted
-    from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
-    collection = _names(
-        names, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding
-    ).filter(min_count=min_count, types=types)
-    found = task.dedupe(
-        collection,
-        output,
-        measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
-        top=top,
-        clusters=clusters,
-        method=method,
-        report=report,
-        normalizer=_normalizer(normalize),
-        n_jobs=jobs,
-        cluster=cluster,
-    )
-    groups = "" if found.clusters is None else f", {counted(found.clusters, 'groups')} of several"
-    typer.echo(f"{counted(len(collection), 'names')}, {counted(found.pairs, 'pairs')}{groups}", err=True)
+    collection = reading.read(names).filter(min_count=min_count, types=kinds)
+    counts = task.dedupe(collection, matching.output, clusters=clusters, method=method, **matching.options())
+    groups = "" if counts.clusters is None else f", {counted(counts.clusters, 'groups')} of several"
+    _tell(f"{counted(len(collection), 'names')}, {counted(counts.pairs, 'pairs')}{groups}", counts)
 
 
 @app.command()
+@with_options
 def join(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="A list.")],
     right: Annotated[
         str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words are learned from it.")
     ],
-    output: _Output = "-",
-    measure: _Measure = None,
-    threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name of LEFT.")] = None,
+    matching: Matching,
+    reading: NameInput,
     one_to_one: Annotated[
         str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
     ] = None,
-    report: _Report = None,
-    format: _Format = None,  # noqa: A002
-    name_field: _NameField = "name",
-    id_field: _IdField = "id",
-    normalize: _Normalize = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    errors: Errors = "strict",
-    encoding: _Encoding = "utf-8",
 ) -> None:
     """Find the names of one list in another.
 
-    Example: textmill match join orders.csv customers.csv -o pairs.tsv --top 1
+    Example: textmill match join orders.csv customers.csv -o pairs.tsv -k 1
     """
     from textmill.readable import counted
-    from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
-    one, two = (
-        _names(source, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding)
-        for source in (left, right)
-    )
-    found = task.join(
-        one,
-        two,
-        output,
-        measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
-        top=top,
-        one_to_one=one_to_one,
-        report=report,
-        normalizer=_normalizer(normalize),
-        n_jobs=jobs,
-        cluster=cluster,
-    )
-    typer.echo(f"{len(one)} and {counted(len(two), 'names')}, {counted(found.pairs, 'pairs')}", err=True)
+    one, two = reading.read(left), reading.read(right)
+    counts = task.join(one, two, matching.output, one_to_one=one_to_one, **matching.options())
+    _tell(f"{len(one)} and {counted(len(two), 'names')}, {counted(counts.pairs, 'pairs')}", counts)
 
 
 @app.command()
+@with_options
 def evaluate(
     names: _List,
-    gold: _Gold = None,
-    measure: _Measures = None,
-    other: _Other = None,
+    labels: Labels,
     plot: Annotated[Path | None, figure_option("Draw F by number of pairs to this file (.png, .svg or .pdf).")] = None,
     beta: Annotated[
         float, typer.Option(help="Beta of F in the figure: below 1 favours precision, above 1 recall.")
     ] = 1.0,
-    unlabelled: _Unlabelled = "negative",
     floor: Annotated[float, typer.Option(help="Ignore pairs with a lower score.")] = 0.0,
-    normalize: _Normalize = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per measure.")] = False,
 ) -> None:
     """Rank all pairs by measures and compare the rankings with labelled pairs.
@@ -210,28 +239,21 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks import names as task
 
-    lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalize, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
-    rows = [one.row() for one in found]
+    evaluations = labels.evaluations(labels.lists(names), floor)
+    rows = [evaluation.row() for evaluation in evaluations]
     table = Printed({name: ".4f" if isinstance(value, float) else "" for name, value in rows[0].items()}, json=json)
     for row in rows:
         table.row(**row)
     if plot is not None:
-        save(task.curves(found, beta=beta), plot)
+        save(task.curves(evaluations, beta=beta), plot)
 
 
 @app.command()
+@with_options
 def compare(
     names: _List,
-    gold: _Gold = None,
-    measure: _Measures = None,
-    other: _Other = None,
-    show: Annotated[int, typer.Option(help="Number of pairs to list where two measures differ.")] = 10,
-    unlabelled: _Unlabelled = "negative",
-    normalize: _Normalize = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
+    labels: Labels,
+    k: Annotated[int, typer.Option("-k", help="Number of pairs to list where two measures differ.")] = 10,
 ) -> None:
     """Show the best measure, its threshold, and the matches on which measures disagree.
 
@@ -239,48 +261,42 @@ def compare(
     """
     from textmill.tasks import names as task
 
-    lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalize, unlabelled=unlabelled, n_jobs=jobs)
-    for line in task.compare(found, *lists, show=show):
+    lists = labels.lists(names)
+    for line in task.compare(labels.evaluations(lists), *lists, k=k):
         typer.echo(line)
 
 
 @app.command()
+@with_options
 def pool(
     names: _List,
+    labels: Labels,
     output: _Output = "-",
-    best: Annotated[int, typer.Option(help="Number of pairs that each measure proposes.")] = 100,
-    measure: _Measures = None,
-    gold: Annotated[Path | None, typer.Option(help="Labelled pairs to leave out.")] = None,
-    other: _Other = None,
+    k: Annotated[int, typer.Option("-k", help="Number of pairs that each measure proposes.")] = 100,
     report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
-    normalize: _Normalize = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
 ) -> None:
-    """Collect pairs worth labelling: the best ones of several measures.
+    """Collect pairs worth labelling: the best ones of several measures; those that --gold has labels for are left out.
 
-    Example: textmill match pool names.tsv --best 200 -o pool.tsv --report pool.html
+    Example: textmill match pool names.tsv -k 200 -o pool.tsv --report pool.html
     """
     from textmill.readable import counted
     from textmill.tasks import names as task
     from textmill.tasks.names import read_gold, write_pairs
 
-    collection, second = _lists(names, other, format, encoding)
-    done = None if gold is None else read_gold(gold, names=collection, other=second)
-    found = task.pool(
+    collection, second = labels.lists(names)
+    normalize = _steps(labels.normalize)
+    pairs = task.pool(
         collection,
-        measure or task.MEASURES_TO_COMPARE,
-        best=best,
+        labels.measure or task.MEASURES_TO_COMPARE,
+        k=k,
         other=second,
-        gold=done,
-        normalizer=_normalizer(normalize),
-        n_jobs=jobs,
+        gold=None if labels.gold is None else read_gold(labels.gold, names=collection, other=second),
+        normalize=normalize,
+        n_jobs=labels.jobs,
     )
-    count = write_pairs(output, [found], collection, second)
+    count = write_pairs(output, [pairs], collection, second)
     if report is not None:
-        task.review_pairs(found, collection, second, title="Pairs to label").write(report)
+        task.review_pairs(pairs, collection, second, title="Pairs to label", normalize=normalize).write(report)
     typer.echo(f"{counted(count, 'pairs')} to label", err=True)
 
 
@@ -291,6 +307,7 @@ def review(
     measure: _Measure = None,
     gold: Annotated[Path | None, typer.Option(help="Labels to start from.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    normalize: _Normalize = None,
 ) -> None:
     """Write a page on which pairs are accepted and rejected in a browser.
 
@@ -301,8 +318,8 @@ def review(
     from textmill.tasks.names import read_gold
 
     labels = None if gold is None else read_gold(gold)
-    page = task.review_file(pairs, measure=measure or DEFAULT_MEASURE, gold=labels, title=title)
-    page.write(output)
+    options: Any = {"measure": measure or DEFAULT_MEASURE, "gold": labels, "title": title}
+    task.review_file(pairs, normalize=_steps(normalize), **options).write(output)
     typer.echo(f"wrote {output}; open it in a browser", err=True)
 
 
@@ -320,9 +337,9 @@ def accept(
     from textmill.readable import counted
     from textmill.tasks.names import Gold, read_gold, write_gold
 
-    known = None if names is None else _names(names, format=format)
-    before = read_gold(gold, names=known) if gold.exists() else Gold()
-    after = before.merge(read_gold(decisions, names=known))
+    collection = None if names is None else NameInput(format=format).read(names)
+    before: Gold = read_gold(gold, names=collection) if gold.exists() else Gold()
+    after = before.merge(read_gold(decisions, names=collection))
     changed = sum(label != after.labels[pair] for pair, label in before.labels.items())
     write_gold(gold, after)
     counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
@@ -330,55 +347,13 @@ def accept(
     typer.echo(f"{added} added, {changed} changed" + (f"; {counts}" if counts else ""))
 
 
-def _names(source: str, **options: str | None) -> NameList:
-    from textmill.tasks.names import read_names
+def _steps(normalize: list[str] | None) -> list[str]:
+    """The steps of normalization, those of the default where none were named."""
+    from textmill.strings import DEFAULT_STEPS
 
-    return read_names(source, **{name: value for name, value in options.items() if value is not None})
-
-
-def _lists(
-    names: str,
-    other: str | None,
-    format: str | None,  # noqa: A002
-    encoding: str,
-) -> tuple[NameList, NameList | None]:
-    """The names, and those of the other list."""
-    collection = _names(names, format=format, encoding=encoding)
-    return collection, None if other is None else _names(other, format=format, encoding=encoding)
+    return list(DEFAULT_STEPS) if normalize is None else normalize
 
 
-def _evaluated(
-    lists: tuple[NameList, NameList | None],
-    gold: Path | None,
-    measures: list[str] | None,
-    normalize: list[str] | None,
-    **options: Any,
-) -> list[Evaluation]:
-    """What measures make of the names, against the gold or else the clusters that the lists came with."""
-    from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, evaluate_measures, read_gold
-
-    names, other = lists
-    labels = Gold.from_clusters(names, other) if gold is None else read_gold(gold, names=names, other=other)
-    chosen = measures or MEASURES_TO_COMPARE
-    return evaluate_measures(names, labels, chosen, other=other, normalizer=_normalizer(normalize), **options)
-
-
-def _normalizer(steps: list[str] | None) -> Normalizer | None:
-    """The steps that were asked for, as a function."""
-    from textmill.errors import DataError
-    from textmill.strings import Normalizer
-
-    known = {"case", "accents", "punctuation", "titles", "legal-forms", "nfkc"}
-    if not steps:
-        return None
-    for step in steps:
-        if step not in known:
-            raise DataError(f"--normalize must be one of {', '.join(sorted(known))}, got {step!r}")
-    return Normalizer(
-        form="NFKC" if "nfkc" in steps else None,
-        case="case" in steps,
-        accents="accents" in steps,
-        punctuation="punctuation" in steps,
-        titles="titles" in steps,
-        legal_forms="legal-forms" in steps,
-    )
+def _tell(line: str, counts: MatchCounts) -> None:
+    """What was found and, where the measure adapted to the list, what it has become."""
+    typer.echo(line + (f"\n{counts.reason}" if counts.reason else ""), err=True)

@@ -11,8 +11,12 @@ contexts       similarity by neighbors
 combined       powers, means, maxima, functions of yours
 compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
-normalize      case, accents, punctuation, titles, legal forms: all off unless asked for
-joins          pairs above a threshold without scoring all
+normalize      names without case and accents, punctuation, titles, legal forms
+pairs          pairs of names, and what joins have in common
+scored_join    strings prepared to be compared with many others, and pairs found by comparing them
+word_join      pairs above a threshold by an index of words; why none is missed
+cosine_join    the same for vectors
+rescoring      exact scores of what a search finds
 matching       pairs in which every name comes at most once
 clusters       groups of matching names
 matcher        the estimator around them
@@ -35,16 +39,19 @@ if TYPE_CHECKING:
     from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbor
     from textmill.strings.matching import one_to_one
     from textmill.strings.measure import Fitted, Measure
-    from textmill.strings.normalize import LEGAL_FORMS, TITLES, Normalizer
+    from textmill.strings.normalize import DEFAULT_STEPS, LEGAL_FORMS, STEPS, TITLES, Normalizer
     from textmill.strings.optima import best_alignments
     from textmill.strings.pairs import Pairs
+    from textmill.strings.scored_join import Prepared
     from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
     "DEFAULT_MEASURE",
+    "DEFAULT_STEPS",
     "FEATURES",
     "LEGAL_FORMS",
     "MEASURES",
+    "STEPS",
     "TITLES",
     "Alignment",
     "Assignment",
@@ -79,6 +86,7 @@ __all__ = [
     "Overlap",
     "Pairs",
     "Power",
+    "Prepared",
     "PySoftTfIdf",
     "SoftTfIdf",
     "TfIdf",
@@ -105,9 +113,10 @@ __getattr__, __dir__ = deferred(
         "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbor",
         "matching": "one_to_one",
         "measure": "Fitted Measure",
-        "normalize": "LEGAL_FORMS TITLES Normalizer",
+        "normalize": "DEFAULT_STEPS LEGAL_FORMS STEPS TITLES Normalizer",
         "optima": "best_alignments",
         "pairs": "Pairs",
+        "scored_join": "Prepared",
         "second_level": "Assignment Greedy Ml MongeElkan SoftTfIdf",
     },
 )

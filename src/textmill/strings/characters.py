@@ -166,7 +166,7 @@ class _Edits(Measure):
 
     def length_ratio(self, threshold: float) -> float:
         """Each surplus element is an edit, so the score is at most shorter / longer."""
-        return threshold
+        return min(threshold, 1.0)
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""

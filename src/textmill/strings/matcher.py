@@ -31,6 +31,7 @@ from textmill.strings.language import parse_measure
 from textmill.strings.matching import MATCHINGS
 from textmill.strings.matching import one_to_one as matched_once
 from textmill.strings.measure import Fitted, Measure
+from textmill.strings.normalize import DEFAULT_STEPS, Normalize, normalizer_of
 from textmill.strings.pairs import NameJoin, Pairs
 from textmill.tables import Column, Picked, Rows, Table
 
@@ -77,9 +78,14 @@ class Clusters(Table, _ClusterArrays):
 class Matcher(Estimator, Model):
     """Match names that are written differently.
 
-    Parameters: measure, a text or a `Measure` (a text can be saved); threshold, the least score of a match, 0 to 1;
-    min_word_similarity, the search knows no similarities of words below it, which makes long lists fast; scores do not
-    depend on it, and no pair is missed where the threshold is larger; n_jobs.
+    Parameters:
+        measure: A text such as "ml(words, sub=jaro)", or a `Measure`, which cannot be saved.
+        threshold: The least score of a match, 0 to 1.
+        normalize: What is ignored: steps of `STEPS`, by default case and accents (and repeated blanks); None for
+            nothing; or a function, which cannot be saved. Names are shown as they came.
+        min_word_similarity: The search knows no similarities of words below it, which makes long lists fast; scores do
+            not depend on it, and no pair is missed where the threshold is larger.
+        n_jobs: Threads; None for all cores.
 
     Attributes: names_ (n,), ids_ (n,), counts_ (n,) or None, learned_, the number of names that weights come from.
 
@@ -110,11 +116,13 @@ class Matcher(Estimator, Model):
         *,
         measure: str | Measure = DEFAULT_MEASURE,
         threshold: float = 0.6,
+        normalize: Normalize = DEFAULT_STEPS,
         min_word_similarity: float = 0.3,
         n_jobs: int | None = None,
     ) -> None:
         self.measure = measure
         self.threshold = threshold
+        self.normalize = normalize
         self.min_word_similarity = min_word_similarity
         self.n_jobs = n_jobs
 
@@ -132,8 +140,8 @@ class Matcher(Estimator, Model):
         strings = checked_names(names)
         identities = _checked_ids(ids, len(strings), taken=())
         measure = self._measure()
-        fitted = measure.fit(strings, counts)
-        self._join = self._joined(fitted, strings)
+        compared = self._normalized(strings)
+        self._join = self._joined(measure.fit(compared, counts), compared)
         self.names_ = StringTable(strings)
         self.ids_ = StringTable(identities)
         self.counts_ = None if counts is None else np.asarray(counts, np.int64)
@@ -157,7 +165,7 @@ class Matcher(Estimator, Model):
             raise DataError(
                 f"names were fitted {'with' if self.counts_ is not None else 'without'} counts; do the same here"
             )
-        self._search().add(strings, effective_jobs(self.n_jobs))
+        self._search().add(self._normalized(strings), effective_jobs(self.n_jobs))
         self.names_ = StringTable([*self.names_, *strings])
         self.ids_ = StringTable([*before, *identities])
         if self.counts_ is not None and counts is not None:
@@ -214,7 +222,7 @@ class Matcher(Estimator, Model):
         check_range("threshold", least, at_least=0.0, at_most=1.0)
         if k is not None:
             check_range("k", k, at_least=1, whole=True)
-        left = None if others is None else checked_names(others, "others")
+        left = None if others is None else self._normalized(checked_names(others, "others"))
         return self._stream(left, float(least), k or 0, cluster)
 
     def _stream(
@@ -233,7 +241,8 @@ class Matcher(Estimator, Model):
         check_fitted(self)
         check_range("k", k, at_least=1, whole=True)
         check_range("threshold", threshold, at_least=0.0, at_most=1.0)
-        pairs = self._search().across(checked_names([name], "the query"), threshold, k, effective_jobs(self.n_jobs))
+        query = self._normalized(checked_names([name], "the query"))
+        pairs = self._search().across(query, threshold, k, effective_jobs(self.n_jobs))
         rows = (
             Neighbor(int(j), self.ids_[int(j)], self.names_[int(j)], float(score))
             for j, score in zip(pairs.right, pairs.score, strict=True)
@@ -261,7 +270,7 @@ class Matcher(Estimator, Model):
 
     @property
     def fitted_(self) -> Fitted:
-        """The measure with the weights it learned, to score and explain single pairs."""
+        """The measure with the weights it learned, to score and explain single pairs of normalized names."""
         check_fitted(self)
         return self._search().fitted
 
@@ -272,9 +281,15 @@ class Matcher(Estimator, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 called the least similarity of words epsilon."""
+        """Format 1 called the least similarity of words epsilon, and compared names as they came."""
         saved.parameters["min_word_similarity"] = saved.parameters.pop("epsilon")
+        saved.parameters["normalize"] = None
         return saved
+
+    def _normalized(self, names: list[str]) -> list[str]:
+        """Names as they are compared."""
+        normalizer = normalizer_of(self.normalize)
+        return names if normalizer is None else checked_names(map(normalizer, names))
 
     def _measure(self) -> Measure:
         return parse_measure(self.measure) if isinstance(self.measure, str) else self.measure
@@ -288,11 +303,11 @@ class Matcher(Estimator, Model):
         if not hasattr(self, "_join"):
             names = self.names_.to_list()
             counts = None if self.counts_ is None else self.counts_[: self.learned_].tolist()
+            names = self._normalized(names)
             fitted = self._measure().fit(names[: self.learned_], counts)
-            jobs = effective_jobs(self.n_jobs)
             self._join = self._joined(fitted, names[: self.learned_])
             if len(names) > self.learned_:
-                self._join.add(names[self.learned_ :], jobs)
+                self._join.add(names[self.learned_ :], effective_jobs(self.n_jobs))
         return self._join
 
 

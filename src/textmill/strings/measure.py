@@ -165,10 +165,12 @@ class Measure(Expression):
 class Fitted:
     """A measure with what it learned. Base of the fitted forms of all measures.
 
-    Attributes: measure; sub, the fitted sub-measure where there is one.
+    Attributes: measure; sub, the fitted sub-measure where there is one; reason, why a measure that adapts to its list
+    has become this one.
     """
 
     sub: Fitted | None = None
+    reason: str = ""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -259,6 +261,9 @@ class Fitted:
         """Replace the weights of features."""
         raise DataError(f"{self.measure} has no weights of features; use with_idf of a measure that has")
 
+    def forget_weights(self) -> None:
+        """Let all features weigh the same, where they have weights."""
+
 
 class FittedSequences(Fitted):
     """A measure of sequences of features, with the table of features and their weights.
@@ -326,6 +331,10 @@ class FittedSequences(Fitted):
         self._ids = {feature: at for at, feature in enumerate(self.words)}
         self._idf = np.array(list(idf.values()), np.float64)
         self.unseen_idf = 1.0
+
+    def forget_weights(self) -> None:
+        """Let all features weigh the same."""
+        self.set_idf({})
 
     def word_similarities(
         self, left: list[str], right: list[str], at_least: float = 0.0, n_jobs: int = 1

@@ -6,8 +6,8 @@ scored_join.py, and alignments of words here.
 
 Alignments of words (`ml`, `softtfidf`, `assignment`, `greedy`, `monge_elkan`) are searched by an inverted index. A
 table holds the similarities of words that are at least epsilon (`min_word_similarity`), a short list of neighbors for
-every word; the index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with u_i and v_j the weights
-of the words of two names divided by their norms, s_ij the similarities of words:
+every word; the index leads from these to names, and only names that can reach the threshold are aligned. Bounds, with
+u_i and v_j the weights of the words of two names divided by their norms, s_ij the similarities of words:
 
     score <= sum_i u_i max_j s_ij v_j                     every edge of word i weighs at most the largest of its row
     score <= sum_j v_j max_i s_ij u_i                     one-to-one alignments: the same by columns

@@ -265,9 +265,11 @@ def test_the_pool_is_the_union_of_the_best(monkeypatch: pytest.MonkeyPatch) -> N
             expected.setdefault((i, j), {})[measure] = rank
     for cells in (1 << 20, 200):
         monkeypatch.setattr("textmill.tasks.names.evaluation._CELLS", cells)
-        assert {(pair.left, pair.right): pair.ranks for pair in pool_pairs(names, measures, best=12)} == expected
+        assert {
+            (pair.left, pair.right): pair.ranks for pair in pool_pairs(names, measures, k=12, normalize=None)
+        } == expected
     done = Gold({(names.ids[i], names.ids[j]): "neg" for i, j in list(expected)[:5]})
-    again = {(pair.left, pair.right) for pair in pool_pairs(names, measures, best=12, gold=done)}
+    again = {(pair.left, pair.right) for pair in pool_pairs(names, measures, k=12, gold=done)}
     assert not again & set(list(expected)[:5])
     with pytest.raises(DataError, match="no measure"):
         pool_pairs(names, [])
