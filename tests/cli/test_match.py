@@ -226,3 +226,16 @@ def test_mistakes_are_one_line(
     assert errors.startswith(f"textmill: {message}")
     assert errors.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)  # nothing half-made is left
+
+
+def test_case_and_accents_are_ignored_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "score", "JOSÉ SMITH", "jose smith")[1] == "1.000000\n"
+    assert float(said(capsys, "score", "JOSÉ SMITH", "jose smith", "--normalize", "none")[1]) < 0.5
+    explained = said(capsys, "score", "JOSÉ SMITH", "jose smith", "--explain")[1]
+    assert "JOSÉ ~ jose" in explained
+    names, page = tmp_path / "n.txt", tmp_path / "p.html"
+    names.write_text("JOSÉ SMITH\njose smith\nTom Jones\n", encoding="utf-8")
+    rows = said(capsys, "dedupe", str(names), "--report", str(page))[1].splitlines()
+    assert rows[1].split("\t")[3:] == ["JOSÉ SMITH", "jose smith"]
+    assert "JOS\\u00c9" in page.read_text(encoding="utf-8") or "JOSÉ" in page.read_text(encoding="utf-8")
+    assert len(said(capsys, "dedupe", str(names), "--normalize", "none")[1].splitlines()) == 1

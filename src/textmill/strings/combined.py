@@ -238,7 +238,7 @@ class CombinedJoin(NameJoin):
 
     >>> from textmill.strings import parse_measure
     >>> names = ["Ann Smith", "Anne Smith", "Tom Jones"]
-    >>> parse_measure("mean(jaro, tfidf(trigrams))").fit(names).join(names).among(0, 3, 0.7, 0, 1).right.tolist()
+    >>> parse_measure("mean(jaro, tfidf(trigrams))").fit(names).join(names).among(0, 3, 0.5, 0, 1).right.tolist()
     [1]
     """
 

@@ -119,7 +119,7 @@ def places_in(original: str, normalized: str) -> list[int]:
     """For each character of a normalized name the place in the original that it comes from, -1 if none is found.
 
     >>> places_in("Ann  MÜLLER", "ann muller")
-    [0, 1, 2, 3, 5, 6, 7, 8, 9, 10]
+    [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
     """
     fold = Normalizer(case=True, accents=True)
     folded = [(part, place) for place, letter in enumerate(original) for part in (fold(letter) or letter)]

@@ -73,7 +73,7 @@ class ScoredJoin(NameJoin):
     """Names that are prepared once and scored block by block.
 
     >>> from textmill.strings import Osa
-    >>> ScoredJoin(Osa().fit(), ["Ann", "Nan", "Tom"]).among(0, 3, 0.6, 0, 1).right.tolist()
+    >>> ScoredJoin(Osa().fit(), ["Ann", "Anne", "Tom"]).among(0, 3, 0.6, 0, 1).right.tolist()
     [1]
     """
 

@@ -85,7 +85,7 @@ def align(
 
     >>> alignment = align("SMITH, Ann", "Anne Smith")
     >>> alignment.left_features, round(alignment.score, 4)
-    (('SMITH', 'Ann'), 0.8882)
+    (('SMITH', 'Ann'), 0.8851)
     """
     normalizer = normalizer_of(normalize) or str
     one, two = normalizer(left), normalizer(right)
@@ -225,8 +225,8 @@ def compare(
     >>> for line in compare(evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"]), names):
     ...     print(line)
     F1      P       R       pairs  threshold  F0.5    F2      AP      held-out F1  measure
-    1.0000  1.0000  1.0000  1      0.7074     1.0000  1.0000  1.0000  0.0000       jaro
-    best on held-out pairs: jaro, threshold 0.7074
+    1.0000  1.0000  1.0000  1      0.7426     1.0000  1.0000  1.0000  0.0000       jaro
+    best on held-out pairs: jaro, threshold 0.7426
     """
     ranked = sorted(evaluations, key=lambda one: -one.curve.best().f)
     table = [one.row() for one in ranked]
