@@ -87,7 +87,7 @@ class Setting:
         if model == "scikit-learn":
             return Variational(self, seed)
         lda = LDA(
-            n_topics=self.topics, method="gibbs", alpha=1.0, eta=0.1, sweeps=self.sweeps, random_state=seed, n_jobs=1
+            n_topics=self.topics, method="gibbs", alpha=1.0, eta=0.1, max_iter=self.sweeps, random_state=seed, n_jobs=1
         )
         return TopicScorer(lda.fit(self.X).components_)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from textmill.corpus import Vocabulary, ZipfStream, as_operator, read_bags, read_documents, save_npz
+from textmill.corpus import Vocabulary, ZipfStream, read_bags, read_documents, save_npz
 from textmill.errors import DataError
+from textmill.topics import as_operator
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer, Weighting
 

@@ -239,9 +239,9 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     )
     report.html(explain_text(model, texts[mixed]).html())
     report.code(
-        "textmill topics train articles.jsonl --model nmf --topics 11 --digits drop --max-df 0.15 -o topics.mill\n"
+        "textmill topics train articles.jsonl --kind nmf --topics 11 --digits drop --max-df 0.15 -o topics.mill\n"
         "textmill topics show topics.mill\n"
-        'textmill topics explain topics.mill --text "The Moon raises the tides." --html why.html'
+        'textmill topics explain topics.mill --text "The Moon raises the tides." --report why.html'
     )
 
 
@@ -269,7 +269,7 @@ def show_map(report: Report, documents: list[Document], folder: Path) -> None:
         caption="Articles by subject, and the words that are farthest from the middle",
     )
     report.code(
-        "textmill topics train articles.jsonl --model lsa --topics 8 -o lsa.mill\n"
+        "textmill topics train articles.jsonl --kind lsa --topics 8 -o lsa.mill\n"
         "textmill topics show lsa.mill articles.jsonl --picture terms --color-field subject --plot map.svg"
     )
 

@@ -1,4 +1,4 @@
-"""Match names: score pairs, find duplicates, join lists, evaluate measures, review matches."""
+"""Match names and records: score pairs, find duplicates, join lists, learn from labels, evaluate, review matches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from textmill.cli._match_learning import Block, Fields, ModelFile, matcher_of, records_of, register
 from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
-    from textmill.tasks.names import Evaluation, Gold, MatchCounts, NameList
+    from textmill.tasks.names import Evaluation, Gold, Linked, MatchCounts, NameList
 
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+
+_THRESHOLD = 0.6  # of measures
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -48,7 +51,10 @@ _List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - fo
 _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
 _Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
 _Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
-_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1.")]
+_Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1; default: 0.6, of a model 0.5."),
+]
 
 
 _Best = Annotated[int | None, typer.Option("-k", help="Keep only this many best matches of each name.")]
@@ -71,6 +77,10 @@ class NameInput:
         options = {"name_field": self.name_field, "id_field": self.id_field, "errors": self.errors}
         return read_names(source, format=self.format, encoding=self.encoding, **options)
 
+    def records(self, source: str, matcher: Any) -> Any:
+        """The records of a file or of standard input."""
+        return records_of(source, matcher, self.format, self.id_field, self.encoding, self.errors)
+
 
 @dataclass(frozen=True)
 class Matching:
@@ -78,12 +88,24 @@ class Matching:
 
     output: _Output = "-"
     measure: _Measure = None
-    threshold: _Threshold = 0.6
+    threshold: _Threshold = None
     k: _Best = None
     report: _Report = None
+    model: ModelFile = None
+    field: Fields = None
+    block: Block = None
     normalize: _Normalize = None
     jobs: Jobs = None
     cluster: Cluster = None
+
+    def by_records(self) -> bool:
+        """Is it records with several fields that are matched?"""
+        return self.model is not None or bool(self.field) or bool(self.block)
+
+    def record_matcher(self, **others: object) -> Any:
+        """The matcher of records; options that are only for names are refused."""
+        _refuse(measure=self.measure, k=self.k, normalize=self.normalize, cluster=self.cluster, **others)
+        return matcher_of(self.model, self.field, self.block, self.threshold, self.jobs)
 
     def options(self) -> dict[str, Any]:
         """The arguments of `dedupe` and `join`."""
@@ -91,7 +113,7 @@ class Matching:
 
         return {
             "measure": self.measure or DEFAULT_MEASURE,
-            "threshold": self.threshold,
+            "threshold": _THRESHOLD if self.threshold is None else self.threshold,
             "k": self.k,
             "report": self.report,
             "normalize": _steps(self.normalize),
@@ -179,16 +201,28 @@ def dedupe(
         str,
         typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
     ] = "connected",
+    cluster_report: Annotated[Path | None, further_output("Also write a page of the groups of records.")] = None,
     min_count: _MinCount = 1,
     kinds: _Kinds = None,
 ) -> None:
-    """Find duplicates in a list of names.
+    """Find duplicates in a list of names, or by --field or --model in a list of records with several fields.
 
     Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
+
+    Example: textmill match dedupe people.csv --field name --field phone:exact:0.5 -o pairs.tsv
+
+    Example: textmill match dedupe people.csv --model people.mill -o pairs.tsv --clusters groups.tsv
     """
     from textmill.readable import counted
     from textmill.tasks import names as task
 
+    if matching.by_records() or cluster_report is not None:
+        matcher = matching.record_matcher(kind=kinds, min_count=min_count if min_count != 1 else None)
+        records = reading.records(names, matcher)
+        pages: Any = {"report": matching.report, "cluster_report": cluster_report}
+        linked = task.dedupe_records(records, matching.output, matcher, clusters=clusters, method=method, **pages)
+        _linked(linked, counted(len(records), "records"))
+        return
     collection = reading.read(names).filter(min_count=min_count, types=kinds)
     counts = task.dedupe(collection, matching.output, clusters=clusters, method=method, **matching.options())
     groups = "" if counts.clusters is None else f", {counted(counts.clusters, 'groups')} of several"
@@ -208,13 +242,23 @@ def join(
         str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
     ] = None,
 ) -> None:
-    """Find the names of one list in another.
+    """Find the names of one list in another, or by --field or --model the records.
 
     Example: textmill match join orders.csv customers.csv -o pairs.tsv -k 1
+
+    Example: textmill match join orders.csv customers.csv --model people.mill --one-to-one greedy -o pairs.tsv
     """
     from textmill.readable import counted
     from textmill.tasks import names as task
 
+    if matching.by_records():
+        matcher = matching.record_matcher()
+        first, second = reading.records(left, matcher), reading.records(right, matcher)
+        linked = task.join_records(
+            first, second, matching.output, matcher, one_to_one=one_to_one, report=matching.report
+        )
+        _linked(linked, f"{len(first)} and {counted(len(second), 'records')}")
+        return
     one, two = reading.read(left), reading.read(right)
     counts = task.join(one, two, matching.output, one_to_one=one_to_one, **matching.options())
     _tell(f"{len(one)} and {counted(len(two), 'names')}, {counted(counts.pairs, 'pairs')}", counts)
@@ -345,6 +389,30 @@ def accept(
     counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
     added = counted(len(after.labels) - len(before.labels), "labels")
     typer.echo(f"{added} added, {changed} changed" + (f"; {counts}" if counts else ""))
+
+
+register(app)
+
+
+def _refuse(**options: object) -> None:
+    """Options that have no meaning for records."""
+    from textmill.errors import DataError
+
+    for name, value in options.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"
+            raise DataError(f"{option} does not go with --model, --field or --block; leave it out")
+
+
+def _linked(linked: Linked, records: str) -> None:
+    """What was found among records, and how many pairs were compared for it."""
+    from textmill.readable import counted
+
+    for note in linked.blocking.notes:
+        typer.echo(note, err=True)
+    compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
+    groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
+    typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
 
 
 def _steps(normalize: list[str] | None) -> list[str]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
-    from textmill.corpus.products import Operator, as_operator
     from textmill.corpus.readers import (
         Document,
         Documents,
@@ -73,7 +72,6 @@ __all__ = [
     "HashedBags",
     "NamedFeatures",
     "NettalkWord",
-    "Operator",
     "PatternTokenizer",
     "Phrases",
     "Record",
@@ -88,7 +86,6 @@ __all__ = [
     "Vocabulary",
     "ZipfStream",
     "array_like",
-    "as_operator",
     "check_bags",
     "check_tags",
     "convert_bags",
@@ -150,7 +147,6 @@ __getattr__, __dir__ = deferred(
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
-        "products": "Operator as_operator",
         "readers": "Document Documents Record SkippedRecords open_bytes open_lines read_documents read_records writer",
         "sample": "sample_articles sample_chunks sample_path sample_texts",
         "sentences": "Sentences",

@@ -3,6 +3,7 @@
 estimators.py   Estimator, Transformer, Classifier, Regressor: scikit-learn's protocol without its import
 base.py         Model: what a class declares so that it can be saved
 layout.py       named axes, types and ranges of arrays
+options.py      small frozen dataclasses as values of parameters
 parameters.py   parameters as canonical JSON
 output.py       rows as data frames: set_output
 seeds.py        seeds from numbers and NumPy's generators
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from textmill.model.file import Saved
     from textmill.model.loading import describe, load
+    from textmill.model.options import Options
     from textmill.model.seeds import RandomState, seed_of
     from textmill.model.strings import StringTable
     from textmill.model.summary import Summary, summarize
@@ -41,6 +43,7 @@ __all__ = [
     "Classifier",
     "Estimator",
     "Model",
+    "Options",
     "RandomState",
     "Regressor",
     "Saved",
@@ -65,6 +68,7 @@ __getattr__, __dir__ = deferred(
         "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range effective_jobs",
         "file": "Saved",
         "loading": "describe load",
+        "options": "Options",
         "seeds": "RandomState seed_of",
         "strings": "StringTable",
         "summary": "Summary summarize",

@@ -18,7 +18,15 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.optimize.conjugate import minimize_cg
-    from textmill.optimize.convergence import ConvergenceReport, Iteration, Plateau, Reason, Solution, Stopping
+    from textmill.optimize.convergence import (
+        REASONS,
+        ConvergenceReport,
+        Iteration,
+        Plateau,
+        Reason,
+        Solution,
+        Stopping,
+    )
     from textmill.optimize.descent import Callback, Objective
     from textmill.optimize.gradient import GradientCheck, check_gradient, numerical_gradient
     from textmill.optimize.lbfgs import History, minimize_lbfgs
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from textmill.optimize.rprop import minimize_rprop
 
 __all__ = [
+    "REASONS",
     "Callback",
     "ConvergenceReport",
     "GradientCheck",
@@ -58,7 +67,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "conjugate": "minimize_cg",
-        "convergence": "ConvergenceReport Iteration Plateau Reason Solution Stopping",
+        "convergence": "REASONS ConvergenceReport Iteration Plateau Reason Solution Stopping",
         "descent": "Callback Objective",
         "gradient": "GradientCheck check_gradient numerical_gradient",
         "lbfgs": "History minimize_lbfgs",

@@ -88,7 +88,7 @@ def train_sgd(
     training = training_data(layout, data)
     rates = {"eta0": eta0, "alpha": alpha, "l1": l1, "l2": l2}
     reason: Reason = "iterations"
-    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+    with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
             loss = 0.0
@@ -129,7 +129,7 @@ def train_perceptron(
     training = training_data(layout, data)
     reason: Reason = "iterations"
     average = state.average()
-    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+    with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
             wrong, step = 0, state.steps[0]

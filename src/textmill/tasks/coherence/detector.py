@@ -306,7 +306,7 @@ class CoherenceDetector(Estimator, Model):
             method="gibbs",
             alpha=self.alpha,
             eta=self.eta,
-            sweeps=self.sweeps,
+            max_iter=self.sweeps,
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(X)

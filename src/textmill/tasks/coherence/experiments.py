@@ -131,7 +131,7 @@ def by_topics(
             method="gibbs",
             alpha=1.0,
             eta=0.1,
-            sweeps=sweeps,
+            max_iter=sweeps,
             random_state=random_state,
             n_jobs=n_jobs,
         ).fit(X)
