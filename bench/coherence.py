@@ -213,7 +213,7 @@ def false_alarms(options: Options, name: str) -> float:
     documents = texts(options, name)
     order = np.random.default_rng(0).permutation(len(documents))[:2400]
     learnt, new = ([documents[i] for i in part] for part in np.array_split(order, 2))
-    verdicts = CoherenceDetector(n_topics=30, sweeps=100).fit(learnt).predict(new)
+    verdicts = CoherenceDetector(n_topics=30, max_iter=100).fit(learnt).predict(new)
     return 100 * float(np.mean(verdicts[verdicts != "empty"] == "incoherent"))
 
 

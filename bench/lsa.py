@@ -227,7 +227,7 @@ from textmill.topics import LSA
 def memory(what):
     return int(next(line.split()[1] for line in open("/proc/self/status") if line.startswith(what))) / 1024
 def fit(documents, terms, factors, chunk):
-    stream = ZipfStream(documents, vocabulary=terms, length=10, chunk=2048, seed=1)
+    stream = ZipfStream(documents, vocabulary=terms, length=10, chunk_size=2048, seed=1)
     LSA(n_topics=factors, oversampling=0, method="hybrid", chunk_size=chunk, n_jobs=1).fit(iter(stream))
 fit(2000, 500, 10, 500)  # loads what is loaded late
 before = memory("VmRSS")
@@ -254,7 +254,7 @@ def workers(jobs: int) -> tuple[float, float]:
     model = LSA(n_topics=K, oversampling=0, method="hybrid", chunk_size=chunk, chunks_per_job=per_job, n_jobs=1)
 
     def seconds(client: Client, jobs: int) -> float:
-        stream = ZipfStream(jobs * per_job * chunk, vocabulary=10_000, length=50, chunk=chunk, seed=1)
+        stream = ZipfStream(jobs * per_job * chunk, vocabulary=10_000, length=50, chunk_size=chunk, seed=1)
         began = time.perf_counter()
         model.fit(stream, cluster=client)
         return time.perf_counter() - began

@@ -75,7 +75,7 @@ def test_the_likelihood_falls_with_noise(setting: Setting) -> None:
 
 def test_numbers_of_topics_are_compared(setting: Setting) -> None:
     X = setting.reader.read([page.text for page in sample_pages(100)]).bags(setting.reader.terms)
-    rows = by_topics(X, setting.true, setting.false, [1, 8], sweeps=20)
+    rows = by_topics(X, setting.true, setting.false, [1, 8], max_iter=20)
     errors = {(row.case, row.kind): row.error for row in rows if row.score == "entropy"}
     assert all(errors[8.0, kind] < errors[1.0, kind] for kind in setting.false)
 

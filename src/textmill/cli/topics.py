@@ -96,8 +96,8 @@ def train(
     from textmill.model import load
     from textmill.plot import save
     from textmill.readable import counted
+    from textmill.topics import draw_training
     from textmill.topics.making import make_model, make_vectorizer
-    from textmill.topics.pictures import draw_training
 
     parameters: dict[str, Any] = {
         "n_topics": topics, "method": method, "alpha": _prior("--alpha", alpha), "eta": _prior("--eta", eta),
@@ -182,7 +182,7 @@ def show(
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: k or None]))
     if plot is not None:
         from textmill.plot import save
-        from textmill.topics.pictures import draw_model
+        from textmill.topics import draw_model
 
         documents = None if not sources else read_input(sources, reading)
         drawing = draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field)

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from textmill.topics.lsa.model import LSA
     from textmill.topics.making import make_model, make_vectorizer
     from textmill.topics.map import Plane, draw_map, plane
-    from textmill.topics.model import FewerTopics
+    from textmill.topics.model import FewerTopics, TopicModel
     from textmill.topics.operators import Operator, as_operator
-    from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
+    from textmill.topics.pictures import Trends, draw_model, draw_topics, draw_training, draw_trends, topic_trends
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -80,6 +80,7 @@ __all__ = [
     "Plane",
     "Sampled",
     "Statistics",
+    "TopicModel",
     "TopicWord",
     "Trends",
     "as_operator",
@@ -89,7 +90,9 @@ __all__ = [
     "collapse_variational",
     "divergences",
     "draw_map",
+    "draw_model",
     "draw_topics",
+    "draw_training",
     "draw_trends",
     "entropy",
     "explain_text",
@@ -131,11 +134,11 @@ __getattr__, __dir__ = deferred(
         "making": "make_model make_vectorizer",
         "map": "Plane draw_map plane",
         "factors.mixture": "MultinomialMixture",
-        "model": "FewerTopics",
+        "model": "FewerTopics TopicModel",
         "factors.nmf": "NMF",
         "factors.pca": "PCA",
         "operators": "Operator as_operator",
-        "pictures": "Trends draw_topics draw_trends topic_trends",
+        "pictures": "Trends draw_model draw_topics draw_training draw_trends topic_trends",
         "factors.plsa": "PLSA",
         "projecting": "save_projections",
         "quality": "topic_coherence topic_diversity topic_exclusivity",

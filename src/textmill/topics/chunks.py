@@ -184,7 +184,7 @@ class _Generated:
         self.stop = stop
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
-        step = self.stream.chunk
+        step = self.stream.chunk_size
         for start in range(self.start, self.stop, step):
             yield self.stream.bags(start, min(start + step, self.stop))
 

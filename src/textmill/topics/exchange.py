@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Floats
-from textmill.corpus import open_lines
-from textmill.corpus.writers import writer
+from textmill.corpus import open_lines, writer
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range

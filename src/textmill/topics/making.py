@@ -14,8 +14,7 @@ from typing import Any
 
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
-from textmill.model import check_choice
-from textmill.model.estimators import constructor_parameters
+from textmill.model import check_choice, constructor_parameters
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer, Weighting
 

@@ -18,7 +18,7 @@ from textmill.topics import NMF, PCA, PLSA
 from textmill.topics.chunks import Chunks
 from textmill.topics.factors.rows import Part, Rows
 
-STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk=64, seed=3)
+STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk_size=64, seed=3)
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from textmill.vectors import TextVectorizer, Weighting
 
 X = csr_matrix(COUNTS.astype(float))
 EXACT: dict[str, Any] = {"method": "batch", "dtype": "float64", "inner_max_iter": 20_000, "inner_tolerance": 1e-12}
-STREAM = TopicStream(2000, vocabulary=300, topics=8, alpha=0.1, eta=0.05, length=60, chunk=100, seed=5)
+STREAM = TopicStream(2000, vocabulary=300, topics=8, alpha=0.1, eta=0.05, length=60, chunk_size=100, seed=5)
 CORPUS = STREAM.bags(0, 2000)
 CHUNKS = [CORPUS[i : i + 100] for i in range(0, 2000, 100)]
 

@@ -16,7 +16,7 @@ from textmill.corpus import TopicStream
 from textmill.errors import DataError
 from textmill.topics import LDA, make_model
 
-STREAM = TopicStream(1600, vocabulary=300, topics=6, alpha=0.1, eta=0.05, length=40, chunk=100, seed=3)
+STREAM = TopicStream(1600, vocabulary=300, topics=6, alpha=0.1, eta=0.05, length=40, chunk_size=100, seed=3)
 SETTINGS: dict[str, Any] = {
     "n_topics": 6,
     "chunk_size": 100,

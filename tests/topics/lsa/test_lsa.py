@@ -237,7 +237,7 @@ def test_two_passes_do_not_depend_on_chunks_and_read_as_often_as_they_say(krylov
 
 
 def test_krylov_blocks_are_more_accurate_for_the_same_passes() -> None:
-    corpus = next(iter(TopicStream(600, vocabulary=500, topics=30, chunk=600, length=80, seed=1)))
+    corpus = next(iter(TopicStream(600, vocabulary=500, topics=30, chunk_size=600, length=80, seed=1)))
     true = singular_values(corpus)[:10]
     settings = {"n_topics": 10, "oversampling": 0, "method": "two_pass", "power_iterations": 2}
     plain, krylov = (LSA(krylov=k, **settings).fit(corpus).singular_values_ for k in (False, True))
@@ -525,7 +525,7 @@ CHILD = """
 import sys
 from textmill.corpus import ZipfStream
 from textmill.topics import LSA
-stream = ZipfStream(int(sys.argv[1]), vocabulary=50_000, length=20, chunk=2048, seed=1)
+stream = ZipfStream(int(sys.argv[1]), vocabulary=50_000, length=20, chunk_size=2048, seed=1)
 LSA(n_topics=60, oversampling=0, method="hybrid", chunk_size=4_000, n_jobs=1).fit(iter(stream))
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -18,7 +18,7 @@ from textmill.corpus import TopicStream
 from textmill.topics import LSA
 from textmill.topics.lsa.basecase import base_case
 
-STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk=64, seed=3)
+STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk_size=64, seed=3)
 SETTINGS: dict[str, Any] = {"n_topics": 8, "oversampling": 8, "chunk_size": 64, "chunks_per_job": 5, "n_jobs": 1}
 
 

@@ -17,8 +17,7 @@ from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.corpus import widened
 from textmill.errors import DataError
-from textmill.model import RandomState, Saved, check_range, seed_of
-from textmill.model.estimators import given_parameters
+from textmill.model import RandomState, Saved, check_range, given_parameters, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.chunks import gathered

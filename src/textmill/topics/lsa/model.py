@@ -36,9 +36,9 @@ from textmill.model import (
     check_owners,
     check_range,
     effective_jobs,
+    is_generator,
     seed_of,
 )
-from textmill.model.seeds import is_generator
 from textmill.numeric import linalg
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
