@@ -170,9 +170,9 @@ class _FittedBag(FittedSequences):
 
     measure: _Set
 
-    def prepared(self, names: list[str]) -> PreparedBags:
+    def prepared(self, names: list[str]) -> _PreparedBags:
         """Vectors of strings, and their sizes."""
-        return PreparedBags(self, names, self.vectors(self.encode(names)))
+        return _PreparedBags(self, names, self.vectors(self.encode(names)))
 
     def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         """Scores of pairs."""
@@ -268,7 +268,7 @@ class _FittedVector(_FittedBag):
         return self._counts(encoded)
 
 
-class PreparedBags(Prepared):
+class _PreparedBags(Prepared):
     """Strings as rows over all features; only pairs with a common feature are scored."""
 
     fitted: _FittedBag
@@ -278,14 +278,14 @@ class PreparedBags(Prepared):
         self.rows = rows
         self.sizes = fitted.sizes(rows)
 
-    def part(self, begin: int, end: int) -> PreparedBags:
+    def part(self, begin: int, end: int) -> _PreparedBags:
         """The strings begin to end - 1."""
-        return PreparedBags(self.fitted, self.names[begin:end], self.rows[begin:end])
+        return _PreparedBags(self.fitted, self.names[begin:end], self.rows[begin:end])
 
     def score(self, other: Prepared | None, at_least: float, n_jobs: int) -> Pairs:
         """Pairs that score at least `at_least`, above 0."""
         right = self if other is None else other
-        if not isinstance(right, PreparedBags):
+        if not isinstance(right, _PreparedBags):
             raise DataError("both sides must be prepared by the same fitted measure")
         width = max(self.rows.shape[1], right.rows.shape[1])  # the later side may have brought new features
         columns = sparse.csr_matrix(
@@ -303,7 +303,7 @@ class PreparedBags(Prepared):
         pairs = Pairs.concatenate(blocks)
         return pairs.where(pairs.left < pairs.right) if other is None else pairs
 
-    def _equal(self, other: PreparedBags) -> list[tuple[int, int, float]]:
+    def _equal(self, other: _PreparedBags) -> list[tuple[int, int, float]]:
         """Strings that have no feature equal themselves."""
         places: dict[str, list[int]] = {}
         for j in np.flatnonzero(other.sizes == 0):

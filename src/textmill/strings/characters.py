@@ -115,10 +115,10 @@ class _FittedSymbols(Fitted):
         offsets, columns, values = native.character_table(a, b, epsilon=at_least, threads=n_jobs, **self._options)
         return sparse.csr_matrix((values, columns, offsets), (len(left), len(right)))
 
-    def prepared(self, names: list[str]) -> PreparedSymbols:
+    def prepared(self, names: list[str]) -> _PreparedSymbols:
         """Strings as symbols; features that are no characters keep the numbers that they once got."""
         with self._numbering:
-            return PreparedSymbols(self, names, self.features.symbols(names, self._numbers))
+            return _PreparedSymbols(self, names, self.features.symbols(names, self._numbers))
 
     def search(self, left: Symbols, right: Symbols, at_least: float, symmetric: bool, n_jobs: int) -> Pairs:
         """Pairs that score at least `at_least`; when `symmetric` both sides are the same, and each pair comes once."""
@@ -134,7 +134,7 @@ class _FittedSymbols(Fitted):
         return a, a if left is right else self.features.symbols(right, numbers)
 
 
-class PreparedSymbols(Prepared):
+class _PreparedSymbols(Prepared):
     """Strings as sequences of symbols, which a kernel compares; see native/strings/characters.h for its limits."""
 
     fitted: _FittedSymbols
@@ -143,18 +143,18 @@ class PreparedSymbols(Prepared):
         super().__init__(fitted, names)
         self.symbols = symbols
 
-    def part(self, begin: int, end: int) -> PreparedSymbols:
+    def part(self, begin: int, end: int) -> _PreparedSymbols:
         """The strings begin to end - 1."""
         offsets, symbols = self.symbols
         first, last = offsets[begin], offsets[end]
-        return PreparedSymbols(
+        return _PreparedSymbols(
             self.fitted, self.names[begin:end], (offsets[begin : end + 1] - first, symbols[first:last])
         )
 
     def score(self, other: Prepared | None, at_least: float, n_jobs: int) -> Pairs:
         """Pairs that score at least `at_least`, above 0."""
         right = self if other is None else other
-        if not isinstance(right, PreparedSymbols):
+        if not isinstance(right, _PreparedSymbols):
             raise DataError("both sides must be prepared by the same fitted measure")
         return self.fitted.search(self.symbols, right.symbols, at_least, other is None, n_jobs)
 

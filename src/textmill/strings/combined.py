@@ -21,7 +21,7 @@ from textmill.strings.alignment import Alignment, Edge
 from textmill.strings.measure import Fitted, Floats, Measure, Occurrences
 from textmill.strings.pairs import NameJoin, Pairs, best_pairs
 
-__all__ = ["CustomMeasure", "Maximum", "Mean", "Power"]
+__all__ = ["Combination", "CombinedJoin", "CustomMeasure", "FittedCombination", "Maximum", "Mean", "Power"]
 
 _BLOCK = 1 << 20  # pairs of strings scored together
 

@@ -55,7 +55,7 @@ from textmill.strings.pairs import NameJoin
 from textmill.strings.rescoring import arrays_of, met_words
 from textmill.strings.word_join import WordJoin
 
-__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
+__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SecondLevel", "SoftTfIdf"]
 
 _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
