@@ -1,97 +1,89 @@
 """Labeling files: what a tagger says of each token, written beside it.
 
-    the DT TAB B-NP                    the label behind the columns of the token, a blank line after each sequence
+    the DT B-NP                        the label behind the line of the token, a blank line after each sequence
     # 1 12.25 0.87                     with scores: rank, score and probability of the labelling that follows
-    the DT TAB B-NP/0.99               and the probability of each label at its token
+    the DT B-NP/0.99                   and the probability of each label at its token
 
-The layout is that of Wapiti, so tools that read its output go on working. Sequences are labelled some thousand at a
-time, so a file of any length takes little memory. Tokens with one column more than the tagger was trained on have the
-gold label there; it stays where it is, and with `constrain` it is taken as known where it is a label of the tagger.
+Lines that were kept stay as they are; the label is parted from them as their columns are from each other, by a blank or
+a tab, by a tab where there is one column. Sentences without lines are written as Wapiti does, with blanks and a tab
+before the label. Sequences are labelled some thousand at a time, so a file of any length takes little memory. Tokens
+with one column more than the tagger was trained on have the gold label there; it stays where it is, and with
+`constrain` it is taken as known where it is a label of the tagger. `repair` is a function from the labels of a sequence
+to better ones, such as well-formed tags; scores and probabilities stay those of the tagger's own labels.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from textmill.corpus import Sentence, read_columns
-from textmill.corpus.streams import Source
+from textmill.corpus import SCHEMES, Sentence, Source, open_lines, repair_tags
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
-from textmill.progress import track
-from textmill.sequence.attributes import AttributeSequence, read_attributes
+from textmill.readable import counted
+from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
-from textmill.sequence.datasets import DATA_FORMATS, read_rows
 
-__all__ = ["Answers", "label_file", "label_sentences"]
+__all__ = ["TagRepairs", "label_attributes", "label_sentences", "label_tests", "repair_lines"]
 
 BATCH = 2000  # sequences labelled together
 
 T = TypeVar("T")
+Repair: TypeAlias = Callable[[list[str]], list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What is written of each sequence: k labellings, with scores, the most probable labels instead of the best.
+class TagRepairs:
+    """A function that repairs the tags of one sequence after the other, and counts what it changed.
 
-    With `constrain`, labels of the input that the tagger has are kept, and others leave the token free.
-
-    >>> Answers(posterior=True, k=2)
-    Traceback (most recent call last):
-    textmill.errors.DataError: posterior decoding has one answer; ask for k=1 or for Viterbi's k best
+    >>> repairs = TagRepairs("IOB2")
+    >>> repairs(["O", "I-PER"]), repairs(["B-PER", "I-PER"])
+    (['O', 'B-PER'], ['B-PER', 'I-PER'])
+    >>> print(repairs)
+    repaired 1 tag in 1 of 2 sequences
     """
 
-    k: int = 1
-    scores: bool = False
-    posterior: bool = False
-    constrain: bool = False
+    def __init__(self, scheme: str = "IOB2") -> None:
+        check_choice("scheme", scheme, SCHEMES)
+        self.scheme = scheme
+        self.tags, self.sequences, self.seen = 0, 0, 0  # tags and sequences that were changed, sequences in all
 
-    def __post_init__(self) -> None:
-        check_range("k", self.k, at_least=1, whole=True)
-        if self.posterior and self.k > 1:
-            raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+    def __call__(self, tags: Sequence[str]) -> list[str]:
+        """Return well-formed tags."""
+        repaired, changes = repair_tags(tags, self.scheme)
+        self.tags += changes
+        self.sequences += changes > 0
+        self.seen += 1
+        return repaired
 
-
-USUAL = Answers()
-
-
-class _Input(NamedTuple):
-    """A sequence of a file: what the tagger sees, what is written again, the labels in the input."""
-
-    tokens: Any
-    rows: Sequence[str]
-    labels: Sequence[str]
+    def __str__(self) -> str:
+        return f"repaired {counted(self.tags, 'tags')} in {self.sequences} of {counted(self.seen, 'sequences')}"
 
 
-def label_file(
+def repair_lines(sentences: Iterable[Sentence], repairs: TagRepairs) -> Iterator[str]:
+    """The text of every sentence with its last column repaired, for the rest as it stood in the file.
+
+    >>> sentence = Sentence((("to", "Brno"), ("O", "I-LOC")), lines=("to\\tO", "Brno\\tI-LOC"))
+    >>> next(repair_lines([sentence], TagRepairs("IOB2")))
+    'to\\tO\\nBrno\\tB-LOC\\n\\n'
+    """
+    for sentence in sentences:
+        tags = sentence.column(-1)
+        lines = sentence.lines or [" ".join(row) for row in sentence]
+        pairs = zip(lines, tags, repairs(tags), strict=True)
+        yield "".join(line[: line.rindex(tag)] + new + "\n" for line, tag, new in pairs) + "\n"
+
+
+def label_sentences(
     model: ChainModel,
-    source: Source,
-    answers: Answers = USUAL,
+    sentences: Iterable[Sentence],
     *,
-    format: str = "columns",  # noqa: A002
+    k: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
+    repair: Repair | None = None,
 ) -> Iterator[str]:
-    """The text of every labelled sequence of a file, with its blank line; formats are those of `read_labeled`.
-
-    In files of CRFsuite (`crfsuite`) the label of the file comes first, then the tagger's.
-
-    >>> import io
-    >>> from textmill.sequence import CRF
-    >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
-    >>> "".join(label_file(tagger, io.BytesIO(b"b\\na\\n")))
-    'b\\tB\\na\\tA\\n\\n'
-    """
-    check_choice("format", format, DATA_FORMATS)
-    if format == "columns":
-        return label_sentences(model, track(read_columns(source), "labeling", unit="sequences"), answers)
-    if format == "crfsuite":
-        return _label(model, read_attributes(source), _attributes, answers)
-    return _label(model, read_rows(source), _tests, answers)
-
-
-def label_sentences(model: ChainModel, sentences: Iterable[Sentence], answers: Answers = USUAL) -> Iterator[str]:
     """The text of every labelled sentence, with its blank line.
 
     >>> from textmill.sequence import CRF
@@ -99,23 +91,130 @@ def label_sentences(model: ChainModel, sentences: Iterable[Sentence], answers: A
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    return _label(model, sentences, _columns, answers)
+    _check(k, posterior)
+    for batch in _batches(sentences, k):
+        split = [_split(model, sentence, constrain) for sentence in batch]
+        X = [tokens for tokens, _ in split]
+        known = [labels for _, labels in split] if constrain else None
+        shown = [
+            _opened(sentence.lines) if sentence.lines else [" ".join(row) + "\t" for row in sentence]
+            for sentence in batch
+        ]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
 
 
-def _label(
-    model: ChainModel, sequences: Iterable[T], read: Callable[[ChainModel, T, bool], _Input], answers: Answers
+def label_attributes(
+    model: ChainModel,
+    source: Source,
+    *,
+    k: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
+    repair: Repair | None = None,
 ) -> Iterator[str]:
-    """Texts of all sequences, some at a time."""
-    classes = set(model.classes_.tolist())
-    for batch in _batches(sequences, answers.k):
-        inputs = [read(model, sequence, answers.constrain) for sequence in batch]
-        constraints = None
-        if answers.constrain:
-            constraints = [[label if label in classes else None for label in item.labels] for item in inputs]
-        yield from _texts(model, inputs, constraints, answers)
+    """The same for a file of CRFsuite: its label, then the tagger's."""
+    _check(k, posterior)
+    for batch in _batches(read_attributes(source), k):
+        X = [sequence.tokens for sequence in batch]
+        known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
+        shown = [[f"{label}\t" for label in sequence.labels] for sequence in batch]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
 
 
-def _columns(model: ChainModel, sentence: Sentence, constrain: bool) -> _Input:
+def label_tests(
+    model: ChainModel,
+    source: Source,
+    *,
+    k: int = 1,
+    scores: bool = False,
+    posterior: bool = False,
+    constrain: bool = False,
+    repair: Repair | None = None,
+) -> Iterator[str]:
+    """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
+    _check(k, posterior)
+    for batch in _batches(_blocks(source), k):
+        split = [[line.split() for line in lines] for lines in batch]
+        X = [[row[:-1] if constrain else row for row in rows] for rows in split]
+        known = [_known(model, [row[-1] for row in rows]) for rows in split] if constrain else None
+        shown = [_opened(lines) for lines in batch]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
+
+
+def _check(k: int, posterior: bool) -> None:
+    check_range("k", k, at_least=1, whole=True)
+    if posterior and k > 1:
+        raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+
+
+def _texts(
+    model: ChainModel,
+    X: list[Any],
+    shown: list[list[str]],
+    known: list[list[str | None]] | None,
+    k: int,
+    scores: bool,
+    posterior: bool,
+    repair: Repair | None,
+) -> Iterator[str]:
+    answers: list[list[tuple[list[str], float, float]]]
+    if k > 1 or (scores and not posterior):
+        answers = model.predict_best(X, k, constraints=known)
+    else:
+        plain = model.predict(X, posterior=posterior, constraints=known)
+        answers = [[(labels, 0.0, 0.0)] for labels in plain]
+    marginals = model.predict_marginals(X, constraints=known) if scores else None
+    number = {label: i for i, label in enumerate(model.classes_.tolist())}
+    for s, (rows, hypotheses) in enumerate(zip(shown, answers, strict=True)):
+        for rank, (labels, score, probability) in enumerate(hypotheses, 1):
+            fields: Sequence[str] = labels if repair is None else repair(labels)
+            text = ""
+            if marginals is not None:
+                chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
+                fields = [f"{label}/{value:.6g}" for label, value in zip(fields, chosen, strict=True)]
+                if posterior:
+                    score = probability = _product(chosen)
+                text = f"# {rank} {score:.10g} {probability:.6g}\n"
+            yield text + "".join(f"{row}{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
+
+
+def _opened(lines: Sequence[str]) -> list[str]:
+    """The lines of a sequence as they are, with what parts a further column from them."""
+    tabs, blanks = (any(separator in line for line in lines) for separator in "\t ")
+    separator = " " if blanks and not tabs else "\t"
+    return [line if line.endswith((" ", "\t")) else line + separator for line in lines]
+
+
+def _blocks(source: Source) -> Iterator[list[str]]:
+    """The lines of every sequence of a file."""
+    block: list[str] = []
+    for _, line in open_lines(source):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _product(values: list[float]) -> float:
+    product = 1.0
+    for value in values:
+        product *= value
+    return product
+
+
+def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
+    """Lists of sequences, shorter where each has many labellings."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, max(1, BATCH // labellings))):
+        yield batch
+
+
+def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any, list[str | None]]:
+    """What the tagger sees of a sentence, and the labels that are known."""
     width = model.encoder_.width_
     has_labels = constrain or (width and len(sentence.columns) == width + 1)
     if constrain and len(sentence.columns) < 2:
@@ -125,46 +224,10 @@ def _columns(model: ChainModel, sentence: Sentence, constrain: bool) -> _Input:
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    return _Input(tokens, [" ".join(row) for row in sentence], sentence.column(-1))
+    return tokens, _known(model, sentence.column(-1)) if constrain else []
 
 
-def _attributes(model: ChainModel, sequence: AttributeSequence, constrain: bool) -> _Input:
-    return _Input(sequence.tokens, sequence.labels, sequence.labels)
-
-
-def _tests(model: ChainModel, rows: list[list[str]], constrain: bool) -> _Input:
-    """Columns are tests themselves, as many as a token has; with constraints the last is the label."""
-    tokens = [row[:-1] if constrain else row for row in rows]
-    return _Input(tokens, [" ".join(row) for row in rows], [row[-1] for row in rows])
-
-
-def _texts(
-    model: ChainModel, inputs: list[_Input], constraints: list[list[str | None]] | None, answers: Answers
-) -> Iterator[str]:
-    X = [item.tokens for item in inputs]
-    lists: list[list[tuple[list[str], float, float]]]
-    if answers.k > 1 or (answers.scores and not answers.posterior):
-        lists = model.predict_best(X, answers.k, constraints=constraints)
-    else:
-        plain = model.predict(X, posterior=answers.posterior, constraints=constraints)
-        lists = [[(labels, 0.0, 0.0)] for labels in plain]
-    marginals = model.predict_marginals(X, constraints=constraints) if answers.scores else None
-    number = {label: i for i, label in enumerate(model.classes_.tolist())}
-    for s, (item, hypotheses) in enumerate(zip(inputs, lists, strict=True)):
-        for rank, (labels, score, probability) in enumerate(hypotheses, 1):
-            fields: Sequence[str] = labels
-            text = ""
-            if marginals is not None:
-                chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
-                fields = [f"{label}/{value:.6g}" for label, value in zip(labels, chosen, strict=True)]
-                if answers.posterior:
-                    score = probability = math.prod(chosen)
-                text = f"# {rank} {score:.10g} {probability:.6g}\n"
-            yield text + "".join(f"{row}\t{field}\n" for row, field in zip(item.rows, fields, strict=True)) + "\n"
-
-
-def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
-    """Lists of sequences, shorter where each has many labellings."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, max(1, BATCH // labellings))):
-        yield batch
+def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
+    """Labels that the tagger knows; the others are free."""
+    classes = set(model.classes_.tolist())
+    return [label if label in classes else None for label in labels]
