@@ -126,9 +126,7 @@ def train_dense(
         state.weights = solution.theta
         state.s, state.y = history.pairs()
         state.iterations = before + report.iterations
-        state.evaluations += report.evaluations - isinstance(
-            cached, _CachedStart
-        )  # its first is the last of the round before
+        state.evaluations += report.evaluations - isinstance(cached, _CachedStart)  # the last of the round before
         reason = report.reason
         if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
