@@ -5,8 +5,8 @@ Ctrl-C before the command line is loaded has nothing to clean up: it ends the pr
 
 from __future__ import annotations
 
+import _signal as signal  # signal itself, without the enumerations that are longer in coming than all before them
 import os
-import signal
 
 __all__ = ["main"]
 
