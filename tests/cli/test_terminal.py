@@ -257,8 +257,8 @@ def test_ctrl_c_says_how_many_sweeps_were_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "m.mill").write_text("the old one")
-    train = ["topics", "train", str(sample_path()), "--model", "lda", "--method", "gibbs", "--topics", "5"]
-    train += ["--sweeps", "90", "-o", f"{tmp_path}/m.mill"]
+    train = ["topics", "train", str(sample_path()), "--kind", "lda", "--method", "gibbs", "--topics", "5"]
+    train += ["--max-iter", "90", "-o", f"{tmp_path}/m.mill"]
     assert interrupted(monkeypatch, Chain, "sweep", 1, *train) == 130
     assert (tmp_path / "m.mill").read_text() == "the old one"
     assert interrupted(monkeypatch, Chain, "sweep", 13, *train) == 130  # the first gives tokens their topics

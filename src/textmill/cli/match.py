@@ -1,4 +1,4 @@
-"""Match names: score pairs, find duplicates, join lists, evaluate measures, review matches."""
+"""Match names and records: score pairs, find duplicates, join lists, learn from labels, evaluate, review matches."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from textmill.cli._match_learning import Block, Fields, ModelFile, matcher_of, records_of, register
 from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
     from textmill.strings import Normaliser
-    from textmill.tasks.names import Evaluation, NameList
+    from textmill.tasks.names import Evaluation, Linked, NameList
 
 from textmill.cli._tables import Printed
+
+_THRESHOLD = 0.6  # of measures
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -46,7 +49,10 @@ _List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - fo
 _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
 _Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
 _Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
-_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1.")]
+_Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1; default: 0.6, of a model 0.5."),
+]
 
 
 @app.command()
@@ -87,7 +93,7 @@ def dedupe(
     names: _List,
     output: _Output = "-",
     measure: _Measure = None,
-    threshold: _Threshold = 0.6,
+    threshold: _Threshold = None,
     top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name.")] = None,
     clusters: Annotated[str | None, further_output("Also write the groups of names to this file.")] = None,
     method: Annotated[
@@ -95,6 +101,10 @@ def dedupe(
         typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
     ] = "connected",
     report: _Report = None,
+    model: ModelFile = None,
+    field: Fields = None,
+    block: Block = None,
+    cluster_report: Annotated[Path | None, further_output("Also write a page of the groups of records.")] = None,
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
@@ -106,14 +116,35 @@ def dedupe(
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
 ) -> None:
-    """Find duplicates in a list of names.
+    """Find duplicates in a list of names, or by --field or --model in a list of records with several fields.
 
     Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
+
+    Example: textmill match dedupe people.csv --field name --field phone:exact:0.5 -o pairs.tsv
+
+    Example: textmill match dedupe people.csv --model people.mill -o pairs.tsv --clusters groups.tsv
     """
     from textmill.readable import counted
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
+    if model is not None or field or block or cluster_report is not None:
+        _refuse(measure=measure, top=top, normalise=normalise, type=types, cluster=cluster)
+        _refuse(min_count=min_count if min_count != 1 else None)
+        matcher = matcher_of(model, field, block, threshold, jobs)
+        records = records_of(names, matcher, format, id_field, encoding, errors)
+        assert records is not None
+        linked = task.dedupe_records(
+            records,
+            output,
+            matcher,
+            clusters=clusters,
+            method=method,
+            report=report,
+            cluster_report=cluster_report,
+        )
+        _linked(linked, counted(len(records), "records"))
+        return
     collection = _names(
         names, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding
     ).filter(min_count=min_count, types=types)
@@ -121,7 +152,7 @@ def dedupe(
         collection,
         output,
         measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
+        threshold=_THRESHOLD if threshold is None else threshold,
         top=top,
         clusters=clusters,
         method=method,
@@ -142,12 +173,15 @@ def join(
     ],
     output: _Output = "-",
     measure: _Measure = None,
-    threshold: _Threshold = 0.6,
+    threshold: _Threshold = None,
     top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name of LEFT.")] = None,
     one_to_one: Annotated[
         str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
     ] = None,
     report: _Report = None,
+    model: ModelFile = None,
+    field: Fields = None,
+    block: Block = None,
     format: _Format = None,  # noqa: A002
     name_field: _NameField = "name",
     id_field: _IdField = "id",
@@ -157,14 +191,25 @@ def join(
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
 ) -> None:
-    """Find the names of one list in another.
+    """Find the names of one list in another, or by --field or --model the records.
 
     Example: textmill match join orders.csv customers.csv -o pairs.tsv --top 1
+
+    Example: textmill match join orders.csv customers.csv --model people.mill --one-to-one greedy -o pairs.tsv
     """
     from textmill.readable import counted
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
+    if model is not None or field or block:
+        _refuse(measure=measure, top=top, normalise=normalise, cluster=cluster)
+        matcher = matcher_of(model, field, block, threshold, jobs)
+        first, second = (records_of(source, matcher, format, id_field, encoding, errors) for source in (left, right))
+        assert first is not None
+        assert second is not None
+        linked = task.join_records(first, second, output, matcher, one_to_one=one_to_one, report=report)
+        _linked(linked, f"{len(first)} and {counted(len(second), 'records')}")
+        return
     one, two = (
         _names(source, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding)
         for source in (left, right)
@@ -174,7 +219,7 @@ def join(
         two,
         output,
         measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
+        threshold=_THRESHOLD if threshold is None else threshold,
         top=top,
         one_to_one=one_to_one,
         report=report,
@@ -328,6 +373,29 @@ def accept(
     counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
     added = counted(len(after.labels) - len(before.labels), "labels")
     typer.echo(f"{added} added, {changed} changed" + (f"; {counts}" if counts else ""))
+
+
+register(app)
+
+
+def _refuse(**options: object) -> None:
+    """Options that have no meaning for records."""
+    from textmill.errors import DataError
+
+    for name, value in options.items():
+        if value is not None:
+            raise DataError(f"--{name.replace('_', '-')} does not go with --model, --field or --block; leave it out")
+
+
+def _linked(found: Linked, records: str) -> None:
+    """What was found among records, and how many pairs were compared for it."""
+    from textmill.readable import counted
+
+    for note in found.blocking.notes:
+        typer.echo(note, err=True)
+    compared = f"{found.blocking.compared:,} of {found.blocking.possible:,} pairs compared"
+    groups = "" if found.clusters is None else f", {counted(found.clusters, 'groups')} of several"
+    typer.echo(f"{records}, {compared}, {counted(found.pairs, 'pairs')}{groups}", err=True)
 
 
 def _names(source: str, **options: str | None) -> NameList:

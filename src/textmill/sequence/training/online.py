@@ -22,8 +22,7 @@ import numpy as np
 from textmill._native import sequence as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.optimize import Reason, Stopping
-from textmill.optimize.vector import dot
+from textmill.optimize import Reason, Stopping, dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout

@@ -23,8 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textmill.corpus import open_lines, read_records
-from textmill.corpus.readers import BadRecords
+from textmill.corpus import BadRecords, open_lines, read_records
 from textmill.errors import DataError
 
 __all__ = ["FORMATS", "NameList", "read_names"]

@@ -22,8 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import open_lines, writer
-from textmill.corpus.readers import BadRecords
+from textmill.corpus import BadRecords, open_lines, writer
 from textmill.errors import DataError
 from textmill.tasks.names.collection import NameList
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -41,6 +41,7 @@ class Proposal(NamedTuple):
     pair: PairRow
     left: _Parts
     right: _Parts
+    reasons: Sequence[str] = ()  # lines that explain the score
 
 
 def propose(pair: PairRow, fitted: Fitted) -> Proposal:
@@ -72,6 +73,7 @@ def review_page(proposals: Iterable[Proposal], *, title: str = "Pairs to review"
             "score": proposal.pair.score,
             "left": [(printable(text), round(strength, 3), differs) for text, strength, differs in proposal.left],
             "right": [(printable(text), round(strength, 3), differs) for text, strength, differs in proposal.right],
+            "reasons": [printable(line) for line in proposal.reasons],
             "label": None if gold is None else gold.label(proposal.pair.id1, proposal.pair.id2),
         }
         for proposal in proposals
