@@ -5,7 +5,7 @@ Ctrl-C before the command line is loaded has nothing to clean up: it ends the pr
 
 from __future__ import annotations
 
-import _signal as signal  # signal itself, without the enumerations that are longer in coming than all before them
+import _signal as signal  # type: ignore[import-not-found]  # not signal, whose enumerations take a while to load
 import os
 
 __all__ = ["main"]
