@@ -391,8 +391,6 @@ def _linked(found: Linked, records: str) -> None:
     """What was found among records, and how many pairs were compared for it."""
     from textmill.readable import counted
 
-    for note in found.blocking.notes:
-        typer.echo(note, err=True)
     compared = f"{found.blocking.compared:,} of {found.blocking.possible:,} pairs compared"
     groups = "" if found.clusters is None else f", {counted(found.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(found.pairs, 'pairs')}{groups}", err=True)
