@@ -268,13 +268,13 @@ class _Values:
         left, right = (np.flatnonzero(self._usable & (counts > 0)) for counts in (self._counts[0], self._counts[-1]))
         if not len(left) or not len(right):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        matcher = Matcher(measure=block.measure, threshold=block.threshold, n_jobs=n_jobs)
+        matcher = Matcher(measure=block.measure, threshold=block.threshold, normalize=None, n_jobs=n_jobs)
         matcher.fit([self._texts[i] for i in right])
         if self._same_list:
-            pairs = matcher.pairs(top=k)
+            pairs = matcher.pairs(k=k)
             several = np.flatnonzero(self._usable & (self._counts[0] > 1))
             return np.concatenate([left[pairs.left], several]), np.concatenate([right[pairs.right], several])
-        pairs = matcher.join([self._texts[i] for i in left], top=k)
+        pairs = matcher.join([self._texts[i] for i in left], k=k)
         return left[pairs.left], right[pairs.right]
 
     def count(self, pairs: _ValuePairs) -> int:
