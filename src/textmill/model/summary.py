@@ -119,12 +119,12 @@ def summarize(path: str | os.PathLike[str]) -> Summary:
 
 def _summary(saved: Saved) -> Summary:
     try:
-        found: type | None = find_class(saved.class_name)
+        kind: type | None = find_class(saved.class_name)
     except ModelFileError:
-        found = None
-    cls = found if found is not None and issubclass(found, Model) else None
-    known = {name: readable(value) for name, value in saved.state.items() if name in _TRAINED_ON}
-    counts = {name: value for name, value in known.items() if isinstance(value, int | float)}
+        kind = None
+    cls = kind if kind is not None and issubclass(kind, Model) else None
+    facts = {name: readable(value) for name, value in saved.state.items() if name in _TRAINED_ON}
+    counts = {name: value for name, value in facts.items() if isinstance(value, int | float)}
     return Summary(
         saved.class_name,
         "" if cls is None else (cls.__doc__ or "").strip().splitlines()[0],
