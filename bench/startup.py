@@ -85,7 +85,7 @@ def jobs(options: Options) -> list[Job]:
             peer=lambda: seconds([sys.executable, "-c", EMPTY]),
             peer_name="empty Typer app with NumPy",
             quality=lambda: "CPU seconds",
-            unit="c",
+            figure="returned",
             bar=BAR,
         )
         for command in COMMANDS

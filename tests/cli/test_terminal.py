@@ -231,7 +231,7 @@ def test_ctrl_c_keeps_the_whole_iterations_of_a_tagger(
     assert interrupted(monkeypatch, Run, "_watch", 3, *command) == 130
     captured = capsys.readouterr()
     facts = json.loads(captured.out)
-    assert (facts["iterations"], facts["stopped"]) == (3, "interrupted")
+    assert (facts["iterations"], facts["stop_reason"]) == (3, "interrupted")
     assert ("training stopped by Ctrl-C after 3 iterations" in captured.err) is not quiet
     assert load(tmp_path / "good.mill").n_iter_ == 3
 
