@@ -137,7 +137,7 @@ def test_rows_lead_back_to_their_heaviest_terms() -> None:
     assert vectorizer.inverse(X.toarray())[0] == [("b", 3.0), ("a", 1.0), ("c", 1.0)]
     with pytest.raises(DataError, match="X has 2 columns but there are 3 terms"):
         vectorizer.inverse([[1, 2]])
-    with pytest.raises(DataError, match="top must be a whole number"):
+    with pytest.raises(DataError, match="k must be a whole number"):
         vectorizer.inverse(X, k=0)
 
 
