@@ -454,7 +454,7 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
     figure = fst.to_svg(fst.optimize(fst.string_map(some)), token_type="utf8", precision=2)
     report.figure(figure, caption=f"Part of the lexicon: {', '.join(word for word, _, _ in some)}")
     report.code(
-        "textmill fst apply --nshortest=3 --show_weight corrector.fst words.txt\n"
+        "textmill fst apply -k 3 --show_weight corrector.fst words.txt\n"
         "textmill fst info corrector.fst\n"
         "textmill fst shortestpath corrector.fst | textmill fst draw --portrait - best.dot"
     )

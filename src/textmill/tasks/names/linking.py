@@ -21,6 +21,7 @@ from textmill.report import Report
 from textmill.strings import Clusters, Pairs, parse_measure
 from textmill.tasks.names.active import spaced_pairs, uncertain_pairs
 from textmill.tasks.names.blocking import BlockingReport, Candidates
+from textmill.tasks.names.comparison import FIELD_MEASURE
 from textmill.tasks.names.gold import Gold
 from textmill.tasks.names.pairfiles import PairRow, write_clusters, write_pairs
 from textmill.tasks.names.record_matcher import RecordEstimator, RecordMatcher, explanation_lines, standard_rows
