@@ -112,7 +112,7 @@ def test_blocks_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
     (["train", "people.csv", "-o", "m.mill", "--labels", "both.tsv"], "is labelled pos above and neg here"),
     (["train", "people.csv", "-o", "m.mill", "--labels", "gone.tsv"], "no name has the id 'nobody'"),
     (["train", "people.csv", "-o", "m.mill", "--field", "street"], "no field 'street'; the fields are 'id', 'name'"),
-    (["dedupe", "people.csv", "--field", "name", "--top", "3"], "--top does not go with --model, --field or --block"),
+    (["dedupe", "people.csv", "--field", "name", "-k", "3"], "-k does not go with --model, --field or --block"),
     (["dedupe", "people.csv", "--model", "gold.tsv"], "gold.tsv"),
     (["dedupe", "people.csv", "--field", "name:nosuch"], "no measure is called 'nosuch'"),
     (["dedupe", "people.csv", "--block", "name:0.5"], "FIELD:exact or FIELD:MEASURE:THRESHOLD"),

@@ -436,7 +436,7 @@ def _labeled_text(
     """The lines for running text: columns, or JSON."""
     from json import dumps
 
-    from textmill.corpus.streams import read_text
+    from textmill.corpus import read_text
     from textmill.sequence import label_text
 
     plain = {"k": 1, "scores": False, "posterior": False, "constrain": False}

@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from textmill.corpus import Sentence, spans_of
-from textmill.corpus.iob import Span
+from textmill.corpus import Sentence, Span, spans_of
 from textmill.errors import DataError
 from textmill.sequence.evaluation import are_chunks, gold_and_predicted
 from textmill.tables import Rows

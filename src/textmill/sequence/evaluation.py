@@ -130,7 +130,7 @@ class TagScores(Table):
             lambda sums: _figure(checked, sums),
             confidence=confidence,
             resamples=resamples,
-            seed=seed_of(random_state, 0),
+            random_state=seed_of(random_state, 0),
         )
 
     def compare(
@@ -151,7 +151,7 @@ class TagScores(Table):
             other.counts,
             lambda sums: _figure(checked, sums),
             resamples=resamples,
-            seed=seed_of(random_state, 0),
+            random_state=seed_of(random_state, 0),
         )
 
     def report(self) -> str:

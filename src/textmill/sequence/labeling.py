@@ -18,9 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
-from textmill.corpus import Sentence, open_lines, repair_tags
-from textmill.corpus.iob import SCHEMES
-from textmill.corpus.streams import Source
+from textmill.corpus import SCHEMES, Sentence, Source, open_lines, repair_tags
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.readable import counted

@@ -18,8 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from textmill.corpus import Sentence, Tokenizer, spans_of
-from textmill.corpus.tokenize import sentence_spans
+from textmill.corpus import Sentence, Tokenizer, sentence_spans, spans_of
 from textmill.errors import DataError
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.evaluation import are_chunks

@@ -247,11 +247,11 @@ def _similar(
     columns = rows if two is None else np.flatnonzero([bool(value) for value in two])
     if not len(rows) or not len(columns):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    matcher = Matcher(measure=block.measure, threshold=block.threshold, n_jobs=n_jobs)
+    matcher = Matcher(measure=block.measure, threshold=block.threshold, normalize=None, n_jobs=n_jobs)
     if two is None:
-        pairs = matcher.fit([one[i] for i in rows]).pairs(top=k)
+        pairs = matcher.fit([one[i] for i in rows]).pairs(k=k)
     else:
-        pairs = matcher.fit([two[i] for i in columns]).join([one[i] for i in rows], top=k)
+        pairs = matcher.fit([two[i] for i in columns]).join([one[i] for i in rows], k=k)
     return rows[pairs.left], columns[pairs.right]
 
 

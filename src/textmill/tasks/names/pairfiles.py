@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from textmill.corpus import read_records, writer
-from textmill.corpus.writers import binary_writer
+from textmill.corpus import binary_writer, read_records, writer
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.strings.matcher import Clusters

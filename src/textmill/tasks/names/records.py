@@ -22,13 +22,13 @@ from textmill.corpus import read_records
 from textmill.corpus.readers import BadRecords
 from textmill.errors import DataError
 from textmill.model import check_range
-from textmill.strings import Normaliser, parse_measure
+from textmill.strings import Normalizer, parse_measure
 from textmill.tasks.names.collection import NameList, read_names
 
 __all__ = ["Field", "RecordList", "parse_field", "plain_form", "read_record_list"]
 
 _WORDS = re.compile(r"[^\W_]+")
-_PLAIN = Normaliser(form="NFKC", case=True, accents=True)
+_PLAIN = Normalizer(form="NFKC", case=True, accents=True)
 
 
 @dataclass(frozen=True, slots=True)
