@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Measure = Annotated[
     str | None,
-    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: words aligned by Jaro."),
+    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: auto, which suits the list."),
 ]
 _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="Measure; repeat the option for more.")]
 _Format = Annotated[
@@ -408,8 +408,6 @@ def _linked(linked: Linked, records: str) -> None:
     """What was found among records, and how many pairs were compared for it."""
     from textmill.readable import counted
 
-    for note in linked.blocking.notes:
-        typer.echo(note, err=True)
     compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
     groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
