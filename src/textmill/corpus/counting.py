@@ -41,6 +41,8 @@ __all__ = [
     "token_list",
 ]
 
+_TOKENS = (list, tuple, str, bytes)
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _RULES = ("stop_words", "max_df", "min_df", "min_count")
 
@@ -365,5 +367,6 @@ def token_list(document: Any) -> Any:
     >>> token_list(word for word in ["to", "be"])
     ['to', 'be']
     """
-    other = isinstance(document, Iterable) and not isinstance(document, list | tuple | str | bytes)
-    return list(document) if other else document
+    if isinstance(document, _TOKENS):  # first: to ask whether something is iterable costs more than its tokens
+        return document
+    return list(document) if isinstance(document, Iterable) else document
