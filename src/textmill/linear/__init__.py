@@ -1,0 +1,31 @@
+"""Linear learning: classifiers that can be read, trained to a proven optimum.
+
+problem      rows, objective, duality gap
+solvers      coordinate descent on working sets, trust-region Newton
+classifier   what linear classifiers share: rows, labels, probabilities, names of weights
+logistic     logistic regression, L1, L2 and elastic net
+chunked      the same over chunks of a file or on a cluster
+selection    the penalty by cross-validation
+"""
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.linear.classifier import Weights
+    from textmill.linear.logistic import LogisticRegression, NotConverged
+    from textmill.linear.problem import Certificate
+    from textmill.linear.selection import PenaltyScores, choose_penalty
+
+__all__ = ["Certificate", "LogisticRegression", "NotConverged", "PenaltyScores", "Weights", "choose_penalty"]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "classifier": "Weights",
+        "logistic": "LogisticRegression NotConverged",
+        "problem": "Certificate",
+        "selection": "PenaltyScores choose_penalty",
+    },
+)
