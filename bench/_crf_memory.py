@@ -51,7 +51,7 @@ def main() -> None:
         training.sgd_steps(order, state.w, state.q, state.seen, state.steps, eta0=0.8, alpha=0.85, l1=0.5, l2=0.0)
     else:
         objective = ChainObjective(layout, data, l2=1e-5, n_jobs=2)
-        stopping = Stopping(value=0.0, iterations=12)
+        stopping = Stopping(tolerance=0.0, max_iter=12)
         if algorithm == "owlqn":
             minimize_owlqn(objective, np.zeros(layout.size), l1=0.5, stopping=stopping)
         else:

@@ -183,7 +183,7 @@ class _Problem:
     def model(self) -> Any:
         """Features and weights after some iterations of OWL-QN, about as sparse as at the end."""
         state = WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
-        stopping = Stopping(value=0.0, iterations=40)
+        stopping = Stopping(tolerance=0.0, max_iter=40)
         self.objective.n_jobs = 2
         found = train_working_set(self.objective, state, l1=0.5, memory=5, stopping=stopping, watch=lambda done: False)
         self.objective.restrict(None)
@@ -260,7 +260,7 @@ def _to_wapiti(problem: _Problem, iterations: int) -> Job:
         objective = ChainObjective(layout, data, l2=1e-5, n_jobs=2)
         state = WorkingSet.begin(np.empty(0, np.int64), np.empty(0))
         result = train_working_set(
-            objective, state, l1=0.5, memory=5, stopping=Stopping(value=0.0, iterations=200),
+            objective, state, l1=0.5, memory=5, stopping=Stopping(tolerance=0.0, max_iter=200),
             watch=lambda done: done.objective <= 1.001 * reached["objective"],
         )  # fmt: skip
         reached["iterations"] = result.iterations
@@ -290,7 +290,7 @@ def _to_crfsuite(problem: _Problem, iterations: int) -> Job:
         assert objective.candidates is not None
         state = WorkingSet.begin(np.empty(0, np.int64), np.zeros(len(objective.candidates)))
         result = train_dense(
-            objective, state, memory=6, stopping=Stopping(gradient=0.0, value=0.0, iterations=500),
+            objective, state, memory=6, stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=500),
             watch=lambda done: done.objective <= 1.001 * reached["objective"],
         )  # fmt: skip
         reached["iterations"] = result.iterations

@@ -212,7 +212,7 @@ class _Runs:
         """Ours, until the target is reached or the peer's iterations are over."""
         layout, data = self.encoded(kind)
         memory = 10 if variant == "memory 10" else 5
-        stopping = Stopping(gradient=0.0, value=0.0, iterations=PEERS[kind][2] if target is None else 1000)
+        stopping = Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=PEERS[kind][2] if target is None else 1000)
         objectives, seconds = [], []
         start = time.process_time()
 
@@ -272,7 +272,7 @@ class _Runs:
         start = time.process_time()
         eta0 = calibrated_rate(layout, data, l1=L1, l2=0.0, alpha=0.9, seed=0, threads=1)
         state = OnlineState.fresh(layout, None, True)
-        stopping = Stopping(value=0.0, iterations=EPOCHS)
+        stopping = Stopping(tolerance=0.0, max_iter=EPOCHS)
         train_sgd(layout, data, state, l1=L1, l2=0.0, eta0=eta0, alpha=0.9, seed=0, stopping=stopping,
                   watch=lambda done: False)  # fmt: skip
         seconds = time.process_time() - start
@@ -283,7 +283,7 @@ class _Runs:
         """Our objective after the sweeps of blocks."""
         layout, data, encoder = self.all_features
         state = BlockState(np.zeros(layout.size), [])
-        stopping = Stopping(value=0.0, iterations=SWEEPS)
+        stopping = Stopping(tolerance=0.0, max_iter=SWEEPS)
         start = time.process_time()
         train_blocks(layout, data, block_tests(layout, *encoder.numbers()), state, l1=L1, l2=L2, seed=0, threads=1,
                      stopping=stopping, watch=lambda done: False)  # fmt: skip

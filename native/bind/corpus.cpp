@@ -48,9 +48,9 @@ class Held {
         for (Py_ssize_t t = 0; t < size; ++t)
           add(PySequence_Fast_GET_ITEM(document, t), d, static_cast<std::size_t>(t), "a token must be a str, not ");
       } else {
-        throw corpus::DataFault(
-            std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name, first + d,
-            0);
+        throw base::Fault(
+            std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name,
+            {first + d, 0});
       }
       begin_.push_back(texts_.size());
     }
@@ -61,7 +61,7 @@ class Held {
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
     if (!PyUnicode_Check(object))
-      throw corpus::DataFault(fault + std::string(Py_TYPE(object)->tp_name), first_ + document, position);
+      throw base::Fault(fault + std::string(Py_TYPE(object)->tp_name), {first_ + document, position});
     owners_.push_back(nb::borrow(object));
     texts_.push_back(text_of(object));
   }
@@ -232,9 +232,9 @@ nb::tuple to_python(corpus::Counts&& counts) {
                         to_numpy(std::move(counts.values)));
 }
 
-nb::object fault_to_python(const corpus::LineFault& fault) {
-  if (fault.message.empty()) return nb::none();
-  return nb::make_tuple(fault.line, fault.column, fault.message);
+nb::object fault_to_python(const std::optional<base::Fault>& fault) {
+  if (!fault) return nb::none();
+  return nb::make_tuple(fault->place->record, fault->place->position, fault->what());
 }
 
 void check_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
@@ -609,10 +609,8 @@ nb::tuple parse_pairs(nb::bytes block, bool labels, std::int64_t base, std::int6
 nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns,
                       In<double, 1> values, In<double, 1> labels, std::int64_t base, std::int64_t first_row) {
   const auto starts = view(offsets);
-  require(!starts.empty() && starts[0] == 0 && std::is_sorted(starts.begin(), starts.end()),
-          "offsets must rise from 0");
-  require(static_cast<std::size_t>(starts.back()) == columns.size() && columns.size() == values.size(),
-          "lengths of the arrays differ");
+  check_offsets(starts, columns.size(), "rows");
+  require(columns.size() == values.size(), "there must be as many values as columns");
   require(kind != "svmlight" || labels.size() + 1 == starts.size(), "a row needs a label");
   std::string text;
   {
@@ -625,25 +623,9 @@ nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<s
   return nb::bytes(text.data(), text.size());
 }
 
-void translate(const std::exception_ptr& pointer, void*) {
-  try {
-    std::rethrow_exception(pointer);
-  } catch (const corpus::DataFault& fault) {
-    nb::object error = nb::module_::import_("textmill.errors")
-                           .attr("DataError")(fault.what(), "source"_a = "document", "line"_a = fault.document + 1,
-                                              "column"_a = fault.position + 1);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  } catch (const corpus::FileFault& fault) {
-    errno = fault.number;
-    PyErr_SetFromErrnoWithFilename(PyExc_OSError, fault.what());
-  }
-}
-
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
-  nb::register_exception_translator(translate, nullptr);
-
   nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalised.")
       .def(
           "__init__",

@@ -5,8 +5,10 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "linear/combinations.h"
 #include "linear/descent.h"
 #include "linear/design.h"
+#include "linear/dual.h"
 #include "linear/loss.h"
 #include "linear/online.h"
 
@@ -121,6 +123,90 @@ nb::tuple learn_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids
   return nb::make_tuple(loss, stream.steps, stream.penalty, stream.shrink);
 }
 
+base::Csr<std::int64_t, double> checked_rows(const In<std::int64_t, 1>& offsets, const Ids& indices,
+                                             const Reals& values, std::size_t columns) {
+  check_offsets(view(offsets), values.size(), "rows");
+  require(indices.size() == values.size(), "there must be a value for each index");
+  require(columns < (std::size_t{1} << 31) && offsets.size() - 1 < (std::size_t{1} << 31), "a matrix is too large");
+  const std::span<const std::int32_t> ids = view(indices);
+  const std::span<const std::int64_t> begin = view(offsets);
+  bool sorted = true;
+  for (std::size_t i = 0; i + 1 < begin.size(); ++i)
+    for (auto e = begin[i]; e < begin[i + 1]; ++e)
+      sorted &= ids[e] >= 0 && static_cast<std::size_t>(ids[e]) < columns && (e == begin[i] || ids[e] > ids[e - 1]);
+  require(sorted, "columns of a row must rise and lie below ", columns);
+  return {begin.size() - 1, columns, begin, ids, view(values)};
+}
+
+nb::tuple search(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Reals residual,
+                 double threshold, std::size_t degree, bool negative, bool vertical, std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, columns);
+  require(residual.size() == x.rows, "residual needs ", x.rows, " entries");
+  require(degree >= 2 && degree <= 64 && threshold >= 0 && threads >= 1, "degree must lie from 2 to 64");
+  require(vertical || std::pow(static_cast<double>(columns + 1), static_cast<double>(degree)) < 0x1p63,
+          "combinations of ", degree, " of ", columns, " features have no number; search vertically");
+  linear::Violators found;
+  {
+    nb::gil_scoped_release nogil;
+    const linear::Candidates candidates{degree, threshold, view(residual), negative};
+    found = vertical ? linear::search_vertical(x, candidates, threads) : linear::search_examples(x, candidates);
+  }
+  return nb::make_tuple(to_numpy(std::move(found.features)), to_numpy(std::move(found.gradient)), found.visited,
+                        found.stored);
+}
+
+nb::tuple expand(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t rows, In<std::int32_t, 2> features,
+                 std::size_t threads) {
+  const auto x_t = checked_rows(offsets, indices, values, rows);
+  require(features.shape(1) >= 1, "a combination needs at least one feature");
+  for (std::size_t k = 0; k < features.shape(0); ++k)
+    for (std::size_t p = 0; p < features.shape(1); ++p) {
+      const std::int32_t j = features(k, p);
+      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x_t.rows), "combination ", k,
+              " has the feature ", j, ", there are ", x_t.rows);
+    }
+  linear::Columns made;
+  {
+    nb::gil_scoped_release nogil;
+    made = linear::expand(x_t, view(features), features.shape(1), threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.rows)),
+                        to_numpy(std::move(made.values)));
+}
+
+void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Ids feature,
+                In<std::int64_t, 1> first, In<double, 2> weight, Out<double, 2> score, std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, columns);
+  const std::size_t nodes = feature.size();
+  require(first.size() == nodes + 1 && weight.shape(0) == nodes, "a tree of ", nodes, " nodes needs ", nodes + 1,
+          " places and a weight a node");
+  bool inside = true;
+  for (std::size_t t = 0; t < nodes; ++t) {
+    inside &= feature(t) >= 0 && static_cast<std::size_t>(feature(t)) < columns;
+    inside &= first(t) > static_cast<std::int64_t>(t) && first(t) <= first(t + 1);  // children come behind: no circles
+  }
+  require(inside && first(nodes) == static_cast<std::int64_t>(nodes) && first(0) >= 0,
+          "the children of a node must come behind it, in order");
+  require(score.shape(0) == x.rows && score.shape(1) == weight.shape(1), "score must be rows x margins");
+  nb::gil_scoped_release nogil;
+  linear::score_rows(x, {view(feature), view(first), view(weight), weight.shape(1)}, view(score), threads);
+}
+
+double dual_pass(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids label, Reals weight, Reals square,
+                 double l2, std::uint64_t seed, Out<double, 2> dual, Out<double, 1> w) {
+  const std::size_t n = offsets.size() - 1;
+  check_offsets(view(offsets), values.size(), "rows");
+  bool inside = indices.size() == values.size();
+  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < w.size();
+  require(inside, "columns must lie below ", w.size());
+  require(label.size() == n && weight.size() == n && square.size() == n && dual.shape(0) == n && dual.shape(1) == 2,
+          "label, weight, square and dual need ", n, " entries");
+  require(l2 > 0, "l2 must be above 0");
+  nb::gil_scoped_release nogil;
+  return linear::dual_pass({n, w.size(), view(offsets), view(indices), view(values)}, view(label), view(weight),
+                           view(square), l2, seed, view(dual), view(w));
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
@@ -143,6 +229,15 @@ void bind_linear(nb::module_& m) {
         "l1"_a, "l2"_a, "intercept"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "bias"_a.noconvert(),
         "steps"_a, "penalty"_a, "shrink"_a,
         "One pass of stochastic gradient over rows; returns loss, steps, penalty and shrink.");
+  m.def("search", &search, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a, "threshold"_a, "degree"_a,
+        "negative"_a, "vertical"_a, "threads"_a,
+        "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
+  m.def("expand", &expand, "offsets"_a, "indices"_a, "values"_a, "rows"_a, "features"_a, "threads"_a,
+        "The columns of combinations: offsets, rows, values.");
+  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
+        "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
+  m.def("dual_pass", &dual_pass, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "square"_a, "l2"_a,
+        "seed"_a, "dual"_a.noconvert(), "w"_a.noconvert(), "One pass of dual coordinate descent.");
 }
 
 }  // namespace textmill::bind

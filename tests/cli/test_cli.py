@@ -100,9 +100,9 @@ def test_from_files_to_a_vocabulary_to_bags(tmp_path: Path, capsys: pytest.Captu
     assert out.startswith("400 terms")
     fitted = textmill.load(vocabulary, expect=Vocabulary)
     assert (len(fitted), fitted.min_df, fitted.max_df) == (400, 3, 0.2)
-    code, out, _ = said(capsys, "vocab", "show", str(vocabulary), "--top", "2", "--json")
+    code, out, _ = said(capsys, "vocab", "show", str(vocabulary), "-k", "2", "--json")
     assert [json.loads(line)["documents"] for line in out.splitlines()] == sorted(fitted.document_frequency_)[:-3:-1]
-    assert len(said(capsys, "vocab", "show", str(vocabulary), "--top", "0", "--by", "id")[1].splitlines()) == 401
+    assert len(said(capsys, "vocab", "show", str(vocabulary), "-k", "0", "--by", "id")[1].splitlines()) == 401
     code, out, _ = said(capsys, "bags", "make", str(sample_path()), "--vocab", str(vocabulary), "-o", str(bags))
     assert code == 0
     X = sparse.load_npz(bags)

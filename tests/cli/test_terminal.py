@@ -34,7 +34,7 @@ from textmill import load, progress
 from textmill.cli.app import main
 from textmill.corpus import sample_path
 from textmill.sequence.training.objective import ChainObjective
-from textmill.sequence.training.trainer import Trainer
+from textmill.sequence.training.run import Run
 from textmill.topics.lda.gibbs import Chain
 
 COMMAND = re.compile(r"^(textmill|echo .* \| textmill) ", re.M)
@@ -226,7 +226,7 @@ def test_ctrl_c_keeps_the_whole_iterations_of_a_tagger(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = [*["-q"] * quiet, *tagger, "--algorithm", algorithm, "--json"]
-    assert interrupted(monkeypatch, Trainer, "_watch", 3, *command) == 130
+    assert interrupted(monkeypatch, Run, "_watch", 3, *command) == 130
     captured = capsys.readouterr()
     facts = json.loads(captured.out)
     assert (facts["iterations"], facts["stopped"]) == (3, "interrupted")
@@ -247,7 +247,7 @@ def test_ctrl_c_ends_a_cross_validation(
     tagger: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["tag", "crossval", *tagger[2:5], "--folds", "3", "--max-iter", "5"]
-    assert interrupted(monkeypatch, Trainer, "_watch", 3, *command) == 130
+    assert interrupted(monkeypatch, Run, "_watch", 3, *command) == 130
     assert capsys.readouterr().out == "", "scores of half-trained taggers are worth nothing"
 
 
@@ -255,8 +255,8 @@ def test_ctrl_c_says_how_many_sweeps_were_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "m.mill").write_text("the old one")
-    train = ["topics", "train", str(sample_path()), "--model", "lda", "--method", "gibbs", "--topics", "5"]
-    train += ["--sweeps", "90", "-o", f"{tmp_path}/m.mill"]
+    train = ["topics", "train", str(sample_path()), "--kind", "lda", "--method", "gibbs", "--topics", "5"]
+    train += ["--max-iter", "90", "-o", f"{tmp_path}/m.mill"]
     assert interrupted(monkeypatch, Chain, "sweep", 1, *train) == 130
     assert (tmp_path / "m.mill").read_text() == "the old one"
     assert interrupted(monkeypatch, Chain, "sweep", 13, *train) == 130  # the first gives tokens their topics

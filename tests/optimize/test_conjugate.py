@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from textmill.errors import DataError
 from textmill.optimize import Stopping, minimize_cg
 
-TIGHT = Stopping(gradient=1e-9, value=0.0, iterations=20_000)
+TIGHT = Stopping(gradient_tolerance=1e-9, tolerance=0.0, max_iter=20_000)
 both_formulas = pytest.mark.parametrize("beta", ["fletcher-reeves", "polak-ribiere"])
 
 
@@ -45,7 +45,7 @@ def test_number_of_evaluations_is_that_of_scipy(beta):
     ours = theirs = 0
     for objective, start in problems:
         counted = Counted(objective)
-        minimize_cg(counted, start, beta=beta, stopping=Stopping(gradient=1e-5, value=0, iterations=5000))
+        minimize_cg(counted, start, beta=beta, stopping=Stopping(gradient_tolerance=1e-5, tolerance=0, max_iter=5000))
         ours += counted.calls
         counted = Counted(objective)
         minimize(counted, start, jac=True, method="CG", options={"gtol": 1e-5, "maxiter": 5000})

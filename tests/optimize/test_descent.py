@@ -75,7 +75,7 @@ def test_wrong_answers_of_the_objective_are_refused_in_one_line(minimize, answer
 def test_a_wrong_gradient_later_in_the_run_is_refused_too(minimize):
     counted = Counted(lambda theta: (float(theta @ theta), 2 * theta if counted.calls < 3 else np.zeros(9)))
     with pytest.raises(DataError, match="shape"):
-        minimize(counted, np.full(4, 5.0), stopping=Stopping(gradient=0))
+        minimize(counted, np.full(4, 5.0), stopping=Stopping(gradient_tolerance=0))
 
 
 @every_method
@@ -86,7 +86,7 @@ def test_no_coordinates_is_an_optimum(minimize):
 
 @every_method
 def test_one_coordinate(minimize):
-    found = minimize(lambda t: (float(np.cosh(t[0] - 2)), np.sinh(t - 2)), [9.0], stopping=Stopping(value=0))
+    found = minimize(lambda t: (float(np.cosh(t[0] - 2)), np.sinh(t - 2)), [9.0], stopping=Stopping(tolerance=0))
     assert abs(found.gradient[0] + penalty_of(minimize)) < 1e-4
 
 
@@ -140,7 +140,7 @@ def barrier(theta):
 
 @every_method
 def test_regions_without_finite_values_are_left_by_shorter_steps(minimize):
-    found = minimize(barrier, np.full(4, 0.9), stopping=Stopping(gradient=1e-6, value=0))
+    found = minimize(barrier, np.full(4, 0.9), stopping=Stopping(gradient_tolerance=1e-6, tolerance=0))
     slope = 3 - penalty_of(minimize)  # of the linear part where theta < 0
     expected = (1 - math.sqrt(1 + slope**2)) / slope
     assert found.theta == pytest.approx(np.full(4, expected), abs=1e-5)
@@ -160,7 +160,7 @@ def test_function_without_a_lower_bound_stops_without_a_warning(minimize):
         lambda t: (-float(np.exp2(t).sum()) + 1, -np.log(2) * np.exp2(t)),
         np.ones(2),
         trials=10,
-        stopping=Stopping(iterations=50),
+        stopping=Stopping(max_iter=50),
     )
     assert found.report.reason in ("line_search", "iterations")
     assert np.isfinite(found.theta).all()
@@ -173,7 +173,7 @@ def test_function_without_a_lower_bound_stops_without_a_warning(minimize):
     ids=["rosenbrock", "quadratic", "logistic"],
 )
 def test_value_falls_in_every_iteration(minimize, objective, start):
-    values = minimize(objective, start, stopping=Stopping(iterations=100)).report.values
+    values = minimize(objective, start, stopping=Stopping(max_iter=100)).report.values
     assert len(values) > 5
     assert all(after < before for before, after in pairwise(values))
 
@@ -216,29 +216,29 @@ def test_callback_can_stop_but_not_change_theta(minimize):
 
 @every_method
 def test_a_callback_that_stops_at_the_last_iteration_is_heard(minimize):
-    found = minimize(GIVEN, np.zeros(6), stopping=Stopping(iterations=2), callback=lambda done: done.number == 2)
+    found = minimize(GIVEN, np.zeros(6), stopping=Stopping(max_iter=2), callback=lambda done: done.number == 2)
     assert (found.report.reason, found.report.iterations) == ("stopped", 2)
 
 
 @every_method
 def test_iteration_limit(minimize):
-    strict = {"gradient": 0.0, "value": 0.0}
-    assert minimize(GIVEN, np.ones(6), stopping=Stopping(iterations=0, **strict)).report.evaluations == 1
-    found = minimize(GIVEN, np.ones(6), stopping=Stopping(iterations=4, **strict))
+    strict = {"gradient_tolerance": 0.0, "tolerance": 0.0}
+    assert minimize(GIVEN, np.ones(6), stopping=Stopping(max_iter=0, **strict)).report.evaluations == 1
+    found = minimize(GIVEN, np.ones(6), stopping=Stopping(max_iter=4, **strict))
     assert (found.report.reason, found.report.iterations) == ("iterations", 4)
 
 
 @pytest.mark.parametrize("name", [name for name, minimize in METHODS.items() if not penalty_of(minimize)])
 def test_separable_data_are_reported_as_unbounded(name):
     separable = logistic(np.array([[1.0], [2.0], [-1.0]]), np.array([1.0, 1.0, -1.0]))
-    found = METHODS[name](separable, np.zeros(1), stopping=Stopping(gradient=0, value=0, norm=8.0))
+    found = METHODS[name](separable, np.zeros(1), stopping=Stopping(gradient_tolerance=0, tolerance=0, max_norm=8.0))
     assert found.report.reason == "unbounded"
     assert not found.report.converged
 
 
 @every_method
 def test_value_rule_ends_a_slow_run(minimize):
-    rule = Stopping(gradient=0, value=1e-3, window=3)
+    rule = Stopping(gradient_tolerance=0, tolerance=1e-3, window=3)
     report = minimize(quadratic(1e2, 12)[0], np.ones(12), stopping=rule).report
     assert report.reason == "value"
     assert rule.settled(report.values)
@@ -309,7 +309,7 @@ def test_interrupt_at_any_line_leaves_theta_value_and_gradient_of_one_iterate(mi
 
         before = sys.gettrace()
         try:
-            return minimize(GIVEN, np.ones(6), callback=callback, stopping=Stopping(iterations=4))
+            return minimize(GIVEN, np.ones(6), callback=callback, stopping=Stopping(max_iter=4))
         finally:
             sys.settrace(before)
 
@@ -348,7 +348,7 @@ def test_two_runs_have_the_same_bytes_for_any_number_of_threads(minimize):
     results = set()
     for threads in (1, 2, 5, 1):
         with threadpool_limits(threads):
-            found = minimize(objective, np.zeros(100_000), stopping=Stopping(iterations=6))
+            found = minimize(objective, np.zeros(100_000), stopping=Stopping(max_iter=6))
         results.add((found.theta.tobytes(), found.report.values, found.report.gradient_norms))
     assert len(results) == 1
 
@@ -377,7 +377,7 @@ def test_memory_is_a_stated_number_of_vectors(minimize, vectors):
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        minimize(objective, start, stopping=Stopping(iterations=8, gradient=0, value=0))
+        minimize(objective, start, stopping=Stopping(max_iter=8, gradient_tolerance=0, tolerance=0))
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

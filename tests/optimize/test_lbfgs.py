@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from textmill.errors import DataError
 from textmill.optimize import History, Stopping, minimize_lbfgs
 
-TIGHT = Stopping(gradient=1e-9, value=0.0, iterations=20_000)
+TIGHT = Stopping(gradient_tolerance=1e-9, tolerance=0.0, max_iter=20_000)
 
 
 def scipy_lbfgs(objective, start, memory=10):
@@ -65,7 +65,7 @@ def test_number_of_evaluations_is_that_of_scipy():
     ours = theirs = 0
     for objective, start in problems:
         counted = Counted(objective)
-        minimize_lbfgs(counted, start, stopping=Stopping(gradient=1e-6, value=0))
+        minimize_lbfgs(counted, start, stopping=Stopping(gradient_tolerance=1e-6, tolerance=0))
         ours += counted.calls
         counted = Counted(objective)
         minimize(
@@ -121,16 +121,16 @@ def test_a_run_goes_on_exactly_from_saved_pairs():
     start = np.linspace(-1, 1, 20)
     whole = []
     minimize_lbfgs(
-        rosenbrock, start, stopping=Stopping(iterations=30), callback=lambda now: whole.append(now.theta.copy())
+        rosenbrock, start, stopping=Stopping(max_iter=30), callback=lambda now: whole.append(now.theta.copy())
     )
     history = History(20, memory=10)
-    half = minimize_lbfgs(rosenbrock, start, stopping=Stopping(iterations=13), history=history)
+    half = minimize_lbfgs(rosenbrock, start, stopping=Stopping(max_iter=13), history=history)
     restored = History(20, memory=10)
     for s, y in zip(*history.pairs(), strict=True):
         restored.add(s, y)
-    rest = minimize_lbfgs(rosenbrock, half.theta, stopping=Stopping(iterations=17), history=restored)
+    rest = minimize_lbfgs(rosenbrock, half.theta, stopping=Stopping(max_iter=17), history=restored)
     assert rest.theta.tobytes() == whole[-1].tobytes()
-    afresh = minimize_lbfgs(rosenbrock, half.theta, stopping=Stopping(iterations=17))
+    afresh = minimize_lbfgs(rosenbrock, half.theta, stopping=Stopping(max_iter=17))
     assert afresh.theta.tobytes() != whole[-1].tobytes()
 
 
@@ -202,7 +202,7 @@ def test_the_right_diagonal_undoes_the_scales_of_coordinates():
         value, gradient = rosenbrock(scale * theta)
         return value, scale * gradient
 
-    rule = Stopping(gradient=0, value=0, iterations=25)
+    rule = Stopping(gradient_tolerance=0, tolerance=0, max_iter=25)
     plain = minimize_lbfgs(rosenbrock, np.full(10, 0.5), stopping=rule).report
     right = minimize_lbfgs(scaled, np.full(10, 0.5) / scale, stopping=rule, diagonal=scale**2).report
     wrong = minimize_lbfgs(scaled, np.full(10, 0.5) / scale, stopping=rule).report

@@ -11,7 +11,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from textmill.errors import DataError
 from textmill.optimize import Stopping, kkt_violation, minimize_lbfgs, minimize_owlqn, pseudo_gradient, soft_threshold
 
-TIGHT = Stopping(gradient=1e-10, violation=1e-9, value=0.0, iterations=20_000)
+TIGHT = Stopping(gradient_tolerance=1e-10, violation_tolerance=1e-9, tolerance=0.0, max_iter=20_000)
 both_alignments = pytest.mark.parametrize("align", ["all", "zeros"])
 
 
@@ -172,7 +172,7 @@ def test_a_coordinate_leaves_zero_only_down_its_pseudo_gradient(align):
 
 def test_free_coordinates_keep_the_curvature_of_the_direction():
     objective, _ = quadratic(1e3, 60, seed=5)
-    rule = Stopping(gradient=0, violation=1e-5, value=0, iterations=20_000)
+    rule = Stopping(gradient_tolerance=0, violation_tolerance=1e-5, tolerance=0, max_iter=20_000)
     free = minimize_owlqn(objective, np.zeros(60), l1=0.0, stopping=rule).report
     smooth = minimize_lbfgs(objective, np.zeros(60), memory=5, stopping=rule).report
     assert free.evaluations < 1.5 * smooth.evaluations
@@ -188,7 +188,7 @@ def test_without_a_penalty_it_finds_the_smooth_minimum():
 
 def test_alignment_at_zeros_alone_needs_fewer_evaluations_when_badly_scaled():
     objective, _ = quadratic(1e3, 60, seed=5)
-    rule = Stopping(gradient=0, violation=1e-5, value=0, iterations=20_000)
+    rule = Stopping(gradient_tolerance=0, violation_tolerance=1e-5, tolerance=0, max_iter=20_000)
     runs = {
         align: minimize_owlqn(objective, np.zeros(60), l1=0.2, stopping=rule, align=align) for align in ("all", "zeros")
     }
@@ -205,7 +205,10 @@ def test_rosenbrock_with_a_penalty_reaches_a_point_without_violations():
 def test_violation_rule_bounds_the_kkt_violation():
     objective = logistic(*classification(200, 25, seed=4))
     found = minimize_owlqn(
-        objective, np.zeros(25), l1=2.0, stopping=Stopping(gradient=0, value=0, violation=1e-3 * 2.0)
+        objective,
+        np.zeros(25),
+        l1=2.0,
+        stopping=Stopping(gradient_tolerance=0, tolerance=0, violation_tolerance=1e-3 * 2.0),
     )
     report = kkt_violation(found.theta, found.gradient, 2.0, tolerance=1e-3 * 2.0)
     assert found.report.reason == "gradient"
@@ -229,7 +232,7 @@ def test_a_diagonal_of_the_curvatures_finds_the_soft_threshold_in_a_few_iteratio
     random = np.random.default_rng(3)
     curvature = np.logspace(-4, 4, 50)
     centre, l1 = random.normal(size=50) * 2, curvature * random.uniform(0, 2, 50)
-    rule = Stopping(gradient=0, value=0, iterations=12)
+    rule = Stopping(gradient_tolerance=0, tolerance=0, max_iter=12)
 
     def run(diagonal):
         def objective(theta):

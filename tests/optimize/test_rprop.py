@@ -7,7 +7,7 @@ from reference.objectives import classification, logistic, toy_chain_crf
 from textmill.errors import DataError
 from textmill.optimize import Stopping, minimize_lbfgs, minimize_rprop
 
-TIGHT = Stopping(gradient=1e-6, value=0.0, iterations=20_000)
+TIGHT = Stopping(gradient_tolerance=1e-6, tolerance=0.0, max_iter=20_000)
 both_variants = pytest.mark.parametrize("variant", ["+", "-"])
 
 
@@ -37,7 +37,7 @@ def test_path_is_that_of_the_rules(variant):
         lambda t: (float(((t - centres) ** 4).sum()), 4 * (t - centres) ** 3),
         path[0],
         variant=variant,
-        stopping=Stopping(gradient=0, value=0, iterations=40),
+        stopping=Stopping(gradient_tolerance=0, tolerance=0, max_iter=40),
         callback=lambda now: path.append(now.theta.copy()),
     )
     for i, centre in enumerate(centres):
@@ -48,7 +48,7 @@ def test_path_is_that_of_the_rules(variant):
 @both_variants
 def test_smooth_minimum_is_that_of_lbfgs(variant):
     objective = logistic(*classification(200, 8, seed=3), l2=1.0)
-    expected = minimize_lbfgs(objective, np.zeros(8), stopping=Stopping(gradient=1e-9, value=0)).theta
+    expected = minimize_lbfgs(objective, np.zeros(8), stopping=Stopping(gradient_tolerance=1e-9, tolerance=0)).theta
     assert minimize_rprop(objective, np.zeros(8), variant=variant, stopping=TIGHT).theta == pytest.approx(
         expected, abs=1e-6
     )
@@ -75,7 +75,7 @@ def test_steps_stay_within_their_bounds():
         [0.0],
         longest=0.5,
         callback=callback,
-        stopping=Stopping(iterations=30),
+        stopping=Stopping(max_iter=30),
     )
     assert max(moves) == pytest.approx(0.5)
     assert moves[0] == pytest.approx(0.1)
@@ -85,7 +85,7 @@ def test_steps_that_left_the_domain_stay_short():
     found = minimize_rprop(
         lambda t: (-float(t[0]) if t[0] < 0.12 else np.inf, -np.ones(1)),
         [0.0],
-        stopping=Stopping(iterations=8, value=0),
+        stopping=Stopping(max_iter=8, tolerance=0),
     )
     assert 0.1199 < found.theta[0] < 0.12
     assert found.report.evaluations <= 40

@@ -14,7 +14,7 @@ import pytest
 from textmill.cli.app import main
 from textmill.corpus import sample_path
 from textmill.errors import DataError, ModelFileError
-from textmill.sequence import CRF, evaluate_tags, read_tagger
+from textmill.sequence import CRF, Encoder, evaluate_tags, read_tagger
 
 TEST = str(sample_path("chunks-test.txt"))
 X = [[("the", "D"), ("dog", "N")], [("a", "D"), ("cat", "N")]] * 3
@@ -41,7 +41,7 @@ def files(tmp_path: Path) -> Path:
     ]
     (tmp_path / "train.txt").write_text("\n".join(text))
     CRF(patterns=PATTERNS, l1=0.05, compact=False).fit(X, Y).save(tmp_path / "m.mill")
-    CRF(patterns=PATTERNS, l1=0.05, hash_bits=6).fit(X, Y).save(tmp_path / "hashed.mill")
+    CRF(encoder=Encoder(patterns=PATTERNS, hash_bits=6), l1=0.05).fit(X, Y).save(tmp_path / "hashed.mill")
     return tmp_path
 
 
@@ -155,9 +155,9 @@ COMMANDS = {
     "ragged": ("train ragged.txt -p patterns.txt -o x.mill", "ragged.txt:2: found 2 columns"),
     "no label": ("train one.txt -p patterns.txt -o x.mill", "one.txt:1: found one column"),
     "empty": ("train empty.txt -p patterns.txt -o x.mill", "empty.txt: there are no sequences"),
-    "column": ("train two.txt -p patterns.txt -o x.mill", "pattern 'u:p=%x[0,1]' (line 3) asks for column 1"),
+    "column": ("train two.txt -p patterns.txt -o x.mill", "pattern 'u:p=%x[0,1]' (patterns.txt:3) asks for column 1"),
     "kind": ("train train.txt -p kind.txt -o x.mill", "kind.txt:2: pattern 'q:%x[0,0]' must begin with"),
-    "regex": ("train train.txt -p regex.txt -o x.mill", "(line 1): '(' is no regular expression"),
+    "regex": ("train train.txt -p regex.txt -o x.mill", "(regex.txt:1): '(' is no regular expression"),
     "dev": ("train train.txt -p patterns.txt --dev two.txt -o x.mill", "two.txt:1: tokens have one column"),
     "value": ("train inf.crfsuite --format crfsuite -o x.mill", "inf.crfsuite:2: 'inf' after a colon"),
     "huge": ("train huge.crfsuite --format crfsuite -o x.mill", "the value of attribute 'f' is infinite or too large"),
@@ -173,7 +173,7 @@ COMMANDS = {
     "patch": ("update m.mill one.txt -o x.mill", "one.txt:1: found 1 fields"),
     "hashed dump": ("dump hashed.mill", "hashed tests have no names"),
     "hashed compact": ("compact hashed.mill -o x.mill", "hashed.mill: hashed tests are not kept"),
-    "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'dump'"),
+    "suffix": ("convert m.mill m.what", "format must be one of 'mill', 'wapiti', 'crfsuite', 'dump'"),
 }
 
 

@@ -43,6 +43,6 @@ def test_attributes_and_hashes_are_one_row() -> None:
     X, y = [[{"a": 1.0}, {"b": 1.0}]] * 4, [["A", "B"]] * 4
     (row,) = CRF(l1=0.1).fit(X, y).pattern_counts_
     assert (row["tests"], row["features"]) == (3, 8)
-    (row,) = CRF(patterns=["u:%x[0,0]"], hash_bits=4, l1=0.1).fit([["a", "b"]] * 4, y).pattern_counts_
+    (row,) = CRF(encoder=Encoder(patterns=["u:%x[0,0]"], hash_bits=4), l1=0.1).fit([["a", "b"]] * 4, y).pattern_counts_
     assert (row["tests"], row["features"], row["active_tests"]) == (32, 16 * 2 + 16 * 4, 2)
     assert np.isfinite(row["active"])

@@ -9,8 +9,18 @@ import pytest
 
 import textmill
 from textmill.errors import DataError
-from textmill.sequence import CRF, ConditionalMarkov, FeatureLayout, NoWeights
-from textmill.sequence.training.trainer import ALGORITHMS
+from textmill.optimize import Plateau
+from textmill.sequence import (
+    ALGORITHMS,
+    CRF,
+    OWLQN,
+    SGDL1,
+    SGDL2,
+    ConditionalMarkov,
+    Encoder,
+    FeatureLayout,
+    NoWeights,
+)
 
 WORDS = (
     "the dog barks|a cat sleeps|the cat barks|dogs bark|a dog sleeps|the small dog barks|cats sleep|a small cat runs"
@@ -19,6 +29,7 @@ LABELS = "D N V|D N V|D N V|N V|D N V|D A N V|N V|D A N V"
 X = [[(word, word[-1:]) for word in line.split()] for line in WORDS.split("|")]
 Y = [line.split() for line in LABELS.split("|")]
 PATTERNS = ["*", "*:s=%x[0,1]", "u:w=%x[0,0]", "u:p=%x[-1,0]"]
+PATIENT = Plateau(window=100)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -99,7 +110,9 @@ def test_weights_pass_through_other_formats_and_back():
 def test_the_optimality_report_judges_what_was_trained(kind, features):
     arguments = {"patterns": PATTERNS, "l1": 0.3, "l2": 0.01, "features": features, "compact": False}
     weight = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 0.25]
-    model = kind(**arguments, tol=0.0, epsilon=1e-8, max_iter=1000).fit(X, Y, sample_weight=weight)
+    model = kind(**arguments, tolerance=0.0, algorithm=OWLQN(gradient_tolerance=1e-8), max_iter=1000).fit(
+        X, Y, sample_weight=weight
+    )
     assert model.kkt_report(X, Y, sample_weight=weight, tolerance=1e-5).optimal
     assert not model.kkt_report(X, Y, tolerance=1e-5).optimal
     early = kind(**arguments, max_iter=1).fit(X, Y, sample_weight=weight)
@@ -148,9 +161,10 @@ def test_the_zero_rate_counts_pairs_of_labels_without_a_score(kind):
 
 
 def test_development_sequences_stop_the_run_and_the_best_weights_are_kept():
-    crf = CRF(patterns=PATTERNS, l1=0.01, stop_window=3, max_iter=50).fit(X[:4], Y[:4], X[4:], Y[4:])
+    crf = CRF(patterns=PATTERNS, l1=0.01, max_iter=50)
+    crf.fit(X[:4], Y[:4], X[4:], Y[4:], early_stopping=Plateau(window=3))
     errors = [entry["dev_error"] for entry in crf.training_log_]
-    assert crf.stopped_ == "stopped"
+    assert crf.stop_reason_.startswith("early stopping")
     assert 100 * (1 - crf.score(X[4:], Y[4:])) == pytest.approx(min(errors))
 
 
@@ -190,12 +204,13 @@ def log_of(model):
 
 @pytest.mark.parametrize(("right_at", "begun", "kept"), [(8, 1, 8), (2, 2, 6)])  # iterations 6 to 11 are fine-tuning
 def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(right_at, begun, kept, monkeypatch):
-    arguments = {"patterns": PATTERNS, "algorithm": "sgd_l1", "eta0": 0.3, "l1": 0.05, "l2": 0.1, "compact": False}
+    arguments = {"patterns": PATTERNS, "algorithm": SGDL1(eta0=0.3), "l1": 0.05, "l2": 0.1, "compact": False}
     decoder = Decoder(right_at=right_at)
-    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
-    model = CRF(**arguments, max_iter=5, fine_tune=6, tol=0.0, stop_window=100).fit(X, Y, X[:3], Y[:3])
+    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    model = CRF(**arguments, max_iter=5, fine_tune=6, tolerance=0.0)
+    model.fit(X, Y, X[:3], Y[:3], early_stopping=PATIENT)
     assert decoder.iterations[model.weights_.tobytes()] == kept
-    assert (model.n_iter_, model.stopped_) == (11, "iterations")
+    assert (model.n_iter_, model.stop_reason_) == (11, "iteration limit")
     assert [entry["iteration"] for entry in model.training_log_] == list(range(1, 12))
     assert {entry["active"] for entry in model.training_log_[5:]} == {model.training_log_[begun - 1]["active"]}
     tuned = [entry["objective"] for entry in model.training_log_[5:]]
@@ -206,26 +221,27 @@ def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(
 @pytest.mark.parametrize("lost", [3, 11])
 @pytest.mark.parametrize("algorithm", CHECKPOINTED)
 def test_a_run_that_died_at_its_best_iteration_resumes_to_the_same_model(tmp_path, algorithm, lost, monkeypatch):
-    arguments = {"patterns": PATTERNS, "algorithm": algorithm, "max_iter": 14, "random_state": 3, "stop_window": 100}
-    arguments |= {} if algorithm == "perceptron" else {"tol": 0.0}
-    arguments |= {"eta0": 0.3} if algorithm.startswith("sgd") else {}
+    chosen = ALGORITHMS[algorithm](eta0=0.3) if algorithm.startswith("sgd") else algorithm
+    arguments = {"patterns": PATTERNS, "algorithm": chosen, "max_iter": 14, "random_state": 3}
+    arguments |= {} if algorithm == "perceptron" else {"tolerance": 0.0}
+    rule = {"early_stopping": PATIENT}
     train = (X + X[:3], Y + [["V", "D", "N"]] * 3, X[:3], Y[:3])  # labels that contradict: no run ends early
     decoder = Decoder(right_at=lost)
-    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
-    whole = CRF(**arguments).fit(*train, checkpoint=tmp_path / "whole")
+    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    whole = CRF(**arguments).fit(*train, **rule, checkpoint=tmp_path / "whole")
     assert [entry["dev_error"] for entry in whole.training_log_] == [0.0 if i == lost else 100.0 for i in range(1, 15)]
     assert len(whole.weights_) == whole.training_log_[lost - 1]["active"] > 0
 
     decoder.dies_at = lost
     with pytest.raises(RuntimeError, match="went down"):
-        CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+        CRF(**arguments).fit(*train, **rule, checkpoint=tmp_path / "part")
     decoder.dies_at = 0
-    resumed = CRF(**arguments).fit(*train, checkpoint=tmp_path / "part")
+    resumed = CRF(**arguments).fit(*train, **rule, checkpoint=tmp_path / "part")
     assert log_of(resumed) == log_of(whole)
     assert len(decoder.iterations) == 14
     assert resumed.features_.tobytes() == whole.features_.tobytes()
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
-    assert (resumed.n_iter_, resumed.objective_, resumed.stopped_) == (14, whole.objective_, whole.stopped_)
+    assert (resumed.n_iter_, resumed.objective_, resumed.stop_reason_) == (14, whole.objective_, whole.stop_reason_)
 
 
 @pytest.mark.parametrize("algorithm", CHECKPOINTED)
@@ -236,7 +252,7 @@ def test_the_checkpoint_of_a_finished_run_gives_its_model_again(tmp_path, algori
         model = CRF(**arguments).fit(X, Y, checkpoint=tmp_path / "run")
         assert log_of(model) == log_of(plain)
         assert model.weights_.tobytes() == plain.weights_.tobytes()
-        assert (model.n_iter_, model.stopped_) == (plain.n_iter_, plain.stopped_)
+        assert (model.n_iter_, model.stop_reason_) == (plain.n_iter_, plain.stop_reason_)
     assert (tmp_path / "run").exists()
 
 
@@ -244,14 +260,14 @@ def test_a_perceptron_that_used_up_its_epochs_gives_its_average_again(tmp_path):
     arguments = {"patterns": PATTERNS, "algorithm": "perceptron", "max_iter": 2, "random_state": 3}
     first = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
     again = CRF(**arguments).fit(X[:2] * 2, Y[:2] + [["V", "N", "D"]] * 2, checkpoint=tmp_path / "run")
-    assert first.stopped_ == again.stopped_ == "iterations"
+    assert first.stop_reason_ == again.stop_reason_ == "iteration limit"
     assert again.weights_.tobytes() == first.weights_.tobytes()
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path):
-    CRF(patterns=PATTERNS, max_iter=9, tol=0.0).fit(X, Y, checkpoint=tmp_path / "run")
+    CRF(patterns=PATTERNS, max_iter=9, tolerance=0.0).fit(X, Y, checkpoint=tmp_path / "run")
     with pytest.raises(DataError, match="other parameters or data"):
-        CRF(patterns=PATTERNS, max_iter=9, tol=0.0, l2=7.0).fit(X, Y, checkpoint=tmp_path / "run")
+        CRF(patterns=PATTERNS, max_iter=9, tolerance=0.0, l2=7.0).fit(X, Y, checkpoint=tmp_path / "run")
     (tmp_path / "bad").write_bytes(b"nonsense")
     with pytest.raises(DataError, match="no checkpoint"):
         CRF(patterns=PATTERNS).fit(X, Y, checkpoint=tmp_path / "bad")
@@ -260,23 +276,24 @@ def test_a_foreign_checkpoint_is_refused(tmp_path):
 
 
 def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
-    arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])], "tol": 0.0}
-    arguments |= {"max_iter": 30, "l1": 0.02, "stop_window": 100}
+    arguments = {"patterns": ["b", "u:1=%x[0,0]"], "stages": [(9, ["u:2=%x[-1,0]/%x[0,0]"], [1])]}
+    arguments |= {"max_iter": 30, "l1": 0.02, "tolerance": 0.0}
+    train = {"X_dev": X[:3], "y_dev": Y[:3], "early_stopping": PATIENT}
     decoder = Decoder(right_at=25)
-    monkeypatch.setattr("textmill.sequence.training.trainer.viterbi", decoder)
-    whole = CRF(**arguments).fit(X, Y, X[:3], Y[:3])
+    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    whole = CRF(**arguments).fit(X, Y, **train)
     decoder.dies_at = 25
     with pytest.raises(RuntimeError, match="went down"):
-        CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
+        CRF(**arguments).fit(X, Y, **train, checkpoint=tmp_path / "run")
     decoder.dies_at = 0
     assert {path.name for path in tmp_path.iterdir()} == {"run", "run.2"}
-    resumed = CRF(**arguments).fit(X, Y, X[:3], Y[:3], checkpoint=tmp_path / "run")
+    resumed = CRF(**arguments).fit(X, Y, **train, checkpoint=tmp_path / "run")
     assert resumed.weights_.tobytes() == whole.weights_.tobytes()
     assert log_of(resumed) == log_of(whole)
 
 
 def test_a_run_begun_with_a_model_takes_fewer_iterations():
-    arguments = {"patterns": PATTERNS, "l1": 0.1, "l2": 0.01, "tol": 1e-7, "max_iter": 500}
+    arguments = {"patterns": PATTERNS, "l1": 0.1, "l2": 0.01, "tolerance": 1e-7, "max_iter": 500}
     first = CRF(**arguments).fit(X, Y)
     second = CRF(**arguments).fit(X, Y, start=first)
     assert second.n_iter_ < first.n_iter_
@@ -301,7 +318,7 @@ def test_stages_add_tests_only_under_active_parents():
     )
     staged.fit(X, Y)
     tests = staged.encoder_.tests_.to_list()
-    singles = CRF(patterns=["*", "u:1=%x[0,0]"], l1=0.4, max_iter=15, tol=0.0, compact=False).fit(X, Y)
+    singles = CRF(patterns=["*", "u:1=%x[0,0]"], l1=0.4, max_iter=15, tolerance=0.0, compact=False).fit(X, Y)
     active = {name.split("|")[0].removeprefix("u:1=") for name in _names(singles)}
     pairs = [test.removeprefix("u:2=") for test in tests if test.startswith("u:2=")]
     assert pairs
@@ -389,7 +406,7 @@ def test_numbers_of_features_are_wide_enough():
         ({"l1": -1.0}, "l1 must be"),
         ({"algorithm": "lbfgs", "l1": 0.5}, "knows no L1 penalty"),
         ({"dtype": "float16"}, "dtype must be"),
-        ({"eta0": 0.0}, "eta0 must be"),
+        ({"tolerance": -1.0}, "tolerance must be"),
         ({"max_iter": -1}, "max_iter must be"),
     ],
 )
@@ -406,7 +423,7 @@ def test_bad_input_is_told():
     with pytest.raises(DataError, match="y_dev"):
         CRF(patterns=PATTERNS).fit(X, Y, X)
     with pytest.raises(DataError, match="smaller eta0"):
-        CRF(patterns=PATTERNS, algorithm="sgd_l1", eta0=1e200, max_iter=50).fit(X, Y)
+        CRF(patterns=PATTERNS, algorithm=SGDL1(eta0=1e200), max_iter=50).fit(X, Y)
     with pytest.raises(DataError, match="does not run on a cluster"):
         CRF(patterns=PATTERNS, algorithm="bcd").fit(X, Y, cluster="tcp://127.0.0.1:1")
 
@@ -426,15 +443,15 @@ def test_partitions_on_a_cluster_give_the_objective_of_one_process():
     data = CRF(patterns=PATTERNS)
     encoder_data = data._encoder().fit_encode(X)
     data.classes_ = np.array(["A", "D", "N", "V"])
-    labelled = data._labelled(encoder_data, Y, None)
+    labeled = data._labeled(encoder_data, Y, None)
     layout = FeatureLayout(4, encoder_data.unigram.size, encoder_data.bigram.size)
     theta = np.random.default_rng(0).normal(size=layout.size)
-    here = module.ChainObjective(layout, labelled)(theta)
+    here = module.ChainObjective(layout, labeled)(theta)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     with pytest.MonkeyPatch.context() as patch, LocalCluster(**options) as local, Client(local) as client:
         patch.setattr(module, "PART_CELLS", 40)
         with connect(client) as cluster:
-            there = module.ChainObjective(layout, labelled, cluster=cluster)(theta)
+            there = module.ChainObjective(layout, labeled, cluster=cluster)(theta)
     assert there[0] == pytest.approx(here[0], rel=1e-10)
     np.testing.assert_allclose(there[1], here[1], atol=1e-10)
 
@@ -476,7 +493,49 @@ def test_a_model_without_weights_is_warned_of(kind):
     ],
 )
 def test_epochs_report_the_objective_of_the_whole_gradient(batch, online, penalties):
-    first = CRF(patterns=PATTERNS, algorithm=batch, **penalties, tol=1e-9, max_iter=300).fit(X, Y)
-    resting = {} if online == "bcd" else {"eta0": 1e-9}  # weights that hardly move
-    second = CRF(patterns=PATTERNS, algorithm=online, **penalties, **resting, max_iter=1).fit(X, Y, start=first)
+    first = CRF(patterns=PATTERNS, algorithm=batch, **penalties, tolerance=1e-9, max_iter=300).fit(X, Y)
+    resting = {"sgd_l1": SGDL1(eta0=1e-9), "sgd_l2": SGDL2(eta0=1e-9)}  # weights that hardly move
+    second = CRF(patterns=PATTERNS, algorithm=resting.get(online, online), **penalties, max_iter=1)
+    second.fit(X, Y, start=first)
     assert second.training_log_[0]["objective"] == pytest.approx(first.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_the_trace_has_the_objective_of_every_iteration_and_is_saved(kind, tmp_path):
+    model = kind(patterns=PATTERNS, l1=0.1, max_iter=300).fit(X, Y)
+    assert model.converged_
+    assert model.stop_reason_.startswith("converged: ")
+    assert model.trace_.tolist() == [entry["objective"] for entry in model.training_log_]
+    assert model.trace_[-1] == model.objective_
+    model.save(tmp_path / "m.mill")
+    again = textmill.load(tmp_path / "m.mill")
+    assert (again.converged_, again.stop_reason_) == (True, model.stop_reason_)
+    assert again.trace_.tolist() == model.trace_.tolist()
+    assert not kind(patterns=PATTERNS, l1=0.1, max_iter=2).fit(X, Y).converged_
+
+
+def test_an_encoder_takes_the_place_of_patterns(tmp_path):
+    plain = CRF(patterns=PATTERNS, l1=0.1).fit(X, Y)
+    encoder = Encoder(patterns=PATTERNS, n_jobs=7)
+    composed = CRF(encoder=encoder, l1=0.1).fit(X, Y)
+    assert composed.weights_.tobytes() == plain.weights_.tobytes()
+    assert not hasattr(encoder, "tests_"), "the parameter itself is not fitted"
+    composed.save(tmp_path / "m.mill")
+    assert textmill.load(tmp_path / "m.mill").encoder.patterns == PATTERNS
+    whole = CRF(encoder=Encoder(patterns=PATTERNS), l1=0.1, compact=False).fit(X, Y)
+    frequent = CRF(encoder=Encoder(patterns=PATTERNS), l1=0.1, compact=False).set_params(encoder__min_count=3).fit(X, Y)
+    assert len(frequent.encoder_.tests_) < len(whole.encoder_.tests_)
+    with pytest.raises(DataError, match="patterns are given twice"):
+        CRF(patterns=PATTERNS, encoder=encoder).fit(X, Y)
+    with pytest.raises(DataError, match="encoder must be an Encoder, got 'b'"):
+        CRF(encoder="b").fit(X, Y)
+
+
+def test_blocks_of_hashed_tests_are_visited():
+    hashed = CRF(encoder=Encoder(patterns=PATTERNS, hash_bits=10), algorithm="bcd", l1=0.05, l2=0.01).fit(X, Y)
+    assert hashed.score(X, Y) == 1.0
+
+
+def test_a_path_chooses_its_penalties_itself():
+    with pytest.raises(DataError, match=r"l1=0\.3 has no meaning for a path"):
+        next(CRF(patterns=PATTERNS, l1=0.3).path(X, Y))

@@ -15,7 +15,7 @@ from textmill.sequence import CRF, read_labeled
 from textmill.sequence.training import objective as module
 
 PATTERNS = ["*", "u:w=%x[0,0]", "u:p=%x[0,1]", "u:q=%x[-1,1]/%x[0,1]"]
-SETTINGS: dict[str, Any] = {"patterns": PATTERNS, "max_iter": 6, "tol": 0.0, "n_jobs": 1}
+SETTINGS: dict[str, Any] = {"patterns": PATTERNS, "max_iter": 6, "tolerance": 0.0, "n_jobs": 1}
 evaluate = module._evaluate
 
 

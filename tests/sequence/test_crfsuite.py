@@ -14,6 +14,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.sequence import (
     CRF,
     ConditionalMarkov,
+    Encoder,
     attributes_of,
     crfsuite,
     read_crfsuite,
@@ -149,7 +150,7 @@ def test_what_crfsuite_cannot_say_is_not_written(tmp_path: Path) -> None:
     options: dict[str, Any] = {"l1": 0.1, "max_iter": 5}
     for model, fault in (
         (CRF(patterns=["u:%x[0,0]", "*:p=%x[0,1]"], **options), "only without a test, so '.:p="),
-        (CRF(patterns=["u:%x[0,0]"], hash_bits=12, **options), "hashed tests have no names"),
+        (CRF(encoder=Encoder(patterns=["u:%x[0,0]"], hash_bits=12), **options), "hashed tests have no names"),
         (ConditionalMarkov(patterns=["u:%x[0,0]"], **options), "no conditional Markov models"),
         (CRF(patterns=["u:%x[0,0]", "b"], start_label=True, **options), "start label"),
     ):

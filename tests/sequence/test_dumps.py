@@ -14,6 +14,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.sequence import (
     CRF,
     ConditionalMarkov,
+    Encoder,
     read_dump,
     read_tagger,
     split_labels,
@@ -43,7 +44,7 @@ def test_dictionaries_and_functions_go_through_a_dump(tmp_path: Path) -> None:
     tagger = CRF(l1=0.1).fit(X, [["#", "B"]] * 3)
     write_tagger(tagger, tmp_path / "m.dump")
     assert read_tagger(tmp_path / "m.dump").predict_best(X, 2) == tagger.predict_best(X, 2)
-    loud = CRF(patterns=["u:%f[0,0]"], function=str.upper, l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3)
+    loud = CRF(encoder=Encoder(patterns=["u:%f[0,0]"], function=str.upper), l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3)
     write_tagger(loud, tmp_path / "f.dump")
     assert read_tagger(tmp_path / "f.dump", function=str.upper).predict(["ba"]) == [["B", "A"]]
 
@@ -70,7 +71,7 @@ def test_dictionaries_are_not_written_for_wapiti(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="Wapiti knows no tokens with attributes of their own"):
         write_tagger(tagger, tmp_path / "m.wapiti")
     assert not (tmp_path / "m.wapiti").exists()
-    rows = CRF(syntax="wapiti", l1=0.1).fit([[["u1", "b"], ["u2", "b"]]] * 3, [["A", "B"]] * 3)
+    rows = CRF(encoder=Encoder(syntax="wapiti"), l1=0.1).fit([[["u1", "b"], ["u2", "b"]]] * 3, [["A", "B"]] * 3)
     write_tagger(rows, tmp_path / "m.wapiti")
     assert read_tagger(tmp_path / "m.wapiti").predict([[["u2"], ["u1"]]]) == rows.predict([[["u2"], ["u1"]]])
 

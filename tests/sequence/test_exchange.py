@@ -11,7 +11,7 @@ from reference.viterbi import best_paths
 import textmill
 from textmill.corpus import Vocabulary, sample_chunks
 from textmill.errors import DataError, ModelFileError
-from textmill.sequence import CRF, ConditionalMarkov, read_tagger, split_labels, write_tagger
+from textmill.sequence import CRF, ConditionalMarkov, Encoder, read_tagger, split_labels, write_tagger
 
 PATTERNS = r"""
 u:w=%x[0,0]
@@ -27,7 +27,9 @@ u:p+1=%x[1,1]
 @pytest.fixture(scope="module")
 def tagger() -> CRF:
     data = split_labels(sample_chunks()[:150])
-    return CRF(patterns=PATTERNS, syntax="wapiti", l1=0.2, max_iter=30, random_state=0).fit(data.X, data.y)
+    return CRF(encoder=Encoder(patterns=PATTERNS, syntax="wapiti"), l1=0.2, max_iter=30, random_state=0).fit(
+        data.X, data.y
+    )
 
 
 def as_text(sentence: object) -> str:
@@ -64,7 +66,7 @@ def test_a_tagger_trained_by_wapiti_labels_identically_here(tmp_path: Path) -> N
 
 def test_a_conditional_markov_model_stays_one_in_wapitis_format(tmp_path: Path) -> None:
     data = split_labels(sample_chunks()[:60])
-    model = ConditionalMarkov(patterns=PATTERNS, syntax="wapiti", max_iter=15).fit(data.X, data.y)
+    model = ConditionalMarkov(encoder=Encoder(patterns=PATTERNS, syntax="wapiti"), max_iter=15).fit(data.X, data.y)
     write_tagger(model, tmp_path / "m.wapiti")
     again = read_tagger(tmp_path / "m.wapiti")
     assert type(again) is ConditionalMarkov
@@ -95,7 +97,8 @@ def test_what_is_no_tagger_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_function_is_passed_again(tmp_path: Path) -> None:
-    CRF(patterns=["u:%f[0,0]"], function=str.upper, l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3).save(tmp_path / "f.mill")
+    encoder = Encoder(patterns=["u:%f[0,0]"], function=str.upper)
+    CRF(encoder=encoder, l1=0.1).fit(["ab"] * 3, [["A", "B"]] * 3).save(tmp_path / "f.mill")
     with pytest.raises(ModelFileError, match="pass it again"):
         read_tagger(tmp_path / "f.mill")
     assert read_tagger(tmp_path / "f.mill", function=str.upper).predict(["ba"]) == [["B", "A"]]

@@ -199,7 +199,7 @@ def test_a_model_of_seen_features_has_no_others():
         assert model.predict(X) == y
         if algorithm != "rprop":
             assert model.kkt_report(X, y).maximum < 1e-2
-    with pytest.raises(DataError, match="sgd_l1 has all features"):
+    with pytest.raises(DataError, match="sgd_l1 supports only features='all'"):
         CRF(patterns=["b"], algorithm="sgd_l1", features="seen").fit(X, y)
 
 
@@ -219,7 +219,7 @@ def test_the_objective_of_seen_features_is_that_of_crfsuite(tmp_path):
         algorithm="lbfgs",
         l2=1.0,
         features="seen",
-        tol=1e-9,
+        tolerance=1e-9,
         compact=False,
     ).fit(X, y)
     assert ours.objective_ == pytest.approx(peer["loss"], rel=1e-5)

@@ -159,7 +159,7 @@ def test_the_objective_is_that_of_crfsuite(data, tmp_path):
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tmp_path / "model"))
     by_crfsuite = [tagger.tag([list(row) for row in rows]) for rows in X]
-    ours = CRF(algorithm="lbfgs", l2=1.0, tol=1e-6, max_iter=500).fit(X, y)
+    ours = CRF(algorithm="lbfgs", l2=1.0, tolerance=1e-6, max_iter=500).fit(X, y)
     assert ours.objective_ == pytest.approx(theirs, rel=1e-3)
     pairs = [pair for a, b in zip(ours.predict(X), by_crfsuite, strict=True) for pair in zip(a, b, strict=True)]
     assert sum(a != b for a, b in pairs) <= 0.001 * len(pairs)

@@ -8,8 +8,9 @@ import pytest
 
 from textmill import load
 from textmill.corpus import sample_path
-from textmill.sequence import ChainModel, read_labeled
+from textmill.sequence import CRF, OWLQN, SGDL1, ChainModel, ConditionalMarkov, Encoder, read_labeled
 
+PATTERNS = "u:w=%x[0,0]\nu:p=%x[0,1]\nu:p-1=%x[-1,1]\n*"
 FILES = Path(__file__).parent.parent / "files" / "sequence"
 
 
@@ -22,3 +23,29 @@ def test_a_tagger_of_format_1_labels_as_before(name: str, weights: int, score: f
     data = read_labeled(sample_path("chunks-test.txt"))
     assert len(tagger.weights_) == weights
     assert tagger.score(data.X, data.y) == pytest.approx(score, abs=1e-12)
+
+
+def test_parameters_of_format_1_become_objects() -> None:
+    crf = load(FILES / "crf-1.mill", expect=CRF)
+    assert crf.algorithm == OWLQN(memory=7, gradient_tolerance=1e-4, window=3)
+    assert (crf.tolerance, crf.l1, crf.max_iter, crf.fine_tune, crf.random_state) == (1e-3, 1.0, 20, 2, 3)
+    assert crf.patterns is None
+    assert crf.encoder.get_params() == Encoder(patterns=PATTERNS, min_count=4).get_params()
+    assert (crf.n_iter_, crf.converged_, crf.stop_reason_) == (22, False, "iteration limit")
+    assert crf.objective_ == pytest.approx(81.58739907175163)
+    assert len(crf.trace_) == 0
+    stochastic = load(FILES / "crf-sgd-1.mill", expect=CRF)
+    assert stochastic.algorithm == SGDL1(eta0=0.2, alpha=0.85)
+    assert (stochastic.patterns, stochastic.encoder) == ([*PATTERNS.split("\n")[:3], "b"], None)
+    memm = load(FILES / "memm-1.mill", expect=ConditionalMarkov)
+    assert (memm.algorithm, memm.tolerance, memm.start_label) == ("lbfgs", None, True)
+    assert (memm.encoder.syntax, memm.encoder.hash_bits) == ("crf++", 8)
+
+
+def test_a_tagger_of_format_1_is_trained_on_and_saved_again(tmp_path: Path) -> None:
+    crf = load(FILES / "crf-1.mill", expect=CRF)
+    data = read_labeled(sample_path("chunks-test.txt"))
+    more = CRF(encoder=crf.encoder, algorithm=crf.algorithm, l1=1.0, max_iter=5).fit(data.X, data.y, start=crf)
+    assert more.score(data.X, data.y) > crf.score(data.X, data.y)
+    crf.save(tmp_path / "again.mill")
+    assert load(tmp_path / "again.mill").algorithm == crf.algorithm

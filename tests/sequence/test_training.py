@@ -47,7 +47,7 @@ SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 0
     (2, 0, 0): 1.02001, (2, 0, 1): -0.89999, (2, 1, 0): -1.14998, (2, 1, 1): 1.02996, (3, 0, 1): 0.76305,
 }  # fmt: skip
 BLOCKS = np.array([[-1, 0], [0, 1], [1, 2], [2, 3]], np.int32)
-EXACT = Stopping(gradient=1e-9, value=0.0, iterations=1000)
+EXACT = Stopping(gradient_tolerance=1e-9, tolerance=0.0, max_iter=1000)
 
 
 def never(done):
@@ -96,7 +96,7 @@ def test_a_penalty_above_all_slopes_leaves_all_weights_at_zero():
     layout, data = known_optimum()
     assert len(owlqn(layout, data, 2.75, 0.01).features) == 0
     assert len(owlqn(layout, data, 2.7, 0.01).features) > 0
-    tolerant = owlqn(layout, data, 2.7, 0.01, Stopping(gradient=0.1, iterations=50))
+    tolerant = owlqn(layout, data, 2.7, 0.01, Stopping(gradient_tolerance=0.1, max_iter=50))
     assert (tolerant.reason, len(tolerant.features)) == ("gradient", 0)  # slopes exceed the penalty by less than that
 
 
@@ -111,7 +111,7 @@ def test_a_working_set_begins_with_the_weights_it_is_given():
     assert result.objectives[-1] == pytest.approx(OPTIMA[0.3, 0.01][0], rel=1e-8)
     none = train_working_set(
         ChainObjective(layout, data, l2=0.01), WorkingSet.begin(features, weights), l1=0.3, memory=5,
-        stopping=Stopping(iterations=0), watch=never,
+        stopping=Stopping(max_iter=0), watch=never,
     )  # fmt: skip
     assert (none.reason, none.iterations, none.evaluations, none.weights.tolist()) == ("iterations", 0, 1, [0.5, -1, 2])
 
@@ -161,7 +161,7 @@ def test_safeguarded_blocks_come_closer_than_the_heuristic_in_as_many_sweeps():
     assert objectives[-1] == pytest.approx(6.9025, abs=5e-5)
     safe = train_blocks(
         layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, seed=0, threads=1,
-        stopping=Stopping(gradient=0.0, value=0.0, iterations=30), watch=never,
+        stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=30), watch=never,
     )  # fmt: skip
     assert safe.objectives[-1] <= objectives[-1]
     assert safe.objectives[-1] == pytest.approx(6.90139, abs=1e-4)
@@ -246,7 +246,7 @@ def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alph
     layout, data = known_optimum()
     result = train_sgd(
         layout, data, OnlineState.fresh(layout, None, True), l1=0.5, l2=0.01, eta0=eta0, alpha=alpha, seed=0,
-        stopping=Stopping(value=0.0, iterations=epochs), watch=never,
+        stopping=Stopping(tolerance=0.0, max_iter=epochs), watch=never,
     )  # fmt: skip
     value = value_of(layout, data, result.features, result.weights, 0.5, 0.01)
     assert value == pytest.approx(6.90136158, rel=close)
@@ -255,7 +255,7 @@ def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alph
 
 def run_online(algorithm, layout, data, epochs=4, watch=never):
     """A short run of an algorithm that visits sequences, or blocks, one after the other."""
-    stopping = Stopping(value=0.0, iterations=epochs)
+    stopping = Stopping(tolerance=0.0, max_iter=epochs)
     if algorithm == "blocks":
         blocks = np.array([[i, i] for i in range(layout.unigrams)], np.int32)
         state = BlockState(np.zeros(layout.size), [])
@@ -297,7 +297,7 @@ def test_a_rate_that_is_far_too_high_is_an_error():
     with pytest.raises(DataError, match="without limit with eta0=100; pass a smaller eta0"):
         train_sgd(
             layout, data, OnlineState.fresh(layout, None, False), l1=0.0, l2=0.1, eta0=100.0, alpha=0.9, seed=0,
-            stopping=Stopping(iterations=9), watch=never,
+            stopping=Stopping(max_iter=9), watch=never,
         )  # fmt: skip
 
 
@@ -328,7 +328,7 @@ def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2,
     def after_eight_passes(rate):
         result = train_sgd(
             layout, sample, OnlineState.fresh(layout, None, l1 > 0), l1=l1 / 3, l2=l2 / 3, eta0=rate, alpha=alpha,
-            seed=7, stopping=Stopping(value=0.0, iterations=8), watch=never,
+            seed=7, stopping=Stopping(tolerance=0.0, max_iter=8), watch=never,
         )  # fmt: skip
         return value_of(layout, sample, result.features, result.weights, l1 / 3, l2 / 3)
 
@@ -434,7 +434,7 @@ def test_rprop_comes_close_to_the_known_optimum(variant):
     layout, data = known_optimum()
     result = train_rprop(
         ChainObjective(layout, data, l2=0.01), np.zeros(layout.size), l1=0.5, variant=variant,
-        stopping=Stopping(gradient=1e-7, value=0.0, iterations=400), watch=never,
+        stopping=Stopping(gradient_tolerance=1e-7, tolerance=0.0, max_iter=400), watch=never,
     )  # fmt: skip
     assert result.objectives[-1] == pytest.approx(6.90136158, rel=1e-4)
 
@@ -522,7 +522,7 @@ def test_all_features_are_looked_at_after_four_eight_and_every_eight_iterations(
 
     result = train_working_set(
         ChainObjective(layout, data, l2=0.01), WorkingSet.begin(np.empty(0, np.int64), np.empty(0)), l1=0.1, memory=5,
-        stopping=Stopping(gradient=0.0, value=0.0, iterations=100), watch=watch,
+        stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=100), watch=watch,
         saved=lambda state: looks.append(state.iterations),
     )  # fmt: skip
     assert looks == [0, 4, 8, 16, 24]
@@ -546,7 +546,7 @@ def test_rounds_of_a_run_without_a_working_set_change_nothing_and_evaluate_nothi
 
     result = train_dense(
         objective, WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size)), memory=5,
-        stopping=Stopping(gradient=0.0, value=0.0, iterations=20), watch=watch,
+        stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=20), watch=watch,
         saved=(lambda state: saved.append(state.iterations)) if rounds else None,
     )  # fmt: skip
     assert saved == ([8, 16] if rounds else [])
@@ -560,11 +560,11 @@ def test_rounds_of_a_run_without_a_working_set_change_nothing_and_evaluate_nothi
 @pytest.mark.parametrize(
     ("options", "stop_at", "ending"),
     [
-        ({"value": 1e-3, "window": 3}, 0, "value"),
-        ({"value": 1e-3, "window": 10}, 0, "value"),  # longer than a round
-        ({"value": 0.0}, 12, "stopped"),
-        ({"value": 0.0}, 16, "stopped"),  # at the end of a round
-        ({"value": 0.0, "gradient": 1e-3}, 0, "gradient"),
+        ({"tolerance": 1e-3, "window": 3}, 0, "value"),
+        ({"tolerance": 1e-3, "window": 10}, 0, "value"),  # longer than a round
+        ({"tolerance": 0.0}, 12, "stopped"),
+        ({"tolerance": 0.0}, 16, "stopped"),  # at the end of a round
+        ({"tolerance": 0.0, "gradient_tolerance": 1e-3}, 0, "gradient"),
     ],
 )
 def test_a_run_in_rounds_ends_where_a_run_without_them_ends(options, stop_at, ending):
@@ -572,7 +572,7 @@ def test_a_run_in_rounds_ends_where_a_run_without_them_ends(options, stop_at, en
     results = []
     for saved in (None, lambda state: None):
         state = WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size))
-        stopping = Stopping(**{"gradient": 0.0, "iterations": 200} | options)
+        stopping = Stopping(**{"gradient_tolerance": 0.0, "max_iter": 200} | options)
         results.append(
             train_dense(
                 ChainObjective(layout, data, l2=0.01), state, memory=5, stopping=stopping,

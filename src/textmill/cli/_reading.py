@@ -1,14 +1,14 @@
 """How commands read documents and cut them into terms: the same options everywhere.
 
 A command that takes `reading: Reading` gets the options of reading in its place, one that takes `terms: Terms` those of
-terms; `with_options` puts them there.
+terms; `with_options` puts them there, and those of any other dataclass.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,12 +145,12 @@ def describe_stop_words(vocabulary: Any) -> str | None:
 
 
 def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with single options in the place of `reading` and `terms`."""
+    """The command with single options in the place of every parameter that is a dataclass of options."""
     signature = inspect.signature(command, eval_str=True)
-    groups = {
+    groups: dict[str, Any] = {
         parameter.name: parameter.annotation
         for parameter in signature.parameters.values()
-        if parameter.annotation in (Reading, Terms)
+        if is_dataclass(parameter.annotation)
     }
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
@@ -161,11 +161,11 @@ def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         parameters += [option.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for option in options]
 
     def run(**given: Any) -> Any:
-        made = {
+        values = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        return command(**given, **made)
+        return command(**given, **values)
 
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

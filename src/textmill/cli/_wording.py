@@ -20,9 +20,7 @@ __all__ = ["SYNONYMS", "in_options", "options_of"]
 SYNONYMS = {
     "checkpoint": ("resume",),
     "chunk_size": ("chunk",),
-    "forget": ("decay",),
     "format": ("from_format", "to_format"),
-    "held_out": ("heldout", "held_out"),
     "k": ("folds",),
     "n_clusters": ("clusters",),
     "n_jobs": ("jobs",),
@@ -30,7 +28,6 @@ SYNONYMS = {
     "n_words": ("words",),
     "normaliser": ("normalise",),
     "random_state": ("seed",),
-    "solver": ("algorithm",),
 }
 # advice for programs -> advice for people at a terminal
 _PHRASES = {

@@ -7,59 +7,34 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Jobs, Json, Seed
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
+from textmill.cli._reading import with_options
+from textmill.cli._tables import Printed
+from textmill.cli._tag_options import Format, Tests, Training
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-Patterns = Annotated[
-    Path | None, typer.Option("--patterns", "-p", help="Pattern file; not needed for --format tests or crfsuite.")
-]
-Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
-Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
-Algorithm = Annotated[
-    str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
-]
-Kind = Annotated[str, typer.Option("--kind", help="Kind of model: crf, or memm for a conditional Markov model.")]
-L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
-L2 = Annotated[
-    float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
-]
-MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
-MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
 ]
-# why a run ended -> what people call it
-STOPPED = {
-    "gradient": "converged",
-    "value": "converged",
-    "iterations": "iteration limit",
-    "interrupted": "Ctrl-C",
-    "line_search": "no better point found",
-    "stopped": "error on --dev no longer changes",
-    "unbounded": "objective has no minimum",
-}
 Output = Annotated[Path, output_option("The file to write.")]
 
 
 @app.command()
+@with_options
 def train(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences; - for stdin.")],
     output: Output,
-    patterns: Patterns = None,
+    tests: Tests,
+    training: Training,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
     ] = None,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    kind: Kind = "crf",
-    algorithm: Algorithm = "owlqn",
-    l1: L1 = None,
-    l2: L2 = None,
-    max_iter: MaxIter = None,
-    min_count: MinCount = 1,
+    held_out: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of TRAIN to keep apart for early stopping, as --dev.")
+    ] = None,
     hash_bits: Annotated[
         int | None, typer.Option(help="Number tests by a hash with this many bits instead of keeping their names.")
     ] = None,
@@ -94,61 +69,57 @@ def train(
 ) -> None:
     """Train a tagger.
 
-    Example: textmill tag train train.txt -p patterns.txt --dev dev.txt --l1 0.5 -o chunks.mill
+    Example: textmill tag train train.txt --dev dev.txt --l1 0.5 -o chunks.mill
     """
     from json import dumps
 
+    from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.readable import counted
-    from textmill.sequence import read_labeled, read_tagger
+    from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
 
-    data = read_labeled(source, format=format)
-    held_out = read_labeled(dev, format=format) if dev is not None else None
-    tagger = _tagger(kind, patterns, syntax, format)
-    tagger.set_params(
-        algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, hash_bits=hash_bits,
-        start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs, random_state=seed,
+    data = tests.read(source)
+    apart = tests.read(dev) if dev is not None else None
+    if held_out is not None:
+        _refuse_both(dev)
+        data, apart = hold_out(data, held_out, random_state=seed)
+    tagger = training.tagger(
+        tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
+        random_state=seed,
     )  # fmt: skip
-    parts = (held_out.X, held_out.y) if held_out is not None else (None, None)
+    parts = (apart.X, apart.y) if apart is not None else (None, None)
     start = None if model is None else read_tagger(model)
-    with shown_by(_Table()):
+    with shown_by(TrainingTable(lambda line: typer.echo(line, err=True))):
         tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, start=start, checkpoint=resume, cluster=cluster)
     tagger.save(output)
     if plot is not None:
-        _plot(tagger.training_log_, plot)
-    kept = _kept_iteration(tagger.training_log_) if not fine_tune else None
-    facts = {
-        "sequences": len(data.X),
-        "labels": len(tagger.classes_),
-        "tests": sum(row["tests"] for row in tagger.pattern_counts_),
-        "features": sum(row["features"] for row in tagger.pattern_counts_),
-        "active_tests": sum(row["active_tests"] for row in tagger.pattern_counts_),
-        "active": len(tagger.features_),
-        "iterations": tagger.n_iter_,
-        "objective": tagger.objective_ if kept is None else tagger.training_log_[kept - 1]["objective"],
-        "stopped": tagger.stopped_,
-    }
-    if kept is not None:
-        facts["kept_iteration"] = kept
+        save(draw_training(tagger), plot)
+    summary = TrainingSummary.of(tagger, len(data.X))
     if json:
-        typer.echo(dumps({**facts, "patterns": tagger.pattern_counts_}, ensure_ascii=False))
+        typer.echo(dumps(summary.to_json(), ensure_ascii=False))
         return
     if counts:
-        typer.echo("tests\tfeatures\tactive tests\tactive\tpattern")
-        for name, *numbers in (row.values() for row in tagger.pattern_counts_):
-            typer.echo("\t".join(map(str, [*numbers, name])))
-    sizes = ("sequences", "labels", "tests", "features", "active_tests", "active")
-    line = ", ".join(f"{name.replace('_', ' ')} {facts[name]}" for name in sizes)
-    whole = counted(tagger.n_iter_, "iterations") if kept is None else f"kept iteration {kept} of {tagger.n_iter_}"
-    objective = "" if facts["objective"] is None else f", objective {facts['objective']:.6g}"
-    typer.echo(f"{output}: {line}, {whole}{objective}, stopped: {STOPPED[tagger.stopped_]}")
+        typer.echo("\n".join(summary.pattern_table()))
+    typer.echo(f"{output}: {summary}")
+    if model is None and (default := tests.default_patterns(tagger)):
+        typer.echo(default)
 
 
 @app.command()
 def label(
     model: Model,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns; - for stdin.")] = "-",
+    source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    text: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
+    ] = None,
+    join_lines: Annotated[
+        bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of running text.")] = "utf-8",
+    repair: Annotated[
+        str | None,
+        typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
@@ -160,27 +131,44 @@ def label(
         typer.Option("--constrain", help="Keep labels given in the last column; other values leave the token free."),
     ] = False,
     format: Format = "columns",  # noqa: A002
+    json: Annotated[
+        bool, typer.Option("--json", help="With --text: print sentences and spans with their places in the text.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Label one token per line; the label is appended to the line.
+    """Label one token per line, or running text; the label is appended to the line.
 
-    Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
+    With --text --json every sentence is a line: begin, end, text and spans, each with begin, end, label and text.
+    Places are numbers of characters from the beginning of the text.
+
+    Example: textmill tag label names.mill --text letter.txt --json > letter.jsonl
     """
+    import warnings
+
     from textmill.corpus import read_columns, writer
     from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
+    from textmill.sequence import DATA_FORMATS, TagRepairs, label_attributes, label_sentences, label_tests, read_tagger
 
     check_choice("format", format, DATA_FORMATS)
+    repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain}
-    if format == "columns":
-        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
+    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain, "repair": repairs}
+    columns = "-" if source is None else source
+    if text is not None:
+        texts = _labeled_text(tagger, text, encoding, join_lines, json, how, source, format)
+    elif json or join_lines:
+        raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
+    elif format == "columns":
+        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
+        texts = label_sentences(tagger, sentences, **how)
     else:
-        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
+        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, columns, **how)
     with writer(output) as out:
         out.writelines(texts)
+    if repairs is not None:
+        warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -201,6 +189,10 @@ def evaluate(
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Add the table of gold by predicted labels, separated by tabs.")
     ] = False,
+    show_errors: Annotated[
+        bool, typer.Option("--show-errors", help="Add a table of wrong tokens or chunks, by what was taken for what.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of errors of each kind to show.")] = 3,
     json: Json = False,
 ) -> None:
     """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
@@ -210,9 +202,13 @@ def evaluate(
     from json import dumps
 
     from textmill.corpus import read_columns
-    from textmill.sequence import FIGURES, evaluate_columns
+    from textmill.model import check_range
+    from textmill.sequence import FIGURES, errors_by_kind, evaluate_columns, tag_errors
 
-    scores = evaluate_columns(read_columns(source), chunks=chunks)
+    check_range("k", k, at_least=1, whole=True)
+    sentences = list(read_columns(source))
+    scores = evaluate_columns(sentences, chunks=chunks)
+    kinds = errors_by_kind(tag_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:
@@ -220,6 +216,11 @@ def evaluate(
         out |= (
             {"intervals": {name: [interval.low, interval.high] for name, interval in bounds.items()}} if bounds else {}
         )
+        if show_errors:
+            out["errors"] = [
+                {"kind": kind, "count": len(errors), "examples": [error._asdict() for error in errors[:k]]}
+                for kind, errors in kinds.items()
+            ]
         typer.echo(dumps(out, ensure_ascii=False))
         return
     typer.echo(scores.report())
@@ -230,6 +231,59 @@ def evaluate(
         typer.echo("\t".join(["gold", *labels]))
         for name, row in zip(labels, scores.confusion.table.tolist(), strict=True):
             typer.echo("\t".join([name, *map(str, row)]))
+    if show_errors:
+        table = Printed(dict.fromkeys(["count", "kind", "place", "gold", "predicted", "sentence"], ""))
+        for errors in kinds.values():
+            for error in errors[:k]:
+                table.row(count=len(errors), **error._asdict())
+
+
+@app.command()
+def show(
+    model: Model,
+    label: Annotated[str | None, typer.Option(help="Only weights of this label.")] = None,
+    before: Annotated[str | None, typer.Option(help="Only weights of pairs with this label before.")] = None,
+    test: Annotated[str | None, typer.Option(help="Only weights of this test, such as u:w=the.")] = None,
+    word: Annotated[str | None, typer.Option(help="Only weights of tests that this word has a part in.")] = None,
+    transitions: Annotated[
+        bool, typer.Option("--transitions", help="Only weights of pairs of labels, whatever the tokens are.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of largest and of smallest weights.")] = 10,
+    json: JsonLines = False,
+) -> None:
+    """Print the largest and the smallest weights of a tagger: what speaks for and against a label.
+
+    Example: textmill tag show chunks.mill --label B-NP -k 5
+    """
+    from textmill.sequence import read_tagger, top_features
+
+    features = top_features(
+        read_tagger(model), label=label, before=before, test=test, word=word, transitions=transitions, k=k
+    )
+    table = Printed({"weight": ".4f", "test": "", "before": "", "label": ""}, json=json)
+    for feature in features:
+        table.row(**feature._asdict())
+
+
+@app.command()
+def repair(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Columns, of which the last has tags; - for stdin.")],
+    scheme: Annotated[str, typer.Option(help="IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1.")] = "IOB2",
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+) -> None:
+    """Make the tags in the last column well-formed; chunks and their labels stay, only the letters change.
+
+    Example: textmill tag repair train.txt --scheme IOB2 -o repaired.txt
+    """
+    import warnings
+
+    from textmill.corpus import read_columns, writer
+    from textmill.sequence import TagRepairs, repair_lines
+
+    repairs = TagRepairs(scheme)
+    with writer(output) as out:
+        out.writelines(repair_lines(read_columns(source, keep_lines=True), repairs))
+    warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -302,56 +356,49 @@ def convert(
 
 
 @app.command()
+@with_options
 def path(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences.")],
-    patterns: Patterns = None,
+    tests: Tests,
+    training: Training,
     dev: Annotated[Path | None, typer.Option(help="Labeled sequences to score each model on.")] = None,
     steps: Annotated[
         int, typer.Option(help="Number of penalties, beginning with the one at which all weights are zero.")
     ] = 10,
     ratio: Annotated[float, typer.Option(help="Last penalty divided by the first.")] = 0.01,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    l2: L2 = None,
-    max_iter: MaxIter = None,
     jobs: Jobs = None,
 ) -> None:
     """Train with decreasing L1 penalties and print size and error of each model.
 
     Example: textmill tag path train.txt -p patterns.txt --dev dev.txt --steps 8
     """
+    from textmill.cli._tables import Printed
     from textmill.progress import all_or_nothing
-    from textmill.sequence import evaluate_tags, read_labeled
+    from textmill.sequence import evaluate_tags
 
-    data = read_labeled(source, format=format)
-    held_out = read_labeled(dev, format=format) if dev is not None else None
-    tagger = _tagger("crf", patterns, syntax, format)
-    tagger.set_params(l2=l2, max_iter=max_iter, n_jobs=jobs)
-    typer.echo("l1\tactive\tobjective" + ("\ttoken error" if held_out is not None else ""))
+    data = tests.read(source)
+    apart = tests.read(dev) if dev is not None else None
+    tagger = training.tagger(tests.encoder(), n_jobs=jobs)
+    columns = {"l1": ".6g", "active": "", "objective": ".6g"} | ({"token error": ".4%"} if apart is not None else {})
+    table = Printed(columns)
     with all_or_nothing():
         for fitted in tagger.path(data.X, data.y, steps=steps, ratio=ratio):
-            row = [f"{fitted.l1:.6g}", str(len(fitted.features_)), f"{fitted.objective_:.6g}"]
-            if held_out is not None:
-                row.append(f"{evaluate_tags(held_out.y, fitted.predict(held_out.X)).token_error:.4%}")
-            typer.echo("\t".join(row))
+            row = {"l1": fitted.l1, "active": len(fitted.features_), "objective": fitted.objective_}
+            if apart is not None:
+                row["token error"] = evaluate_tags(apart.y, fitted.predict(apart.X)).token_error
+            table.row(**row)
 
 
 @app.command()
+@with_options
 def crossval(
     source: Annotated[str, typer.Argument(metavar="DATA", help="Labeled sequences.")],
-    patterns: Patterns = None,
+    tests: Tests,
+    training: Training,
     folds: Annotated[int, typer.Option(help="Number of parts.")] = 10,
     train_on_all: Annotated[
         bool, typer.Option("--train-on-all", help="Keep no part of the data apart for early stopping.")
     ] = False,
-    syntax: Syntax = "textmill",
-    format: Format = "columns",  # noqa: A002
-    kind: Kind = "crf",
-    algorithm: Algorithm = "owlqn",
-    l1: L1 = None,
-    l2: L2 = None,
-    max_iter: MaxIter = None,
-    min_count: MinCount = 1,
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -362,13 +409,10 @@ def crossval(
     """
     from json import dumps
 
-    from textmill.sequence import cross_validate, read_labeled
+    from textmill.sequence import cross_validate
 
-    data = read_labeled(source, format=format)
-    tagger = _tagger(kind, patterns, syntax, format)
-    tagger.set_params(
-        algorithm=algorithm, l1=l1, l2=l2, max_iter=max_iter, min_count=min_count, n_jobs=jobs, random_state=seed
-    )
+    data = tests.read(source)
+    tagger = training.tagger(tests.encoder(), n_jobs=jobs, random_state=seed)
     scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:
@@ -379,59 +423,38 @@ def crossval(
     typer.echo(whole.report())
 
 
-def _tagger(kind: str, patterns: Path | None, syntax: str, format: str) -> Any:  # noqa: A002
-    """An estimator that is not yet trained."""
-    from textmill.corpus import open_lines
+def _labeled_text(
+    tagger: Any,
+    text: str,
+    encoding: str,
+    join_lines: bool,
+    json: bool,
+    how: dict[str, Any],
+    source: str | None,
+    format: str,  # noqa: A002
+) -> Any:
+    """The lines for running text: columns, or JSON."""
+    from json import dumps
+
+    from textmill.corpus import read_text
+    from textmill.sequence import label_text
+
+    plain = {"k": 1, "scores": False, "posterior": False, "constrain": False}
+    if source is not None or format != "columns" or any(how[name] != value for name, value in plain.items()):
+        raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
+    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=how["repair"])
+    for sentence in sentences:
+        if json:
+            spans = [span._asdict() for span in sentence.spans]
+            facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
+            yield dumps(facts, ensure_ascii=False) + "\n"
+        else:
+            words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
+            yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
+
+
+def _refuse_both(dev: Path | None) -> None:
     from textmill.errors import DataError
-    from textmill.model import check_choice
-    from textmill.sequence import CRF, ConditionalMarkov, parse_patterns
 
-    check_choice("kind", kind, ["crf", "memm"])
-    if patterns is None and format == "columns":
-        raise DataError("columns need patterns; pass -p FILE, or --format tests if every column is a test itself")
-    text = None
-    if patterns is not None:
-        text = "\n".join(line for _, line in open_lines(patterns))
-        parse_patterns(text, syntax=syntax, source=str(patterns))
-    return {"crf": CRF, "memm": ConditionalMarkov}[kind](
-        patterns=text, syntax="wapiti" if format == "tests" else syntax
-    )
-
-
-def _kept_iteration(log: list[dict[str, float]]) -> int | None:
-    """The iteration whose weights are kept: the first with the lowest error on the development sequences."""
-    errors = [entry["dev_error"] for entry in log if "dev_error" in entry]
-    return 1 + errors.index(min(errors)) if errors else None
-
-
-class _Table:
-    """A row for every iteration of training."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, int] = {}  # by the number of the loop: the last iteration that was shown
-
-    def __call__(self, progress: Any) -> None:
-        if progress.description != "training" or not progress.figures or self.rows.get(progress.step) == progress.done:
-            return
-        columns = ["objective", "active", "dev_error", "cpu_seconds"]
-        if not self.rows:
-            typer.echo(" iteration      objective      active   dev error      time       cpu", err=True)
-        self.rows[progress.step] = progress.done
-        objective, active, error, cpu = (progress.figures.get(name) for name in columns)
-        shown = "-" if objective is None else f"{objective:.6g}"
-        percent = "-" if error is None else f"{error:.2f}%"
-        times = f"{f'{progress.seconds:.1f}s':>9} {f'{cpu or 0.0:.1f}s':>9}"
-        typer.echo(f"{progress.done:>10} {shown:>14} {int(active or 0):>11} {percent:>11} {times}", err=True)
-
-
-def _plot(log: list[dict[str, float]], target: Path) -> None:
-    """Objective, active features and development error over the iterations."""
-    from textmill import plot
-
-    curves = {
-        name: ([entry["iteration"] for entry in log], [entry[name] / (log[0][name] or 1.0) for entry in log])
-        for name in ("objective", "active", "dev_error")
-        if all(name in entry for entry in log)
-    }
-    figure = plot.lines(curves, x_label="iteration", y_label="share of the first iteration", y_scale="log")
-    plot.save(figure, target)
+    if dev is not None:
+        raise DataError("--dev and --held-out both keep sequences apart; pass one of them")

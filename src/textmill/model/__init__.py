@@ -3,6 +3,7 @@
 estimators.py   Estimator, Transformer, Classifier, Regressor: scikit-learn's protocol without its import
 base.py         Model: what a class declares so that it can be saved
 layout.py       named axes, types and ranges of arrays
+options.py      small frozen dataclasses as values of parameters
 parameters.py   parameters as canonical JSON
 output.py       rows as data frames: set_output
 seeds.py        seeds from numbers and NumPy's generators
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
         check_choice,
         check_owners,
         check_range,
+        constructor_parameters,
         effective_jobs,
+        given_parameters,
     )
     from textmill.model.file import Saved
     from textmill.model.loading import describe, load
-    from textmill.model.seeds import RandomState, seed_of
+    from textmill.model.options import Options
+    from textmill.model.seeds import RandomState, is_generator, seed_of
     from textmill.model.strings import StringTable
     from textmill.model.summary import Summary, summarize
 
@@ -41,6 +45,7 @@ __all__ = [
     "Classifier",
     "Estimator",
     "Model",
+    "Options",
     "RandomState",
     "Regressor",
     "Saved",
@@ -51,8 +56,11 @@ __all__ = [
     "check_fitted",
     "check_owners",
     "check_range",
+    "constructor_parameters",
     "describe",
     "effective_jobs",
+    "given_parameters",
+    "is_generator",
     "load",
     "seed_of",
     "summarize",
@@ -62,10 +70,12 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "base": "Model check_fitted",
-        "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range effective_jobs",
+        "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range "
+        "constructor_parameters effective_jobs given_parameters",
         "file": "Saved",
         "loading": "describe load",
-        "seeds": "RandomState seed_of",
+        "options": "Options",
+        "seeds": "RandomState is_generator seed_of",
         "strings": "StringTable",
         "summary": "Summary summarize",
     },

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from textmill.errors import DataError
+from textmill.model.options import Options
 from textmill.model.output import Framed, framed
 
 __all__ = [
@@ -75,7 +76,7 @@ class Estimator:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, those of nested estimators as `a__b`; returns the estimator itself."""
+        """Set parameters by name, those of nested estimators and options as `a__b`; returns the estimator itself."""
         known = constructor_parameters(type(self))
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
@@ -88,6 +89,9 @@ class Estimator:
                 setattr(self, name, value)
         for name, inner_params in nested.items():  # last, so that they meet an estimator set in the same call
             inner_estimator = getattr(self, name)
+            if isinstance(inner_estimator, Options):
+                setattr(self, name, inner_estimator.replace(**inner_params))
+                continue
             if not hasattr(inner_estimator, "set_params"):
                 first = f"{name}__{next(iter(inner_params))}"
                 raise DataError(f"cannot set '{first}': parameter '{name}' is no estimator but {inner_estimator!r}")

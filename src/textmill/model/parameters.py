@@ -8,6 +8,7 @@ What JSON does not know is an object with one key that names it:
     {"a": 1}              {"dict":[["a",1]]}              sorted by key, keys of any kind
     nan, inf, -inf        {"float":"nan"}
     a function            {"callable":"module.name"}      only the name: no file of ours holds code
+    Search(memory=5)      {"options":["package.Search",{"memory":5}]}      a public class of Options (options.py)
 
 A NumPy array becomes the list of its values, and comes back as that.
 Cost: one visit per value.
@@ -23,6 +24,8 @@ from typing import Any
 import numpy as np
 
 from textmill.errors import DataError, ModelFileError
+from textmill.model.names import class_name, find_class
+from textmill.model.options import Options
 
 __all__ = ["DAMAGED", "callable_name", "canonical", "decode", "encode", "readable"]
 
@@ -76,13 +79,16 @@ def encode(name: str, value: Any, depth: int = 0) -> Any:
     if kind is dict:
         pairs = ([encode(name, key, depth + 1), encode(name, item, depth + 1)] for key, item in value.items())
         return {"dict": sorted(pairs, key=canonical)}
+    if isinstance(value, Options):
+        values = {field: encode(name, item, depth + 1) for field, item in value.get_params().items()}
+        return {"options": [class_name(kind), values]}
     if callable(value) and depth == 0:
         owner = value if hasattr(value, "__qualname__") else kind
         module = getattr(owner, "__module__", None)  # methods of built-in types have none
         return {"callable": f"{module}.{owner.__qualname__}" if module else owner.__qualname__}
     raise DataError(
         f"{name} is {value!r}, a {kind.__module__}.{kind.__qualname__}, which a model file cannot hold; "
-        "use numbers, strings, lists, tuples, sets, dicts, a function or a textmill model"
+        "use numbers, strings, lists, tuples, sets, dicts, options, a function or a textmill model"
     )
 
 
@@ -115,6 +121,8 @@ def decode(name: str, value: Any, depth: int = 0) -> Any:
         kind, content = next(iter(value.items()))
         if kind == "float" and isinstance(content, str) and content in _INFINITE:
             return _INFINITE[content]
+        if kind == "options":
+            return _options(name, content, depth)
         try:
             if kind in _CONTAINERS and isinstance(content, list):
                 return _CONTAINERS[kind]([decode(name, item, depth + 1) for item in content])
@@ -125,6 +133,24 @@ def decode(name: str, value: Any, depth: int = 0) -> Any:
     raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}")
 
 
+def _options(name: str, content: Any, depth: int) -> Options:
+    """Options from their public name and fields."""
+    if not _names_options(content):
+        raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}")
+    cls = find_class(content[0])
+    if not issubclass(cls, Options):
+        raise ModelFileError(f"{name} holds a {content[0][:80]!r}, which is no class of options; {DAMAGED}")
+    values = {field: decode(name, item, depth + 1) for field, item in content[1].items()}
+    try:
+        return cls(**values)
+    except (DataError, TypeError) as fault:
+        raise ModelFileError(f"{name} has options that {content[0]} refuses ({fault}); {DAMAGED}") from None
+
+
+def _names_options(content: Any) -> bool:
+    return isinstance(content, list) and [type(item) for item in content] == [str, dict]
+
+
 def readable(value: Any) -> Any:
     """Return an encoded value as plain JSON for people: tuples and sets are lists, dicts have string keys.
 
@@ -132,6 +158,8 @@ def readable(value: Any) -> Any:
     ([1, 'inf'], '<callable mine.split>')
     """
     name = callable_name(value)
+    if isinstance(value, dict) and _names_options(value.get("options")):  # without importing its class
+        return {value["options"][0]: {field: readable(item) for field, item in value["options"][1].items()}}
     return f"<callable {name}>" if name is not None else _plain(decode("a value", value))
 
 

@@ -18,7 +18,15 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.optimize.conjugate import minimize_cg
-    from textmill.optimize.convergence import ConvergenceReport, Iteration, Plateau, Reason, Solution, Stopping
+    from textmill.optimize.convergence import (
+        REASONS,
+        ConvergenceReport,
+        Iteration,
+        Plateau,
+        Reason,
+        Solution,
+        Stopping,
+    )
     from textmill.optimize.descent import Callback, Objective
     from textmill.optimize.gradient import GradientCheck, check_gradient, numerical_gradient
     from textmill.optimize.lbfgs import History, minimize_lbfgs
@@ -26,8 +34,10 @@ if TYPE_CHECKING:
     from textmill.optimize.owlqn import minimize_owlqn
     from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
     from textmill.optimize.rprop import minimize_rprop
+    from textmill.optimize.vector import add_scaled, dot
 
 __all__ = [
+    "REASONS",
     "Callback",
     "ConvergenceReport",
     "GradientCheck",
@@ -40,9 +50,11 @@ __all__ = [
     "Reason",
     "Solution",
     "Stopping",
+    "add_scaled",
     "armijo",
     "check_gradient",
     "coordinate_update",
+    "dot",
     "kkt_violation",
     "minimize_cg",
     "minimize_lbfgs",
@@ -57,8 +69,9 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "vector": "add_scaled dot",
         "conjugate": "minimize_cg",
-        "convergence": "ConvergenceReport Iteration Plateau Reason Solution Stopping",
+        "convergence": "REASONS ConvergenceReport Iteration Plateau Reason Solution Stopping",
         "descent": "Callback Objective",
         "gradient": "GradientCheck check_gradient numerical_gradient",
         "lbfgs": "History minimize_lbfgs",

@@ -1,23 +1,23 @@
-"""When a minimisation stops, and what it tells about itself.
+"""When a minimisation stops, and what it says about itself.
 
 A run over iterates theta_0, theta_1, ... with values f_t and (pseudo-)gradients g_t ends with one of these reasons:
 
-    gradient      ||g_t|| / max(1, ||theta_t||) <= gradient,  or  max_i |g_ti| <= violation
-    value         high - low <= value * max(|high|, |low|), the highest and lowest of f_{t-window} ... f_t
-    unbounded     ||theta_t|| >= norm: the infimum lies at infinity (separable data), which is no failure
-    iterations    t = iterations
+    gradient      ||g_t|| / max(1, ||theta_t||) <= gradient_tolerance,  or  max_i |g_ti| <= violation_tolerance
+    value         high - low <= tolerance * max(|high|, |low|), the highest and lowest of f_{t-window} ... f_t
+    unbounded     ||theta_t|| >= max_norm: the infimum lies at infinity (separable data), which is no failure
+    iterations    t = max_iter
     line_search   no better point could be found; near the optimum the sign that rounding is all that is left
     stopped       the callback returned True
     interrupted   Ctrl-C; the last whole iterate is returned
 
-With an L1 penalty g is the pseudo-gradient, so `violation` bounds the violation of the optimality conditions.
-Each rule has its own tolerance, since they have different units. `Plateau` is the rule for figures on held-out data.
+With an L1 penalty g is the pseudo-gradient, and `violation_tolerance` bounds the violation of the optimality
+conditions. Each rule has its own tolerance, since they have different units. `Plateau` is the rule for early stopping,
+by figures on held-out data.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,9 +25,19 @@ from typing import Literal
 from textmill.arrays import Floats
 from textmill.errors import DataError
 
-__all__ = ["ConvergenceReport", "Iteration", "Plateau", "Reason", "Solution", "Stopping"]
+__all__ = ["REASONS", "ConvergenceReport", "Iteration", "Plateau", "Reason", "Solution", "Stopping"]
 
 Reason = Literal["gradient", "value", "unbounded", "iterations", "line_search", "stopped", "interrupted"]
+
+REASONS: dict[Reason, str] = {  # in words, for fitted models and commands
+    "gradient": "converged: the gradient is small",
+    "value": "converged: the objective no longer changes",
+    "unbounded": "the objective has no minimum",
+    "iterations": "iteration limit",
+    "line_search": "no better point found",
+    "stopped": "early stopping: the error on held-out data no longer changes",
+    "interrupted": "interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +65,27 @@ class Iteration:
 class Stopping:
     """The rules that end a run; each tolerance is one of the letters in this module's table, 0 demands equality.
 
-    >>> Stopping(value=1e-3, window=2).settled([8.0, 4.0, 3.999, 3.998])
+    >>> Stopping(tolerance=1e-3, window=2).settled([8.0, 4.0, 3.999, 3.998])
     True
     """
 
-    gradient: float = 1e-5
-    violation: float = 0.0
-    value: float = 1e-9
+    gradient_tolerance: float = 1e-5
+    violation_tolerance: float = 0.0
+    tolerance: float = 1e-9
     window: int = 10
-    iterations: int = 1000
-    norm: float = math.inf
+    max_iter: int = 1000
+    max_norm: float = math.inf
 
     def __post_init__(self) -> None:
-        for name in ("gradient", "violation", "value"):
+        for name in ("gradient_tolerance", "violation_tolerance", "tolerance"):
             if not getattr(self, name) >= 0:
                 raise DataError(f"stopping rule {name}={getattr(self, name)!r} is no tolerance; pass a number >= 0")
         if self.window < 1:
             raise DataError(f"stopping rule window={self.window!r} is too short; pass at least 1 iteration")
-        if self.iterations < 0:
-            raise DataError(f"stopping rule iterations={self.iterations!r} is negative; pass 0 or more")
-        if not self.norm > 0:
-            raise DataError(f"stopping rule norm={self.norm!r} stops every run; pass a number > 0")
+        if self.max_iter < 0:
+            raise DataError(f"stopping rule max_iter={self.max_iter!r} is negative; pass 0 or more")
+        if not self.max_norm > 0:
+            raise DataError(f"stopping rule max_norm={self.max_norm!r} stops every run; pass a number > 0")
 
     def settled(self, values: Sequence[float]) -> bool:
         """The value has hardly changed over the window, rising or falling; also for solvers that know no gradient."""
@@ -83,7 +93,7 @@ class Stopping:
             return False
         recent = values[-1 - self.window :]
         low, high = min(recent), max(recent)
-        return high - low <= self.value * max(abs(low), abs(high))
+        return high - low <= self.tolerance * max(abs(low), abs(high))
 
     def reason(self, values: Sequence[float], now: Iteration) -> Reason | None:
         """Why the run ends at this iterate; None when it goes on. `values` holds one value an iterate, from the start.
@@ -93,38 +103,56 @@ class Stopping:
         >>> Stopping().reason([3.5], start)
         'gradient'
         """
-        if now.gradient_norm <= self.gradient * max(1.0, now.theta_norm) or now.violation <= self.violation:
+        small = now.gradient_norm <= self.gradient_tolerance * max(1.0, now.theta_norm)
+        if small or now.violation <= self.violation_tolerance:
             return "gradient"
         if self.settled(values):
             return "value"
-        if now.theta_norm >= self.norm:
+        if now.theta_norm >= self.max_norm:
             return "unbounded"
-        return "iterations" if now.number >= self.iterations else None
+        return "iterations" if now.number >= self.max_iter else None
 
 
+@dataclass(frozen=True, slots=True)
 class Plateau:
     """Early stopping on held-out data: stop when the last `window` figures differ by less than `tolerance`.
 
-    The figure may be anything that levels off; with error rates in percent, 0.02 points over 5 iterations is usual.
+    The figure may be anything that levels off, an error rate in percent (0.02 points over 5 iterations is usual) or a
+    perplexity; with `relative` the tolerance is a share of the lowest of them. For a figure that should be `falling`,
+    stop when each of the last `window` - 1 is lower than all before it by no more than the tolerance, or rises.
 
-    >>> error = Plateau(window=3, tolerance=0.02)
-    >>> [error.update(rate) for rate in (9.0, 8.5, 8.42, 8.41, 8.415)]
-    [False, False, False, False, True]
+    >>> rule = Plateau(window=3, tolerance=0.02)
+    >>> rule.settled([9.0, 8.5, 8.42, 8.41]), rule.settled([9.0, 8.5, 8.42, 8.41, 8.415])
+    (False, True)
+    >>> Plateau(window=2, tolerance=0.01, relative=True).settled([812.0, 805.0])
+    True
+    >>> Plateau(window=3, tolerance=0.01, relative=True, falling=True).settled([900.0, 805.0, 830.0, 870.0])
+    True
     """
 
-    def __init__(self, *, window: int = 5, tolerance: float = 0.02) -> None:
-        if window < 2:
-            raise DataError(f"plateau window={window!r} compares nothing; pass at least 2")
-        if not tolerance > 0:
-            raise DataError(f"plateau tolerance={tolerance!r} never stops; pass a number > 0")
-        self.tolerance = tolerance
-        self.figures: deque[float] = deque(maxlen=window)
+    window: int = 5
+    tolerance: float = 0.02
+    relative: bool = False
+    falling: bool = False
 
-    def update(self, figure: float) -> bool:
-        """Add the newest figure; True when it is time to stop."""
-        self.figures.append(figure)
-        full = len(self.figures) == self.figures.maxlen
-        return full and max(self.figures) - min(self.figures) < self.tolerance
+    def __post_init__(self) -> None:
+        if self.window < 2:
+            raise DataError(f"plateau window={self.window!r} compares nothing; pass at least 2")
+        if not (self.tolerance > 0 or (self.falling and self.tolerance == 0)):
+            raise DataError(f"plateau tolerance={self.tolerance!r} never stops; pass a number > 0")
+
+    def settled(self, figures: Sequence[float]) -> bool:
+        """Is it time to stop, after these figures from the start on?"""
+        if len(figures) < self.window:
+            return False
+        if self.falling:
+            return all(figures[i] >= self._wanted(min(figures[:i])) for i in range(1 - self.window, 0))
+        low, high = min(figures[-self.window :]), max(figures[-self.window :])
+        return high - low < self.tolerance * (abs(low) if self.relative else 1.0)
+
+    def _wanted(self, lowest: float) -> float:
+        """What a falling figure must stay below to be better than the lowest before it."""
+        return lowest * (1.0 - self.tolerance) if self.relative else lowest - self.tolerance
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ def blocks(size: int) -> Iterator[slice]:
 def dot(a: Floats, b: Floats) -> float:
     """Sum of products, the same bytes for any number of threads.
 
+    >>> import numpy as np
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
@@ -44,6 +45,7 @@ def dot(a: Floats, b: Floats) -> float:
 def add_scaled(y: Floats, factor: float, x: Floats) -> None:
     """Add factor * x to y in place.
 
+    >>> import numpy as np
     >>> y = np.array([1.0, 2.0])
     >>> add_scaled(y, 2.0, np.array([1.0, -1.0]))
     >>> y.tolist()
@@ -55,6 +57,7 @@ def add_scaled(y: Floats, factor: float, x: Floats) -> None:
 def add_scaled_dot(y: Floats, factor: float, x: Floats, b: Floats) -> float:
     """Add factor * x to y in place; return the sum of products of b and the new y.
 
+    >>> import numpy as np
     >>> add_scaled_dot(np.array([1.0, 2.0]), 2.0, np.array([1.0, -1.0]), np.array([1.0, 5.0]))
     3.0
     """

@@ -14,8 +14,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from textmill.corpus import writer
-from textmill.corpus.streams import Source, open_lines, source_name
+from textmill.corpus import Source, open_lines, source_name, writer
 from textmill.errors import DataError
 
 __all__ = ["AttributeSequence", "read_attributes", "write_attributes"]

@@ -1,8 +1,19 @@
 """What the chain models share: encoder, labels, sparse weights; prediction, confidence, exchange with other formats.
 
 A fitted model is an `Encoder` with its tests, the labels in sorted order, and the weights that are not zero with the
-numbers of their features (features.py). `ChainModel` is the base of `CRF` and `ConditionalMarkov`, which differ in how
-scores become probabilities: over whole sequences, or label by label.
+numbers of their features (features.py). `CRF` and `ConditionalMarkov` are siblings under `ChainModel`; they differ in
+how scores become probabilities, over whole sequences or label by label, and share the training of `TrainableChain`
+(trainable.py).
+
+Other models of sequences find their place beside them, without a change here:
+
+    latent.py        LatentCRF, every label with hidden states of its own: a `TrainableChain` over hidden states. Its
+                     `objective(data)` sums over the states of each label, as labels that are not known are summed
+                     over now; it overrides `predict` and `predict_marginals`, which add states up to labels, and
+                     reuses encoder, algorithms, runs, checkpoints and files as they are.
+    semimarkov.py    SemiMarkovCRF, labels of segments: a `Classifier` and `Model` of its own, since weights belong to
+                     segments; it reuses `Encoder`, the algorithms (they need only an objective with `into`, `spread`,
+                     `restrict`, `violations`), `Run`, and `evaluate_tags` for its spans.
 """
 
 from __future__ import annotations
@@ -52,14 +63,14 @@ class ChainModel(Classifier, Model):
     n_jobs: int | None
     start_label: bool
 
-    normalized: ClassVar[bool] = False
-    kind: ClassVar[str] = "crf"
+    kind: ClassVar[str]  # the name of files of other tools and of commands
+    normalized: ClassVar[bool]  # label by label, not over whole sequences
 
     @property
     def feature_layout_(self) -> FeatureLayout:
         """Where the weights of a test are."""
         check_fitted(self)
-        return _layout(self)
+        return self._layout()
 
     def predict(
         self,
@@ -152,14 +163,13 @@ class ChainModel(Classifier, Model):
     def from_weights(cls, weights: ChainWeights) -> Self:
         """A model from tests, labels and matrices: what was read from another tool's file can label."""
         encoder = weights.encoder
-        model = cls(  # type: ignore[call-arg]
-            patterns=encoder.patterns, syntax=encoder.syntax, function=encoder.function, hash_bits=encoder.hash_bits
-        )
+        settings = {name: getattr(encoder, name) for name in ("patterns", "syntax", "function", "hash_bits")}
+        model = cls(encoder=Encoder(**settings))  # type: ignore[call-arg]
         order = np.argsort(np.array(weights.classes))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         model.encoder_, model.classes_ = encoder, np.array(weights.classes)[order]
-        layout = _layout(model)
+        layout = model._layout()
         one, two = weights.unigram.tocoo(), weights.bigram.tocoo()
         source, label = np.divmod(two.col.astype(np.int64), layout.labels)
         features = np.concatenate(
@@ -210,6 +220,11 @@ class ChainModel(Classifier, Model):
         tags.estimator_type, tags.classifier_tags = None, None
         return tags
 
+    def _layout(self) -> FeatureLayout:
+        """Where weights are for the tests of the encoder and the labels, while the model is being trained."""
+        counts = self.encoder_.feature_counts(len(self.classes_))
+        return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
+
     def _fill_state(self) -> None:
         """Give values to attributes that only training knows."""
 
@@ -249,8 +264,3 @@ class ChainModel(Classifier, Model):
     def _names(self, labels: NDArray[np.int32], data: Encoded) -> list[list[str]]:
         names = list(map(self.classes_.tolist().__getitem__, labels.tolist()))  # one string a class, shared
         return [names[begin:end] for begin, end in pairwise(data.offsets.tolist())]
-
-
-def _layout(model: ChainModel) -> FeatureLayout:
-    counts = model.encoder_.feature_counts(len(model.classes_))
-    return FeatureLayout(len(model.classes_), counts.unigrams, counts.bigrams, model.start_label)

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import Sentence, open_lines, read_columns
-from textmill.corpus.streams import Source, source_name
+from textmill.arrays import Ints
+from textmill.corpus import Sentence, Source, open_lines, read_columns, source_name
 from textmill.errors import DataError
-from textmill.model import check_choice
+from textmill.model import RandomState, check_choice, check_range, seed_of
 from textmill.sequence.attributes import read_attributes
 
-__all__ = ["DATA_FORMATS", "LabeledSequences", "read_labeled", "read_rows", "split_labels"]
+__all__ = ["DATA_FORMATS", "LabeledSequences", "hold_out", "read_labeled", "read_rows", "split_labels"]
 
 DATA_FORMATS = ("columns", "tests", "crfsuite")
 
@@ -64,6 +64,30 @@ def read_labeled(source: Source, *, format: str = "columns") -> LabeledSequences
     if not data.y:
         raise DataError("there are no sequences; the file is empty", source=source_name(source))
     return data
+
+
+def hold_out(
+    data: LabeledSequences, held_out: float, *, random_state: RandomState = 0
+) -> tuple[LabeledSequences, LabeledSequences]:
+    """Keep a share of the sequences apart, drawn at random: those to train with and those to stop or tune with.
+
+    >>> train, dev = hold_out(LabeledSequences(list("abcdefghij"), [["A"]] * 10), 0.2)
+    >>> len(train.X), len(dev.X)
+    (8, 2)
+    """
+    check_range("held_out", held_out, above=0, below=1)
+    count = max(1, round(held_out * len(data.X)))
+    if count >= len(data.X):
+        raise DataError(
+            f"held_out={held_out:g} leaves none of {len(data.X)} sequences to train with; pass a smaller share"
+        )
+    order = np.random.default_rng(seed_of(random_state, 0)).permutation(len(data.X))
+
+    def part(numbers: Ints) -> LabeledSequences:
+        weights = None if data.weights is None else data.weights[numbers]
+        return LabeledSequences([data.X[i] for i in numbers], [data.y[i] for i in numbers], weights)
+
+    return part(np.sort(order[count:])), part(np.sort(order[:count]))
 
 
 def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabeledSequences:

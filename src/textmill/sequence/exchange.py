@@ -24,8 +24,9 @@ from textmill.sequence.dumps import DUMP_HEADER, read_dump, write_dump
 from textmill.sequence.formats import ChainWeights, read_crfsuite_dump, read_wapiti, write_wapiti
 from textmill.sequence.markov import ConditionalMarkov
 
-__all__ = ["TAGGER_FORMATS", "read_tagger", "tagger_of", "write_tagger"]
+__all__ = ["TAGGERS", "TAGGER_FORMATS", "read_tagger", "tagger_of", "write_tagger"]
 
+TAGGERS: dict[str, type[CRF | ConditionalMarkov]] = {cls.kind: cls for cls in (CRF, ConditionalMarkov)}
 TAGGER_FORMATS = ("mill", "wapiti", "crfsuite", "dump")
 
 _DUMP_LINE = re.compile(rb"[uUbB*][^\t\n]*\t[^\t\n]+\t[^\t\n]+\t-?[0-9.e+-]+\r?\n")
@@ -52,7 +53,7 @@ def read_tagger(path: str | os.PathLike[str], *, function: Callable[..., str] | 
         return tagger_of(read_dump(path, function=function))
     functions: dict[str, Any] = {}
     if function is not None:
-        functions = {"function": function, "encoder___function": function}
+        functions = {"encoder__function": function, "encoder___function": function}
     model = load(path, **functions)
     if not isinstance(model, ChainModel):
         raise ModelFileError(f"{os.fspath(path)}: holds a {type(model).__name__}, not a tagger")
@@ -69,7 +70,7 @@ def tagger_of(weights: ChainWeights) -> ChainModel:
     >>> tagger_of(weights).predict(["ba"])
     [['B', 'A']]
     """
-    return (ConditionalMarkov if weights.kind == "memm" else CRF).from_weights(weights)
+    return TAGGERS[weights.kind].from_weights(weights)
 
 
 def write_tagger(model: ChainModel, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002

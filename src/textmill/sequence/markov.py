@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textmill.sequence.crf import CRF
+from textmill.cluster import Cluster
+from textmill.sequence.encoding import Encoded
+from textmill.sequence.trainable import TrainableChain
+from textmill.sequence.training.objective import ChainObjective
 
 __all__ = ["ConditionalMarkov"]
 
 
-class ConditionalMarkov(CRF):
-    """A conditional Markov model; parameters, attributes and methods are those of `CRF`; there is no bcd.
+class ConditionalMarkov(TrainableChain):
+    """A conditional Markov model; parameters, attributes and methods are those of `CRF`, but there is no bcd.
 
     >>> X = [[("the",), ("dog",)], [("a",), ("cat",)]]
     >>> model = ConditionalMarkov(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N"], ["D", "N"]])
@@ -27,5 +30,9 @@ class ConditionalMarkov(CRF):
     [['D', 'N']]
     """
 
-    normalized: ClassVar[bool] = True
     kind: ClassVar[str] = "memm"
+    normalized: ClassVar[bool] = True
+
+    def objective(self, data: Encoded, *, cluster: Cluster | None = None) -> ChainObjective:
+        """Minus the log-likelihood of every label after the one before it, with penalties: what `fit` minimises."""
+        return ChainObjective(self._layout(), data, cluster=cluster, normalized=True, **self._terms(data))

@@ -112,11 +112,11 @@ def train_dense(
             asked = watch(_progressed(done, objective, before))
             return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimiser cannot see
 
-        left = stopping.iterations - before
+        left = stopping.max_iter - before
         solution = minimize_lbfgs(
             known,
             state.weights,
-            stopping=replace(stopping, iterations=left if saved is None else min(left, ROUND)),
+            stopping=replace(stopping, max_iter=left if saved is None else min(left, ROUND)),
             callback=look,
             history=history,
         )
@@ -130,7 +130,7 @@ def train_dense(
         reason = report.reason
         if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
-        if reason == "iterations" and state.iterations < stopping.iterations:
+        if reason == "iterations" and state.iterations < stopping.max_iter:
             if saved is not None:
                 saved(state)
             known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
@@ -173,14 +173,14 @@ def train_working_set(
     saved: Callable[[WorkingSet], None] = lambda state: None,
 ) -> Result:
     """Minimise with an L1 penalty by OWL-QN on a working set; `saved` is given the state after every round."""
-    tolerance = max(stopping.violation, stopping.gradient)
+    tolerance = max(stopping.violation_tolerance, stopping.gradient_tolerance)
     while True:
         objective.restrict(state.features)
         value, gradient, found, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
         state.evaluations += 1
         if not state.objectives:
             state.objectives.append(value + l1 * float(np.abs(state.weights).sum()))
-        if state.iterations >= stopping.iterations:
+        if state.iterations >= stopping.max_iter:
             return _result(state, "iterations")
         state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
         saved(state)
@@ -201,7 +201,7 @@ def train_working_set(
             known,
             state.weights,
             l1=l1,
-            stopping=replace(stopping, iterations=min(rounds, stopping.iterations - before)),
+            stopping=replace(stopping, max_iter=min(rounds, stopping.max_iter - before)),
             callback=look,
             history=history,
         )

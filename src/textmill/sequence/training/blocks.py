@@ -72,7 +72,7 @@ def train_blocks(
     if not state.objectives:
         state.objectives.append(_objective(layout, data, state.w, l1, l2, threads))
     reason: Reason = "iterations"
-    with interruptible(range(state.sweep, stopping.iterations)) as sweeps:
+    with interruptible(range(state.sweep, stopping.max_iter)) as sweeps:
         for sweep in sweeps:
             order = np.random.default_rng([seed, sweep]).permutation(len(blocks))
             change, changed = 0.0, 0

@@ -1,6 +1,6 @@
 """The objective of a chain model over sequences, as optimisers take it.
 
-    O(theta) = sum_i w_i [log Z(x^i) - score of y^i] + l2 / 2 ||theta||^2          the L1 part is the optimiser's
+    O(theta) = sum_i w_i [log Z(x^i) - score of y^i] + l2 / 2 ||theta||^2      + l1 ||theta||_1, the optimizer's part
 
 Labels that are not known are summed over: with Y_i the labellings that agree with what is known,
 
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
 from textmill.model import effective_jobs
-from textmill.optimize.vector import add_scaled, dot
+from textmill.optimize import add_scaled, dot
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
@@ -48,7 +49,9 @@ class ChainObjective:
     """Value and gradient of the negative log-likelihood of labelled sequences.
 
     `candidates` are the features that the model has, None for all of the layout. `restrict` looks at some of them:
-    theta and gradient have one entry for each.
+    theta and gradient have one entry for each. `l1` is only carried along, for the algorithms that know what to do with
+    it. Nothing is made of the sequences before the first evaluation, so algorithms that go sequence by sequence
+    (`sequences`) pay for nothing.
 
     >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
     >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
@@ -63,6 +66,7 @@ class ChainObjective:
         layout: FeatureLayout,
         data: Encoded,
         *,
+        l1: float = 0.0,
         l2: float = 0.0,
         n_jobs: int | None = 1,
         cluster: Cluster | None = None,
@@ -71,21 +75,47 @@ class ChainObjective:
     ) -> None:
         if data.labels is None:
             raise DataError("the sequences have no labels to learn from; pass y")
-        self.layout, self.l2, self.n_jobs = layout, l2, n_jobs
-        self.candidates = candidates
+        self.layout, self.data, self.l1, self.l2, self.n_jobs = layout, data, l1, l2, n_jobs
+        self.normalized, self.candidates = normalized, candidates
         self._cluster = cluster
         self._numbering = conditional_layout(layout) if normalized else layout
-        self._frequency = _frequencies(layout, data)
         self._candidate_support = None if candidates is None else self._numbering.support(candidates)
         self.restrict(None)
-        load: Callable[..., _Part] = _Part.conditional if normalized else _Part
-        parts = [(layout, part) for part in slices(data, max(1, PART_CELLS // layout.labels))]
-        self._kept: list[Kept[_Part]] = []
-        self._parts: list[_Part] = []
-        if cluster is None:
-            self._parts = [load(part) for part in parts]
-        else:
-            self._kept = cluster.keep(load, parts)
+
+    @property
+    def threads(self) -> int:
+        """Number of threads on this machine."""
+        return effective_jobs(self.n_jobs)
+
+    def sequences(self) -> tuple[FeatureLayout, Encoded]:
+        """The sequences, and the numbers of their features, for algorithms that go from one to the next."""
+        if not self.normalized:
+            return self.layout, self.data
+        return self._numbering, conditioned(self.layout, self.data)
+
+    @cached_property
+    def _addresses(self) -> list[tuple[FeatureLayout, Encoded]]:
+        tokens = max(1, PART_CELLS // self.layout.labels)
+        return [(self.layout, part) for part in slices(self.data, tokens)]
+
+    @property
+    def _load(self) -> Callable[..., _Part]:
+        return _Part.conditional if self.normalized else _Part
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        """Partitions in this process."""
+        return [self._load(address) for address in self._addresses] if self._cluster is None else []
+
+    @cached_property
+    def _remote(self) -> list[Kept[_Part]]:
+        """Partitions on the workers of a cluster."""
+        assert self._cluster is not None
+        return self._cluster.keep(self._load, self._addresses)
+
+    @cached_property
+    def _frequency(self) -> Floats:
+        return _frequencies(self.layout, self.data)
 
     def restrict(self, features: Ints | None) -> None:
         """Look only at these features, which rise; None for all candidates."""
@@ -128,12 +158,12 @@ class ChainObjective:
         """Fill the gradient at theta, in memory that is there, and return the value."""
         if self._cluster is None:
             gradient.fill(0.0)
-            threads = effective_jobs(self.n_jobs)
+            threads = self.threads
             value = sum(part.evaluate(theta, self._support, gradient, threads) for part in self._parts)
         else:
             state = self._cluster.broadcast((theta.copy(), self.features, self._numbering))
-            jobs = self._cluster.worker_jobs(self.n_jobs) or 1
-            value, gradient[:] = self._cluster.map_reduce(_evaluate, self._kept, _add, state, jobs)
+            jobs = self._cluster.worker_jobs(self.threads) or 1
+            value, gradient[:] = self._cluster.map_reduce(_evaluate, self._remote, _add, state, jobs)
         if self.l2:
             value += 0.5 * self.l2 * dot(theta, theta)
             add_scaled(gradient, self.l2, theta)
@@ -145,8 +175,7 @@ class ChainObjective:
             raise DataError("a search for features begins with a support, which may be empty; call restrict first")
         if len(self._parts) != 1 or self.candidates is not None:
             return self._whole_violations(theta, threshold)
-        threads = effective_jobs(self.n_jobs)
-        value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, threads)
+        value, gradient, features, slopes = self._parts[0].violations(theta, self._support, threshold, self.threads)
         return value + 0.5 * self.l2 * dot(theta, theta), gradient + self.l2 * theta, features, slopes
 
     def _whole_violations(self, theta: Floats, threshold: float) -> tuple[float, Floats, Ints, Floats]:
@@ -158,12 +187,12 @@ class ChainObjective:
         at = features if self.features is None else np.searchsorted(self.features, features)
         inside = gradient[at]
         gradient[at] = 0.0
-        found = np.flatnonzero(np.abs(gradient) > threshold)
-        slopes = gradient[found]
+        outside = np.flatnonzero(np.abs(gradient) > threshold)
+        slopes = gradient[outside]
         if self.features is not None:
-            found = self.features[found]
+            outside = self.features[outside]
         self.restrict(features)
-        return value, inside, found, slopes
+        return value, inside, outside, slopes
 
     def zero_rate(self, theta: Floats) -> float:
         """Share of the pair scores of all positions that are zero: what the sparse recursion saves."""

@@ -22,8 +22,7 @@ import numpy as np
 from textmill._native import sequence as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.optimize import Reason, Stopping
-from textmill.optimize.vector import dot
+from textmill.optimize import Reason, Stopping, dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
@@ -88,7 +87,7 @@ def train_sgd(
     training = training_data(layout, data)
     rates = {"eta0": eta0, "alpha": alpha, "l1": l1, "l2": l2}
     reason: Reason = "iterations"
-    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+    with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
             loss = 0.0
@@ -129,7 +128,7 @@ def train_perceptron(
     training = training_data(layout, data)
     reason: Reason = "iterations"
     average = state.average()
-    with interruptible(range(state.epoch, stopping.iterations)) as epochs:
+    with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
             wrong, step = 0, state.steps[0]

@@ -1,0 +1,103 @@
+"""Options that the commands of `textmill tag` share: how data become tests, and how a tagger is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Format", "Tests", "Training"]
+
+Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
+_Patterns = Annotated[
+    Path | None, typer.Option("--patterns", "-p", help="Pattern file; default: patterns for the number of columns.")
+]
+_WordsOnly = Annotated[
+    bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
+]
+_Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
+_MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
+_Algorithm = Annotated[
+    str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
+]
+_Kind = Annotated[str, typer.Option("--kind", help="Kind of model: crf, or memm for a conditional Markov model.")]
+_L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
+_L2 = Annotated[
+    float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
+]
+_MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
+_Tolerance = Annotated[
+    float | None, typer.Option(help="Stop when the objective changes by less than this share; default: 1e-4.")
+]
+
+
+@dataclass(frozen=True)
+class Tests:
+    """How data become labeled sequences, and their tokens tests."""
+
+    patterns: _Patterns = None
+    words_only: _WordsOnly = False
+    syntax: _Syntax = "textmill"
+    format: Format = "columns"
+    min_count: _MinCount = 1
+
+    def read(self, source: Any) -> Any:
+        """The labeled sequences of a file."""
+        from textmill.sequence import read_labeled
+
+        return read_labeled(source, format=self.format)
+
+    def encoder(self, hash_bits: int | None = None) -> Any:
+        """The encoder, not yet fitted."""
+        from textmill.sequence import Encoder, default_patterns
+
+        if self.words_only and (self.patterns is not None or self.format != "columns"):
+            raise typer.BadParameter("--words-only chooses patterns for columns; leave out -p and --format")
+        if self.patterns is None and self.syntax != "textmill" and self.format == "columns":
+            raise typer.BadParameter("--syntax is of a pattern file; pass -p FILE")
+        syntax = "wapiti" if self.format == "tests" else self.syntax
+        settings: dict[str, Any] = {"syntax": syntax, "min_count": self.min_count, "hash_bits": hash_bits}
+        if self.patterns is not None:
+            return Encoder.from_file(self.patterns, **settings)
+        return Encoder(patterns=default_patterns(1) if self.words_only else None, **settings)
+
+    def default_patterns(self, tagger: Any) -> str | None:
+        """A line on the patterns that a trained tagger has by default; None if it has none."""
+        from textmill.readable import counted
+        from textmill.sequence import describe_default
+
+        if self.patterns is not None or not tagger.encoder_.patterns_:
+            return None
+        number = counted(len(tagger.encoder_.patterns_), "patterns")
+        columns = 1 if self.words_only else tagger.encoder_.width_
+        return f"{number} by default: {describe_default(columns)}; --counts lists them, -p FILE replaces them"
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a tagger is trained."""
+
+    kind: _Kind = "crf"
+    algorithm: _Algorithm = "owlqn"
+    l1: _L1 = None
+    l2: _L2 = None
+    max_iter: _MaxIter = None
+    tolerance: _Tolerance = None
+
+    def tagger(self, encoder: Any, **parameters: Any) -> Any:
+        """The tagger, not yet trained."""
+        from textmill.model import check_choice
+        from textmill.sequence import TAGGERS
+
+        check_choice("kind", self.kind, TAGGERS)
+        return TAGGERS[self.kind](
+            encoder=encoder,
+            algorithm=self.algorithm,
+            l1=self.l1,
+            l2=self.l2,
+            max_iter=self.max_iter,
+            tolerance=self.tolerance,
+            **parameters,
+        )

@@ -1,0 +1,188 @@
+"""One training run of a chain model: what is measured on the way, when it stops early, which weights remain.
+
+After every iteration (epoch, sweep) the weights so far label the development sequences, if there are any; the run stops
+when their token error levels off (`Plateau`), and the weights with the lowest error are the result, not the last ones.
+Fine-tuning then drops the L1 penalty and runs L-BFGS on the weights that are not zero: their number cannot grow. A
+checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own format without pickles; a run
+that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration at work come to its end,
+whatever the algorithm, and the run ends with what it has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter, process_time
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from textmill.arrays import Floats, Ids, Ints
+from textmill.errors import DataError
+from textmill.files import replacing
+from textmill.optimize import Plateau
+from textmill.progress import Step, interruptible, start
+from textmill.sequence.decoders import ChainScorer, viterbi
+from textmill.sequence.encoding import Encoded
+from textmill.sequence.training.algorithms import Algorithm, Session, SparseWeights
+from textmill.sequence.training.batch import Progressed, Result, Watch
+from textmill.sequence.training.objective import ChainObjective
+
+__all__ = ["CLOCKS", "Run"]
+
+CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
+SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
+
+
+@dataclass(slots=True)
+class Run:
+    """A run: `train` returns its result, `log` has an entry for every iteration."""
+
+    algorithm: Algorithm
+    objective: ChainObjective
+    max_iter: int
+    tolerance: float = 1e-4
+    seed: int = 0
+    fine_tune: int = 0
+    dev: Encoded | None = None
+    plateau: Plateau = field(default_factory=Plateau)
+    tests: Callable[[], tuple[Ids, Ids]] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    log: list[dict[str, float]] = field(default_factory=list)
+    best: tuple[float, Ints, Floats] | None = None
+
+    def train(self, begin: SparseWeights) -> Result:
+        """Train from these weights (none: from zero)."""
+        state = self._resumed()
+        spent = np.array([self.log[-1][name] for name in CLOCKS] if self.log else [0.0, 0.0])
+        spent -= perf_counter(), process_time()
+        with (
+            start("training", total=self.max_iter, unit="iterations") as step,
+            interruptible(range(0), count=lambda: len(self.log)) as loop,  # the algorithms have the iterations
+        ):
+            if self.log:
+                step.advance(len(self.log))
+
+            def watch(done: Progressed) -> bool:
+                stop = self._watch(done, step, np.add(spent, (perf_counter(), process_time())))
+                return stop or loop.interrupted
+
+            save = None if self.checkpoint is None else self._save
+            session = Session(self.max_iter, self.tolerance, self.seed, watch, save, state, self.tests)
+            result = self.algorithm.train(self.objective, begin, session)
+            if result.reason == "interrupted":  # by a second Ctrl-C, in the middle of an iteration
+                raise KeyboardInterrupt
+            if self.best is not None:
+                result = replace(result, features=self.best[1], weights=self.best[2])
+            if self.fine_tune and not loop.interrupted:
+                result = self._fine_tuned(result, watch)
+            if loop.interrupted:
+                result = replace(result, reason="interrupted")
+        return result
+
+    def _fine_tuned(self, result: Result, watch: Watch) -> Result:
+        """A few iterations of L-BFGS without L1 on the weights that are not zero."""
+        self.objective.restrict(result.features)
+        self.best = None
+        session = Session(self.fine_tune, 0.0, self.seed, watch)
+        begin = SparseWeights(result.features, result.weights)
+        tuned = self.algorithm.tuner().train(self.objective, begin, session)
+        weights = SparseWeights(tuned.features, tuned.weights) if self.best is None else SparseWeights(*self.best[1:])
+        return Result(
+            *weights,
+            reason=result.reason,
+            iterations=result.iterations + tuned.iterations,
+            evaluations=result.evaluations + tuned.evaluations,
+            objectives=[*result.objectives, *tuned.objectives],
+        )
+
+    def _watch(self, done: Progressed, step: Step, clocks: Floats) -> bool:
+        """Note an iteration; True when the development error has levelled off."""
+        entry = {
+            "iteration": float(len(self.log) + 1),
+            "objective": done.objective,
+            "active": float(done.active),
+            **dict(zip(CLOCKS, clocks.tolist(), strict=True)),
+        }
+        if self.dev is not None:
+            entry["dev_error"] = self._dev_error(done)
+            if self.best is None or entry["dev_error"] < self.best[0]:
+                self.best = (entry["dev_error"], *done.nonzero())
+        self.log.append(entry)
+        step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
+        return self.dev is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
+
+    def _dev_error(self, done: Progressed) -> float:
+        """Wrong labels of the development sequences, in percent."""
+        assert self.dev is not None
+        assert self.dev.labels is not None
+        layout, normalized = self.objective.layout, self.objective.normalized
+        if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
+            scorer = ChainScorer(layout, done.theta, None, normalized)
+        else:
+            features, weights = done.nonzero()
+            scorer = ChainScorer(layout, weights, features, normalized)
+        labels, _ = viterbi(scorer, self.dev, n_jobs=self.objective.n_jobs)
+        return 100.0 * float(np.mean(labels != self.dev.labels)) if self.dev.tokens else 0.0
+
+    def _signature(self) -> str:
+        """What must be the same for a run to go on from a checkpoint."""
+        objective, data = self.objective, self.objective.data
+        parts = {
+            "algorithm": self.algorithm.name,
+            **self.algorithm.get_params(),
+            **{name: getattr(self, name) for name in ("max_iter", "tolerance", "seed", "fine_tune")},
+            "penalties": (objective.l1, objective.l2),
+            "candidates": None if objective.candidates is None else len(objective.candidates),
+            "plateau": asdict(self.plateau),
+            **asdict(objective.layout),
+            "tokens": data.tokens,
+            "sequences": data.sequences,
+            "tests": len(data.unigram.ids) + len(data.bigram.ids),
+        }
+        return json.dumps(parts, sort_keys=True)
+
+    def _save(self, state: Any) -> None:
+        assert self.checkpoint is not None
+        arrays = {f"state.{name}": np.asarray(getattr(state, name)) for name in state.__dataclass_fields__}
+        for name in ("iteration", "objective", "active", *CLOCKS, "dev_error"):
+            arrays[f"log.{name}"] = np.array([entry.get(name, math.nan) for entry in self.log])
+        if self.best is not None:
+            arrays |= {
+                "best.error": np.array(self.best[0]),
+                "best.features": self.best[1],
+                "best.weights": self.best[2],
+            }
+        with replacing(self.checkpoint) as file:
+            arrays["signature"] = np.frombuffer(self._signature().encode(), np.uint8)
+            np.savez(file, allow_pickle=False, **arrays)
+
+    def _resumed(self) -> dict[str, Any] | None:
+        """The state of a checkpoint, log and best weights taken over; None when there is none."""
+        if self.checkpoint is None or not os.path.exists(self.checkpoint):
+            return None
+        name = os.fspath(self.checkpoint)
+        try:
+            with np.load(name, allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+            signature = arrays.pop("signature").tobytes().decode()
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            raise DataError("is no checkpoint of a training run; remove it or name another", source=name) from None
+        if signature != self._signature():
+            raise DataError("is the checkpoint of a run with other parameters or data; remove it", source=name)
+        columns = {key.removeprefix("log."): value for key, value in arrays.items() if key.startswith("log.")}
+        for i in range(len(columns["iteration"])):
+            entry = {key: float(value[i]) for key, value in columns.items()}
+            self.log.append({key: value for key, value in entry.items() if not math.isnan(value)})
+        if "best.error" in arrays:
+            self.best = (float(arrays["best.error"]), arrays["best.features"], arrays["best.weights"])
+        state = {key.removeprefix("state."): value for key, value in arrays.items() if key.startswith("state.")}
+        state = {key: value.item() if value.ndim == 0 else value for key, value in state.items()}
+        state["objectives"] = state["objectives"].tolist()
+        if "steps" in state:
+            state["steps"] = tuple(state["steps"].tolist())
+        return state

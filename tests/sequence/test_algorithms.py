@@ -1,0 +1,157 @@
+"""Training algorithms as values of a parameter: names and objects, files, grids, clones, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+import textmill
+from textmill.errors import DataError, ModelFileError
+from textmill.model.parameters import decode, encode, readable
+from textmill.sequence import (
+    ALGORITHMS,
+    CRF,
+    LBFGS,
+    OWLQN,
+    RPROP,
+    SGDL1,
+    SGDL2,
+    Algorithm,
+    BlockDescent,
+    ConditionalMarkov,
+    Perceptron,
+)
+
+X = [[(letter,) for letter in word] for word in ("abab", "ba", "abba", "b", "baab", "aab")]
+Y = [[("V" if letter == "a" else "C") + ("1" if i == 0 else "") for i, (letter,) in enumerate(word)] for word in X]
+PATTERNS = ["*", "u:%x[0,0]", "u:%x[-1,0]%x[0,0]"]
+OTHERS: list[Algorithm] = [
+    OWLQN(memory=2, gradient_tolerance=1e-3, window=3),
+    LBFGS(memory=1),
+    RPROP(variant="-"),
+    SGDL1(eta0=0.3, alpha=0.5),
+    SGDL2(eta0=0.25),
+    BlockDescent(window=2),
+    Perceptron(),
+]
+
+
+def test_every_name_has_its_class() -> None:
+    assert {type(algorithm) for algorithm in OTHERS} == set(ALGORITHMS.values())
+    assert set(ALGORITHMS) == {"owlqn", "lbfgs", "sgd_l1", "sgd_l2", "bcd", "rprop", "perceptron"}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_name_means_the_usual_settings(name: str) -> None:
+    by_name = CRF(patterns=PATTERNS, algorithm=name, max_iter=5).fit(X, Y)
+    by_object = CRF(patterns=PATTERNS, algorithm=ALGORITHMS[name](), max_iter=5).fit(X, Y)
+    assert by_name.weights_.tobytes() == by_object.weights_.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        (OWLQN(), OWLQN(memory=1)),
+        (OWLQN(), OWLQN(gradient_tolerance=0.5)),
+        (LBFGS(), LBFGS(memory=1)),
+        (RPROP(), RPROP(variant="-")),
+        (SGDL1(eta0=0.3), SGDL1(eta0=0.1)),
+        (SGDL1(eta0=0.3), SGDL1(eta0=0.3, alpha=0.5)),
+        (SGDL2(eta0=0.3), SGDL2(eta0=0.1)),
+        (BlockDescent(window=1), BlockDescent(window=40)),
+    ],
+)
+def test_settings_matter(usual: Algorithm, other: Algorithm) -> None:
+    one, two = (
+        CRF(patterns=PATTERNS, algorithm=algorithm, max_iter=30, tolerance=1e-2).fit(X, Y)
+        for algorithm in (usual, other)
+    )
+    assert one.weights_.tobytes() != two.weights_.tobytes()
+
+
+@pytest.mark.parametrize("algorithm", OTHERS, ids=lambda algorithm: algorithm.name)
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_a_file_keeps_the_algorithm(kind: Any, algorithm: Algorithm, tmp_path: Any) -> None:
+    if kind is ConditionalMarkov and algorithm.name == "bcd":
+        with pytest.raises(DataError, match="bcd is for CRFs only"):
+            kind(patterns=PATTERNS, algorithm=algorithm).fit(X, Y)
+        return
+    kind(patterns=PATTERNS, algorithm=algorithm, max_iter=3).fit(X, Y).save(tmp_path / "a.mill")
+    loaded = textmill.load(tmp_path / "a.mill")
+    assert loaded.algorithm == algorithm
+    loaded.save(tmp_path / "b.mill")
+    assert (tmp_path / "a.mill").read_bytes() == (tmp_path / "b.mill").read_bytes()
+    name = f"sequence.{type(algorithm).__name__}"
+    assert textmill.model.describe(tmp_path / "a.mill")["parameters"]["algorithm"] == {name: algorithm.get_params()}
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (["sequence.OWLQN", {"memory": 0}], "memory must be a whole number at least 1"),
+        (["sequence.OWLQN", {"pace": 3}], "unexpected keyword argument 'pace'"),
+        (["sequence.CRF", {}], "is no class of options"),
+        (["os.Popen", {}], "which this textmill does not have"),
+        (["sequence.OWLQN"], "has a value of no known form"),
+        ("sequence.OWLQN", "has a value of no known form"),
+    ],
+)
+def test_damaged_options_of_a_file_are_refused(content: Any, fault: str) -> None:
+    with pytest.raises(ModelFileError, match=fault):
+        decode("parameter 'algorithm'", {"options": content})
+    if fault.startswith("has a value"):
+        with pytest.raises(ModelFileError, match=fault):
+            readable({"options": content})
+
+
+def test_options_are_encoded_by_name_and_fields() -> None:
+    encoded = encode("algorithm", SGDL1(eta0=0.3))
+    assert encoded == {"options": ["sequence.SGDL1", {"eta0": 0.3, "alpha": 0.9, "window": 5}]}
+    assert decode("algorithm", encoded) == SGDL1(eta0=0.3)
+
+
+def test_algorithms_are_set_cloned_and_searched_as_parameters() -> None:
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+
+    crf = CRF(patterns=PATTERNS, algorithm=OWLQN(memory=3), max_iter=4)
+    assert crf.get_params()["algorithm__memory"] == 3
+    assert clone(crf).algorithm == OWLQN(memory=3)
+    shared = crf.algorithm
+    assert crf.set_params(algorithm__memory=9).algorithm == OWLQN(memory=9)
+    assert shared == OWLQN(memory=3), "the object itself does not change"
+    assert crf.set_params(algorithm=SGDL1(), algorithm__eta0=0.2).algorithm == SGDL1(eta0=0.2)
+    with pytest.raises(DataError, match=r"SGDL1 has no option 'memory'; it has \['alpha', 'eta0', 'window'\]"):
+        crf.set_params(algorithm__memory=9)
+    with pytest.raises(DataError, match="parameter 'algorithm' is no estimator but 'owlqn'"):
+        CRF().set_params(algorithm__memory=9)
+    search = GridSearchCV(crf, {"algorithm": ["owlqn", SGDL1(eta0=1e-9)], "l1": [0.05]}, cv=2).fit(X, Y)
+    assert search.best_params_["algorithm"] == "owlqn"
+    nested = GridSearchCV(CRF(patterns=PATTERNS, algorithm=SGDL1(), l1=0.05), {"algorithm__eta0": [1e-9, 0.3]}, cv=2)
+    assert nested.fit(X, Y).best_estimator_.algorithm == SGDL1(eta0=0.3)
+
+
+def test_algorithms_do_not_change_and_show_themselves() -> None:
+    with pytest.raises(FrozenInstanceError):
+        OWLQN().memory = 3  # type: ignore[misc]
+    assert repr(CRF(algorithm=SGDL2(eta0=0.5))) == "CRF(algorithm=SGDL2(eta0=0.5, window=5))"
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: OWLQN(memory=1.5), "memory must be a whole number"),  # type: ignore[arg-type]
+        (lambda: LBFGS(gradient_tolerance=-1.0), "gradient_tolerance must be a number at least 0"),
+        (lambda: SGDL1(alpha=0.0), "alpha must be a number above 0 and at most 1"),
+        (lambda: SGDL1(eta0=0.0), "eta0 must be a number above 0"),
+        (lambda: BlockDescent(window=0), "window must be a whole number at least 1"),
+        (lambda: CRF(algorithm=OWLQN).fit(X, Y), r"algorithm is the class OWLQN; pass an object, OWLQN\(\)"),
+        (lambda: CRF(algorithm="newton").fit(X, Y), "algorithm must be one of 'lbfgs', 'owlqn'"),
+        (lambda: CRF(algorithm="bcd", features="seen").fit(X, Y), "supports only features='all'; for 'seen' use lbfgs"),
+    ],
+)
+def test_wrong_values_are_refused_by_name(make: Any, fault: str) -> None:
+    with pytest.raises(DataError, match=fault):
+        make()
