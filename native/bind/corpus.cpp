@@ -39,6 +39,15 @@ class Held {
     const std::size_t n = documents.size();
     begin_.reserve(n + 1);
     begin_.push_back(0);
+    std::size_t total = 0;
+    for (std::size_t d = 0; d < n; ++d) {
+      PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
+      total += tokens && (PyList_Check(document) || PyTuple_Check(document))
+                   ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(document))
+                   : 1;
+    }
+    owners_.reserve(total);
+    texts_.reserve(total);
     for (std::size_t d = 0; d < n; ++d) {
       PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
       if (!tokens) {
@@ -56,7 +65,7 @@ class Held {
     }
   }
   corpus::Documents view() const { return {texts_, begin_, first_}; }
-  const nb::object& token(std::size_t number) const { return owners_[number]; }  // of all documents
+  nb::object take(std::size_t number) { return std::move(owners_[number]); }  // a token of all documents, once
 
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
@@ -432,15 +441,30 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
   return result;
 }
 
+// No garbage collection while many lists of strings are made: it would visit each of their items several times.
+class Uncollected {
+ public:
+  Uncollected() : before_(PyGC_Disable()) {}
+  ~Uncollected() {
+    if (before_ != 0) PyGC_Enable();
+  }
+  Uncollected(const Uncollected&) = delete;
+  Uncollected& operator=(const Uncollected&) = delete;
+
+ private:
+  int before_;
+};
+
 // Lists of tokens with phrases joined; a token that stays single is the very object that was given.
 nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std::size_t threads, std::size_t first) {
   require(threads > 0, "threads must be at least 1");
-  const Held held(documents, true, first);
+  Held held(documents, true, first);
   std::vector<corpus::JoinedTokens> chunks;
   {
     nb::gil_scoped_release nogil;
     chunks = corpus::join_tokens(held.view(), phrases, threads);
   }
+  const Uncollected uncollected;
   nb::list result;
   std::size_t given = 0;  // token of all documents
   for (const corpus::JoinedTokens& chunk : chunks) {
@@ -451,7 +475,7 @@ nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std
       for (Py_ssize_t k = 0; token < end; ++token, ++k) {
         nb::object item;
         if (chunk.parts[token] == 1) {
-          item = held.token(given);
+          item = held.take(given);
         } else {
           const std::string_view bytes = chunk.phrases[phrase++];
           auto found = strings.find(bytes);

@@ -142,6 +142,8 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
         (["train", ARTICLES, "--kind", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
         (["train", "nothing.txt", "-o", "x.mill"], "nothing.txt"),
         (["show", "{folder}/v.mill"], "Vocabulary"),
+        (["show", "{folder}/nmf.mill", ARTICLES], "are for a picture; name its file with --plot"),
+        (["show", "{folder}/nmf.mill", "--date-field", "date"], "are for a picture; name its file with --plot"),
         (["show", "{folder}/bags.npz"], "bags.npz"),
         (["merge", "{folder}/nmf.mill", "{folder}/pca.mill", "-o", "x.mill"], "merge models of one kind"),
         (["cluster", "{folder}/nmf.mill"], "need INPUT"),

@@ -147,7 +147,7 @@ def export(
     if (to in ("pyldavis", "mallet-state")) != bool(sources):
         raise DataError("pyldavis and mallet-state need INPUT, the others take none; see --to")
     loaded = load_model(model, jobs)
-    documents = None if not sources else read_input(sources, reading)
+    documents = None if not sources else read_input(sources, reading, again=True)
     if to == "pyldavis":
         exchange.write_pyldavis(loaded, documents, output)
     elif to == "mallet-state":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 __all__ = ["SYNONYMS", "in_options", "options_of"]
@@ -94,7 +95,7 @@ def _setting(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     if value in ("False", "None"):
         return option.secondary_opts[0] if option.secondary_opts else f"no {spelling}"
     value = value.strip("'\"()").replace(", ", " ")
-    return f"{spelling} '{value}'" if " " in value and option.nargs == 1 else f"{spelling} {value}"
+    return f"{spelling} {quote(value) if option.nargs == 1 else value}"
 
 
 def _subject(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:

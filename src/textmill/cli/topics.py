@@ -171,9 +171,12 @@ def show(
     """
     from json import dumps
 
+    from textmill.errors import DataError
     from textmill.model import check_range
 
     check_range("-k", k, at_least=0, whole=True)
+    if plot is None and (sources or picture or date_field or color_field):
+        raise DataError("INPUT, --picture, --date-field and --color-field are for a picture; name its file with --plot")
     loaded = load_model(model)
     if json:
         for number, topic in enumerate(loaded.topics(words)[: k or None]):
@@ -184,7 +187,7 @@ def show(
         from textmill.plot import save
         from textmill.topics import draw_model
 
-        documents = None if not sources else read_input(sources, reading)
+        documents = None if not sources else read_input(sources, reading, again=True)
         drawing = draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field)
         save(drawing, plot)
 
@@ -304,7 +307,7 @@ def cluster(
         raise DataError("clusters of documents need INPUT, those of terms take none; see --of")
     loaded = load_model(model, jobs)
     options: dict[str, Any] = {"method": method, "n_words": words, "random_state": seed, "n_jobs": jobs}
-    documents = None if not sources else read_input(sources, reading)
+    documents = None if not sources else read_input(sources, reading, again=True)
     if documents is None:
         groups = cluster_terms(loaded, clusters, **options)
         vectorizer = loaded.vectorizer_

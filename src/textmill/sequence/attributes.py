@@ -44,7 +44,7 @@ def read_attributes(source: Source) -> Iterator[AttributeSequence]:
     tokens: list[list[tuple[str, float]]] = []
     labels: list[str] = []
     weight = 1.0
-    known: dict[str, tuple[str, float]] = {}
+    parsed: dict[str, tuple[str, float]] = {}
     for number, line in open_lines(source):
         if not line.strip():
             if labels:
@@ -63,11 +63,11 @@ def read_attributes(source: Source) -> Iterator[AttributeSequence]:
             raise DataError("there is no label before the first tab", source=name, line=number)
         row = []
         for field in fields:
-            if field not in known:
-                if len(known) >= 1 << 20:
-                    known.clear()
-                known[field] = _attribute(field, name, number)
-            row.append(known[field])
+            if field not in parsed:
+                if len(parsed) >= 1 << 20:
+                    parsed.clear()
+                parsed[field] = _attribute(field, name, number)
+            row.append(parsed[field])
         tokens.append(row)
         labels.append(label)
     if labels:

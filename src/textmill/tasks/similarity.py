@@ -94,7 +94,7 @@ class SimilarDocuments(Estimator, Model):
 
     takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 2
-    layout: ClassVar[dict[str, str]] = {"names_": "name: str", "titles_": "name: str"}
+    layout: ClassVar[dict[str, str]] = {"names_": "document: str", "titles_": "document: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}
     parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index", "model_": "vectors.TextVectorizer"}
 
