@@ -256,5 +256,17 @@ def test_parameters_out_of_range_are_refused() -> None:
         LogisticRegression().fit(X, y, start=LogisticRegression().fit(X[:, :5], y))
 
 
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_without_an_intercept_the_optimum_is_that_of_scikit_learn_too(scale: float) -> None:
+    X, y = some_data(rows=300)
+    X = X @ sparse.diags(np.geomspace(1, scale, 30))  # badly scaled: dual descent gives up, Newton ends it
+    weights = np.random.default_rng(0).integers(0, 3, 300).astype(float)
+    model = LogisticRegression(l2=0.5, intercept=False, tolerance=1e-10).fit(X, y, sample_weight=weights)
+    theirs = Theirs(C=2.0, solver="newton-cg", tol=1e-10, fit_intercept=False, max_iter=1000).fit(X, y, weights)
+    assert model.coef_ == pytest.approx(theirs.coef_, abs=1e-4)
+    assert model.objective_ == pytest.approx(objective(model, X, y, weights), rel=1e-12)
+    assert model.certificate(X, y, weights).relative_gap < 1e-9
+
+
 def test_an_elastic_net_of_no_weight_is_no_penalty() -> None:
     assert Penalty(0.0, 0.0).value(np.ones(3)) == 0.0

@@ -5,6 +5,7 @@ solvers      coordinate descent on working sets, trust-region Newton
 classifier   what linear classifiers share: rows, labels, probabilities, names of weights
 logistic     logistic regression, L1, L2 and elastic net
 chunked      the same over chunks of a file or on a cluster
+grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
 """
 
@@ -14,16 +15,27 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.linear.classifier import Weights
+    from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
 
-__all__ = ["Certificate", "LogisticRegression", "NotConverged", "PenaltyScores", "Weights", "choose_penalty"]
+__all__ = [
+    "Certificate",
+    "CombinationLogistic",
+    "LogisticRegression",
+    "NotConverged",
+    "PenaltyScores",
+    "Weights",
+    "choose_penalty",
+    "find_violators",
+]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
         "classifier": "Weights",
+        "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",

@@ -118,7 +118,7 @@ class _Sum:
             theta[:size] = start.coef_.ravel()
             theta[size:] = start.intercept_ if self.model.intercept else []
         tolerance = float(self.model.tolerance)
-        stopping = Stopping(gradient=tolerance, value=tolerance * 1e-3, iterations=int(self.model.max_iter))
+        stopping = Stopping(gradient_tolerance=tolerance, tolerance=tolerance * 1e-3, max_iter=int(self.model.max_iter))
         if self.model.l1 > 0:
             penalty = np.full(len(theta), float(self.model.l1))
             penalty[size:] = 0.0

@@ -150,9 +150,9 @@ class LinearClassifier(Classifier, Model):
         else:
             documents = X.texts() if hasattr(X, "texts") else X
             rows = check_bags(self.vectorizer_.transform(documents), negative=True)
-        if fitted and rows.shape[1] != self.coef_.shape[1]:
+        if fitted and rows.shape[1] != self.n_features_in_:
             raise DataError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.coef_.shape[1]} "
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input; pass rows over the same columns"
             )
         return rows
