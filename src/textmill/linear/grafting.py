@@ -72,8 +72,8 @@ class CombinationLogistic(LinearClassifier):
 
     >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
     >>> model = CombinationLogistic(l1=1.0, degree=2, intercept="none").fit(X, y)
-    >>> model.strongest(3).to_dict()["feature"], round(model.objective_, 4)
-    (['0 & 1', '0', '1'], 20.1904)
+    >>> model.strongest(1).features, round(model.objective_, 4)
+    (['0 & 1'], 20.1904)
     """
 
     format_version: ClassVar[int] = 1

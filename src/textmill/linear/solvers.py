@@ -11,8 +11,8 @@ else by Newton steps whose systems are solved by conjugate gradients within a tr
 preconditioned by the diagonal; a product with the Hessian is one with X and one with X^T.
 
 Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
-than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every entry
-of the working set, a look at all columns or a product with the Hessian one or two of every entry of X.
+than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
+entry of the working set, a look at all columns or a product with the Hessian one or two of every entry of X.
 References: Yuan, Ho & Lin (2012); Yu, Huang & Lin (2011); Johnson & Guestrin (2015) for working sets; Hsia, Chiang &
 Lin (2018).
 """
