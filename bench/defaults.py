@@ -98,7 +98,8 @@ def _job(
         lambda: run(False)[0],
         "hand",
         lambda: f"weights {run(True)[1]} and {run(False)[1]}",
-        unit="100 - F1" if is_chunks else "% error",
+        figure="returned",
+        label="100 - F1" if is_chunks else "% error",
         claim="letters" if name.startswith("letters") else "words",
     )
 

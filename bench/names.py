@@ -148,7 +148,8 @@ def _per_pair(names: list[str]) -> list[Job]:
                     theirs,
                     "py_stringmatching SoftTfIdf",
                     partial(str, filled),
-                    unit="u",
+                    figure="returned",
+                    label="µs",
                     bar=100.0,
                 )
             )
@@ -159,7 +160,8 @@ def _per_pair(names: list[str]) -> list[Job]:
                 lambda: 1 / 3,
                 "3 million a second",
                 partial(str, filled),
-                unit="u",
+                figure="returned",
+                label="µs",
                 bar=1.0,
             )
         )
@@ -188,7 +190,7 @@ def _self_join(options: Options, names: list[str]) -> list[Job]:
                 lambda: 300.0,
                 "5 minutes",
                 equal,
-                unit="t",
+                figure="returned",
                 bar=1.0,
             )
         )
@@ -199,7 +201,8 @@ def _self_join(options: Options, names: list[str]) -> list[Job]:
                 lambda: 4096.0,
                 "4 GiB",
                 lambda run=run: f"{run()[2]:.0f} pairs",
-                unit="M",
+                figure="returned",
+                label="MiB",
                 bar=1.0,
             )
         )
@@ -272,7 +275,7 @@ def _against(name: str, figures: dict[str, float], peer: str, theirs: dict[str, 
     each = ", ".join(f"{key} {figure:.1f}" for key, figure in (figures if bar is None else theirs).items())
     of = "" if len(figures) == len(SETS) else f", {len(figures)} sets"
     lacks = partial(float, 100 - _macro(figures)), partial(float, 100 - _macro(theirs))
-    return Job(f"100 - F1{of}, {name}", *lacks, peer, partial(str, each), unit="F", bar=bar)
+    return Job(f"100 - F1{of}, {name}", *lacks, peer, partial(str, each), figure="returned", label="points", bar=bar)
 
 
 def _macro(figures: dict[str, float]) -> float:

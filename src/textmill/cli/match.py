@@ -408,8 +408,6 @@ def _linked(linked: Linked, records: str) -> None:
     """What was found among records, and how many pairs were compared for it."""
     from textmill.readable import counted
 
-    for note in linked.blocking.notes:
-        typer.echo(note, err=True)
     compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
     groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)

@@ -159,7 +159,7 @@ def show(
     date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
     color_field: Annotated[
         str | None,
-        typer.Option("--color-field", "--colour-field", help="Field whose values colour the documents of the picture."),
+        typer.Option("--color-field", help="Field whose values colour the documents of the picture."),
     ] = None,
     *,
     reading: Reading,

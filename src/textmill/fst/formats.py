@@ -214,7 +214,7 @@ def _print(
         states=_table(state_symbols),
         show_one=show_weight_one,
         missing=missing_symbol,
-        separator=_one_byte_each(separator)[:1],
+        separator=_one_byte_each(separator or "\0")[:1],  # as OpenFst has it
         write=write,
     )
 

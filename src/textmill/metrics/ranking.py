@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import conventions, merged, signature
 from textmill.metrics._inputs import check_lengths, choice, numbers
+from textmill.metrics.conventions import conventions, merged, signature
 
 __all__ = [
     "RankingCounts",

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.arrays import Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import conventions, merged, signature
 from textmill.metrics._inputs import choice, numbers, truths
 from textmill.metrics.classification import BinaryCounts
+from textmill.metrics.conventions import conventions, merged, signature
 
 __all__ = ["Segmentation", "WindowCounts", "boundary_counts", "pk", "window_diff"]
 

@@ -93,7 +93,7 @@ class SimilarDocuments(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
     layout: ClassVar[dict[str, str]] = {"names_": "document: str", "titles_": "document: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}
     parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index", "model_": "vectors.TextVectorizer"}
@@ -224,12 +224,14 @@ class SimilarDocuments(Estimator, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 had no titles, and always a model of the caller's."""
+        """Format 1 had no titles, and always a model of the caller's; models inside format 2 had other fingerprints."""
         if saved.fitted:
+            saved.state["fingerprint_"] = ""  # that of the model in the file, as it is read today
+        if saved.fitted and saved.format == 1:
             ends = saved.arrays["names_.offsets"]
             saved.arrays |= {"titles_.bytes": np.zeros(0, np.uint8), "titles_.offsets": np.zeros(len(ends), ends.dtype)}
             saved.parts["model_"] = None
-        saved.format = 2
+        saved.format = 3
         return saved
 
     def _model(self) -> Any:
@@ -264,7 +266,9 @@ class SimilarDocuments(Estimator, Model):
         """Refuse a model that is not the one of the vectors."""
         model = self._model()
         if vars(self).get("_known_model") is not model:
-            if model is None or model.fingerprint() != self.fingerprint_:
+            fingerprint = None if model is None else model.fingerprint()
+            self.fingerprint_ = self.fingerprint_ or fingerprint or ""
+            if fingerprint is None or fingerprint != self.fingerprint_:
                 raise DataError("the index and the model do not belong together; pass the model of the index, or fit")
             self._known_model = model
 
@@ -366,4 +370,5 @@ def _open(path: str, n_jobs: int | None) -> SimilarDocuments:
 
 
 def _ask(similar: SimilarDocuments, texts: list[str], k: int) -> tuple[str, str, list[Matches]]:
-    return similar.fingerprint_, similar.measure, similar.query(texts, k=k)
+    matches = similar.query(texts, k=k)  # first, since it makes sure of the fingerprint
+    return similar.fingerprint_, similar.measure, matches
