@@ -189,7 +189,7 @@ def test_bad_parameters_are_refused_and_a_degree_above_any_row_is_no_error() -> 
             CombinationLogistic(**wrong).fit(XOR, XOR_LABELS)
     high = CombinationLogistic(l1=1.0, degree=9, intercept="none").fit(XOR, XOR_LABELS)
     assert high.objective_ == pytest.approx(20.190350, abs=1e-4)
-    with pytest.raises(DataError, match="pass one a row"):
+    with pytest.raises(DataError, match="pass one per row"):
         find_violators(sparse.csr_matrix(XOR), np.zeros(3), 1.0, 2)
 
 

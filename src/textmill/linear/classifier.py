@@ -54,7 +54,7 @@ class LinearClassifier(Classifier, Model):
         return int(self.coef_.shape[1])
 
     def decision_function(self, X: Any) -> Floats:
-        """Return margins: one number a row for two classes, above 0 for the second, else one a class.
+        """Return margins: one number per row for two classes, above 0 for the second, else one a class.
 
         >>> from textmill.linear import LogisticRegression
         >>> model = LogisticRegression().fit(np.array([[1.0], [3.0]]), [0, 1])
@@ -136,7 +136,7 @@ class LinearClassifier(Classifier, Model):
                     f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; pass rows"
                 )
         if len(_labels(y)) != rows.shape[0]:
-            raise DataError(f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent; pass one a row")
+            raise DataError(f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent; pass one per row")
         self.classes_ = classes_of(y if classes is None else classes)
         return rows
 
@@ -185,14 +185,14 @@ def classes_of(y: Any) -> NDArray[Any]:
 
 
 def labels_of(y: Any, rows: int, classes: NDArray[Any]) -> Ids:
-    """Labels as numbers of classes; one a row.
+    """Labels as numbers of classes, one per row.
 
     >>> labels_of(["b", "a"], 2, np.array(["a", "b"])).tolist()
     [1, 0]
     """
     labels = _labels(y)
     if len(labels) != rows:
-        raise DataError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers; pass one a row")
+        raise DataError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers; pass one per row")
     places = np.searchsorted(classes, labels)
     unknown = classes[np.minimum(places, len(classes) - 1)] != labels
     if unknown.any():
@@ -211,7 +211,7 @@ def row_weights(
     """
     weights = np.ones(len(labels)) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
     if weights.shape != (len(labels),):
-        raise DataError(f"sample_weight has shape {weights.shape}; pass one number a row, {len(labels)} in all")
+        raise DataError(f"sample_weight has shape {weights.shape}; pass one number per row, {len(labels)} in all")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
         raise DataError(f"sample_weight has {weights[row]} in row {row}; pass finite numbers >= 0")
@@ -234,7 +234,7 @@ def row_weights(
 def _labels(y: Any) -> NDArray[Any]:
     """y as one axis of labels that can be told apart."""
     if y is None:
-        raise DataError("requires y to be passed, but the target y is None; pass one label a row")
+        raise DataError("requires y to be passed, but the target y is None; pass one label per row")
     mixed = isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1
     labels = np.asarray(y, dtype=object) if mixed else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -245,7 +245,7 @@ def _labels(y: Any) -> NDArray[Any]:
         warn_caller("A column-vector y was passed when a 1d array was expected; y is flattened", DataConversionWarning)
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise DataError(f"y must have one label a row, got an array of shape {labels.shape}")
+        raise DataError(f"y must have one label per row, got an array of shape {labels.shape}")
     if labels.dtype.kind == "c":
         raise DataError("Complex data not supported: y holds complex numbers; pass labels")
     if labels.dtype.kind == "f" and labels.size:

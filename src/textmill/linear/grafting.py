@@ -326,7 +326,7 @@ def find_violators(
     """
     offsets, indices, values = csr_arrays(X, np.float64)
     if len(residual) != X.shape[0]:
-        raise DataError(f"X has {X.shape[0]} rows but there are {len(residual)} residuals; pass one a row")
+        raise DataError(f"X has {X.shape[0]} rows but there are {len(residual)} residuals; pass one per row")
     negative = bool(len(values)) and float(values.min()) < 0
     features, gradient, visited, stored = native.search(
         offsets, indices, values, X.shape[1], np.ascontiguousarray(residual), float(threshold), degree, negative,
