@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Measure = Annotated[
     str | None,
-    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: words aligned by Jaro."),
+    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: auto, which suits the list."),
 ]
 _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="Measure; repeat the option for more.")]
 _Format = Annotated[

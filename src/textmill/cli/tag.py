@@ -203,12 +203,12 @@ def evaluate(
 
     from textmill.corpus import read_columns
     from textmill.model import check_range
-    from textmill.sequence import FIGURES, errors_by_kind, evaluate_columns, tag_errors
+    from textmill.sequence import FIGURES, column_errors, errors_by_kind, evaluate_columns
 
     check_range("k", k, at_least=1, whole=True)
     sentences = list(read_columns(source))
     scores = evaluate_columns(sentences, chunks=chunks)
-    kinds = errors_by_kind(tag_errors(sentences, chunks=chunks)) if show_errors else {}
+    kinds = errors_by_kind(column_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:

@@ -8,6 +8,7 @@ bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 optima         all best alignments where there are several
 contexts       similarity by neighbors
+adaptive       the default measure, which adapts to its list
 combined       powers, means, maxima, functions of yours
 compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.strings.adaptive import Auto
     from textmill.strings.alignment import Alignment, Edge, spans_of
     from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
     from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
@@ -64,6 +66,7 @@ __all__ = [
     "TITLES",
     "Alignment",
     "Assignment",
+    "Auto",
     "Characters",
     "Clusters",
     "Context",
@@ -115,6 +118,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "adaptive": "Auto",
         "alignment": "Alignment Edge spans_of",
         "bags": "Cosine Dice Jaccard Overlap TfIdf",
         "characters": "Damerau Exact Jaro JaroWinkler Levenshtein NeedlemanWunsch Osa",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textmill.errors import DataError
-from textmill.strings import DEFAULT_MEASURE, Ngrams, parse_measure
+from textmill.strings import Ngrams, parse_measure
 from textmill.tasks.names import (
     Block,
     Field,
@@ -28,7 +28,7 @@ from textmill.tasks.names import (
     plain_form,
     read_record_list,
 )
-from textmill.tasks.names.comparison import leads
+from textmill.tasks.names.comparison import FIELD_MEASURE, leads
 
 PEOPLE = RecordList.of(
     {
@@ -214,7 +214,7 @@ def test_numbers_of_a_pair_follow_their_definitions() -> None:
     got = {measure: rows[:, number] for number, (_, measure) in enumerate(comparer.columns)}
     a, b = [plain_form(names[i]) for i in left], [plain_form(names[j]) for j in right]
     for column, measure in {
-        "aligned": DEFAULT_MEASURE,
+        "aligned": FIELD_MEASURE,
         "words": "tfidf(words)",
         "letters": "tfidf(trigrams)",
         "edit": "levenshtein",
