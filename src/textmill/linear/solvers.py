@@ -6,9 +6,9 @@ With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
         slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1
         for each class: minimise the quadratic model over its part of W; halve the step until F falls
 
-Without, for two classes and no intercept, by dual coordinate descent (native/linear/dual.h) while that converges fast;
-else by Newton steps whose systems are solved by conjugate gradients within a trust region (Lin, Weng & Keerthi 2008),
-preconditioned by the diagonal; a product with the Hessian is one with X and one with X^T.
+Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
+long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients within a trust region
+(Lin, Weng & Keerthi 2008), scaled by the diagonal; a product with the Hessian is one with X and one with X^T.
 
 Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
 than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
@@ -81,7 +81,15 @@ def minimize(
         start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
     run = Solution(start.coef.copy(), start.intercept.copy())
     plain = problem.margins == 1 and not problem.intercept and penalty.l1 == 0 and penalty.l2 > 0
-    if plain and candidates is None and not run.coef.any() and max_iter and _dual(problem, penalty, run, tolerance):
+    wide = problem.columns > problem.rows  # then there are fewer dual variables than weights
+    if (
+        plain
+        and wide
+        and candidates is None
+        and not run.coef.any()
+        and max_iter
+        and _dual(problem, penalty, run, tolerance)
+    ):
         return run
     solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
     solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
