@@ -90,13 +90,14 @@ def _l1(name: str) -> float:
 
 
 def _expanded(options: Options, name: str, degree: int) -> csr_matrix:
-    return csr_matrix(PolynomialFeatures(degree, interaction_only=True).fit_transform(_set(options, name)[0]))
+    made = PolynomialFeatures(degree, interaction_only=True).fit_transform(_set(options, name)[0])
+    return csr_matrix(made)
 
 
 def _written_out(options: Options, name: str, degree: int) -> Any:
     X, y = _expanded(options, name, degree), _set(options, name)[1]
-    used = np.flatnonzero(np.diff(X.tocsc().indptr))  # of hundreds of millions of columns most are empty
-    X = X[:, used]
+    used, columns = np.unique(X.indices, return_inverse=True)  # of hundreds of millions of columns most are empty
+    X = csr_matrix((X.data, columns.astype(np.int32), X.indptr.astype(np.int32)), shape=(X.shape[0], len(used)))
     model = liblinear_train(liblinear_problem(np.where(y == 1, 1.0, -1.0), X), f"-s 6 -c {1 / _l1(name)} -e 1e-4 -q")
     weights = np.array(model.w[: X.shape[1]])
     return X, weights if model.label[0] == 1 else -weights
