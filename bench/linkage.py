@@ -101,7 +101,7 @@ def jobs(options: Options) -> list[Job]:
     for one in sets:
         if len(one.candidates) > 1000 or options.quick:
             labels = _labels(one, np.arange(len(one.candidates)), "random", 0)
-            claims = {"unit": "s CPU", "claim": "from names to probabilities"}
+            claims = {"figure": "processor", "claim": "from names to probabilities"}
             for title, ours, peer in (
                 ("labels", partial(_learn, one, labels), partial(_splink, one, labels)),
                 ("EM", partial(_em, one), partial(_splink, one, None)),
