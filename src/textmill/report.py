@@ -219,8 +219,8 @@ def _column(values: Sequence[object]) -> tuple[bool, list[_Cell]]:
     numbers = [_number(value) for value in values]
     missing = [value is None for value in values]
     if all(gap or number is not None for number, gap in zip(numbers, missing, strict=True)) and not all(missing):
-        known = [float("nan") if number is None else number for number in numbers]
-        return True, [_Cell(text, _key(number)) for text, number in zip(numerals(known), known, strict=True)]
+        figures = [float("nan") if number is None else number for number in numbers]
+        return True, [_Cell(text, _key(number)) for text, number in zip(numerals(figures), figures, strict=True)]
     return False, [_Cell(_text(value), "") for value in values]
 
 

@@ -161,14 +161,14 @@ def _functions(parameter: Model | None, prefix: str) -> dict[str, Callable[..., 
 
 def _check_parameters(cls: type[Model], saved: Saved) -> None:
     """Check that parameters and models in their place are those of the constructor; missing ones take their default."""
-    known = constructor_parameters(cls) if issubclass(cls, Estimator) else {}
+    expected = constructor_parameters(cls) if issubclass(cls, Estimator) else {}
     parts = saved.parts.keys() - cls.declared.fitted_parts
-    unknown = (saved.parameters.keys() | parts) - known.keys()
+    unknown = (saved.parameters.keys() | parts) - expected.keys()
     if unknown:
         raise ModelFileError(
             f"has a parameter {min(unknown)[:80]!r} that this {cls.__name__} does not have; upgrade textmill"
         )
-    required = {name for name, parameter in known.items() if parameter.default is parameter.empty}
+    required = {name for name, parameter in expected.items() if parameter.default is parameter.empty}
     wrong = (required - parts - saved.parameters.keys()) | (saved.parameters.keys() & parts)
     if wrong:
         raise ModelFileError(f"parameter '{min(wrong)}' must be there once; {DAMAGED}")

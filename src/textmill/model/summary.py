@@ -119,10 +119,10 @@ def summarize(path: str | os.PathLike[str]) -> Summary:
 
 def _summary(saved: Saved) -> Summary:
     try:
-        found: type | None = find_class(saved.class_name)
+        kind: type | None = find_class(saved.class_name)
     except ModelFileError:
-        found = None
-    cls = found if found is not None and issubclass(found, Model) else None
+        kind = None
+    cls = kind if kind is not None and issubclass(kind, Model) else None
     own = _own_parts(saved)
     state = saved.state | {f"{name}_": value for part in own.values() for name, value in part.state.items()}
     counts = {name: readable(value) for name, value in state.items() if name in _TRAINED_ON}
