@@ -297,14 +297,16 @@ def _adaptive(options: Options) -> list[Job]:
         left_out.append(row.peer - without)
         quality = f"{row.best_peer}; left out {without:.1f} by {spelling}, {order}; {row.evidence}"
         lacks = partial(float, 100 - ours), partial(float, 100 - row.peer)
-        made.append(Job(f"100 - F1, default, {name}", *lacks, "best of ten peers", partial(str, quality), unit="F"))
+        title = f"100 - F1, default, {name}"
+        made.append(Job(title, *lacks, "best of ten peers", partial(str, quality), figure="returned", label="points"))
     shown = [max(shortfalls), min(shortfalls), float(np.mean(left_out)), max(left_out)]
     each = "worst {:.2f}, best {:.2f}; left out {:.2f}, worst {:.2f}".format(*shown)
     mean = partial(float, np.mean([100 - row.figure(SPELLING, ORDER) for row in rows.values()]))
     theirs = partial(float, np.mean([100 - row.peer for row in rows.values()]))
     title = f"100 - F1, default, mean of {len(rows)} sets"
     quality = f"mean shortfall {np.mean(shortfalls):.2f}, {each}"
-    return [*made, Job(title, mean, theirs, "best of ten peers of each set", partial(str, quality), unit="F", bar=1.0)]
+    peer, options_of = "best of ten peers of each set", {"figure": "returned", "label": "points", "bar": 1.0}
+    return [*made, Job(title, mean, theirs, peer, partial(str, quality), **options_of)]
 
 
 class _Adapted(NamedTuple):
