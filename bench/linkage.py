@@ -201,7 +201,7 @@ def _tuned(scores: Any, y: Any) -> float:
 @cache
 def _collection(folder: Path, name: str) -> Collection:
     if name == "synthetic":
-        made: NameList = generate_names(seed=0)
+        made: NameList = generate_names(random_state=0)
         left, right = made, None
     else:
         path = folder / f"{name}.txt"

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from textmill.errors import DataError
+from textmill.model import seed_of
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.stock import STOCKS, Stock
 
@@ -45,13 +46,15 @@ _RULES += [("i", "y"), ("y", "i"), ("i", "ï"), ("ï", "i"), ("y", "ï"), ("ï",
 _RULES += [(2 * letter, letter) for letter in _DOUBLED] + [(letter, 2 * letter) for letter in _DOUBLED]
 
 
-def generate_names(bases: int = 950, *, scenario: str = "typos", persons: float = 0.6, seed: int = 0) -> NameList:
+def generate_names(
+    bases: int = 950, *, scenario: str = "typos", persons: float = 0.6, random_state: int = 0
+) -> NameList:
     """Give about twice as many names as bases, the variants behind their base, with types and clusters.
 
     `persons` is the share of bases that are persons, the others are organisations. The id of a variant is that of its
     base with a letter behind it.
 
-    >>> names = generate_names(3, seed=4)
+    >>> names = generate_names(3, random_state=4)
     >>> for key, name, kind in zip(names.ids, names.names, names.types, strict=True):
     ...     print(key, name, kind, sep=", ")
     1, Mary Helen Hughes, person
@@ -66,7 +69,7 @@ def generate_names(bases: int = 950, *, scenario: str = "typos", persons: float 
         raise DataError(f"scenario must be one of {', '.join(SCENARIOS)}, not {scenario!r}")
     if bases < 1 or not 0 <= persons <= 1:
         raise DataError(f"bases is {bases} and persons is {persons}; pass at least 1, and a share from 0 to 1")
-    random = Random(seed)
+    random = Random(seed_of(random_state))
     stock = STOCKS["french" if scenario == "french" else "english"]
     spoil = {"typos": spoil_letters, "transliteration": transliterate, "french": spoil_accents}[scenario]
     ids: list[str] = []

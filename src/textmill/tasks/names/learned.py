@@ -37,7 +37,7 @@ from textmill.tasks.names.logistic import (
 from textmill.tasks.names.record_matcher import Contribution, PairExplanation, RecordEstimator, rows_of
 from textmill.tasks.names.records import Field, RecordList
 
-__all__ = ["LearnedMatcher", "labelled_candidates"]
+__all__ = ["LearnedMatcher", "labeled_candidates"]
 
 
 class LearnedMatcher(RecordEstimator, Model):
@@ -50,7 +50,7 @@ class LearnedMatcher(RecordEstimator, Model):
     intercept_; penalty_; n_labels_; brier_, on labels held out (None if there were too few).
 
     >>> from textmill.tasks.names import generate_names
-    >>> names = generate_names(60, seed=1)
+    >>> names = generate_names(60, random_state=1)
     >>> people, matcher = RecordList.of_names(names), LearnedMatcher(fields=["name"])
     >>> found = matcher.candidates(people)
     >>> gold = Gold({
@@ -117,7 +117,7 @@ class LearnedMatcher(RecordEstimator, Model):
         if self.penalty is not None:
             check_range("penalty", self.penalty, above=0.0, at_most=1e12)
         found = self.candidates(records, other) if candidates is None else candidates
-        found, positions, truth = labelled_candidates(found, records, other, y)
+        found, positions, truth = labeled_candidates(found, records, other, y)
         comparer = self._comparer(records, other)
         base = comparer.scores(found.left, found.right)
         self.means_, self.scales_ = _moments(comparer, found, base)
@@ -185,14 +185,14 @@ class LearnedMatcher(RecordEstimator, Model):
             )
 
 
-def labelled_candidates(
+def labeled_candidates(
     candidates: Candidates, records: RecordList, other: RecordList | None, gold: Gold
 ) -> tuple[Candidates, NDArray[np.int64], NDArray[np.bool_]]:
     """Candidates with the labelled pairs they lack, positions of the labelled ones, and whether these match.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom"]})
     >>> found = LearnedMatcher(blocks=["name:jaro:0.7"]).candidates(people)
-    >>> more, at, truth = labelled_candidates(found, people, None, Gold({("1", "2"): "pos", ("1", "3"): "neg"}))
+    >>> more, at, truth = labeled_candidates(found, people, None, Gold({("1", "2"): "pos", ("1", "3"): "neg"}))
     >>> len(found), len(more), at.tolist(), truth.tolist()
     (1, 2, [0, 1], [True, False])
     """

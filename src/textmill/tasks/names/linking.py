@@ -134,19 +134,19 @@ def suggest_labels(
     check_range("k", k, at_least=1, whole=True)
     found = matcher.candidates(records, other) if candidates is None else candidates
     found, scores = matcher.scores(records, other, candidates=found)
-    labelled = np.zeros(0, np.int64)
+    labeled = np.zeros(0, np.int64)
     if gold is not None:
         i, j, _ = gold.places(records.names(), None if other is None else other.names())
-        labelled = found.positions(i, j)
-        labelled = labelled[labelled >= 0]
+        labeled = found.positions(i, j)
+        labeled = labeled[labeled >= 0]
     if isinstance(matcher, RecordMatcher):
-        chosen = spaced_pairs(scores, k, labelled=labelled)
+        chosen = spaced_pairs(scores, k, labeled=labeled)
     else:
         doubt = scores * (1.0 - scores)
-        doubt[labelled] = -1.0
+        doubt[labeled] = -1.0
         near = np.sort(np.argsort(-doubt, kind="stable")[: _DOUBTFUL * k])
         rows = standard_rows(matcher, records, other, found, near)
-        chosen = uncertain_pairs(scores, rows, k, labelled=labelled, positions=near)
+        chosen = uncertain_pairs(scores, rows, k, labeled=labeled, positions=near)
     return Pairs(found.left[chosen], found.right[chosen], scores[chosen])
 
 
