@@ -137,11 +137,11 @@ def test_candidates_are_the_union_of_all_blocks() -> None:
     blocks = [Block("name", "tfidf(words)", 0.4), Block("name", "tfidf(trigrams)", 0.5), Block("name")]
     found = find_candidates(records, blocks=blocks, k=1000)
     texts = [plain_form(name) for name in names.names]
-    for block, row in zip(blocks, found.found, strict=True):
+    for block, row in zip(blocks, found.by_block, strict=True):
         scores = np.triu(parse_measure(block.measure).fit(texts).matrix(texts), 1)
         i, j = np.nonzero(scores >= block.threshold - 1e-7)
         assert set(zip(i, j, strict=True)) == set(zip(found.left[row], found.right[row], strict=True))
-    assert found.found.any(axis=0).all()
+    assert found.by_block.any(axis=0).all()
     assert (np.lexsort((found.right, found.left)) == np.arange(len(found))).all()
 
 

@@ -85,9 +85,9 @@ class MatchCurve(Table):
         values = np.asarray(scores, dtype=np.float64)
         if len(values) != len(labels):
             raise DataError(f"{len(values)} scores but {len(labels)} labels; pass one label a score")
-        kept = np.array([label != "unk" for label in labels], dtype=bool)
+        decided = np.array([label != "unk" for label in labels], dtype=bool)
         gold = np.array([label == "pos" for label in labels], dtype=bool)
-        return cls(_counted(values[kept], gold[kept], missed))
+        return cls(_counted(values[decided], gold[decided], missed))
 
     @property
     def pairs(self) -> _Ints:

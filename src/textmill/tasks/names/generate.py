@@ -143,18 +143,17 @@ def _bases(count: int, persons: float, stock: Stock, scenario: str, random: Rand
     """Distinct bases as words, and whether they are persons."""
     size = round(6 * count**0.9)
     family = list(itertools.islice(dict.fromkeys(itertools.chain(stock.family, _composed(stock))), max(40, size)))
-    given = stock.given
     places = [*stock.places, *family[len(stock.family) :]]
     seen: set[tuple[str, ...]] = set()
     repeats = 0
     while len(seen) < count:
         person = random.random() < persons
         if person:
-            middle = [_drawn(given, random)] if random.random() < 0.3 + 0.1 * repeats else []
+            middle = [_drawn(stock.forenames, random)] if random.random() < 0.3 + 0.1 * repeats else []
             last = random.choice(family)
             if scenario == "transliteration" and random.random() < 0.2:
                 last = "el-" + last
-            words = [_drawn(given, random), *middle, last]
+            words = [_drawn(stock.forenames, random), *middle, last]
         else:
             parts = {"place": random.choice(places), "field": _drawn(stock.fields, random)}
             words = stock.organisation.format(**parts, body=_drawn(stock.bodies, random)).split()

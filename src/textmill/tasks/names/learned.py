@@ -116,14 +116,15 @@ class LearnedMatcher(RecordEstimator, Model):
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
         if self.penalty is not None:
             check_range("penalty", self.penalty, above=0.0, at_most=1e12)
-        found = self.candidates(records, other) if candidates is None else candidates
-        found, positions, truth = labeled_candidates(found, records, other, y)
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        candidates, positions, truth = labeled_candidates(candidates, records, other, y)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        self.means_, self.scales_ = _moments(comparer, found, base)
+        base = comparer.scores(candidates.left, candidates.right)
+        self.means_, self.scales_ = _moments(comparer, candidates, base)
         self.fields_ = StringTable([field for field, _ in comparer.columns])
         self.measures_ = StringTable([measure for _, measure in comparer.columns])
-        Z = self._standardised(rows_of(comparer, found, base, positions))
+        Z = self._standardised(rows_of(comparer, candidates, base, positions))
         self.penalty_ = float(choose_penalty(Z, truth) if self.penalty is None else self.penalty)
         model = fit_logistic(Z, truth, self.penalty_)
         self.weights_, self.intercept_ = model.weights, model.intercept
@@ -151,10 +152,10 @@ class LearnedMatcher(RecordEstimator, Model):
         self._check_columns(comparer)
         model = Logistic(self.weights_, self.intercept_, self.penalty_)
         lead = leads(candidates.left, candidates.right, base, same_list=candidates.sizes[1] is None)
-        found = np.empty(len(candidates))
+        probabilities = np.empty(len(candidates))
         for block, rows in comparer.features(candidates.left, candidates.right, lead):
-            found[block] = special.expit(model.log_odds(self._standardised(rows)))
-        return found
+            probabilities[block] = special.expit(model.log_odds(self._standardised(rows)))
+        return probabilities
 
     def _explain(
         self, comparer: PairComparer, candidates: Candidates, base: Floats, positions: NDArray[np.int64]
