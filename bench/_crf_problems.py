@@ -200,7 +200,8 @@ def _nettalk(data: Path) -> Problem:
 def _pos_ud(data: Path) -> Problem:
     sentences = list(read_conllu(data / "pos-ud" / "en_ewt-dev.conllu", words_only=True))
     tagged = [
-        [(word.replace(" ", "_"), tag) for word, tag in zip(s["form"], s["upos"], strict=True)] for s in sentences
+        [(word.replace(" ", "_"), tag) for word, tag in zip(s.column("form"), s.column("upos"), strict=True)]
+        for s in sentences
     ]
     return _words("pos-ud", tagged, WORDS)
 
