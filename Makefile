@@ -100,7 +100,7 @@ sanitize: $(STAMPS)/test
 	$(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' \
 	  > $$($(SANITIZED_PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/borrowed.pth
 	$(SANITIZED_PY) -m pip install --quiet --disable-pip-version-check $(OURS) . \
-	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
+	  -C build-dir=build/sanitize -C cmake.define.TEXTMILL_SANITIZE=ON -C cmake.define.TEXTMILL_TESTING=ON -C cmake.build-type=RelWithDebInfo
 	env -u TEXTMILL_DATA PYTHONPATH=tests \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=64 UBSAN_OPTIONS=print_stacktrace=1 \

@@ -78,7 +78,7 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
             text.compose(r_lookup).shortest_path()
 
     def ours(machine: wfst.Fst, texts: list[str], n: int = 1) -> Callable[[], Any]:
-        return lambda: wfst.apply(machine, texts, n=n, n_jobs=1)
+        return lambda: wfst.apply(machine, texts, k=n, n_jobs=1)
 
     def two_threads(name: str, machine: wfst.Fst, texts: list[str], n: int = 1) -> Job:
         """A call takes milliseconds, which one disturbance doubles: the median of thirty."""
@@ -87,7 +87,7 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
             times = []
             for _ in range(30):
                 start = time.perf_counter()
-                found = wfst.apply(machine, texts, n=n, n_jobs=threads)
+                found = wfst.apply(machine, texts, k=n, n_jobs=threads)
                 times.append(time.perf_counter() - start)
                 del found  # not while the clock runs
             return 1000 * statistics.median(times)

@@ -46,7 +46,7 @@ def jobs(options: Options) -> list[Job]:
         """What the peer does: read, learn, align, write."""
         pairs = [(record.input, record.output) for record in read_pairs(source)]
         aligner = StringAligner(
-            max_input=longest, max_output=longest, insertions=False, max_iter=ITERATIONS, tol=0.0, n_jobs=threads
+            max_input=longest, max_output=longest, insertions=False, max_iter=ITERATIONS, tolerance=0.0, n_jobs=threads
         ).fit(pairs, errors="skip")
         with (folder / "ours.txt").open("w", encoding="utf-8") as out:
             out.writelines(f"{found.text() if found else ''}\n" for found in aligner.align(pairs))
@@ -81,7 +81,7 @@ def jobs(options: Options) -> list[Job]:
     trained = ours(lexicon)
 
     def learn(threads: int, **limits: Any) -> Callable[[], Any]:
-        aligner = StringAligner(max_iter=ITERATIONS, tol=0.0, n_jobs=threads, **limits)
+        aligner = StringAligner(max_iter=ITERATIONS, tolerance=0.0, n_jobs=threads, **limits)
         return lambda: aligner.fit(pairs, errors="skip")
 
     two = {"max_input": 2, "max_output": 2, "insertions": False}

@@ -87,7 +87,7 @@ class Setting:
         if model == "scikit-learn":
             return Variational(self, seed)
         lda = LDA(
-            n_topics=self.topics, method="gibbs", alpha=1.0, eta=0.1, sweeps=self.sweeps, random_state=seed, n_jobs=1
+            n_topics=self.topics, method="gibbs", alpha=1.0, eta=0.1, max_iter=self.sweeps, random_state=seed, n_jobs=1
         )
         return TopicScorer(lda.fit(self.X).components_)
 
@@ -213,7 +213,7 @@ def false_alarms(options: Options, name: str) -> float:
     documents = texts(options, name)
     order = np.random.default_rng(0).permutation(len(documents))[:2400]
     learnt, new = ([documents[i] for i in part] for part in np.array_split(order, 2))
-    verdicts = CoherenceDetector(n_topics=30, sweeps=100).fit(learnt).predict(new)
+    verdicts = CoherenceDetector(n_topics=30, max_iter=100).fit(learnt).predict(new)
     return 100 * float(np.mean(verdicts[verdicts != "empty"] == "incoherent"))
 
 

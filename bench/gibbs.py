@@ -37,7 +37,7 @@ random = np.random.default_rng(0)
 rows = np.repeat(np.arange(5000), 200)
 terms = random.integers(0, 100_000, len(rows))
 X = csr_matrix((np.ones(len(rows), np.int32), (rows, terms)), shape=(5000, 100_000))
-sample_topics(X, 400, eta=0.01, sweeps=3, thin=1, dtype="float32", random_state=0, n_jobs=1)
+sample_topics(X, 400, eta=0.01, max_iter=3, thin=1, dtype="float32", random_state=0, n_jobs=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
@@ -80,22 +80,22 @@ def jobs_of(options: Options, name: str) -> list[Job]:
     ) -> Callable[[], float]:
         def run() -> float:
             start = clock()
-            method(train, topics, sweeps=sweeps, random_state=1, **{"n_jobs": 1, "learn_alpha": True, **settings})
+            method(train, topics, max_iter=sweeps, random_state=1, **{"n_jobs": 1, "learn_alpha": True, **settings})
             return (clock() - start) / sweeps / tokens * 1e9
 
         return run
 
     def same_bytes() -> str:
-        one, two = (sample_topics(train, 200, sweeps=5, random_state=1, n_jobs=threads) for threads in (1, 2))
+        one, two = (sample_topics(train, 200, max_iter=5, random_state=1, n_jobs=threads) for threads in (1, 2))
         return "same bytes" if (one.counts == two.counts).all() else "DIFFERENT"
 
     def perplexity(phi: Any, alpha: Any) -> float:
-        theta = gibbs_mixtures(seen, phi, alpha=alpha, sweeps=60, random_state=0)
+        theta = gibbs_mixtures(seen, phi, alpha=alpha, max_iter=60, random_state=0)
         p = np.einsum("ek,ek->e", theta[rows], phi[rest.indices])
         return float(np.exp(-(rest.data @ np.log(p)) / rest.data.sum()))
 
     def our_perplexity(method: Callable[..., Sampled], topics: int, sweeps: int) -> float:
-        found = method(train, topics, sweeps=sweeps, learn_alpha=True, random_state=1)
+        found = method(train, topics, max_iter=sweeps, learn_alpha=True, random_state=1)
         return perplexity(
             (found.counts + 1 / topics) / (found.counts.sum(axis=0) + train.shape[1] / topics), found.alpha
         )
@@ -118,7 +118,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
 
         return judge
 
-    fixed = sample_topics(train, 50, sweeps=20, random_state=1)
+    fixed = sample_topics(train, 50, max_iter=20, random_state=1)
     phi = (fixed.counts + 0.02) / (fixed.counts.sum(axis=0) + 0.02 * train.shape[1])
     judge = model(50)
     judge.train(20, workers=1)
@@ -137,7 +137,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
         Job(f"{name}: Gibbs, 200 topics", ours(sample_topics, 200, short), peer(200, short), "tomotopy",
             quality(sample_topics, 200, runs[0]), "ns", 2.0, "a sweep, 200 topics"),
         Job(f"{name}: folding in, 100 sweeps",
-            lambda: gibbs_mixtures(seen, phi, alpha=0.02, sweeps=100, random_state=0, n_jobs=1),
+            lambda: gibbs_mixtures(seen, phi, alpha=0.02, max_iter=100, random_state=0, n_jobs=1),
             lambda: judge.infer(news, iterations=100, workers=1), "tomotopy", claim="folding in"),
     ]  # fmt: skip
     if name != "Reuters":

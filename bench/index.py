@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.harness import Job, Options
-from textmill._native import vectors as native
+from textmill import _testing
 from textmill.corpus import Vocabulary, read_documents
 from textmill.model import effective_jobs
 from textmill.vectors import ApproximateIndex, Index, TextVectorizer, compare_with_tree
@@ -81,12 +81,12 @@ def _million(options: Options) -> list[Job]:
         return f"answers {'equal' if same else 'DIFFER'}, {share:.3%} of the vectors read"
 
     def bandwidth() -> str:
-        best = min(_milliseconds(lambda: native.read_all(X, threads), 1) for _ in range(3))
+        best = min(_milliseconds(lambda: _testing.read_all(X, threads), 1) for _ in range(3))
         return f"{X.nbytes / best / 1e6:.1f} GB/s read by {threads} threads"
 
     rows = f"{len(X):,} x 200"
     return [
-        Job(f"scan, {rows}, one query", lambda: scan.query(one), lambda: native.read_all(X, threads),
+        Job(f"scan, {rows}, one query", lambda: scan.query(one), lambda: _testing.read_all(X, threads),
             "reading the memory", bandwidth, bar=0.8),
         Job(f"scan, {rows}, a query of 256", lambda: _milliseconds(lambda: scan.query(Q), 256),
             lambda: _milliseconds(lambda: scan.query(one), 1), "one query at a time", unit="ms", bar=5.0),

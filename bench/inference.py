@@ -62,7 +62,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
 
     def quality(method: str, tolerance: float = 1e-6) -> str:
         ours = infer_topics(X, phi, method=method, alpha=1.0, tolerance=tolerance, n_jobs=1)
-        return f"{bits(ours.theta):.4f} bits per word, peer {bits(theirs()):.4f}; steps {ours.iterations.mean():.1f}"
+        return f"{bits(ours.theta):.4f} bits per word, peer {bits(theirs()):.4f}; steps {ours.n_iter.mean():.1f}"
 
     def infer(method: str, tolerance: float = 1e-6) -> Any:
         return lambda: infer_topics(X, phi, method=method, alpha=1.0, tolerance=tolerance, n_jobs=1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 from bench._corpora import TOPICAL, texts, topical
 from bench.harness import Job, Options
 from textmill.corpus import Vocabulary
-from textmill.topics import LDA
+from textmill.topics import LDA, Online, Statistics
 from textmill.topics.lda.perplexity import completion
+from textmill.topics.lda.variational import mixtures
 
 PACKAGES = ["gensim", "scikit-learn", "scipy"]
 TOPICS, CHUNK = 50, 1000
@@ -34,14 +35,14 @@ MEMORY = """
 import sys
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics import LDA
+from textmill.topics import LDA, Online
 documents, topics, terms, length = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
 def stream():
     for _ in range(documents // 1000):
         words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
         yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
-LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
+LDA(n_topics=topics, method=Online(total_docs=documents), inner_max_iter=10, random_state=0, n_jobs=1).fit(stream())
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) / 1024)  # of this program only; ru_maxrss would count the one that started it
 """
@@ -67,7 +68,7 @@ def races(title: str, train: csr_matrix, test: csr_matrix) -> list[Job]:
     prior = 1.0 / TOPICS
 
     def ours() -> LDA:
-        return LDA(n_topics=TOPICS, chunk_size=CHUNK, passes=1, random_state=0, n_jobs=1).fit(train)
+        return LDA(n_topics=TOPICS, method=Online(chunk_size=CHUNK), max_iter=1, random_state=0, n_jobs=1).fit(train)
 
     def gensim() -> Any:
         with threadpool_limits(1):
@@ -86,7 +87,7 @@ def races(title: str, train: csr_matrix, test: csr_matrix) -> list[Job]:
 
     @cache
     def our_quality() -> float:
-        return perplexity(ours().statistics_ + prior, test)
+        return perplexity(ours().term_topics_.T + prior, test)
 
     def quality(peer: Any) -> str:
         theirs = peer()
@@ -103,11 +104,10 @@ def races(title: str, train: csr_matrix, test: csr_matrix) -> list[Job]:
 
 def perplexity(lam: Any, test: csr_matrix) -> float:
     """Document completion with topics of any origin: their lambda (k, m), inference and scoring by one evaluator."""
-    judge = LDA(n_topics=len(lam), passes=1, random_state=0, dtype="float64", n_jobs=1).fit(test)
-    judge.term_topics_ = np.ascontiguousarray(np.asarray(lam, dtype=np.float64).T - judge.eta_.min())
-    judge.term_topics_ = np.maximum(judge.term_topics_, 0.0)
-    judge.topic_counts_ = judge.term_topics_.sum(axis=0)
-    total, words = completion(test, judge._mixtures, judge._phi)
+    k = len(lam)
+    counts = np.maximum(np.ascontiguousarray(np.asarray(lam, dtype=np.float64).T) - 1 / k, 0.0)
+    judge = Statistics.of_counts(counts, alpha=np.full(k, 1 / k), eta=np.full((1, 1), 1 / k))
+    total, words = completion(test, partial(mixtures, topics=judge.expected(), n_jobs=1), judge.topics)
     return float(np.exp(-total / words))
 
 
@@ -116,7 +116,7 @@ def thread_jobs(options: Options) -> list[Job]:
     X = csr_matrix(Vocabulary(min_df=5, max_df=0.1).fit_transform(texts(options, "20 News")[:10_000]))
 
     def run(threads: int) -> LDA:
-        return LDA(n_topics=100, chunk_size=2000, passes=1, random_state=0, n_jobs=threads).fit(X)
+        return LDA(n_topics=100, method=Online(chunk_size=2000), max_iter=1, random_state=0, n_jobs=threads).fit(X)
 
     def equal() -> str:
         return "same bytes" if (run(1).term_topics_ == run(2).term_topics_).all() else "DIFFERENT"
@@ -130,10 +130,11 @@ def schedule_job(train: csr_matrix, test: csr_matrix, passes: int, asked: float)
 
     @cache
     def found() -> float:
-        made = [
-            LDA(n_topics=TOPICS, chunk_size=CHUNK, passes=passes, random_state=seed).fit(train) for seed in range(3)
+        models = [
+            LDA(n_topics=TOPICS, method=Online(chunk_size=CHUNK), max_iter=passes, random_state=seed).fit(train)
+            for seed in range(3)
         ]
-        return float(np.mean([lda.perplexity(test) for lda in made]))
+        return float(np.mean([lda.perplexity(test) for lda in models]))
 
     plural = "" if passes == 1 else "es"
     name = f"default schedule, {passes} pass{plural}"

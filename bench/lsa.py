@@ -34,10 +34,10 @@ from textmill.vectors import TextVectorizer
 PACKAGES = ["gensim", "scikit-learn", "scipy", "distributed"]
 K = 100
 
-ONE: dict[str, Any] = {"algorithm": "one_pass", "chunk_size": 1000, "oversampling": 0}
-HYBRID: dict[str, Any] = ONE | {"algorithm": "hybrid"}
-TWO: dict[str, Any] = {"algorithm": "two_pass", "chunk_size": 10**6}
-REFINED: dict[str, Any] = {"algorithm": "refined", "chunk_size": 1000, "oversampling": 100}
+ONE: dict[str, Any] = {"method": "one_pass", "chunk_size": 1000, "oversampling": 0}
+HYBRID: dict[str, Any] = ONE | {"method": "hybrid"}
+TWO: dict[str, Any] = {"method": "two_pass", "chunk_size": 10**6}
+REFINED: dict[str, Any] = {"method": "refined", "chunk_size": 1000, "oversampling": 100}
 
 # what is run, its settings (`order` is that of the documents), and the mean error and RMSE that it may have
 ACCURACY: list[tuple[str, dict[str, Any], float, float]] = [
@@ -68,7 +68,7 @@ ACCURACY: list[tuple[str, dict[str, Any], float, float]] = [
     ("P1 l=100 sorted", ONE | {"oversampling": 100, "order": "sorted"}, 0.044 * 1.1, 0.0187 * 1.1),
     ("tree of merges", ONE | {"chunks_per_job": 1}, 0.135 * 1.1, 0.0336 * 1.1),
     ("tree of merges, sorted", ONE | {"chunks_per_job": 1, "order": "sorted"}, 0.095 * 1.1, 0.0304 * 1.1),
-    ("refined l=0", REFINED | {"oversampling": 0, "solver": "lanczos"}, 0.024 * 1.1, 0.0326 * 1.1),
+    ("refined l=0", REFINED | {"oversampling": 0, "chunk_method": "lanczos"}, 0.024 * 1.1, 0.0326 * 1.1),
     ("refined l=100", REFINED, 0.0035 * 1.1, 0.0105),
     ("refined l=100 q=1", REFINED | {"power_iterations": 1}, 0.0005 * 1.1, 0.0055),
 ]
@@ -81,7 +81,7 @@ class Corpus:
 
     def __init__(self, documents: list[str]) -> None:
         self.X = TextVectorizer(vocabulary=preset("reuters")).fit_transform(documents)
-        self.truth = self.fit(algorithm="one_pass", oversampling=0, chunk_size=10**6)
+        self.truth = self.fit(method="one_pass", oversampling=0, chunk_size=10**6)
         random = np.random.default_rng(0)
         self.some = self.X[random.choice(self.X.shape[0], min(1000, self.X.shape[0]), replace=False)]
         self.true_vectors = self.truth.transform(self.some)
@@ -147,7 +147,7 @@ def jobs(options: Options) -> list[Job]:
     chunks = [reuters.X[i : i + K // 2] for i in range(0, min(2500, reuters.X.shape[0]), K // 2)]
     table.append(
         Job("merge 3.2 against 3.1, c = k/2", lambda: node(chunks, Plan(K, merge=merge)),
-            lambda: node(chunks, Plan(K, merge=merge_qr)), "textmill, algorithm 3.1", bar=2.0)
+            lambda: node(chunks, Plan(K, merge=merge_qr)), "textmill, method 3.1", bar=2.0)
     )  # fmt: skip
     few_documents, documents = (60_000, 120_000) if options.quick else (100_000, 1_000_000)
     table += [
@@ -227,8 +227,8 @@ from textmill.topics import LSA
 def memory(what):
     return int(next(line.split()[1] for line in open("/proc/self/status") if line.startswith(what))) / 1024
 def fit(documents, terms, factors, chunk):
-    stream = ZipfStream(documents, vocabulary=terms, length=10, chunk=2048, seed=1)
-    LSA(n_topics=factors, oversampling=0, algorithm="hybrid", chunk_size=chunk, n_jobs=1).fit(iter(stream))
+    stream = ZipfStream(documents, vocabulary=terms, length=10, chunk_size=2048, seed=1)
+    LSA(n_topics=factors, oversampling=0, method="hybrid", chunk_size=chunk, n_jobs=1).fit(iter(stream))
 fit(2000, 500, 10, 500)  # loads what is loaded late
 before = memory("VmRSS")
 fit(int(sys.argv[1]), 50_000, 200, 20_000)
@@ -251,10 +251,10 @@ def workers(jobs: int) -> tuple[float, float]:
     from distributed import Client, LocalCluster
 
     chunk, per_job = 2000, 3
-    model = LSA(n_topics=K, oversampling=0, algorithm="hybrid", chunk_size=chunk, chunks_per_job=per_job, n_jobs=1)
+    model = LSA(n_topics=K, oversampling=0, method="hybrid", chunk_size=chunk, chunks_per_job=per_job, n_jobs=1)
 
     def seconds(client: Client, jobs: int) -> float:
-        stream = ZipfStream(jobs * per_job * chunk, vocabulary=10_000, length=50, chunk=chunk, seed=1)
+        stream = ZipfStream(jobs * per_job * chunk, vocabulary=10_000, length=50, chunk_size=chunk, seed=1)
         began = time.perf_counter()
         model.fit(stream, cluster=client)
         return time.perf_counter() - began

@@ -29,8 +29,8 @@ import numpy as np
 
 from bench.harness import Job, Options
 from textmill.strings import parse_measure
-from textmill.strings.joins import WordJoin, join_of
 from textmill.strings.pairs import Pairs
+from textmill.strings.word_join import WordJoin
 from textmill.tasks.names import read_names
 from textmill.tasks.names.generate import generate_names
 
@@ -137,9 +137,9 @@ def _per_pair(names: list[str]) -> list[Job]:
 
     made = []
     for title, text in (("Soft-TFIDF/Jaro-Winkler", SOFT), ("ML-ext/ML-context", CONTEXT)):
-        join = join_of(parse_measure(text).fit(names), names, 0.0, 2)
+        join = parse_measure(text).fit(names).join(names, n_jobs=2)
         assert isinstance(join, WordJoin)
-        filled = f"{join.table.nnz / max(1, join.table.shape[0]):.0f} neighbours a word"
+        filled = f"{join.table.nnz / max(1, join.table.shape[0]):.0f} neighbors per word"
         if PEER.exists():
             made.append(
                 Job(
@@ -215,7 +215,7 @@ def _joined(size: int, measure: str) -> list[float]:
 
 def _equal_to_brute_force(names: list[str], measure: str) -> str:
     fitted = parse_measure(measure).fit(names)
-    found = join_of(fitted, names, 0.3, 2).among(0, len(names), 0.6, 0, 2)
+    found = fitted.join(names, min_word_similarity=0.3, n_jobs=2).among(0, len(names), 0.6, 0, 2)
     scores = np.triu(fitted.matrix(names, n_jobs=2), 1)
     rounding = 1e-6  # tables of words are float32
     wanted = {*zip(*np.nonzero(scores >= 0.6 + rounding), strict=True)}
@@ -235,7 +235,12 @@ def _top_n(options: Options) -> list[Job]:
         return sp_matmul_topn(X, X.T.tocsr(), top_n=100, threshold=0.6, n_threads=2)
 
     def ours(text: str) -> Pairs:
-        return join_of(parse_measure(text).fit(names), names, 0.3, 2).among(0, len(names), 0.6, 100, 2)
+        return (
+            parse_measure(text)
+            .fit(names)
+            .join(names, min_word_similarity=0.3, n_jobs=2)
+            .among(0, len(names), 0.6, 100, 2)
+        )
 
     def quality(text: str) -> str:
         return f"{len(ours(text).score)} pairs, {theirs().nnz - len(names)} there, where n-grams do not cross words"

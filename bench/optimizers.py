@@ -216,7 +216,7 @@ class _Runs:
         objectives, seconds = [], []
         start = time.process_time()
 
-        def watch(done: batch.Progressed) -> bool:
+        def watch(done: batch.Snapshot) -> bool:
             objectives.append(done.objective)
             seconds.append(time.process_time() - start)
             return target is not None and done.objective <= target

@@ -45,11 +45,11 @@ def jobs(options: Options) -> list[Job]:
         return model.reconstruction_err_**2 / (2 if "beta_loss" in settings else 1)
 
     def losses(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
-        return f"loss {ours_nmf(**ours).losses_[-1]:.6g}, peer {their_nmf(**theirs):.6g}"
+        return f"loss {ours_nmf(**ours).trace_[-1]:.6g}, peer {their_nmf(**theirs):.6g}"
 
     def online() -> Any:
         with threadpool_limits(1):
-            return NMF(n_topics=topics, chunk_size=1000, passes=3, random_state=0, n_jobs=1).fit(weights)
+            return NMF(n_topics=topics, chunk_size=1000, max_iter=3, random_state=0, n_jobs=1).fit(weights)
 
     def their_online() -> Any:
         with threadpool_limits(1):
@@ -71,7 +71,7 @@ def jobs(options: Options) -> list[Job]:
 
     def plsa() -> Any:
         with threadpool_limits(1):
-            model = PLSA(n_topics=topics, iterations=40, tolerance=0.0, init="nndsvd", random_state=0, n_jobs=1)
+            model = PLSA(n_topics=topics, max_iter=40, tolerance=0.0, init="nndsvd", random_state=0, n_jobs=1)
             model.fit(counts)
         return model
 
@@ -79,11 +79,11 @@ def jobs(options: Options) -> list[Job]:
         length = np.asarray(counts.sum(axis=1)).ravel()
         constant = (counts.data * np.log(counts.data)).sum() - (length * np.log(length)).sum()
         theirs = their_nmf(solver="mu", beta_loss="kullback-leibler", max_iter=50)
-        return f"KL loss {constant - plsa().likelihoods_[-1]:.6g}, peer {theirs:.6g}"
+        return f"KL loss {constant - plsa().trace_[-1]:.6g}, peer {theirs:.6g}"
 
     phi = np.ascontiguousarray(plsa().components_.T)
     fixed = decomposition.NMF(
-        topics, solver="mu", beta_loss="kullback-leibler", init="nndsvda", max_iter=2, random_state=0
+        topics, method="mu", beta_loss="kullback-leibler", init="nndsvda", max_iter=2, random_state=0
     )
     fixed.fit(counts[:200])
     fixed.components_ = phi.T + 1e-12
@@ -106,7 +106,7 @@ def jobs(options: Options) -> list[Job]:
 
     def pca(algorithm: str) -> Any:
         with threadpool_limits(1):
-            return PCA(n_topics=topics, algorithm=algorithm, chunk_size=1000, random_state=0, n_jobs=1).fit(weights)
+            return PCA(n_topics=topics, method=algorithm, chunk_size=1000, random_state=0, n_jobs=1).fit(weights)
 
     def sparse_pca() -> Any:
         with threadpool_limits(1):
@@ -122,7 +122,7 @@ def jobs(options: Options) -> list[Job]:
 
     def incremental_ours() -> Any:
         with threadpool_limits(1):
-            model = PCA(n_topics=topics, algorithm="one_pass", chunk_size=1000, random_state=0, n_jobs=1)
+            model = PCA(n_topics=topics, method="one_pass", chunk_size=1000, random_state=0, n_jobs=1)
             return model.fit(weights[: 400 if options.quick else 2000])
 
     def variance(ours: Any, theirs: Any) -> str:
@@ -130,10 +130,10 @@ def jobs(options: Options) -> list[Job]:
         return f"variance explained {shares[0]:.5f}, peer {shares[1]:.5f}"
 
     cd, kl = {"solver": "cd", "max_iter": 30}, {"solver": "mu", "beta_loss": "kullback-leibler", "max_iter": 50}
-    kl_ours = {"loss": "kl", "iterations": 40}
+    kl_ours = {"loss": "kl", "max_iter": 40}
     return [
-        Job("NMF, Euclidean", lambda: ours_nmf(iterations=16), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
-            lambda: losses({"iterations": 16}, cd)),
+        Job("NMF, Euclidean", lambda: ours_nmf(max_iter=16), lambda: their_nmf(**cd), "scikit-learn NMF, cd",
+            lambda: losses({"max_iter": 16}, cd)),
         Job("NMF, Kullback-Leibler", lambda: ours_nmf(**kl_ours), lambda: their_nmf(**kl), "scikit-learn NMF, mu",
             lambda: losses(kl_ours, kl)),
         Job("NMF, 3 passes of chunks", online, their_online, "scikit-learn MiniBatchNMF", online_quality),

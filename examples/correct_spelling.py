@@ -48,5 +48,5 @@ corrector = fst.compose(fst.connect(edit), lexicon)
 print(f"{len(words)} words in {lexicon.num_states} states; the corrector has {corrector.num_arcs} arcs")
 if arguments.save:
     fst.write_fst(corrector, arguments.save)
-for word, found in zip(arguments.words, fst.apply(corrector, arguments.words, n=arguments.best), strict=True):
+for word, found in zip(arguments.words, fst.apply(corrector, arguments.words, k=arguments.best), strict=True):
     print(f"{word}: {', '.join(f'{answer} ({cost:.1f})' for answer, cost in found) or 'no word is near'}")

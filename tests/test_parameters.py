@@ -10,38 +10,37 @@ from scipy.sparse import csr_matrix
 
 from textmill.errors import DataError
 from textmill.sequence import CRF, LBFGS, OWLQN, ConditionalMarkov
-from textmill.topics import LDA, LSA, NMF, PCA, PLSA
+from textmill.topics import CVB0, LDA, LSA, NMF, PCA, PLSA, Batch, Gibbs, Online, make_model
 from textmill.vectors import Index
 
 COUNTS = csr_matrix(np.random.default_rng(0).integers(0, 3, (40, 12)))
 ROWS = np.random.default_rng(0).normal(size=(30, 8))
 SENTENCES = ([[("a",), ("b",)], [("b",), ("a",)]], [["A", "B"], ["B", "A"]])
 
-VARIATIONAL = {"chunk_size": 5, "update_every": 2, "passes": 3, "offset": 64.0, "decay": 0.7, "restart": True}
+VARIATIONAL = {"chunk_size": 5, "update_every": 2, "learning_offset": 64.0, "learning_decay": 0.7, "restart": True}
 VARIATIONAL |= {"half_life": 10.0, "total_docs": 99, "tolerance": 0.5, "eval_every": 2}
-SAMPLED = {"sweeps": 7, "thin": 3}
 CHAINS = {"burn_in": 2, "n_chains": 2, "collapsed": False}
+FADING = {"learning_offset": 64.0, "learning_decay": 0.7, "total_docs": 99}
 
-SWALLOWED: list[tuple[type, dict[str, Any], dict[str, Any], Any, str]] = [
-    *((LDA, {"method": m}, VARIATIONAL, COUNTS, "method='online' or 'batch'") for m in ("gibbs", "cvb0")),
-    *((LDA, {"method": m}, SAMPLED, COUNTS, "method='gibbs' or 'cvb0'") for m in ("online", "batch")),
-    *((LDA, {"method": m}, CHAINS, COUNTS, "method='gibbs', not") for m in ("online", "batch", "cvb0")),
-    (LDA, {"method": "cvb0"}, {"weighting": "idf"}, COUNTS, "'online' or 'batch' or 'gibbs'"),
-    (LDA, {"half_life": 5.0}, {"offset": 64.0, "decay": 0.7, "total_docs": 99}, COUNTS, "takes the place of"),
-    *(
-        (LSA, {"algorithm": a}, {"power_iterations": 2}, COUNTS, "'two_pass' or 'refined'")
-        for a in ("one_pass", "hybrid")
-    ),
-    *(
-        (LSA, {"algorithm": a}, {"krylov": True}, COUNTS, "algorithm='two_pass'")
-        for a in ("auto", "one_pass", "hybrid")
-    ),
-    (LSA, {"algorithm": "two_pass"}, {"solver": "gram"}, COUNTS, "'one_pass' or 'hybrid' or 'refined'"),
-    (LSA, {"algorithm": "hybrid", "half_life": 9.0}, {"decay": 0.5}, COUNTS, "takes the place of"),
-    *((PCA, {"algorithm": a}, {"power_iterations": 3}, COUNTS, "='krylov'") for a in ("auto", "lanczos", "one_pass")),
-    *((model, {}, {"passes": 2}, COUNTS, "chunk by chunk") for model in (NMF, PLSA)),
-    (NMF, {"chunk_size": 9}, {"iterations": 9, "tolerance": 0.1, "solver": "multiplicative"}, COUNTS, "all at once"),
-    (PLSA, {"chunk_size": 9}, {"iterations": 9, "tolerance": 0.1, "accelerate": False}, COUNTS, "all at once"),
+
+def lda(**parameters: Any) -> Any:
+    """LDA with parameters of its engine among its own."""
+    return make_model("lda", **parameters)
+
+
+SWALLOWED: list[tuple[Any, dict[str, Any], dict[str, Any], Any, str]] = [
+    *((lda, {"method": m}, VARIATIONAL, COUNTS, f"no parameter of .* by {m}") for m in ("gibbs", "cvb0")),
+    *((lda, {"method": m}, {"thin": 3}, COUNTS, f"no parameter of .* by {m}") for m in ("online", "batch")),
+    *((lda, {"method": m}, CHAINS, COUNTS, f"no parameter of .* by {m}") for m in ("online", "batch", "cvb0")),
+    (lda, {"method": "cvb0"}, {"weighting": "idf"}, COUNTS, "online, batch and gibbs, not to cvb0"),
+    (lda, {"half_life": 5.0}, FADING, COUNTS, "takes the place of"),
+    *((LSA, {"method": a}, {"power_iterations": 2}, COUNTS, "'two_pass' or 'refined'") for a in ("one_pass", "hybrid")),
+    *((LSA, {"method": a}, {"krylov": True}, COUNTS, "method='two_pass'") for a in ("auto", "one_pass", "hybrid")),
+    (LSA, {"method": "two_pass"}, {"chunk_method": "gram"}, COUNTS, "'one_pass' or 'hybrid' or 'refined'"),
+    (LSA, {"method": "hybrid", "half_life": 9.0}, {"decay": 0.5}, COUNTS, "takes the place of"),
+    *((PCA, {"method": a}, {"power_iterations": 3}, COUNTS, "='krylov'") for a in ("auto", "lanczos", "one_pass")),
+    (NMF, {"chunk_size": 9}, {"tolerance": 0.1, "method": "multiplicative"}, COUNTS, "all at once"),
+    (PLSA, {"chunk_size": 9}, {"tolerance": 0.1, "accelerate": False}, COUNTS, "all at once"),
     *((Index, {"method": m}, {"prefix": 2}, ROWS, "method='prefix'") for m in ("auto", "scan", "va")),
     *((Index, {"method": m}, {"bits": 4}, ROWS, "method='va'") for m in ("auto", "scan", "prefix")),
 ]
@@ -77,12 +76,13 @@ def test_fine_tuning_takes_the_memory_of_its_algorithm() -> None:
 @pytest.mark.parametrize(
     ("kind", "parameters"),
     [
-        *((LDA, {"method": "gibbs", name: 0}) for name in ("sweeps", "thin", "n_chains")),
-        *((LDA, {"method": "gibbs", name: -5}) for name in ("sweeps", "thin", "n_chains", "burn_in")),
-        *((LDA, {"method": "online", name: -5}) for name in ("sweeps", "thin", "n_chains", "burn_in")),
-        (LDA, {"method": "cvb0", "sweeps": 0}),
-        (LDA, {"method": "cvb0", "thin": 0}),
-        (LDA, {"method": "gibbs", "sweeps": 5, "burn_in": 5}),
+        *((lda, {"method": "gibbs", name: 0}) for name in ("max_iter", "thin", "n_chains")),
+        *((lda, {"method": "gibbs", name: -5}) for name in ("max_iter", "thin", "n_chains", "burn_in")),
+        *((lda, {"method": "online", name: -5}) for name in ("max_iter", "chunk_size", "update_every", "tolerance")),
+        (lda, {"method": "cvb0", "max_iter": 0}),
+        (lda, {"method": "cvb0", "thin": 0}),
+        (lda, {"method": "gibbs", "max_iter": 5, "burn_in": 5}),
+        (LDA, {"method": Gibbs}),
     ],
 )
 def test_impossible_values_are_refused_before_anything_is_read(kind: Any, parameters: dict[str, Any]) -> None:
@@ -103,11 +103,14 @@ def test_impossible_values_are_refused_by_taggers(parameters: dict[str, Any]) ->
         CRF(patterns=["u:%x[0,0]"], **parameters).fit(*SENTENCES)
 
 
-@pytest.mark.parametrize("method", ["online", "batch", "gibbs", "cvb0"])
-def test_defaults_may_be_written_out(method: str) -> None:
-    defaults = {"chunk_size": 1000, "update_every": 1, "passes": None, "sweeps": 300, "burn_in": None, "thin": 10}
-    explicit = LDA(n_topics=2, method=method, **defaults, random_state=0).fit(COUNTS)
-    assert (
-        explicit.components_.tobytes()
-        == LDA(n_topics=2, method=method, random_state=0).fit(COUNTS).components_.tobytes()
-    )
+@pytest.mark.parametrize("engine", [Online(), Batch(), Gibbs(), CVB0()])
+def test_a_name_stands_for_an_engine_with_its_defaults(engine: Any) -> None:
+    named, explicit = (LDA(n_topics=2, method=m, random_state=0).fit(COUNTS) for m in (engine.name, engine))
+    assert explicit.components_.tobytes() == named.components_.tobytes()
+
+
+def test_parameters_of_an_engine_are_set_from_outside() -> None:
+    model = LDA(method=Gibbs(burn_in=3)).set_params(method__thin=2)
+    assert model.method == Gibbs(burn_in=3, thin=2)
+    with pytest.raises(DataError, match="Gibbs has no option 'chunk_size'"):
+        model.set_params(method__chunk_size=5)

@@ -17,9 +17,9 @@ PACKAGES = [name for name in textmill.__all__ if name not in ("__version__", "lo
 
 
 def modules() -> list[str]:
-    """Names of all modules of the package but the command line's and the compiled one."""
+    """Names of all modules of the package but those of the command line and the compiled ones."""
     found = [module.name for module in pkgutil.walk_packages(textmill.__path__, "textmill.")]
-    return [name for name in found if not name.startswith(("textmill.cli", "textmill._native"))]
+    return [name for name in found if not name.startswith(("textmill.cli", "textmill._native", "textmill._testing"))]
 
 
 @pytest.mark.parametrize("name", ["textmill", *modules()])

@@ -64,7 +64,7 @@ RESULTS: dict[str, tuple[Any, list[str], int]] = {  # what, its columns, its row
         ["pairs", "threshold", "precision", "recall", "f1"],
         None,
     ),
-    "Neighbours": (lambda: Index().fit(np.eye(3)).query([[1, 0, 0]])[0], ["id", "score"], 3),
+    "Neighbors": (lambda: Index().fit(np.eye(3)).query([[1, 0, 0]])[0], ["id", "score"], 3),
     "Answers": (lambda: Index().fit(np.eye(3)).query(np.eye(3), k=2), ["query", "id", "score"], 6),
     "Matches": (lambda: SimilarDocuments().fit(TEXTS).query(["corn"], k=2)[0], ["score", "id", "title"], 2),
     "topics": (lambda: lda().topics(4), ["topic", "rank", "term", "weight"], 12),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 PORTABLE = "manylinux"
@@ -21,6 +22,9 @@ def main(wheel: Path) -> int:
     """0 if the wheel is tagged for other machines, installs, and runs the demo."""
     if PORTABLE not in wheel.name:
         print(f"{wheel.name} is not tagged {PORTABLE}: it would install on this machine only")
+        return 1
+    if extras := [name for name in zipfile.ZipFile(wheel).namelist() if "_testing" in name]:
+        print(f"{wheel.name} holds {extras[0]}, which only tests use: build it with TEXTMILL_TESTING=OFF")
         return 1
     with tempfile.TemporaryDirectory() as folder:
         programs = Path(folder, "environment", "bin")

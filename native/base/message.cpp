@@ -3,6 +3,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "base/fault.h"
+
 namespace textmill::base {
 namespace {
 
@@ -30,6 +32,8 @@ std::string join(std::initializer_list<Part> parts) {
   for (const Part& part : parts) part.append_to(message);
   return message;
 }
+
+void fail_with(std::initializer_list<Part> parts) { throw Fault(join(parts)); }
 
 void refuse_with(std::initializer_list<Part> parts) { throw std::invalid_argument(join(parts)); }
 

@@ -1,4 +1,4 @@
-// SIMD: packs of doubles, and the choice of the instruction set at run time.
+// SIMD: packs of doubles and of floats, and the choice of the instruction set at run time.
 //
 // The library is compiled for the baseline of the machine (SSE2 on x86-64, NEON on ARM). A kernel that wants more is a
 // template on a pack type P, handed to with_packs(), which calls it with Avx2Pack where the processor has AVX2 and FMA
@@ -14,6 +14,10 @@
 //   baseline, where packs are passed differently: garbage.
 // - The kernel captures by value: a store through a pack might change what a reference refers to.
 // - Threads go outside: the body of parallel_for calls with_packs(), not the other way round.
+//
+// Not for everything: strings/lanes.inc compares names in lanes of 8, 16, 32 or 64 bits, whole numbers for which packs of
+// real numbers are no use, in functions too long to be inlined into one lambda. It is included once for each instruction
+// set, under #pragma GCC target, and chooses by simd() as with_packs() does.
 //
 // A pack's arithmetic is lane by lane, so what a lane holds never depends on its neighbours. Sums over lanes differ in
 // their last bits between instruction sets, never between runs or thread counts on one.
@@ -175,13 +179,124 @@ struct Avx2Pack {
 };
 #endif
 
-// What both packs offer, beside arithmetic and comparison (all of it lane by lane):
+// Four floats, as PlainPack has two doubles. Number tells these packs from those of doubles.
+struct PlainFloats {
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef std::int32_t Mask __attribute__((vector_size(16)));
+  using Number = float;
+  static constexpr std::size_t width = 4;
+  Floats v;
+
+  PlainFloats() = default;
+  PlainFloats(Floats values) : v(values) {}
+  PlainFloats(float value) : v{value, value, value, value} {}
+  static PlainFloats load(const float* p) { return Floats{p[0], p[1], p[2], p[3]}; }
+  void store(float* p) const { p[0] = v[0], p[1] = v[1], p[2] = v[2], p[3] = v[3]; }
+  friend PlainFloats operator+(PlainFloats a, PlainFloats b) { return a.v + b.v; }
+  friend PlainFloats operator-(PlainFloats a, PlainFloats b) { return a.v - b.v; }
+  friend PlainFloats operator*(PlainFloats a, PlainFloats b) { return a.v * b.v; }
+  friend PlainFloats operator/(PlainFloats a, PlainFloats b) { return a.v / b.v; }
+  friend PlainFloats multiply_add(PlainFloats a, PlainFloats b, PlainFloats c) { return a.v * b.v + c.v; }
+  friend PlainFloats max(PlainFloats a, PlainFloats b) { return a.v < b.v ? b.v : a.v; }
+  friend PlainFloats zero_below(PlainFloats a, float least) { return a.v < least ? Floats{} : a.v; }
+  friend PlainFloats abs(PlainFloats a) { return a.v < 0.0f ? -a.v : a.v; }
+  friend float sum(PlainFloats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
+  friend float largest(PlainFloats a) {
+    const float x = a.v[0] < a.v[1] ? a.v[1] : a.v[0], y = a.v[2] < a.v[3] ? a.v[3] : a.v[2];
+    return x < y ? y : x;
+  }
+};
+
+#if defined(TEXTMILL_HAS_AVX2)
+// Eight floats in a 256-bit register.
+struct Avx2Floats {
+  using Number = float;
+  static constexpr std::size_t width = 8;
+  __m256 v;
+
+  Avx2Floats() = default;
+  TEXTMILL_AVX2 Avx2Floats(__m256 values) : v(values) {}
+  TEXTMILL_AVX2 Avx2Floats(float value) : v(_mm256_set1_ps(value)) {}
+  TEXTMILL_AVX2 static Avx2Floats load(const float* p) { return _mm256_loadu_ps(p); }
+  TEXTMILL_AVX2 void store(float* p) const { _mm256_storeu_ps(p, v); }
+  TEXTMILL_AVX2 friend Avx2Floats operator+(Avx2Floats a, Avx2Floats b) { return _mm256_add_ps(a.v, b.v); }
+  TEXTMILL_AVX2 friend Avx2Floats operator-(Avx2Floats a, Avx2Floats b) { return _mm256_sub_ps(a.v, b.v); }
+  TEXTMILL_AVX2 friend Avx2Floats operator*(Avx2Floats a, Avx2Floats b) { return _mm256_mul_ps(a.v, b.v); }
+  TEXTMILL_AVX2 friend Avx2Floats operator/(Avx2Floats a, Avx2Floats b) { return _mm256_div_ps(a.v, b.v); }
+  TEXTMILL_AVX2 friend Avx2Floats multiply_add(Avx2Floats a, Avx2Floats b, Avx2Floats c) {
+    return _mm256_fmadd_ps(a.v, b.v, c.v);
+  }
+  TEXTMILL_AVX2 friend Avx2Floats max(Avx2Floats a, Avx2Floats b) { return _mm256_max_ps(b.v, a.v); }
+  TEXTMILL_AVX2 friend Avx2Floats zero_below(Avx2Floats a, float least) {
+    return _mm256_and_ps(a.v, _mm256_cmp_ps(a.v, _mm256_set1_ps(least), _CMP_GE_OQ));
+  }
+  TEXTMILL_AVX2 friend Avx2Floats abs(Avx2Floats a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v); }
+  TEXTMILL_AVX2 friend float sum(Avx2Floats a) {
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+  }
+  TEXTMILL_AVX2 friend float largest(Avx2Floats a) {
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+  }
+};
+#endif
+
+// What the packs of doubles offer, beside arithmetic and comparison (all of it lane by lane):
 //   multiply_add(a, b, c)   a b + c, fused where the instruction set has it
 //   max(a, b)               b where a < b, else a: a NaN in b is passed over
 //   select(mask, a, b)      a where the mask is set, else b;  P::any(mask), P::all(mask)
 //   power_of_two(n)         2^n for an integer n in [-1022, 1023]; 0 for -1023, infinity for 1024
 //   split(x)                x = 2^k m for a positive normal x
 //   sum(a), largest(a)      over the lanes, in a fixed order
+// Packs of floats have multiply_add, max, abs, sum and largest, and zero_below(a, least), 0 where a < least.
+//
+//   PackOf<P, Real>         the pack of Real on the instruction set of P, as with_packs gives it
+//   sums(packs)             lane i holds the sum over the lanes of packs[i], in a fixed order
+
+template <class P, class Real>
+struct PackOfImplementation;
+template <>
+struct PackOfImplementation<PlainPack, double> {
+  using type = PlainPack;
+};
+template <>
+struct PackOfImplementation<PlainPack, float> {
+  using type = PlainFloats;
+};
+#if defined(TEXTMILL_HAS_AVX2)
+template <>
+struct PackOfImplementation<Avx2Pack, double> {
+  using type = Avx2Pack;
+};
+template <>
+struct PackOfImplementation<Avx2Pack, float> {
+  using type = Avx2Floats;
+};
+#endif
+template <class P, class Real>
+using PackOf = typename PackOfImplementation<P, Real>::type;
+
+// Lane i: the sum of all lanes of packs[i].
+inline PlainPack sums(const PlainPack (&a)[2]) {
+  return PlainPack::Doubles{a[0].v[0] + a[0].v[1], a[1].v[0] + a[1].v[1]};
+}
+inline PlainFloats sums(const PlainFloats (&a)[4]) {
+  return PlainFloats::Floats{sum(a[0]), sum(a[1]), sum(a[2]), sum(a[3])};
+}
+#if defined(TEXTMILL_HAS_AVX2)
+TEXTMILL_AVX2 inline Avx2Pack sums(const Avx2Pack (&a)[4]) {
+  const __m256d x = _mm256_hadd_pd(a[0].v, a[1].v), y = _mm256_hadd_pd(a[2].v, a[3].v);
+  return _mm256_add_pd(_mm256_permute2f128_pd(x, y, 0x20), _mm256_permute2f128_pd(x, y, 0x31));
+}
+TEXTMILL_AVX2 inline Avx2Floats sums(const Avx2Floats (&a)[8]) {
+  const __m256 x = _mm256_hadd_ps(_mm256_hadd_ps(a[0].v, a[1].v), _mm256_hadd_ps(a[2].v, a[3].v));
+  const __m256 y = _mm256_hadd_ps(_mm256_hadd_ps(a[4].v, a[5].v), _mm256_hadd_ps(a[6].v, a[7].v));
+  return _mm256_add_ps(_mm256_permute2f128_ps(x, y, 0x20), _mm256_permute2f128_ps(x, y, 0x31));
+}
+#endif
 
 // The nearest integer, ties to even, for |x| < 2^51.
 template <Pack P>

@@ -1,14 +1,14 @@
-#include <atomic>
-#include <chrono>
+#include <cerrno>
 #include <cmath>
+#include <exception>
 #include <initializer_list>
 #include <limits>
 #include <string>
-#include <thread>
 
 #include <nanobind/stl/string.h>
 
 #include "base/checked.h"
+#include "base/fault.h"
 #include "base/math.h"
 #include "base/parallel.h"
 #include "base/random.h"
@@ -36,54 +36,6 @@ bool overlap(const A& a, const B& b) {
   const auto* second = static_cast<const char*>(static_cast<const void*>(b.data()));
   return a.nbytes() > 0 && b.nbytes() > 0 && first < second + b.nbytes() && second < first + a.nbytes();
 }
-
-// ---------------------------------------------------------------------------------------------------------- threads
-
-struct Total {
-  double value = 0.0;
-  static Total zero_like(const Total&) { return {}; }
-  void operator+=(const Total& other) { value += other.value; }
-};
-
-double sum(In<double, 1> values, std::size_t threads) {
-  require_threads(threads);
-  const auto v = view(values);
-  nb::gil_scoped_release nogil;
-  Total total;
-  base::parallel_sum(v.size(), threads, total, [&](std::size_t i, Total& lane) { lane.value += v[i]; });
-  return total.value;
-}
-
-void testing_raise(std::size_t items, std::size_t threads, In<bool, 1> raises) {
-  require(raises.size() == items, "raises must have ", items, " entries");
-  const bool* raise = raises.data();
-  nb::gil_scoped_release nogil;
-  base::parallel_for(items, threads, [=](std::size_t item) {
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    require(!raise[item], "item ", item);
-  });
-}
-
-std::size_t testing_concurrency(std::size_t outer, std::size_t inner, std::size_t threads, std::size_t inner_threads) {
-  nb::gil_scoped_release nogil;
-  std::atomic<std::size_t> running{0}, most{0};
-  base::parallel_for(outer, threads, [&](std::size_t) {
-    base::parallel_for(inner, inner_threads, [&](std::size_t) {
-      const std::size_t now = ++running;
-      for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(500));
-      --running;
-    });
-  });
-  return most;
-}
-
-// -------------------------------------------------------------------------------------------------------- conversions
-
-std::int32_t testing_narrow(std::int64_t value) { return base::narrow<std::int32_t>(value, "value"); }
-std::size_t testing_product(std::size_t a, std::size_t b) { return base::product(a, b, "array"); }
-std::int32_t testing_count(double value) { return base::count<std::int32_t>(value, "value"); }
 
 // -------------------------------------------------------------------------------------------------------- mathematics
 
@@ -391,19 +343,35 @@ void csr_transposed_product(AnyType indptr, AnyType indices, AnyType data, std::
   });
 }
 
+// ------------------------------------------------------------------------------------------------------------- faults
+
+// Faults of every kernel: an OSError with the name of the file, or a DataError, with its place in the documents if it
+// has one.
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const base::Fault& fault) {
+    if (fault.system_error != 0) {
+      errno = fault.system_error;
+      PyErr_SetFromErrnoWithFilename(PyExc_OSError, fault.what());
+      return;
+    }
+    const std::string_view words = fault.what();  // which may quote what is not UTF-8
+    const nb::object message =
+        nb::steal(PyUnicode_DecodeUTF8(words.data(), static_cast<Py_ssize_t>(words.size()), "replace"));
+    const nb::object data_error = nb::module_::import_("textmill.errors").attr("DataError");
+    const nb::object error = fault.place
+                                 ? data_error(message, "source"_a = "document", "line"_a = fault.place->record + 1,
+                                              "column"_a = fault.place->position + 1)
+                                 : data_error(message);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  }
+}
+
 }  // namespace
 
 void bind_base(nb::module_& m) {
-  m.def("sum", &sum, "values"_a, "threads"_a, "Sum of an array: the same bits for any number of threads.");
-  m.def("testing_raise", &testing_raise, "items"_a, "threads"_a, "raises"_a,
-        "For tests: a parallel loop whose marked items raise.");
-  m.def("testing_concurrency", &testing_concurrency, "outer"_a, "inner"_a, "threads"_a, "inner_threads"_a,
-        "For tests: the most bodies of two nested parallel loops, each asleep for half a millisecond, that met.");
-
-  m.def("testing_narrow", &testing_narrow, "value"_a, "For tests: int64 to int32, checked.");
-  m.def("testing_product", &testing_product, "a"_a, "b"_a, "For tests: a size of a x b, checked.");
-  m.def("testing_count", &testing_count, "value"_a, "For tests: float to an int32 count, checked.");
-
+  nb::register_exception_translator(translate, nullptr);
   m.def("simd", &simd, "The instruction set in use: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
   m.def("compiler", &compiler, "The compiler that built this module, for benchmark tables.");
   const auto def_elementwise = [&m](const char* name, auto function, const char* text) {

@@ -39,6 +39,15 @@ class Held {
     const std::size_t n = documents.size();
     begin_.reserve(n + 1);
     begin_.push_back(0);
+    std::size_t total = 0;
+    for (std::size_t d = 0; d < n; ++d) {
+      PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
+      total += tokens && (PyList_Check(document) || PyTuple_Check(document))
+                   ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(document))
+                   : 1;
+    }
+    owners_.reserve(total);
+    texts_.reserve(total);
     for (std::size_t d = 0; d < n; ++d) {
       PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
       if (!tokens) {
@@ -48,20 +57,20 @@ class Held {
         for (Py_ssize_t t = 0; t < size; ++t)
           add(PySequence_Fast_GET_ITEM(document, t), d, static_cast<std::size_t>(t), "a token must be a str, not ");
       } else {
-        throw corpus::DataFault(
-            std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name, first + d,
-            0);
+        throw base::Fault(
+            std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name,
+            {first + d, 0});
       }
       begin_.push_back(texts_.size());
     }
   }
   corpus::Documents view() const { return {texts_, begin_, first_}; }
-  const nb::object& token(std::size_t number) const { return owners_[number]; }  // of all documents
+  nb::object take(std::size_t number) { return std::move(owners_[number]); }  // a token of all documents, once
 
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
     if (!PyUnicode_Check(object))
-      throw corpus::DataFault(fault + std::string(Py_TYPE(object)->tp_name), first_ + document, position);
+      throw base::Fault(fault + std::string(Py_TYPE(object)->tp_name), {first_ + document, position});
     owners_.push_back(nb::borrow(object));
     texts_.push_back(text_of(object));
   }
@@ -232,9 +241,9 @@ nb::tuple to_python(corpus::Counts&& counts) {
                         to_numpy(std::move(counts.values)));
 }
 
-nb::object fault_to_python(const corpus::LineFault& fault) {
-  if (fault.message.empty()) return nb::none();
-  return nb::make_tuple(fault.line, fault.column, fault.message);
+nb::object fault_to_python(const std::optional<base::Fault>& fault) {
+  if (!fault) return nb::none();
+  return nb::make_tuple(fault->place->record, fault->place->position, fault->what());
 }
 
 void check_strings(std::span<const std::uint8_t> bytes, std::span<const std::int64_t> offsets) {
@@ -432,15 +441,30 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
   return result;
 }
 
+// No garbage collection while many lists of strings are made: it would visit each of their items several times.
+class Uncollected {
+ public:
+  Uncollected() : before_(PyGC_Disable()) {}
+  ~Uncollected() {
+    if (before_ != 0) PyGC_Enable();
+  }
+  Uncollected(const Uncollected&) = delete;
+  Uncollected& operator=(const Uncollected&) = delete;
+
+ private:
+  int before_;
+};
+
 // Lists of tokens with phrases joined; a token that stays single is the very object that was given.
 nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std::size_t threads, std::size_t first) {
   require(threads > 0, "threads must be at least 1");
-  const Held held(documents, true, first);
+  Held held(documents, true, first);
   std::vector<corpus::JoinedTokens> chunks;
   {
     nb::gil_scoped_release nogil;
     chunks = corpus::join_tokens(held.view(), phrases, threads);
   }
+  const Uncollected uncollected;
   nb::list result;
   std::size_t given = 0;  // token of all documents
   for (const corpus::JoinedTokens& chunk : chunks) {
@@ -451,7 +475,7 @@ nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std
       for (Py_ssize_t k = 0; token < end; ++token, ++k) {
         nb::object item;
         if (chunk.parts[token] == 1) {
-          item = held.token(given);
+          item = held.take(given);
         } else {
           const std::string_view bytes = chunk.phrases[phrase++];
           auto found = strings.find(bytes);
@@ -609,10 +633,8 @@ nb::tuple parse_pairs(nb::bytes block, bool labels, std::int64_t base, std::int6
 nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<std::int32_t, 1> columns,
                       In<double, 1> values, In<double, 1> labels, std::int64_t base, std::int64_t first_row) {
   const auto starts = view(offsets);
-  require(!starts.empty() && starts[0] == 0 && std::is_sorted(starts.begin(), starts.end()),
-          "offsets must rise from 0");
-  require(static_cast<std::size_t>(starts.back()) == columns.size() && columns.size() == values.size(),
-          "lengths of the arrays differ");
+  check_offsets(starts, columns.size(), "rows");
+  require(columns.size() == values.size(), "there must be as many values as columns");
   require(kind != "svmlight" || labels.size() + 1 == starts.size(), "a row needs a label");
   std::string text;
   {
@@ -625,25 +647,9 @@ nb::bytes format_rows(const std::string& kind, In<std::int64_t, 1> offsets, In<s
   return nb::bytes(text.data(), text.size());
 }
 
-void translate(const std::exception_ptr& pointer, void*) {
-  try {
-    std::rethrow_exception(pointer);
-  } catch (const corpus::DataFault& fault) {
-    nb::object error = nb::module_::import_("textmill.errors")
-                           .attr("DataError")(fault.what(), "source"_a = "document", "line"_a = fault.document + 1,
-                                              "column"_a = fault.position + 1);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  } catch (const corpus::FileFault& fault) {
-    errno = fault.number;
-    PyErr_SetFromErrnoWithFilename(PyExc_OSError, fault.what());
-  }
-}
-
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
-  nb::register_exception_translator(translate, nullptr);
-
   nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalised.")
       .def(
           "__init__",

@@ -116,18 +116,6 @@ AnyMachine from_columns(const S& k, std::int64_t start, In<std::int32_t, 1> sour
   return any(Machine<S>::assembled(k, static_cast<std::int32_t>(start), std::move(made), std::move(arcs)));
 }
 
-void translate(const std::exception_ptr& pointer, void*) {
-  try {
-    std::rethrow_exception(pointer);
-  } catch (const fst::Fault& fault) {
-    const std::string_view words = fault.what();  // which may quote what is not UTF-8
-    const nb::object message =
-        nb::steal(PyUnicode_DecodeUTF8(words.data(), static_cast<Py_ssize_t>(words.size()), "replace"));
-    const nb::object error = nb::module_::import_("textmill.errors").attr("DataError")(message);
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  }
-}
-
 }  // namespace
 
 void check(const AnyMachine& any) {
@@ -145,7 +133,6 @@ void check(const AnyMachine& any) {
 }
 
 void bind_fst(nb::module_& m) {
-  nb::register_exception_translator(translate, nullptr);
   bind_fst_semirings(m);
   nb::class_<AnyMachine>(m, "Machine", "A weighted transducer.")
       .def("__init__",

@@ -159,9 +159,9 @@ void bind_fst_files(nb::module_& m) {
   m.def(
       "read_text",
       [](nb::bytes text, const AnySemiring& semiring, bool acceptor, const SymbolTable* input,
-         const SymbolTable* output, const SymbolTable* states, bool keep_numbers) {
+         const SymbolTable* output, const SymbolTable* states, bool keep_numbers, const std::string& separators) {
         const std::string_view view(text.c_str(), text.size());
-        const fst::TextOptions options{{input, output, states}, acceptor, keep_numbers, false, {}};
+        const fst::TextOptions options{{input, output, states}, acceptor, keep_numbers, false, {}, separators};
         const TablesInUse in_use{input, output, states};
         return std::visit(
             [&](const auto& k) {
@@ -175,19 +175,20 @@ void bind_fst_files(nb::module_& m) {
             semiring.object);
       },
       "text"_a, "semiring"_a, nb::kw_only(), "acceptor"_a, "input"_a.none(), "output"_a.none(), "states"_a.none(),
-      "keep_numbers"_a);
+      "keep_numbers"_a, "separators"_a);
   m.def(
       "write_text",
       [](const AnyMachine& any, bool acceptor, const SymbolTable* input, const SymbolTable* output,
-         const SymbolTable* states, bool show_one, const std::string& missing, const nb::callable& write) {
-        const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing};
+         const SymbolTable* states, bool show_one, const std::string& missing, const std::string& separator,
+         const nb::callable& write) {
+        const fst::TextOptions options{{input, output, states}, acceptor, false, show_one, missing, separator};
         const TablesInUse in_use{input, output, states};
         return write_to(write, [&](const fst::Sink& sink) {
           with(any, [&](const auto& machine) { fst::write_text(machine, options, sink); });
         });
       },
       "machine"_a, nb::kw_only(), "acceptor"_a, "input"_a.none(), "output"_a.none(), "states"_a.none(), "show_one"_a,
-      "missing"_a, "write"_a, "Hands the text to `write` in chunks.");
+      "missing"_a, "separator"_a, "write"_a, "Hands the text to `write` in chunks.");
   m.def("read_binary", &read_binary, "buffer"_a, "begin"_a, "map"_a, "Machine, end, input symbols, output symbols.");
   m.def(
       "end_of_binary",

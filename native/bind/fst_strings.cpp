@@ -164,7 +164,7 @@ void bind_fst_strings(nb::module_& m) {
                   read_labels(inputs[i], reads, ilabels);
                   read_labels(outputs[i], writes, olabels);
                   made.add(ilabels, olabels, weights[i].is_none() ? k.one() : to_weight(k, weights[i]));
-                } catch (const fst::Fault& fault) {
+                } catch (const base::Fault& fault) {
                   fail(i, ": ", fault.what());
                 }
               }

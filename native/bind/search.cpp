@@ -297,12 +297,6 @@ class PostingsView {
   vectors::Postings x_;
 };
 
-double read_all(Floats2 values, std::size_t threads) {
-  require(threads > 0, "threads must be at least 1");
-  nb::gil_scoped_release nogil;
-  return vectors::read_all(view(values), threads);
-}
-
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -332,7 +326,6 @@ void bind_search(nb::module_& m) {
         "threads"_a, "Rows rounded to bytes.");
   m.def("search_coarse", &search_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "queries"_a, "k"_a,
         "least"_a, "threads"_a, "The best rows for each query, by rounded rows first.");
-  m.def("read_all", &read_all, "values"_a.noconvert(), "threads"_a, "Sum of all values, at the speed of memory.");
 }
 
 }  // namespace textmill::bind

@@ -211,15 +211,6 @@ double chain_sums(In<double, 2> unary, In<double, 3> pairs, Out<double, 2> a, Ou
   return sequence::forward(one.chain, view(a));
 }
 
-std::vector<std::tuple<double, std::vector<std::int32_t>>> chain_paths(In<double, 2> unary, In<double, 3> pairs,
-                                                                       std::size_t n) {
-  const OneChain one = make_chain(unary, pairs);
-  std::vector<std::tuple<double, std::vector<std::int32_t>>> found;
-  nb::gil_scoped_release nogil;
-  for (auto& path : sequence::best_paths(one.chain, n)) found.emplace_back(path.score, std::move(path.labels));
-  return found;
-}
-
 using Mask = std::optional<In<std::uint8_t, 2>>;
 
 struct Decoding {
@@ -456,7 +447,6 @@ void bind_sequence(nb::module_& m) {
            "positions.");
   m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(),
         "Fill forward and backward logs, return log Z.");
-  m.def("chain_paths", &chain_paths, "unary"_a, "pairs"_a, "n"_a, "The n best paths with their scores.");
 }
 
 }  // namespace textmill::bind

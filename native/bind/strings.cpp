@@ -88,6 +88,24 @@ void character_pairs(const Symbols& left, const Symbols& right, In<std::int32_t,
   strings::character_pairs(a, b, view(lefts), view(rights), measure, view(out), threads);
 }
 
+std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int32_t, 1>, Numpy<double, 1>> character_search(
+    const Symbols& left, const Symbols& right, const std::string& kind, const std::string& window, bool floor,
+    double prefix, double boost, double at_least, double length_ratio, bool symmetric, std::size_t threads) {
+  const CharacterMeasure measure = measure_of(kind, window, floor, prefix, boost);
+  require(threads > 0, "threads must be at least 1");
+  require(at_least >= 0.0 && at_least <= 1.0, "at_least must lie from 0 to 1, got ", at_least);
+  require(length_ratio >= 0.0 && length_ratio <= 1.0, "length_ratio must lie from 0 to 1, got ", length_ratio);
+  strings::FoundPairs found;
+  {
+    nb::gil_scoped_release nogil;
+    const Sequences a = checked("left", left), b = checked("right", right);
+    require(!symmetric || (std::ranges::equal(a.offsets, b.offsets) && std::ranges::equal(a.symbols, b.symbols)),
+            "a symmetric search has the same strings on both sides");
+    found = strings::character_search(a, b, measure, at_least, length_ratio, symmetric, threads);
+  }
+  return {to_numpy(std::move(found.left)), to_numpy(std::move(found.right)), to_numpy(std::move(found.scores))};
+}
+
 template <class Real>
 void def_matrix(nb::module_& m) {
   m.def("character_matrix", &character_matrix<Real>, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a,
@@ -103,6 +121,9 @@ void bind_strings(nb::module_& m) {
   m.def("character_table", &character_table, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a,
         "prefix"_a, "boost"_a, "epsilon"_a, "threads"_a,
         "Similarities of at least epsilon: offsets, columns, values of sparse rows.");
+  m.def("character_search", &character_search, "left"_a, "right"_a, nb::kw_only(), "kind"_a, "window"_a, "floor"_a,
+        "prefix"_a, "boost"_a, "at_least"_a, "length_ratio"_a, "symmetric"_a, "threads"_a,
+        "Pairs that score at least at_least: left, right, scores; each once when symmetric.");
   m.def("character_pairs", &character_pairs, "left"_a, "right"_a, "lefts"_a, "rights"_a, nb::kw_only(), "kind"_a,
         "window"_a, "floor"_a, "prefix"_a, "boost"_a, "out"_a.noconvert(), "threads"_a,
         "Similarities of pairs of sequences of symbols.");

@@ -40,27 +40,27 @@ NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& wo
     std::size_t at = 0;
     const std::string_view first = next_word(line, at);
     if (first.empty()) continue;
-    const auto stop = [&](std::string message) {
-      out.fault = {number, at, std::move(message)};
+    const auto stop = [&](const auto&... parts) {
+      out.fault.emplace(base::message(parts...), base::Place{number, at});
       return std::move(out);
     };
     double probability, back_off = 0.0;
-    if (!read_number(first, probability)) return stop("'" + std::string(first) + "' is no log probability");
+    if (!read_number(first, probability)) return stop("'", first, "' is no log probability");
     if (probability > 0) return stop("a log probability above 0; ARPA files hold log10 of probabilities");
     for (std::size_t k = 0; k < order; ++k) {
       const std::string_view word = next_word(line, at);
-      if (word.empty()) return stop("the line holds " + std::to_string(k) + " words, not " + std::to_string(order));
+      if (word.empty()) return stop("the line holds ", k, " words, not ", order);
       std::int32_t id = words.find(word);
       if (order == 1) {
-        if (id >= 0) return stop("the word '" + std::string(word) + "' occurs twice");
+        if (id >= 0) return stop("the word '", word, "' occurs twice");
         id = words.insert(word);
       } else if (id < 0) {
-        return stop("the word '" + std::string(word) + "' is not among the 1-grams");
+        return stop("the word '", word, "' is not among the 1-grams");
       }
       out.words.push_back(id);
     }
     if (const std::string_view rest = next_word(line, at); !rest.empty()) {
-      if (!read_number(rest, back_off)) return stop("'" + std::string(rest) + "' is no back-off weight");
+      if (!read_number(rest, back_off)) return stop("'", rest, "' is no back-off weight");
       if (!next_word(line, at).empty()) return stop("the line goes on behind its back-off weight");
     }
     out.log_probability.push_back(probability);

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "corpus/bagfiles.h"
+#include "base/fault.h"
 #include "corpus/counting.h"
 
 namespace textmill::corpus {
@@ -18,7 +19,7 @@ struct NgramLines {
   std::vector<std::int32_t> words;      // [lines][order]
   std::vector<double> log_probability;  // base 10
   std::vector<double> back_off;         // base 10; 0 where the line has none
-  LineFault fault;
+  std::optional<base::Fault> fault;
 };
 
 // Lines of one section; blank lines are ignored. With order 1 every word must be new, with others every word known.

@@ -67,7 +67,9 @@ class Scanner {
     return true;
   }
 
-  LineFault fault(const std::string& message) const { return {line_, static_cast<std::size_t>(at_ - start_), message}; }
+  base::Fault fault(const std::string& message) const {
+    return {message, {line_, static_cast<std::size_t>(at_ - start_)}};
+  }
 
  private:
   const char* at_;
@@ -76,6 +78,23 @@ class Scanner {
   const char* start_;  // of the line
   std::size_t line_ = 0;
 };
+
+// Calls read(scan, begin) at the first field of every line that holds some, `begin` being the byte where the line starts;
+// lines that begin with `comment` are passed over. What it returns is the message of a fault, which ends the reading.
+template <class Read>
+std::optional<base::Fault> each_line(std::string_view block, std::optional<char> comment, Read read) {
+  for (Scanner scan(block); !scan.done(); scan.next_line()) {
+    const std::int64_t begin = scan.line_begin();
+    scan.skip_blanks();
+    if (scan.at_line_end()) continue;
+    if (comment && scan.peek() == *comment) {
+      scan.skip_line();
+      continue;
+    }
+    if (const std::string wrong = read(scan, begin); !wrong.empty()) return scan.fault(wrong);
+  }
+  return {};
+}
 
 // Reads "column" and checks it; the message is empty if all is well.
 std::string read_column(Scanner& scan, const ParseLimits& limits, std::int32_t& column) {
@@ -158,101 +177,68 @@ Triples parse_triples(std::string_view block, const ParseLimits& limits, std::in
   out.column.reserve(guess);
   out.value.reserve(guess);
   out.begin.reserve(guess);
-  Scanner scan(block);
-  for (; !scan.done(); scan.next_line()) {
-    const std::int64_t begin = scan.line_begin();
-    scan.skip_blanks();
-    if (scan.at_line_end()) continue;
-    if (scan.peek() == '%') {
-      scan.skip_line();
-      continue;
-    }
+  out.fault = each_line(block, '%', [&](Scanner& scan, std::int64_t begin) -> std::string {
     std::int64_t row;
     std::int32_t column;
     double value;
-    const auto stop = [&](const std::string& message) {
-      out.fault = scan.fault(message);
-      return out;
-    };
-    if (!scan.read(row)) return stop("a document number is missing or no whole number");
+    if (!scan.read(row)) return "a document number is missing or no whole number";
     row -= limits.base;
     if (row < 0 || row >= limits.rows)
-      return stop("document " + std::to_string(row + limits.base) + " is outside the " + std::to_string(limits.rows) +
-                  " of the header");
+      return base::message("document ", row + limits.base, " is outside the ", limits.rows, " of the header");
     if (row < previous)
-      return stop("document " + std::to_string(row + limits.base) + " comes after document " +
-                  std::to_string(previous + limits.base) + "; sort the lines by document");
+      return base::message("document ", row + limits.base, " comes after document ", previous + limits.base,
+                           "; sort the lines by document");
     scan.skip_blanks();
-    if (std::string wrong = read_column(scan, limits, column); !wrong.empty()) return stop(wrong);
+    if (std::string wrong = read_column(scan, limits, column); !wrong.empty()) return wrong;
     scan.skip_blanks();
-    if (std::string wrong = read_value(scan, limits, value); !wrong.empty()) return stop(wrong);
+    if (std::string wrong = read_value(scan, limits, value); !wrong.empty()) return wrong;
     scan.skip_blanks();
-    if (!scan.at_line_end()) return stop("a line must hold three numbers, and there is more");
+    if (!scan.at_line_end()) return "a line must hold three numbers, and there is more";
     previous = row;
     out.row.push_back(row);
     out.column.push_back(column);
     out.value.push_back(value);
     out.begin.push_back(begin);
-  }
+    return {};
+  });
   return out;
 }
 
 Pairs parse_svmlight(std::string_view block, const ParseLimits& limits) {
   Pairs out;
   std::vector<std::pair<std::int32_t, double>> scratch;
-  Scanner scan(block);
-  for (; !scan.done(); scan.next_line()) {
-    const std::int64_t begin = scan.line_begin();
-    scan.skip_blanks();
-    if (scan.at_line_end()) continue;
-    if (scan.peek() == '#') {
-      scan.skip_line();
-      continue;
-    }
+  out.fault = each_line(block, '#', [&](Scanner& scan, std::int64_t begin) -> std::string {
     double label;
-    std::string wrong = scan.read(label) ? "" : "a line must begin with a label, a number";
-    if (wrong.empty() && !std::isfinite(label)) wrong = "a label is not finite";
-    if (wrong.empty() && !scan.at_line_end() && !blank(scan.peek()))
-      wrong = "a label is followed by something else than a blank";
+    if (!scan.read(label)) return "a line must begin with a label, a number";
+    if (!std::isfinite(label)) return "a label is not finite";
+    if (!scan.at_line_end() && !blank(scan.peek())) return "a label is followed by something else than a blank";
     scan.skip_blanks();
-    if (wrong.empty() && scan.peek() == 'q') {  // qid:n says which query a line belongs to, for ranking: left out
+    if (scan.peek() == 'q') {  // qid:n says which query a line belongs to, for ranking: left out
       while (!scan.at_line_end() && !blank(scan.peek())) scan.skip();
     }
-    if (wrong.empty()) wrong = read_pairs(scan, limits, true, out);
-    if (wrong.empty()) wrong = end_row(out, scratch);
-    if (!wrong.empty()) {
-      out.fault = scan.fault(wrong);
-      return out;
-    }
+    if (std::string wrong = read_pairs(scan, limits, true, out); !wrong.empty()) return wrong;
+    if (std::string wrong = end_row(out, scratch); !wrong.empty()) return wrong;
     out.label.push_back(label);
     out.begin.push_back(begin);
-  }
+    return {};
+  });
   return out;
 }
 
 Pairs parse_ldac(std::string_view block, const ParseLimits& limits) {
   Pairs out;
   std::vector<std::pair<std::int32_t, double>> scratch;
-  Scanner scan(block);
-  for (; !scan.done(); scan.next_line()) {
-    const std::int64_t begin = scan.line_begin();
-    scan.skip_blanks();
-    if (scan.at_line_end()) continue;
+  out.fault = each_line(block, {}, [&](Scanner& scan, std::int64_t begin) -> std::string {
     std::int64_t announced;
-    std::string wrong = scan.read(announced) && (scan.at_line_end() || blank(scan.peek()))
-                            ? ""
-                            : "a line must begin with the number of its terms";
-    if (wrong.empty()) wrong = read_pairs(scan, limits, false, out);
-    const auto found = static_cast<std::int64_t>(out.column.size()) - out.offsets.back();
-    if (wrong.empty() && found != announced)
-      wrong = "the line announces " + std::to_string(announced) + " terms but holds " + std::to_string(found);
-    if (wrong.empty()) wrong = end_row(out, scratch);
-    if (!wrong.empty()) {
-      out.fault = scan.fault(wrong);
-      return out;
-    }
+    if (!scan.read(announced) || !(scan.at_line_end() || blank(scan.peek())))
+      return "a line must begin with the number of its terms";
+    if (std::string wrong = read_pairs(scan, limits, false, out); !wrong.empty()) return wrong;
+    const auto terms = static_cast<std::int64_t>(out.column.size()) - out.offsets.back();
+    if (terms != announced) return base::message("the line announces ", announced, " terms but holds ", terms);
+    if (std::string wrong = end_row(out, scratch); !wrong.empty()) return wrong;
     out.begin.push_back(begin);
-  }
+    return {};
+  });
   return out;
 }
 

@@ -4,21 +4,18 @@
 //   pairs     "[label] [qid:n] column:value ..."      SVMlight;   "n column:value ..."   Blei's LDA-C
 //
 // A parser reads a block from its first to its last byte once, without allocating but for its result, and stops at
-// the first fault, which it describes by line and column. Numbers are read by std::from_chars: exact, and without a locale.
+// the first fault, which it places by line of the block and byte of the line. Numbers are read by std::from_chars: exact, and without a locale.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace textmill::corpus {
+#include "base/fault.h"
 
-struct LineFault {
-  std::size_t line = 0;    // 0-based within the block
-  std::size_t column = 0;  // 0-based byte within the line
-  std::string message;     // empty: no fault
-};
+namespace textmill::corpus {
 
 struct ParseLimits {
   std::int64_t base;     // the number of the first column (and row) in the file: 0 or 1
@@ -32,7 +29,7 @@ struct Triples {
   std::vector<std::int32_t> column;
   std::vector<double> value;
   std::vector<std::int64_t> begin;  // byte position of each line in the block
-  LineFault fault;
+  std::optional<base::Fault> fault;
 };
 
 // Rows must not decrease (the last row before the block is `previous`, -1 for none); columns of a row may come in any order.
@@ -44,7 +41,7 @@ struct Pairs {
   std::vector<double> value;
   std::vector<double> label;        // rows, SVMlight only
   std::vector<std::int64_t> begin;  // byte position of each row's line in the block
-  LineFault fault;
+  std::optional<base::Fault> fault;
 };
 
 Pairs parse_svmlight(std::string_view block, const ParseLimits& limits);

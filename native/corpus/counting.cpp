@@ -122,8 +122,8 @@ struct TermTable::Chunk {
             seen[local] = {row, rows.entries.size()};
             rows.push(static_cast<std::int32_t>(local), 1);
           } else if (++rows.entries[seen[local].entry].value == std::numeric_limits<std::int32_t>::max()) {
-            throw DataFault("one term occurs more than 2,147,483,646 times; split the document",
-                            documents.first + row - 1, 0);
+            throw base::Fault("one term occurs more than 2,147,483,646 times; split the document",
+                              {documents.first + row - 1, 0});
           }
         },
         [&](std::size_t) {

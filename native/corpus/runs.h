@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,7 +56,7 @@ class TokenRun {
   }
   void push(std::string_view token) {
     const std::size_t begin = bytes_.size();
-    bytes_.insert(bytes_.end(), token.begin(), token.end());
+    bytes_.append(token);
     tokens_.push_back({begin, bytes_.size(), 1});
     bytes_.push_back(kPhraseMark);
   }
@@ -84,7 +85,7 @@ class TokenRun {
   std::string_view slice(std::size_t begin, std::size_t end) const { return {bytes_.data() + begin, end - begin}; }
   void join(const base::InternTable& level, const base::InternTable& connectors);
 
-  std::vector<char> bytes_;
+  std::string bytes_;
   std::vector<Slice> tokens_;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/fault.h"
 #include "base/parallel.h"
 
 namespace textmill::corpus {
@@ -22,21 +23,21 @@ struct Header {
 class File {
  public:
   File(const std::string& path, const char* mode) : path_(path), file_(std::fopen(path.c_str(), mode)) {
-    if (file_ == nullptr) throw FileFault(path, errno);
+    if (file_ == nullptr) throw base::Fault::of_file(path, errno);
     std::setvbuf(file_.get(), nullptr, _IOFBF, kBuffer);
   }
   void write(const void* data, std::size_t size) {
-    if (size > 0 && std::fwrite(data, 1, size, file_.get()) != size) throw FileFault(path_, errno);
+    if (size > 0 && std::fwrite(data, 1, size, file_.get()) != size) throw base::Fault::of_file(path_, errno);
   }
   void read(void* data, std::size_t size) {
     if (size > 0 && std::fread(data, 1, size, file_.get()) != size)
-      throw FileFault(path_, std::ferror(file_.get()) ? errno : EIO);
+      throw base::Fault::of_file(path_, std::ferror(file_.get()) ? errno : EIO);
   }
   void seek(std::int64_t position) {
-    if (fseeko(file_.get(), position, SEEK_SET) != 0) throw FileFault(path_, errno);
+    if (fseeko(file_.get(), position, SEEK_SET) != 0) throw base::Fault::of_file(path_, errno);
   }
   void close() {
-    if (std::fclose(file_.release()) != 0) throw FileFault(path_, errno);
+    if (std::fclose(file_.release()) != 0) throw base::Fault::of_file(path_, errno);
   }
 
  private:

@@ -13,19 +13,12 @@
 
 #include <array>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "corpus/counting.h"
 
 namespace textmill::corpus {
-
-// A file that could not be written or read; becomes an OSError with its name.
-struct FileFault : std::runtime_error {
-  FileFault(const std::string& path, int number) : std::runtime_error(path), number(number) {}
-  int number;  // errno
-};
 
 // Writes the terms of a table to a new file; term with id i gets first = base + i.
 void write_run(const TermTable& table, std::int64_t base, const std::string& path, std::size_t threads);

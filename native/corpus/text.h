@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
-#include <string>
+
+#include "base/fault.h"
 
 namespace textmill::corpus {
 
@@ -27,15 +27,7 @@ decltype(auto) visit(const Text& text, F&& f) {
   return f(std::span(static_cast<const std::uint32_t*>(text.data), text.size));
 }
 
-// A fault in the input that a kernel found. Becomes a DataError with the document's number and the position in it.
-struct DataFault : std::runtime_error {
-  DataFault(const std::string& what, std::size_t document, std::size_t position)
-      : std::runtime_error(what), document(document), position(position) {}
-  std::size_t document;  // 0-based
-  std::size_t position;  // 0-based code point
-};
-
-// Throws a DataFault at the first lone surrogate: such a text has no UTF-8 form.
+// Throws a Fault at the first lone surrogate: such a text has no UTF-8 form.
 inline void require_no_surrogate(const Text& text, std::size_t document) {
   if (text.width == 1) return;
   visit(text, [&](auto units) {
@@ -44,8 +36,8 @@ inline void require_no_surrogate(const Text& text, std::size_t document) {
     if (!found) return;
     std::size_t at = 0;
     while ((units[at] & 0xFFFFF800u) != 0xD800u) ++at;
-    throw DataFault("the text holds a lone surrogate; decode the input with errors='strict' or replace it", document,
-                    at);
+    throw base::Fault("the text holds a lone surrogate; decode the input with errors='strict' or replace it",
+                      {document, at});
   });
 }
 

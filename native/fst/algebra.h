@@ -17,12 +17,32 @@
 #include <string>
 #include <vector>
 
-#include "fst/fault.h"
 #include "fst/semirings.h"
 
 namespace textmill::fst {
 
 using AlgebraPointer = std::shared_ptr<Algebra>;
+
+// An algebra in which times commutes: every value is its own reverse, and division is from both sides.
+template <class Base>
+class Commutative : public Base {
+ public:
+  using Id = typename Base::Id;
+  Id reverse(Id a) override { return a; }
+  AlgebraPointer reversed() override { return this->shared_from_this(); }
+  bool left() const override { return true; }
+  bool right() const override { return true; }
+  bool commutative() const override { return true; }
+};
+
+// An algebra of values that are equal or not, with nothing in between.
+template <class Base>
+class Exact : public Base {
+ public:
+  using Id = typename Base::Id;
+  bool approx(Id a, Id b, double) override { return a == b; }
+  Id quantize(Id a, double) override { return a; }
+};
 
 // Values as sequences of numbers (of components, of labels): what all of the above but the numbers themselves are.
 class SequenceAlgebra : public Algebra {
@@ -38,7 +58,7 @@ class SequenceAlgebra : public Algebra {
 };
 
 template <class S>
-class NumberAlgebra final : public Algebra {
+class NumberAlgebra final : public Commutative<Algebra> {
  public:
   using Weight = typename S::Weight;
   NumberAlgebra();
@@ -50,13 +70,8 @@ class NumberAlgebra final : public Algebra {
   Id divide(Id a, Id b, Side) override { return of(S::divide(values_[a], values_[b])); }
   bool approx(Id a, Id b, double delta) override { return S::approx(values_[a], values_[b], delta); }
   Id quantize(Id a, double delta) override { return of(S::quantize(values_[a], delta)); }
-  Id reverse(Id a) override { return a; }
-  AlgebraPointer reversed() override { return shared_from_this(); }
   std::string text(Id a) override;
   bool parse(std::string_view text, Id& a) override;
-  bool left() const override { return true; }
-  bool right() const override { return true; }
-  bool commutative() const override { return true; }
   bool idempotent() const override { return S::idempotent(); }
   bool path() const override { return S::path(); }
 
@@ -67,7 +82,7 @@ class NumberAlgebra final : public Algebra {
 
 enum class StringKind : std::uint8_t { left, right, restrict };
 
-class StringAlgebra final : public SequenceAlgebra {
+class StringAlgebra final : public Exact<SequenceAlgebra> {
  public:
   explicit StringAlgebra(StringKind kind);
   StringKind kind() const { return kind_; }
@@ -75,8 +90,6 @@ class StringAlgebra final : public SequenceAlgebra {
   Id plus(Id a, Id b) override;
   Id times(Id a, Id b) override;
   Id divide(Id a, Id b, Side side) override;
-  bool approx(Id a, Id b, double) override { return a == b; }
-  Id quantize(Id a, double) override { return a; }
   Id reverse(Id a) override;
   AlgebraPointer reversed() override;
   std::string text(Id a) override;

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/fault.h"
 #include "fst/align.h"
-#include "fst/fault.h"
 
 namespace textmill::fst {
+
+using base::fail;
 
 inline constexpr std::size_t kMostCells = std::size_t{1} << 25;  // of one pair: 256 MB of sums
 inline constexpr std::size_t kFound = std::size_t{1} << 18;      // links of one pair that are kept: 1 MB

@@ -21,7 +21,7 @@ namespace textmill::fst {
 enum class SetKind : std::uint8_t { intersect_union, union_intersect, restrict, boolean };
 
 // Values: sorted positive labels; {-1} is the universal set.
-class SetAlgebra final : public SequenceAlgebra {
+class SetAlgebra final : public Commutative<Exact<SequenceAlgebra>> {
  public:
   explicit SetAlgebra(SetKind kind);
   Id universal() const { return kind_ == SetKind::union_intersect ? kOne : kZero; }
@@ -31,15 +31,8 @@ class SetAlgebra final : public SequenceAlgebra {
   Id plus(Id a, Id b) override;
   Id times(Id a, Id b) override;
   Id divide(Id a, Id b, Side) override;
-  bool approx(Id a, Id b, double) override { return a == b; }
-  Id quantize(Id a, double) override { return a; }
-  Id reverse(Id a) override { return a; }
-  AlgebraPointer reversed() override { return shared_from_this(); }
   std::string text(Id a) override;
   bool parse(std::string_view text, Id& a) override;
-  bool left() const override { return true; }
-  bool right() const override { return true; }
-  bool commutative() const override { return true; }
   bool idempotent() const override { return true; }
   bool path() const override { return kind_ == SetKind::boolean; }
 
@@ -103,24 +96,17 @@ class SparsePowerAlgebra final : public SequenceAlgebra {
   std::weak_ptr<Algebra> partner_;
 };
 
-class ErrorAlgebra final : public Algebra {
+class ErrorAlgebra final : public Commutative<Exact<Algebra>> {
  public:
   std::string name() const override { return "error"; }
   Id plus(Id, Id) override { refuse(); }
   Id times(Id, Id) override { refuse(); }
   Id divide(Id, Id, Side) override { refuse(); }
-  bool approx(Id a, Id b, double) override { return a == b; }
-  Id quantize(Id a, double) override { return a; }
-  Id reverse(Id a) override { return a; }
-  AlgebraPointer reversed() override { return shared_from_this(); }
   std::string text(Id a) override { return a == kZero ? "0" : a == kOne ? "1" : "BadNumber"; }
   bool parse(std::string_view text, Id& a) override {
     a = text == "1" ? kOne : kZero;
     return text == "0" || text == "1";
   }
-  bool left() const override { return true; }
-  bool right() const override { return true; }
-  bool commutative() const override { return true; }
   bool idempotent() const override { return false; }
   bool path() const override { return false; }
 

@@ -23,7 +23,6 @@
 #include <utility>
 #include <vector>
 
-#include "fst/fault.h"
 #include "fst/semirings.h"
 
 namespace textmill::fst {

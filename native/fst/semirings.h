@@ -17,7 +17,7 @@
 //
 // To add an operation: declare `template <class S> Machine<S> f(const Machine<S>&, ...)` in a header, define it in a
 // .cpp that ends with the instantiation macro, and bind it once in native/bind/fst_*.cpp, where std::visit finds the S.
-// Operations throw Fault (fault.h) with one line that says what to do. They never change their argument.
+// Operations throw Fault (base/fault.h) with one line that says what to do. They never change their argument.
 //
 // What costs time is compiling: nine semirings times every operation. An operation that never adds or multiplies is
 // written for Automaton<W> and compiled for the five types of weight; one that needs an order of weights is compiled
@@ -43,9 +43,13 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/fault.h"
 #include "fst/sequences.h"
 
 namespace textmill::fst {
+
+using base::fail;
+using base::Fault;
 
 inline constexpr double kDelta = 1.0 / 1024;      // weights closer than this are equal in comparisons
 inline constexpr double kShortestDelta = 1.0e-6;  // ... and here a cyclic sum has converged

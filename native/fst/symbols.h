@@ -13,10 +13,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fault.h"
 #include "base/intern.h"
-#include "fst/fault.h"
 
 namespace textmill::fst {
+
+using base::fail;
+using base::Fault;
 
 // How many read a table without the lock that its changes are made under. Belongs to one table: a copy has no readers.
 struct Readers {

@@ -15,12 +15,21 @@ void append_number(std::string& out, std::int64_t value) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// Where fields end: one look per byte.
-constexpr auto kEndsField = [] {
-  std::array<bool, 256> ends{};
-  for (const char c : {' ', '\t', '\r', '\n'}) ends[static_cast<unsigned char>(c)] = true;
-  return ends;
-}();
+// What each byte is between fields: one look per byte. A carriage return at the end of a line is no part of a field.
+class Separators {
+ public:
+  explicit Separators(std::string_view characters) {
+    for (const char c : characters) kind_[static_cast<unsigned char>(c)] = Kind::blank;
+    kind_['\r'] = Kind::blank;
+    kind_['\n'] = Kind::line;
+  }
+  bool is_blank(char c) const { return kind_[static_cast<unsigned char>(c)] == Kind::blank; }
+  bool ends_field(char c) const { return kind_[static_cast<unsigned char>(c)] != Kind::field; }
+
+ private:
+  enum class Kind : std::uint8_t { field, blank, line };
+  std::array<Kind, 256> kind_{};
+};
 
 // Numbers of states as they appear. Small names, which nearly all are, look up an array.
 class StateNumbers {
@@ -54,7 +63,7 @@ template <class W>
 class Parser {
  public:
   Parser(std::string_view text, const WeightFormat<W>& weights, const TextOptions& options)
-      : text_(text), k_(weights), options_(options) {}
+      : text_(text), k_(weights), options_(options), separators_(options.separators) {}
 
   Automaton<W> run() {
     std::vector<std::pair<std::int32_t, W>> finals;
@@ -135,10 +144,10 @@ class Parser {
     const char* p = text_.data() + at_;
     const char* const end = text_.data() + text_.size();
     while (true) {
-      while (p != end && is_blank(*p)) ++p;
+      while (p != end && separators_.is_blank(*p)) ++p;
       if (p == end || *p == '\n') break;
       const char* const begin = p;
-      while (p != end && !kEndsField[static_cast<unsigned char>(*p)]) ++p;
+      while (p != end && !separators_.ends_field(*p)) ++p;
       if (line.count < 6) line.field[line.count] = {begin, static_cast<std::size_t>(p - begin)};
       ++line.count;
     }
@@ -206,6 +215,7 @@ class Parser {
   std::string_view text_;
   const WeightFormat<W>& k_;
   const TextOptions& options_;
+  const Separators separators_;
   std::vector<Arc> arcs_;
   std::vector<Run> runs_;
   StateNumbers numbers_;
@@ -224,6 +234,7 @@ template <class W>
 void write_text(const Automaton<W>& machine, const Values<W>& values, const TextOptions& options, const Sink& sink) {
   std::string out;
   out.reserve(2 * kChunk);
+  const std::string_view tab = options.separators.substr(0, 1);
   const auto name = [&](std::int64_t value, const SymbolTable* symbols, const char* what) {
     if (!symbols) return append_number(out, value);
     if (const auto symbol = symbols->find(value)) return static_cast<void>(out += *symbol);
@@ -232,22 +243,22 @@ void write_text(const Automaton<W>& machine, const Values<W>& values, const Text
   };
   const auto weight = [&](const W& w) {
     if (!options.show_one && Values<W>::equal(w, machine.one())) return;
-    out += '\t';
+    out += tab;
     values.write(out, w);
   };
   const auto one = [&](std::int32_t s) {
     for (const auto& arc : machine.arcs(s)) {
       name(s, options.names.states, "state");
-      out += '\t';
+      out += tab;
       name(arc.nextstate, options.names.states, "state");
-      out += '\t';
+      out += tab;
       name(arc.ilabel, options.names.input, "input label");
       if (options.acceptor) {
         if (arc.ilabel != arc.olabel)
           fail("an arc of state ", s, " has two labels, ", arc.ilabel, " and ", arc.olabel,
                "; print it as a transducer");
       } else {
-        out += '\t';
+        out += tab;
         name(arc.olabel, options.names.output, "output label");
       }
       weight(arc.weight);

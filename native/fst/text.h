@@ -3,7 +3,7 @@
 //   source destination input output [weight]       an arc; acceptors have one label
 //   state [weight]                                 a final state
 //
-// Fields are separated by spaces or tabs; the source of the first line is the start. One pass, O(bytes): numbers and
+// Fields are separated by spaces or tabs, or by other characters of the caller's choice; the source of the first line is the start. One pass, O(bytes): numbers and
 // symbols are read where they lie; arcs of one source that follow each other are a run, and runs that are not in the
 // order of the states are brought into it at the end. Writing goes out in chunks.
 #pragma once
@@ -27,9 +27,10 @@ struct TextNames {
 struct TextOptions {
   TextNames names;
   bool acceptor = false;
-  bool keep_numbers = false;      // states keep their numbers; else they are numbered as they appear
-  bool show_one = false;          // print weights that are one too
-  std::string_view missing = {};  // printed for labels without symbol, if not empty
+  bool keep_numbers = false;            // states keep their numbers; else they are numbered as they appear
+  bool show_one = false;                // print weights that are one too
+  std::string_view missing = {};        // printed for labels without symbol, if not empty
+  std::string_view separators = "\t ";  // any number of these between two fields; the first of them is printed
 };
 
 // How weights are read, of any semiring with weights of that type.

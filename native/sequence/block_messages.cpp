@@ -2,34 +2,35 @@
 #include <cmath>
 
 #include "base/simd.h"
-#include "sequence/descent.h"
+#include "sequence/block_parts.h"
 #include "sequence/kernels.h"
 
 namespace textmill::sequence {
 
+namespace {
+
 using base::with_packs;
 
 // Brings alpha up to the last token of the span, and beta down to the first.
-void Descent::State::extend(const Span& span, std::span<const double> w, Lane& lane) {
-  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]);
-  const auto end = static_cast<std::size_t>(data.offsets[span.sequence + 1]);
-  lane.mu.resize(stride);
-  lane.v.resize(stride);
-  lane.own.resize(std::max(lane.own.size(), cells));
-  lane.mark.resize(cells, -1);
-  const std::size_t labels = Y, width = stride;
-  Messages& m = messages;
-  std::int64_t &known = m.known[span.sequence], &behind = m.behind[span.sequence];
-  for (auto t = static_cast<std::size_t>(known); t <= span.last; ++t) {
+void extend(const BlockPlan& plan, const BlockPotentials& potentials, BlockMessages& m, const Span& span,
+            std::span<const double> w, BlockLane& lane) {
+  const auto begin = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
+  const auto end = static_cast<std::size_t>(plan.data.offsets[span.sequence + 1]);
+  lane.mu.resize(plan.stride);
+  lane.v.resize(plan.stride);
+  lane.own.resize(std::max(lane.own.size(), plan.cells));
+  lane.cells.mark.resize(plan.cells, -1);
+  const std::size_t labels = plan.Y, width = plan.stride;
+  std::int64_t &ahead = m.ahead[span.sequence], &behind = m.behind[span.sequence];
+  for (auto t = static_cast<std::size_t>(ahead); t <= span.last; ++t) {
     double more = 0.0;
-    const double* mu = row_of(t, w, lane.mu.data(), &m.shift[t]);
-    lane.cell.clear();
-    lane.correction.clear();
-    const Pair pair = t == begin ? Pair{} : pair_of(t, w, lane.own.data(), &more, lane);
+    const double* mu = row_of(plan, potentials, t, w, lane.mu.data(), &m.shift[t]);
+    lane.cells.clear();
+    const Pair pair = t == begin ? Pair{} : pair_of(plan, potentials, t, w, lane.own.data(), &more, lane.cells);
     m.shift[t] += more;
     double* const row = &m.alpha[t * width];
-    const std::int32_t* cell_of = lane.cell.data();
-    const double* correction = lane.correction.data();
+    const std::int32_t* cell_of = lane.cells.cell.data();
+    const double* correction = lane.cells.correction.data();
     m.scale[t] = with_packs([=]<class P>() TEXTMILL_INLINED {
       if (pair.matrix != nullptr) {
         const double* a[1] = {row - width};
@@ -51,7 +52,7 @@ void Descent::State::extend(const Span& span, std::span<const double> w, Lane& l
       return mass;
     });
   }
-  known = std::max(known, static_cast<std::int64_t>(span.last) + 1);
+  ahead = std::max(ahead, static_cast<std::int64_t>(span.last) + 1);
   for (auto t = static_cast<std::size_t>(behind); t-- > span.first;) {
     double* const row = &m.beta[t * width];
     if (t + 1 == end) {
@@ -59,12 +60,11 @@ void Descent::State::extend(const Span& span, std::span<const double> w, Lane& l
       continue;
     }
     double shift;
-    const double* mu = row_of(t + 1, w, lane.mu.data(), &shift);
-    lane.cell.clear();
-    lane.correction.clear();
-    const Pair pair = pair_of(t + 1, w, lane.own.data(), &shift, lane);
-    const std::int32_t* cell_of = lane.cell.data();
-    const double* correction = lane.correction.data();
+    const double* mu = row_of(plan, potentials, t + 1, w, lane.mu.data(), &shift);
+    lane.cells.clear();
+    const Pair pair = pair_of(plan, potentials, t + 1, w, lane.own.data(), &shift, lane.cells);
+    const std::int32_t* cell_of = lane.cells.cell.data();
+    const double* correction = lane.cells.correction.data();
     double* const v = lane.v.data();
     with_packs([=]<class P>() TEXTMILL_INLINED {
       for (std::size_t y = 0; y < width; y += P::width) {
@@ -87,41 +87,41 @@ void Descent::State::extend(const Span& span, std::span<const double> w, Lane& l
   behind = std::min(behind, static_cast<std::int64_t>(span.first));
 }
 
-// Adds the derivatives by the weights of the block to the lane, and log Z up to what depends on other tokens only.
-void Descent::State::visit_messages(const Span& span, std::span<const std::int32_t> tokens,
-                                    std::span<const float> unigram_values, std::span<const float> bigram_values,
-                                    std::span<const double> w, Lane& lane) {
-  const std::int64_t known = messages.known[span.sequence];
-  lane.steps += static_cast<std::size_t>(std::max<std::int64_t>(static_cast<std::int64_t>(span.last) + 1 - known, 0));
-  extend(span, w, lane);
-  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]);
+}  // namespace
+
+void visit_messages(const BlockPlan& plan, const BlockPotentials& potentials, BlockMessages& messages,
+                    const BlockPositions& positions, std::size_t number, std::span<const double> w, BlockLane& lane) {
+  const Span& span = positions.spans[number];
+  const std::int64_t ahead = messages.ahead[span.sequence];
+  lane.steps += static_cast<std::size_t>(std::max<std::int64_t>(static_cast<std::int64_t>(span.last) + 1 - ahead, 0));
+  extend(plan, potentials, messages, span, w, lane);
+  const auto begin = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
   double inside = 0.0, both = 0.0;
   for (std::size_t t = span.first; t <= span.last; ++t) inside += messages.shift[t] + std::log(messages.scale[t]);
-  for (std::size_t y = span.last * stride; y < span.last * stride + Y; ++y)
+  for (std::size_t y = span.last * plan.stride; y < span.last * plan.stride + plan.Y; ++y)
     both += messages.alpha[y] * messages.beta[y];
-  lane.log_z += (data.weights.empty() ? 1.0 : data.weights[span.sequence]) * (inside + std::log(both));
+  lane.log_z += plan.weight(span.sequence) * (inside + std::log(both));
   for (std::size_t i = span.begin; i < span.end; ++i) {
-    const auto t = static_cast<std::size_t>(tokens[i]);
-    Step step{&messages.alpha[t * stride], &messages.beta[t * stride], nullptr, nullptr, messages.scale[t], {}};
-    if (t > begin && bigram_values[i] != 0.0F) {
+    const auto t = static_cast<std::size_t>(positions.tokens[i]);
+    Step step{
+        &messages.alpha[t * plan.stride], &messages.beta[t * plan.stride], nullptr, nullptr, messages.scale[t], {}};
+    if (t > begin && positions.bigram_values[i] != 0.0F) {
       double shift;
-      const double* mu = row_of(t, w, lane.mu.data(), &shift);
-      lane.cell.clear();
-      lane.correction.clear();
-      step.pair = pair_of(t, w, lane.own.data(), &shift, lane);
-      for (std::size_t y = 0; y < stride; ++y) lane.v[y] = mu[y] * step.beta[y];
-      step.before = step.alpha - stride;
+      const double* mu = row_of(plan, potentials, t, w, lane.mu.data(), &shift);
+      lane.cells.clear();
+      step.pair = pair_of(plan, potentials, t, w, lane.own.data(), &shift, lane.cells);
+      for (std::size_t y = 0; y < plan.stride; ++y) lane.v[y] = mu[y] * step.beta[y];
+      step.before = step.alpha - plan.stride;
       step.v = lane.v.data();
     }
-    add_derivatives(t, unigram_values[i], bigram_values[i], step, lane);
+    add_derivatives(plan, positions, i, step, lane);
   }
 }
 
-// Weights of the block have moved: what depends on the tokens of the spans has to be computed again.
-void Descent::State::forget(std::span<const Span> spans) {
+void forget(BlockMessages& messages, std::span<const Span> spans) {
   for (const Span& span : spans) {
-    std::int64_t &known = messages.known[span.sequence], &behind = messages.behind[span.sequence];
-    known = std::min(known, static_cast<std::int64_t>(span.first));
+    std::int64_t &ahead = messages.ahead[span.sequence], &behind = messages.behind[span.sequence];
+    ahead = std::min(ahead, static_cast<std::int64_t>(span.first));
     behind = std::max(behind, static_cast<std::int64_t>(span.last));
   }
 }

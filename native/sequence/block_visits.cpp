@@ -3,64 +3,61 @@
 #include <numeric>
 
 #include "base/simd.h"
-#include "sequence/descent.h"
+#include "sequence/block_parts.h"
 #include "sequence/kernels.h"
 
 namespace textmill::sequence {
 
 using base::with_packs;
 
-// Adds log Z of a sequence, and the derivatives by the weights of the block, to the lane.
-void Descent::State::visit(const Span& span, std::size_t number, std::span<const std::int32_t> tokens,
-                           std::span<const float> unigram_values, std::span<const float> bigram_values,
-                           std::span<const double> w, bool derivatives, Lane& lane) {
-  const auto begin = static_cast<std::size_t>(data.offsets[span.sequence]);
-  const std::size_t T = static_cast<std::size_t>(data.offsets[span.sequence + 1]) - begin;
-  const double weight = data.weights.empty() ? 1.0 : data.weights[span.sequence];
-  lane.mu.resize(T * stride);
-  lane.alpha.resize(T * stride);
-  lane.beta.assign(T * stride, 0.0);
-  lane.v.resize(T * stride);
+void visit(const BlockPlan& plan, const BlockPotentials& potentials, const BlockPositions& positions,
+           std::size_t number, std::span<const double> w, bool derivatives, BlockEnds& ends, BlockLane& lane) {
+  const Span& span = positions.spans[number];
+  const auto begin = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
+  const std::size_t T = static_cast<std::size_t>(plan.data.offsets[span.sequence + 1]) - begin;
+  const double weight = plan.weight(span.sequence);
+  lane.mu.resize(T * plan.stride);
+  lane.alpha.resize(T * plan.stride);
+  lane.beta.assign(T * plan.stride, 0.0);
+  lane.v.resize(T * plan.stride);
   lane.scale.resize(T);
   lane.shift.resize(T);
   const std::size_t first = span.first - begin, last = span.last - begin;
   // alpha up to `stop`, beta down to `start`, and log Z = log sum alpha_stop beta_stop with all the scales
-  const std::size_t stop = truncated ? last : T - 1, start = derivatives ? (truncated ? first : 0) : stop;
-  const bool pairs = data.layout.bigrams > 0;
+  const std::size_t stop = plan.truncated ? last : T - 1, start = derivatives ? (plan.truncated ? first : 0) : stop;
+  const bool pairs = plan.paired();
   double log_z = 0.0;
   for (std::size_t t = 0; t < T; ++t) {
-    const double* row = row_of(begin + t, w, &lane.mu[t * stride], &lane.shift[t]);
-    if (row != &lane.mu[t * stride]) std::copy_n(row, stride, &lane.mu[t * stride]);
+    const double* row = row_of(plan, potentials, begin + t, w, &lane.mu[t * plan.stride], &lane.shift[t]);
+    if (row != &lane.mu[t * plan.stride]) std::copy_n(row, plan.stride, &lane.mu[t * plan.stride]);
     log_z += lane.shift[t];
   }
   lane.pair.assign(T, {});
-  lane.cell.clear();
-  lane.correction.clear();
-  lane.mark.resize(cells, -1);
+  lane.cells.clear();
+  lane.cells.mark.resize(plan.cells, -1);
   std::size_t others = 0;  // matrices that are neither a group's nor in the cache
   for (std::size_t t = 1; t < T && pairs; ++t) {
     double shift;
-    if (lane.own.size() < (others + 1) * cells) {
-      lane.own.resize((others + 1) * cells);
+    if (lane.own.size() < (others + 1) * plan.cells) {
+      lane.own.resize((others + 1) * plan.cells);
       for (std::size_t s = 1, i = 0; s < t; ++s) {  // it has moved
-        if (lane.pair[s].own) lane.pair[s].matrix = &lane.own[i++ * cells];
+        if (lane.pair[s].own) lane.pair[s].matrix = &lane.own[i++ * plan.cells];
       }
     }
-    double* space = &lane.own[others * cells];
-    lane.pair[t] = pair_of(begin + t, w, space, &shift, lane);
+    double* space = &lane.own[others * plan.cells];
+    lane.pair[t] = pair_of(plan, potentials, begin + t, w, space, &shift, lane.cells);
     lane.pair[t].own = lane.pair[t].matrix == space;
     others += lane.pair[t].own;
     lane.shift[t] += shift;
     log_z += shift;
   }
   lane.steps += (stop + 1) + (T - 1 - start);
-  const Lane* source = &lane;
   double *alpha = lane.alpha.data(), *beta = lane.beta.data(), *v = lane.v.data(), *scale = lane.scale.data();
-  const double* mu = source->mu.data();
+  const double* mu = lane.mu.data();
   const Pair* pair = lane.pair.data();
-  const std::int32_t* cell_of = lane.cell.data();
-  const double* correction = lane.correction.data();
-  const std::size_t labels = Y, width = stride;
+  const std::int32_t* cell_of = lane.cells.cell.data();
+  const double* correction = lane.cells.correction.data();
+  const std::size_t labels = plan.Y, width = plan.stride;
   log_z += with_packs([=]<class P>() TEXTMILL_INLINED -> double {
     double logs = 0.0;
     for (std::size_t t = 0; t <= stop; ++t) {
@@ -119,35 +116,36 @@ void Descent::State::visit(const Span& span, std::size_t number, std::span<const
   });
   lane.log_z += weight * log_z;
   if (!derivatives) return;
-  if (kept) {
-    if (first > 0) std::copy_n(&lane.alpha[(first - 1) * stride], stride, &kept_alpha[number * stride]);
-    std::copy_n(&lane.beta[last * stride], stride, &kept_beta[number * stride]);
-    double inside = std::log(
-        std::inner_product(&lane.alpha[last * stride], &lane.alpha[last * stride] + Y, &lane.beta[last * stride], 0.0));
+  if (ends.used) {
+    if (first > 0) std::copy_n(&lane.alpha[(first - 1) * plan.stride], plan.stride, &ends.alpha[number * plan.stride]);
+    std::copy_n(&lane.beta[last * plan.stride], plan.stride, &ends.beta[number * plan.stride]);
+    double inside =
+        std::log(std::inner_product(&lane.alpha[last * plan.stride], &lane.alpha[last * plan.stride] + plan.Y,
+                                    &lane.beta[last * plan.stride], 0.0));
     for (std::size_t t = first; t <= last; ++t) inside += lane.shift[t] + std::log(lane.scale[t]);
-    kept_log[number] = log_z - inside;
+    ends.log[number] = log_z - inside;
   }
   for (std::size_t i = span.begin; i < span.end; ++i) {
-    const std::size_t t = tokens[i] - begin;
-    const double* at = &lane.alpha[t * stride];
-    add_derivatives(
-        tokens[i], unigram_values[i], bigram_values[i],
-        {at, &lane.beta[t * stride], t > 0 ? at - stride : nullptr, &lane.v[t * stride], lane.scale[t], lane.pair[t]},
-        lane);
+    const std::size_t t = positions.tokens[i] - begin;
+    const double* at = &lane.alpha[t * plan.stride];
+    const double* before = t > 0 ? at - plan.stride : nullptr;
+    const Step step{at, &lane.beta[t * plan.stride], before, &lane.v[t * plan.stride], lane.scale[t], lane.pair[t]};
+    add_derivatives(plan, positions, i, step, lane);
   }
 }
 
-// Adds the slopes and curvatures of the weights of the block at one token to the lane.
-void Descent::State::add_derivatives(std::size_t token, float unigram_value, float bigram_value, const Step& step,
-                                     Lane& lane) const {
-  const double weight = data.weights.empty() ? 1.0 : data.weights[sequence_of[token]];
-  const std::int32_t label = data.labels[token];
+void add_derivatives(const BlockPlan& plan, const BlockPositions& positions, std::size_t i, const Step& step,
+                     BlockLane& lane) {
+  const auto token = static_cast<std::size_t>(positions.tokens[i]);
+  const float unigram_value = positions.unigram_values[i], bigram_value = positions.bigram_values[i];
+  const double weight = plan.weight(plan.sequence_of[token]);
+  const std::int32_t label = plan.data.labels[token];
   const double *a = step.alpha, *b = step.beta;
   double total = 0.0;
-  for (std::size_t y = 0; y < Y; ++y) total += a[y] * b[y];
+  for (std::size_t y = 0; y < plan.Y; ++y) total += a[y] * b[y];
   if (unigram_value != 0.0F) {
     const double value = unigram_value;
-    for (std::size_t y = 0; y < Y; ++y) {
+    for (std::size_t y = 0; y < plan.Y; ++y) {
       const double p = a[y] * b[y] / total;
       lane.g[y] += weight * value * p;
       lane.h[y] += weight * value * value * p * (1.0 - p);
@@ -158,13 +156,14 @@ void Descent::State::add_derivatives(std::size_t token, float unigram_value, flo
   const double value = bigram_value, by = 1.0 / (step.scale * total);
   const double *before = step.before, *cell = step.pair.matrix, *to = step.v;
   if (step.pair.begin < step.pair.end) {
-    lane.dense.assign(cell, cell + cells);
-    for (std::size_t e = step.pair.begin; e < step.pair.end; ++e) lane.dense[lane.cell[e]] += lane.correction[e];
+    lane.dense.assign(cell, cell + plan.cells);
+    for (std::size_t e = step.pair.begin; e < step.pair.end; ++e)
+      lane.dense[lane.cells.cell[e]] += lane.cells.correction[e];
     cell = lane.dense.data();
   }
-  double *g = &lane.g[Y], *h = &lane.h[Y];
+  double *g = &lane.g[plan.Y], *h = &lane.h[plan.Y];
   const double slope = weight * value, bend = weight * value * value;
-  const std::size_t labels = Y, width = stride;
+  const std::size_t labels = plan.Y, width = plan.stride;
   with_packs([=]<class P>() TEXTMILL_INLINED {
     for (std::size_t f = 0; f < labels; ++f) {
       const P from = P(by * before[f]);
@@ -175,33 +174,35 @@ void Descent::State::add_derivatives(std::size_t token, float unigram_value, flo
       }
     }
   });
-  lane.g[Y + data.labels[token - 1] * stride + label] -= weight * value;
+  lane.g[plan.Y + plan.data.labels[token - 1] * plan.stride + label] -= weight * value;
 }
 
-// Adds log Z of a sequence to the lane, from what was kept of the steps outside its span.
-void Descent::State::visit_inside(const Span& span, std::size_t number, std::span<const double> w, Lane& lane) const {
-  const bool head = span.first == static_cast<std::size_t>(data.offsets[span.sequence]);
-  lane.alpha.resize(2 * stride);
-  lane.mu.resize(stride);
-  lane.own.resize(std::max(lane.own.size(), cells));
-  lane.mark.resize(cells, -1);
-  double *before = lane.alpha.data(), *after = before + stride;
+void visit_inside(const BlockPlan& plan, const BlockPotentials& potentials, const BlockMessages& messages,
+                  const BlockEnds& ends, const BlockPositions& positions, std::size_t number, std::span<const double> w,
+                  BlockLane& lane) {
+  const Span& span = positions.spans[number];
+  const bool head = span.first == static_cast<std::size_t>(plan.data.offsets[span.sequence]);
+  lane.alpha.resize(2 * plan.stride);
+  lane.mu.resize(plan.stride);
+  lane.own.resize(std::max(lane.own.size(), plan.cells));
+  lane.cells.mark.resize(plan.cells, -1);
+  double *before = lane.alpha.data(), *after = before + plan.stride;
   const bool stored = !messages.empty();
   if (!head) {
-    std::copy_n(stored ? &messages.alpha[(span.first - 1) * stride] : &kept_alpha[number * stride], stride, before);
+    std::copy_n(stored ? &messages.alpha[(span.first - 1) * plan.stride] : &ends.alpha[number * plan.stride],
+                plan.stride, before);
   }
-  const double* beta = stored ? &messages.beta[span.last * stride] : &kept_beta[number * stride];
-  double log_z = stored ? 0.0 : kept_log[number];
+  const double* beta = stored ? &messages.beta[span.last * plan.stride] : &ends.beta[number * plan.stride];
+  double log_z = stored ? 0.0 : ends.log[number];
   for (std::size_t t = span.first; t <= span.last; ++t) {
     double shift, more = 0.0;
-    const double* mu = row_of(t, w, lane.mu.data(), &shift);
+    const double* mu = row_of(plan, potentials, t, w, lane.mu.data(), &shift);
     const bool start = head && t == span.first;
-    lane.cell.clear();
-    lane.correction.clear();
-    const Pair pair = start ? Pair{} : pair_of(t, w, lane.own.data(), &more, lane);
-    const std::int32_t* cell_of = lane.cell.data();
-    const double* correction = lane.correction.data();
-    const std::size_t labels = Y, width = stride;
+    lane.cells.clear();
+    const Pair pair = start ? Pair{} : pair_of(plan, potentials, t, w, lane.own.data(), &more, lane.cells);
+    const std::int32_t* cell_of = lane.cells.cell.data();
+    const double* correction = lane.cells.correction.data();
+    const std::size_t labels = plan.Y, width = plan.stride;
     const bool end = t == span.last;
     log_z += shift + more + with_packs([=]<class P>() TEXTMILL_INLINED -> double {
                if (!start) {
@@ -230,7 +231,7 @@ void Descent::State::visit_inside(const Span& span, std::size_t number, std::spa
              });
     std::swap(before, after);
   }
-  lane.log_z += (data.weights.empty() ? 1.0 : data.weights[span.sequence]) * log_z;
+  lane.log_z += plan.weight(span.sequence) * log_z;
   lane.steps += span.last - span.first + 1;
 }
 

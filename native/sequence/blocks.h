@@ -28,6 +28,8 @@ struct BlockTest {
   std::int32_t unigram, bigram;  // -1: it has no weights of that kind
 };
 
+struct BlockParts;  // block_parts.h has what it is made of
+
 class Descent {
  public:
   // Views of `data` must live as long as this; weights w [K] are the caller's.
@@ -47,8 +49,8 @@ class Descent {
   Sweep sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  double l1_, l2_;
+  std::unique_ptr<BlockParts> parts_;
 };
 
 }  // namespace textmill::sequence

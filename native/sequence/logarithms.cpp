@@ -1,22 +1,26 @@
+#include "sequence/logarithms.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "sequence/chain.h"
-#include "sequence/problem.h"
 
 namespace textmill::sequence {
 
-// The whole evaluation, sequence by sequence, for scores that scaling cannot hold.
-double Problem::State::in_logarithms(const Weights& w, double* gradient, double* probabilities, double* logs) {
-  const std::size_t Y = labels, S = offsets.size() - 1;
+double evaluate_in_logarithms(const Plan& plan, const Weights& w, double* gradient, double* probabilities,
+                              double* logs) {
+  const Layout& layout = plan.layout;
+  const Contexts &unigram = plan.unigram, &bigram = plan.bigram;
+  const std::size_t Y = plan.labels, stride = plan.stride;
   std::vector<double> unary, a, b, pair(Y * stride);
   std::vector<std::vector<double>> scores(bigram.of.empty() ? 0 : bigram.size());
   std::vector<const double*> pairs;
   const std::vector<double> nothing(Y * stride, 0.0);
   double value = 0.0;
-  for (std::size_t s = 0; s < S; ++s) {
-    const auto begin = static_cast<std::size_t>(offsets[s]), T = static_cast<std::size_t>(offsets[s + 1]) - begin;
+  for (std::size_t s = 0; s < plan.sequences(); ++s) {
+    const auto begin = static_cast<std::size_t>(plan.offsets[s]);
+    const std::size_t T = static_cast<std::size_t>(plan.offsets[s + 1]) - begin;
     if (T == 0) {
       if (logs != nullptr) logs[s] = 0.0;
       continue;
@@ -34,7 +38,7 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
             unary[t * Y + y] = -std::numeric_limits<double>::infinity();
         }
       }
-      if (t == 0 || local()) continue;
+      if (t == 0 || plan.local()) continue;
       const std::int32_t d = bigram.of[begin + t];
       if (scores[d].empty()) {
         scores[d].assign(Y * stride, 0.0);
@@ -48,7 +52,7 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
     a.resize(T * Y);
     b.resize(T * Y);
     const double total = forward(chain, a);
-    const double weight = weights.empty() ? 1.0 : weights[s];
+    const double weight = plan.weight(s);
     value += weight * total;
     if (logs != nullptr) logs[s] = total;
     if (gradient == nullptr && probabilities == nullptr) continue;
@@ -68,7 +72,7 @@ double Problem::State::in_logarithms(const Weights& w, double* gradient, double*
             gradient[i] += by * pair[w.support->cell[i]];
         }
       }
-      if (t == 0 || local()) continue;
+      if (t == 0 || plan.local()) continue;
       for (std::size_t f = 0; f < Y; ++f) {
         for (std::size_t y = 0; y < Y; ++y) {
           pair[f * stride + y] =

@@ -7,8 +7,7 @@
 
 #include "base/checked.h"
 #include "base/parallel.h"
-#include "sequence/gradient.h"
-#include "sequence/problem.h"
+#include "sequence/logarithms.h"
 
 namespace textmill::sequence {
 namespace {
@@ -17,20 +16,65 @@ using base::parallel_blocks;
 
 constexpr std::size_t kManyFeatures = 1 << 20;  // dense weights that are searched for zeros
 constexpr std::size_t kSparse = 16;             // at most one in so many is not zero
+constexpr std::size_t kVeryFew = 8;             // labels with which sharing saves less than it costs
 
 }  // namespace
 
-// The value without the observed score, and expectations, by lanes.
-bool Problem::State::by_lanes(const Weights& w, double& value, double* gradient, std::size_t threads) {
+Problem::Problem(const Layout& layout, const Sequences& data)
+    : plan_(make_plan(layout, data)), observed_(count_observed(plan_, data)) {
+  const std::size_t T = tokens();
+  const bool plain = plan_.local() || plan_.bigram.size() <= 1;  // pairs score alike everywhere
+  if (!plain || (2 * plan_.unigram.size() <= T && plan_.labels > kVeryFew)) return;
+  std::vector<std::int64_t> single(plan_.local() ? T + 1 : 0);  // without pairs every token is on its own
+  std::iota(single.begin(), single.end(), 0);
+  lanes_.emplace(layout, plan_.local() ? single : plan_.offsets, plan_.unigram, plan_.token_weight);
+}
+
+const Sharing& Problem::sharing() {
+  if (!sharing_) sharing_ = find_sharing(plan_);
+  return *sharing_;
+}
+
+std::vector<std::size_t> Problem::sizes() {
+  const Sharing& common = sharing();
+  const std::size_t bigrams = plan_.local() ? 0 : plan_.bigram.size();
+  return {plan_.unigram.size(), bigrams, common.grouping.first.size(), common.beginnings.size(), common.ends.size()};
+}
+
+bool Problem::propagate(const Weights& w, bool expect, std::size_t threads) {
+  const Sharing& common = sharing();
+  if (!compute_potentials(plan_, common, w, potentials_, threads)) return false;
+  if (plan_.local()) {
+    expect_tokens(plan_, common, potentials_, expectations_, threads);
+    return true;
+  }
+  recurse(plan_, common, potentials_, messages_, threads);
+  if (expect) expect_chains(plan_, common, messages_, expectations_, threads);
+  return true;
+}
+
+double Problem::log_z(std::size_t s) const {
+  const auto begin = plan_.offsets[s], end = plan_.offsets[s + 1];
+  if (begin == end) return 0.0;
+  if (!plan_.local()) return messages_.log_mass[sharing_->beginnings.of[end - 1]];
+  double total = 0.0;
+  for (auto t = begin; t < end; ++t) total += expectations_.log_mass[plan_.unigram.of[t]];
+  return total;
+}
+
+bool Problem::by_lanes(const Weights& w, double& value, double* gradient, std::size_t threads) {
+  const Layout& layout = plan_.layout;
+  const Contexts& bigram = plan_.bigram;
+  const std::size_t labels = plan_.labels, stride = plan_.stride;
   std::vector<double> psi(stride * stride, 0.0), pairs(stride * stride, 0.0);
-  const bool paired = !local() && bigram.size() > 0;
+  const bool paired = !plan_.local() && bigram.size() > 0;
   PairMatrix matrix{psi.data(), 0.0, 0.0};
   if (paired) {
     bigram_scores(layout, w, bigram.tests, 0, psi.data());
     const Extent extent = exponentiate(psi.data(), labels, labels, stride, &matrix.shift, false);
     matrix.range = extent.most - extent.least;
   }
-  if (!lanes->evaluate(w, matrix, kRange, value, gradient, pairs.data(), threads)) return false;
+  if (!lanes_->evaluate(w, matrix, kRange, value, gradient, pairs.data(), threads)) return false;
   if (gradient == nullptr || !paired) return true;
   for (auto e = bigram.tests.offsets[0]; e < bigram.tests.offsets[1]; ++e) {
     const std::int32_t b = bigram.tests.items[e];
@@ -48,19 +92,19 @@ bool Problem::State::by_lanes(const Weights& w, double& value, double* gradient,
 }
 
 double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size_t threads) {
-  State& m = *state_;
   double* const out = gradient.empty() ? nullptr : gradient.data();
-  if (w.support != nullptr) m.match_observed(*w.support);
-  if (out != nullptr) m.subtract_observed(w, out);
-  double value = -m.observed_score(w);
-  if (m.lanes && m.lanes->suits(w.support)) {
-    return m.by_lanes(w, value, out, threads) ? value : value + m.in_logarithms(w, out, nullptr, nullptr);
+  if (w.support != nullptr) match(observed_, *w.support);
+  if (out != nullptr) subtract(observed_, w, out);
+  double value = -score(observed_, w);
+  if (lanes_ && lanes_->suits(w.support)) {
+    if (by_lanes(w, value, out, threads)) return value;
+    return value + evaluate_in_logarithms(plan_, w, out, nullptr, nullptr);
   }
   // Dense weights most of which are zero, as L1 training has them: the sparse recursion, and all slopes.
-  std::optional<Support> found;
+  std::optional<Support> sparse;
   std::vector<double> nonzero;
-  Weights potentials = w;
-  if (w.support == nullptr && !m.local() && w.theta.size() >= kManyFeatures) {
+  Weights of = w;
+  if (w.support == nullptr && !plan_.local() && w.theta.size() >= kManyFeatures) {
     std::vector<std::int64_t> features;
     for (std::size_t k = 0; k < w.theta.size() && kSparse * features.size() <= w.theta.size(); ++k) {
       if (w.theta[k] == 0.0) continue;
@@ -68,21 +112,19 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
       nonzero.push_back(w.theta[k]);
     }
     if (kSparse * features.size() <= w.theta.size()) {
-      found.emplace(m.layout, features);
-      potentials = {nonzero, &*found};
+      sparse.emplace(plan_.layout, features);
+      of = {nonzero, &*sparse};
     }
   }
-  if (!m.potentials(potentials, threads)) return value + m.in_logarithms(w, out, nullptr, nullptr);
-  if (!m.local()) m.recurse(threads);
-  if (m.local() || out != nullptr) m.expect_unigrams(threads);
-  for (std::size_t s = 0; s < sequences(); ++s) value += (m.weights.empty() ? 1.0 : m.weights[s]) * m.log_z(s);
+  if (!propagate(of, out != nullptr, threads)) return value + evaluate_in_logarithms(plan_, w, out, nullptr, nullptr);
+  for (std::size_t s = 0; s < sequences(); ++s) value += plan_.weight(s) * log_z(s);
   if (out == nullptr) return value;
-  m.add_unigram_gradient(w, out, threads);
-  if (m.local()) return value;
+  add_unigram_gradient(plan_, *sharing_, expectations_, w, out, threads);
+  if (plan_.local()) return value;
   if (w.support == nullptr)
-    m.add_dense_gradient(out, threads);
+    add_dense_gradient(pair_terms(), out, threads);
   else
-    m.add_supported_gradient(w, out, threads);
+    add_supported_gradient(pair_terms(), *w.support, out, threads);
   return value;
 }
 
@@ -108,51 +150,52 @@ std::vector<Violation> Problem::dense_violations(const Weights& w, double thresh
 
 std::vector<Violation> Problem::violations(const Weights& w, double threshold, double& value,
                                            std::span<double> gradient, std::size_t threads) {
-  State& m = *state_;
-  const Layout& layout = m.layout;
-  const std::size_t Y = m.labels, stride = m.stride;
-  if (m.lanes && m.lanes->suits(nullptr)) return dense_violations(w, threshold, value, gradient, threads);
-  if (!m.potentials(w, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
-  if (!m.local()) m.recurse(threads);
-  m.expect_unigrams(threads);
-  m.match_observed(*w.support);
-  value = -m.observed_score(w);
-  for (std::size_t s = 0; s < sequences(); ++s) value += (m.weights.empty() ? 1.0 : m.weights[s]) * m.log_z(s);
+  const Layout& layout = plan_.layout;
+  const std::size_t Y = plan_.labels, stride = plan_.stride;
+  if (lanes_ && lanes_->suits(nullptr)) return dense_violations(w, threshold, value, gradient, threads);
+  if (!propagate(w, true, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
+  match(observed_, *w.support);
+  value = -score(observed_, w);
+  for (std::size_t s = 0; s < sequences(); ++s) value += plan_.weight(s) * log_z(s);
   std::vector<std::vector<Violation>> found(layout.unigrams + layout.bigrams);
   // Gradients of the features [first, first + rows * Y) of a test; what was observed and what is chosen is looked up.
   const auto look = [&](std::vector<Violation>& out, std::int64_t first, std::size_t rows, const double* expected,
                         std::size_t step) {
     const std::int64_t last = first + static_cast<std::int64_t>(rows * Y);
-    auto seen = std::lower_bound(m.observed.begin(), m.observed.end(), first) - m.observed.begin();
+    auto seen =
+        std::lower_bound(observed_.features.begin(), observed_.features.end(), first) - observed_.features.begin();
     const auto& chosen = w.support->features;
     auto slot = std::lower_bound(chosen.begin(), chosen.end(), first);
     for (std::int64_t k = first; k < last; ++k) {
       const auto inner = static_cast<std::size_t>(k - first);
       double g = expected[inner / Y * step + inner % Y];
-      if (static_cast<std::size_t>(seen) < m.observed.size() && m.observed[seen] == k) g -= m.observed_count[seen++];
+      if (static_cast<std::size_t>(seen) < observed_.features.size() && observed_.features[seen] == k)
+        g -= observed_.counts[seen++];
       if (slot != chosen.end() && *slot == k)
         gradient[slot++ - chosen.begin()] += g;
       else if (std::abs(g) > threshold)
         out.push_back({k, g});
     }
   };
+  const Lists& unigram_of = sharing_->unigram_of;
   parallel_blocks(layout.unigrams, 64, threads, [&](std::size_t begin, std::size_t end) {
     std::vector<double> row(Y);
     for (std::size_t u = begin; u < end; ++u) {
       std::fill(row.begin(), row.end(), 0.0);
-      for (auto e = m.unigram_of.offsets[u]; e < m.unigram_of.offsets[u + 1]; ++e) {
-        const double* from = &m.expected[m.unigram_of.items[e] * stride];
-        for (std::size_t y = 0; y < Y; ++y) row[y] += m.unigram_of.value(e) * from[y];
+      for (auto e = unigram_of.offsets[u]; e < unigram_of.offsets[u + 1]; ++e) {
+        const double* from = &expectations_.expected[unigram_of.items[e] * stride];
+        for (std::size_t y = 0; y < Y; ++y) row[y] += unigram_of.value(e) * from[y];
       }
       look(found[u], static_cast<std::int64_t>(u * Y), 1, row.data(), Y);
     }
   });
-  if (!m.local()) {
+  if (!plan_.local()) {
+    const PairTerms terms = pair_terms();
     const auto run = [&](const Task& task, double* sum, std::vector<double>& scratch) {
-      m.run_task(task, m.bigram_of, sum, scratch);
+      sum_pairs(terms, task, sharing_->bigram_of, sum, scratch);
     };
     std::vector<char> met(layout.bigrams, 0);
-    run_tasks(m.test_tasks, Y * stride, threads, run, [&](std::int32_t b, const double* sum) {
+    run_tasks(sharing_->test_tasks, Y * stride, threads, run, [&](std::int32_t b, const double* sum) {
       met[b] = 1;
       look(found[layout.unigrams + b], static_cast<std::int64_t>(layout.unigrams * Y + b * Y * Y), Y, sum, stride);
     });
@@ -168,51 +211,48 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
   return all;
 }
 
-void Problem::marginals(const Weights& w, std::span<double> probabilities, std::span<double> log_z,
+void Problem::marginals(const Weights& w, std::span<double> probabilities, std::span<double> logs,
                         std::size_t threads) {
-  State& m = *state_;
-  const std::size_t Y = m.labels, stride = m.stride;
-  if (!m.potentials(w, threads)) {
-    m.in_logarithms(w, nullptr, probabilities.data(), log_z.data());
+  const std::size_t Y = plan_.labels, stride = plan_.stride;
+  if (!propagate(w, false, threads)) {
+    evaluate_in_logarithms(plan_, w, nullptr, probabilities.data(), logs.data());
     return;
   }
-  if (!m.local()) m.recurse(threads);
-  if (m.local()) m.expect_unigrams(threads);
+  const Trie &beginnings = sharing_->beginnings, &ends = sharing_->ends;
   parallel_blocks(tokens(), 256, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t t = begin; t < end; ++t) {
       double* out = &probabilities[t * Y];
-      if (m.local()) {
-        std::copy_n(&m.exp_mu[m.unigram.of[t] * stride], Y, out);
+      if (plan_.local()) {
+        std::copy_n(&potentials_.exp_mu[plan_.unigram.of[t] * stride], Y, out);
       } else {
-        const double* a = &m.alpha[m.beginnings.of[t] * stride];
-        const double* b = m.ends.of[t] < 0 ? nullptr : &m.beta[m.ends.of[t] * stride];
+        const double* a = &messages_.alpha[beginnings.of[t] * stride];
+        const double* b = ends.of[t] < 0 ? nullptr : &messages_.beta[ends.of[t] * stride];
         for (std::size_t y = 0; y < Y; ++y) out[y] = b == nullptr ? a[y] : a[y] * b[y];
       }
       const double total = std::accumulate(out, out + Y, 0.0);
       for (std::size_t y = 0; y < Y; ++y) out[y] /= total;
     }
   });
-  for (std::size_t s = 0; s < sequences(); ++s) log_z[s] = m.log_z(s);
+  for (std::size_t s = 0; s < sequences(); ++s) logs[s] = log_z(s);
 }
 
 double Problem::zero_rate(const Weights& w) {
-  State& m = *state_;
-  m.share();
-  if (m.local() || m.bigram.size() == 0) return 1.0;
-  const std::size_t cells = m.labels * m.stride;
+  const Lists& positions = sharing().positions;
+  if (plan_.local() || plan_.bigram.size() == 0) return 1.0;
+  const std::size_t cells = plan_.cells();
   std::vector<double> scores(cells);
   double zeros = 0.0, all = 0.0;
-  for (std::size_t c = 0; c < m.bigram.size(); ++c) {
-    const auto positions = static_cast<double>(m.positions.offsets[c + 1] - m.positions.offsets[c]);
+  for (std::size_t c = 0; c < plan_.bigram.size(); ++c) {
+    const auto count = static_cast<double>(positions.offsets[c + 1] - positions.offsets[c]);
     std::fill(scores.begin(), scores.end(), 0.0);
-    for (auto e = m.bigram.tests.offsets[c]; e < m.bigram.tests.offsets[c + 1]; ++e) {
-      add_bigram(m.layout, w, m.bigram.tests.items[e], m.bigram.tests.value(e), scores.data());
+    for (auto e = plan_.bigram.tests.offsets[c]; e < plan_.bigram.tests.offsets[c + 1]; ++e) {
+      add_bigram(plan_.layout, w, plan_.bigram.tests.items[e], plan_.bigram.tests.value(e), scores.data());
     }
-    for (std::size_t y = 0; y < m.labels; ++y) {
-      zeros +=
-          positions * static_cast<double>(std::count(&scores[y * m.stride], &scores[y * m.stride] + m.labels, 0.0));
+    for (std::size_t y = 0; y < plan_.labels; ++y) {
+      zeros += count * static_cast<double>(
+                           std::count(&scores[y * plan_.stride], &scores[y * plan_.stride] + plan_.labels, 0.0));
     }
-    all += positions * static_cast<double>(m.labels * m.labels);
+    all += count * static_cast<double>(plan_.labels * plan_.labels);
   }
   return zeros / all;
 }

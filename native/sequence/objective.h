@@ -16,31 +16,26 @@
 // corrected cells: alpha' psi = alpha' B + alpha' (B .* (exp(lambda') - 1)). A context whose corrections are many, or
 // so strong that the difference would cancel digits, gets a dense matrix of its own.
 //
+// An evaluation is  plan (plan.h) -> potentials -> messages -> expectations -> gradient,  each a struct with its own file.
 // Scaling is exact as long as the scores of no token differ by more than kRange; beyond, sequences are computed in
-// logarithms (chain.h), slowly. Without bigram tests every token is on its own (maximum entropy).
+// logarithms (logarithms.h), slowly. Without bigram tests every token is on its own (maximum entropy).
 // Results have the same bytes for any number of threads.
 // References: Lavergne, Cappe & Yvon (2010); Lafferty, McCallum & Pereira (2001).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "sequence/contexts.h"
-#include "sequence/features.h"
+#include "sequence/gradient.h"
+#include "sequence/lanes.h"
+#include "sequence/messages.h"
+#include "sequence/plan.h"
+#include "sequence/potentials.h"
 
 namespace textmill::sequence {
-
-struct Sequences {
-  std::span<const std::int64_t> offsets;  // [S + 1]
-  Rows unigram;
-  Rows bigram;                           // those of the first token of a sequence are not looked at
-  std::span<const std::int32_t> labels;  // [T], or empty: nothing is observed
-  std::span<const std::int32_t> forced;  // [T] the only label allowed, -1 for any; or empty
-  std::span<const double> weights;       // [S], or empty: all one
-};
 
 struct Violation {
   std::int64_t feature;
@@ -50,11 +45,12 @@ struct Violation {
 class Problem {
  public:
   Problem(const Layout& layout, const Sequences& data);
-  ~Problem();
+  Problem(const Problem&) = delete;  // lanes look into the plan
+  Problem& operator=(const Problem&) = delete;
 
-  const Layout& layout() const;
-  std::size_t sequences() const;
-  std::size_t tokens() const;
+  const Layout& layout() const { return plan_.layout; }
+  std::size_t sequences() const { return plan_.sequences(); }
+  std::size_t tokens() const { return plan_.tokens(); }
   // How much repeats: unigram contexts, bigram contexts, groups, beginnings, ends.
   std::vector<std::size_t> sizes();
   // Share of zero corrections in the matrices of the contexts, when they are taken apart as B .* (1 + M).
@@ -72,11 +68,23 @@ class Problem {
   void marginals(const Weights& weights, std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
 
  private:
+  const Sharing& sharing();  // made when it is asked for first
+  // Fills potentials, messages and, with `expect`, expectations; false: scores are too wide for scaling.
+  bool propagate(const Weights& weights, bool expect, std::size_t threads);
+  double log_z(std::size_t s) const;
+  PairTerms pair_terms() const { return {plan_, *sharing_, potentials_, messages_, expectations_}; }
+  // The value without the observed score, and expectations, by lanes; false: too wide.
+  bool by_lanes(const Weights& weights, double& value, double* gradient, std::size_t threads);
   std::vector<Violation> dense_violations(const Weights& weights, double threshold, double& value,
                                           std::span<double> gradient, std::size_t threads);
 
-  struct State;
-  std::unique_ptr<State> state_;
+  Plan plan_;
+  Observed observed_;
+  std::optional<Lanes> lanes_;  // pairs of labels score alike everywhere, and tokens are seldom alike or labels few
+  std::optional<Sharing> sharing_;
+  Potentials potentials_;  // of the last evaluation, as what follows
+  Messages messages_;
+  Expectations expectations_;
 };
 
 }  // namespace textmill::sequence

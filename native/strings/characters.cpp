@@ -41,6 +41,17 @@ struct Scratch {
   std::vector<Masks> matched;
 };
 
+// The largest score of names of n and m symbols of which at least so many kinds stand in only one of the two.
+inline double most_score(std::size_t n, std::size_t m, std::size_t only_x, std::size_t only_y,
+                         const CharacterMeasure& measure) {
+  const double c = static_cast<double>(std::min(n - std::min(n, only_x), m - std::min(m, only_y)));
+  const double x = static_cast<double>(std::max<std::size_t>(n, 1)),
+               y = static_cast<double>(std::max<std::size_t>(m, 1));
+  if (measure.kind != Kind::jaro) return c / std::max(x, y);
+  const double score = (c / x + c / y + 1.0) / 3.0;
+  return score + 4.0 * measure.prefix * (1.0 - score);
+}
+
 namespace baseline {
 constexpr std::size_t kRegister = 16;
 #include "strings/lanes.inc"
@@ -61,6 +72,14 @@ void score_lanes(const Batch& batch, std::span<const std::uint32_t> x, const Cha
   if (base::simd() == base::Simd::avx2) return avx2::score_batch(batch, x, measure, scratch);
 #endif
   baseline::score_batch(batch, x, measure, scratch);
+}
+
+bool any_reaches(const Batch& batch, const std::uint64_t* kinds_of, std::size_t skip, std::uint64_t kinds,
+                 std::size_t n, const CharacterMeasure& measure, double least) {
+#if defined(TEXTMILL_HAS_AVX2)
+  if (base::simd() == base::Simd::avx2) return avx2::any_reaches(batch, kinds_of, skip, kinds, n, measure, least);
+#endif
+  return baseline::any_reaches(batch, kinds_of, skip, kinds, n, measure, least);
 }
 
 std::size_t window_of(std::size_t n, std::size_t m, Window window) {
@@ -340,6 +359,47 @@ void mirror(std::span<Real> out, std::span<const std::uint32_t> rank, std::size_
   });
 }
 
+// The symbols of a name as a set of 64 bits; symbols that the alphabet lacks (0) share one.
+std::uint64_t kinds_of(std::span<const std::uint32_t> name) {
+  std::uint64_t kinds = 0;
+  for (const std::uint32_t symbol : name) kinds |= std::uint64_t{1} << (symbol % 64);
+  return kinds;
+}
+
+// Rows of columns and scores as pairs in order.
+template <class Row>
+FoundPairs all_pairs(const std::vector<Row>& rows) {
+  FoundPairs found;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    order.resize(row.columns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return row.columns[a] < row.columns[b]; });
+    for (const std::size_t at : order) {
+      found.left.push_back(static_cast<std::int32_t>(i));
+      found.right.push_back(row.columns[at]);
+      found.scores.push_back(row.scores[at]);
+    }
+  }
+  return found;
+}
+
+// The same where each pair stands in the row of either name: in that of the smaller place.
+template <class Row>
+FoundPairs upper_pairs(const std::vector<Row>& rows) {
+  std::vector<Row> upper(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t at = 0; at < rows[i].columns.size(); ++at) {
+      const std::size_t j = static_cast<std::size_t>(rows[i].columns[at]);
+      Row& row = upper[std::min(i, j)];
+      row.columns.push_back(static_cast<std::int32_t>(std::max(i, j)));
+      row.scores.push_back(rows[i].scores[at]);
+    }
+  return all_pairs(upper);
+}
+
 // Scores all pairs, kColumns columns at a time: rows [from, to) of an order by length, each into row_of(r), then
 // done(from, to). When `symmetric`, only the columns from a row's own place on.
 template <class Real, class RowOf, class Done>
@@ -464,6 +524,87 @@ SparseScores character_table(const Sequences& left, const Sequences& right, cons
     row = {};
   }
   return scores;
+}
+
+FoundPairs character_search(const Sequences& left, const Sequences& right, const CharacterMeasure& measure,
+                            double at_least, double length_ratio, bool symmetric, std::size_t threads) {
+  struct Row {
+    std::vector<std::int32_t> columns;
+    std::vector<double> scores;
+  };
+  constexpr double kRounding = 1e-9;
+  const Alphabet alphabet(right);
+  const std::vector<std::uint32_t> a = alphabet.translated(left), b = alphabet.translated(right);
+  const Sequences rows{left.offsets, a}, columns{right.offsets, b};
+  const std::vector<std::uint32_t> row_order = by_length(rows, 0, rows.size());
+  const std::vector<std::uint32_t> order = symmetric ? row_order : by_length(columns, 0, columns.size());
+  const Batches batches(columns, measure.kind == Kind::damerau ? std::span<const std::uint32_t>() : order,
+                        alphabet.size);
+  std::vector<std::uint64_t> kinds(order.size());
+  std::vector<std::size_t> lengths(order.size());
+  for (std::size_t s = 0; s < order.size(); ++s) {
+    kinds[s] = kinds_of(columns[order[s]]);
+    lengths[s] = columns[order[s]].size();
+  }
+  std::vector<Row> found(left.size());
+  base::parallel_blocks(rows.size(), kRows, threads, [&](std::size_t from, std::size_t to) {
+    Scratch scratch;
+    PairScorer pairs(alphabet.size);
+    const double least = at_least - kRounding;
+    const auto keep = [&](std::size_t i, std::size_t j, double score) {
+      if (score < at_least || !(score > 0.0)) return;
+      found[i].columns.push_back(static_cast<std::int32_t>(j));
+      found[i].scores.push_back(score);
+    };
+    for (std::size_t r = from; r < to; ++r) {
+      const std::size_t i = row_order[r];
+      const auto x = rows[i];
+      const std::size_t n = x.size();
+      const std::uint64_t mine = kinds_of(x);
+      std::size_t first = 0, last = order.size();
+      if (length_ratio > 0.0) {
+        const double shortest = length_ratio * static_cast<double>(n) - 1e-6;
+        const double longest = static_cast<double>(n) / length_ratio + 1e-6;
+        const auto by = [](std::size_t length, double bound) { return static_cast<double>(length) < bound; };
+        const auto over = [](double bound, std::size_t length) { return bound < static_cast<double>(length); };
+        first =
+            static_cast<std::size_t>(std::lower_bound(lengths.begin(), lengths.end(), shortest, by) - lengths.begin());
+        last =
+            static_cast<std::size_t>(std::upper_bound(lengths.begin(), lengths.end(), longest, over) - lengths.begin());
+      }
+      if (symmetric) first = std::max(first, r + 1);
+      const auto one_by_one = [&](std::size_t s) {
+        const auto y = columns[order[s]];
+        const std::size_t only_x = static_cast<std::size_t>(__builtin_popcountll(mine & ~kinds[s]));
+        const std::size_t only_y = static_cast<std::size_t>(__builtin_popcountll(kinds[s] & ~mine));
+        if (n > 0 && !y.empty() && most_score(n, y.size(), only_x, only_y, measure) < least) return;
+        keep(i, order[s], boosted(pairs.score(x, y, measure), x, y, measure));
+      };
+      const auto& all = batches.all();
+      auto batch = std::partition_point(all.begin(), all.end(),
+                                        [&](const Batch& one) { return one.first + one.count <= first; });
+      for (; batch != all.end() && batch->first < last; ++batch) {
+        const std::size_t skip = first > batch->first ? first - batch->first : 0;
+        const std::size_t stop = std::min(batch->count, last - batch->first);
+        if (n == 0 || (measure.kind == Kind::jaro && n > kLongestText)) {
+          for (std::size_t l = skip; l < stop; ++l) one_by_one(batch->first + l);
+          continue;
+        }
+        if (!any_reaches(*batch, kinds.data() + batch->first, skip, mine, n, measure, least)) continue;
+        if (measure.kind == Kind::jaro) {
+          scratch.matched.resize(n);
+          set_windows(*batch, n, measure.window, scratch);
+        }
+        score_lanes(*batch, x, measure, scratch);
+        for (std::size_t l = skip; l < stop; ++l) {
+          const std::size_t j = order[batch->first + l];
+          keep(i, j, measure.prefix == 0.0 ? scratch.score[l] : boosted(scratch.score[l], x, columns[j], measure));
+        }
+      }
+      for (std::size_t s = std::max(batches.in_lanes(), first); s < last; ++s) one_by_one(s);
+    }
+  });
+  return symmetric ? upper_pairs(found) : all_pairs(found);
 }
 
 template void character_matrix<double>(const Sequences&, const Sequences&, const CharacterMeasure&, bool,

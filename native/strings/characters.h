@@ -12,6 +12,11 @@
 //   m > 64                blocks of 64 bits, O(n m / 64); Jaro by lists of places, O(n + m), because the first free place
 //                         of a symbol only moves right
 //   pairs                 one word of 64 bits or blocks
+//   above a threshold     before any of these, two limits, so that most pairs are never scored: names whose lengths are
+//                         too different (by length_ratio), and names with too few common symbols. Each symbol that one
+//                         name has and the other lacks takes a place, so at most
+//                         c = min(n - |X \ Y|, m - |Y \ X|) places agree, X and Y as sets of 64 bits; the score is at
+//                         most c / max(n, m) for edits, (c / n + c / m + 1) / 3 for jaro, before the prefix
 //
 // A symbol is any number below kMostSymbols: a code point or the id of a feature.
 #pragma once
@@ -58,6 +63,16 @@ struct SparseScores {
 };
 SparseScores character_table(const Sequences& left, const Sequences& right, const CharacterMeasure& measure,
                              float epsilon, std::size_t threads);
+
+// Pairs that score at least `at_least` and above 0, by left and then by right place. `length_ratio`: the least shorter /
+// longer of the lengths of two names that can. When `symmetric`, left and right are the same, and each pair comes once,
+// left < right.
+struct FoundPairs {
+  std::vector<std::int32_t> left, right;
+  std::vector<double> scores;
+};
+FoundPairs character_search(const Sequences& left, const Sequences& right, const CharacterMeasure& measure,
+                            double at_least, double length_ratio, bool symmetric, std::size_t threads);
 
 // out[p] = similarity of left[i[p]] and right[j[p]].
 void character_pairs(const Sequences& left, const Sequences& right, std::span<const std::int32_t> i,

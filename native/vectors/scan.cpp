@@ -65,20 +65,6 @@ TEXTMILL_AVX2 void products_avx2(const float* x, std::size_t rows, std::size_t c
     out[r] = sum;
   }
 }
-
-TEXTMILL_AVX2 double read_avx2(const float* x, std::size_t size) {
-  __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
-  std::size_t i = 0;
-  for (; i + 32 <= size; i += 32) {
-    a = _mm256_add_ps(a, _mm256_loadu_ps(x + i));
-    b = _mm256_add_ps(b, _mm256_loadu_ps(x + i + 8));
-    c = _mm256_add_ps(c, _mm256_loadu_ps(x + i + 16));
-    d = _mm256_add_ps(d, _mm256_loadu_ps(x + i + 24));
-  }
-  double sum = sum_of(_mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, d)));
-  for (; i < size; ++i) sum += x[i];
-  return sum;
-}
 #endif
 
 void make_products(const float* x, std::size_t rows, std::size_t columns, const float* q, float* out) {
@@ -86,12 +72,6 @@ void make_products(const float* x, std::size_t rows, std::size_t columns, const 
   if (base::simd() == base::Simd::avx2) return products_avx2(x, rows, columns, q, out);
 #endif
   products_plain(x, rows, columns, q, out);
-}
-
-double read_plain(const float* x, std::size_t size) {
-  std::array<double, 4> lane{};
-  for (std::size_t i = 0; i < size; ++i) lane[i % 4] += x[i];
-  return total(lane);
 }
 
 // The bound of row r from the product of its head, which may be the whole row.
@@ -188,23 +168,6 @@ std::size_t scan(const Dense& x, const Query& query, Wanted wanted, Best& best, 
     count += seen[block];
   }
   return count;
-}
-
-double read_all(std::span<const float> values, std::size_t threads) {
-  constexpr std::size_t block = 1 << 20;
-  std::vector<double> sums(values.size() / block + 1);
-  base::parallel_blocks(values.size(), block, threads, [&](std::size_t begin, std::size_t end) {
-#if defined(TEXTMILL_HAS_AVX2)
-    if (base::simd() == base::Simd::avx2) {
-      sums[begin / block] = read_avx2(values.data() + begin, end - begin);
-      return;
-    }
-#endif
-    sums[begin / block] = read_plain(values.data() + begin, end - begin);
-  });
-  double sum = 0.0;
-  for (const double part : sums) sum += part;
-  return sum;
 }
 
 }  // namespace textmill::vectors

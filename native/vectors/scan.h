@@ -63,7 +63,4 @@ std::size_t scan(const Dense& x, const Query& query, Wanted wanted, Best& best, 
 std::size_t scan_products(const Dense& x, std::size_t first, std::size_t count, const float* products,
                           const Query& query, Best& best);
 
-// The sum of all numbers, read as fast as they can be: what a scan is measured against.
-double read_all(std::span<const float> values, std::size_t threads);
-
 }  // namespace textmill::vectors

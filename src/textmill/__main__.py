@@ -5,8 +5,8 @@ Ctrl-C before the command line is loaded has nothing to clean up: it ends the pr
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # not signal, whose enumerations take a while to load
 import os
-import signal
 
 __all__ = ["main"]
 

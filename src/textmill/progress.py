@@ -172,8 +172,8 @@ class Step:
             self._steps.remove(self)
         self._tell(finished=True)
 
-    def advance(self, n: int = 1, **figures: float) -> None:
-        """Say that `n` more items are done, and what they brought.
+    def advance(self, items: int = 1, **figures: float) -> None:
+        """Say that so many more `items` are done, and what they brought.
 
         >>> with reporting(lambda progress: print(progress.done, dict(progress.figures))):
         ...     with start("training", total=2, unit="iterations") as step:
@@ -184,7 +184,7 @@ class Step:
         2 {'loss': 0.25}
         2 {'loss': 0.25}
         """
-        self.done += n
+        self.done += items
         if self._listeners:
             if figures:
                 self.figures.update(figures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,12 +63,34 @@ def test_every_job_and_verb_has_help_with_an_example(capsys: pytest.CaptureFixtu
         code, page, _ = said(capsys, job, "--help")
         assert code == 0
         verbs = [line.split()[1] for line in page.splitlines() if line.startswith("│ ") and " │" in line]
-        command = Jobs().get_command(None, job)
-        for verb in getattr(command, "commands", None) or {}:
+        pages = {job: page}
+        for verb in verbs_of(job):
             assert verb in verbs
             code, page, _ = said(capsys, job, verb, "--help")
             assert code == 0
-            assert f"textmill {job} {verb}" in page.split("Example:")[1]
+            assert job == "fst" or f"textmill {job} {verb}" in page.split("Example:")[1]  # fst has a test of its own
+            pages[f"{job} {verb}"] = page
+        for name, text in pages.items():
+            usage = re.split(r"\n *\n", text.split("Usage:")[1])[0]
+            assert not set("{}<") & set(usage), name
+            assert "[[" not in usage, name
+            assert not re.search(r"<(list\[)?(str|int|float|bool|path)", text), f"{name} shows types of Python"
+            assert ("--install-completion" in text) is False, name
+            assert "-h" in text, name
+
+
+def verbs_of(job: str) -> list[str]:
+    """The verbs of a job; none of a job that is a command itself."""
+    command = Jobs().get_command(None, job)
+    return command.list_commands(None) if hasattr(command, "list_commands") else []
+
+
+def test_paragraphs_of_help_flow() -> None:
+    jobs = {job: Jobs().get_command(None, job) for job in Jobs().list_commands(None)}
+    commands = [jobs[job].get_command(None, verb) for job in jobs for verb in verbs_of(job)]
+    assert len(commands) > 60
+    assert any("\n\n" in command.help for command in commands)
+    assert not [command.name for command in commands if "\n" in command.help.replace("\n\n", "")]
 
 
 def test_tokenize_reads_standard_input() -> None:
@@ -100,9 +123,9 @@ def test_from_files_to_a_vocabulary_to_bags(tmp_path: Path, capsys: pytest.Captu
     assert out.startswith("400 terms")
     fitted = textmill.load(vocabulary, expect=Vocabulary)
     assert (len(fitted), fitted.min_df, fitted.max_df) == (400, 3, 0.2)
-    code, out, _ = said(capsys, "vocab", "show", str(vocabulary), "--top", "2", "--json")
+    code, out, _ = said(capsys, "vocab", "show", str(vocabulary), "-k", "2", "--json")
     assert [json.loads(line)["documents"] for line in out.splitlines()] == sorted(fitted.document_frequency_)[:-3:-1]
-    assert len(said(capsys, "vocab", "show", str(vocabulary), "--top", "0", "--by", "id")[1].splitlines()) == 401
+    assert len(said(capsys, "vocab", "show", str(vocabulary), "-k", "0", "--by", "id")[1].splitlines()) == 401
     code, out, _ = said(capsys, "bags", "make", str(sample_path()), "--vocab", str(vocabulary), "-o", str(bags))
     assert code == 0
     X = sparse.load_npz(bags)
@@ -124,6 +147,18 @@ def test_from_files_to_a_vocabulary_to_bags(tmp_path: Path, capsys: pytest.Captu
     code, out, _ = said(capsys, "info", str(vocabulary), "--arrays", "--verify")
     assert code == 0
     assert "verified: every array has its checksum\narrays:\n  collection_frequency_: int64, 400, 3,200 bytes, " in out
+
+
+def test_info_counts_what_a_person_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, made, _ = said(capsys, "-q", "lm", "train", str(sample_path()), "-o", f"{tmp_path}/lm.mill")
+    assert code == 0
+    counted = re.fullmatch(r"(\d+) sentences, (\d+) words, (\d+) n-grams\n", made)
+    assert counted is not None
+    sentences, words, ngrams = (f"{int(number):,}" for number in counted.groups())
+    out = said(capsys, "info", f"{tmp_path}/lm.mill")[1]
+    assert f"trained on: {sentences} sentences\nsize: {words} words, {ngrams} n-grams\n" in out
+    assert said(capsys, "-q", "similar", "index", str(sample_path()), "-o", f"{tmp_path}/i.mill")[0] == 0
+    assert "\nsize: 308 documents\n" in said(capsys, "info", f"{tmp_path}/i.mill")[1]
 
 
 def test_info_verify_finds_a_flipped_bit_and_says_what_it_could_check(

@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 f"{folder}/d.mill",
                 "--topics",
                 "12",
-                "--sweeps",
+                "--max-iter",
                 "60",
             ]
         )
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_train_says_how_well_forgeries_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = run(
-        capsys, "coherence", "train", folder / "good.jsonl", "-o", folder / "e.mill", "--topics", 12, "--sweeps", 60
+        capsys, "coherence", "train", folder / "good.jsonl", "-o", folder / "e.mill", "--topics", 12, "--max-iter", 60
     )
     assert "12 topics; equal error, held out: sentence-salad 0.0 %" in said
     assert (folder / "e.mill").read_bytes() == (folder / "d.mill").read_bytes()
@@ -74,7 +74,7 @@ def test_scores_are_lines_or_json(folder: Path, capsys: pytest.CaptureFixture[st
 def test_false_documents_are_made_and_caught(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fake = folder / f"{kind}.jsonl"
     for path in (fake, folder / "again.jsonl"):
-        arguments = ("--kind", kind, "--count", 30, "--length", 120, "--seed", 4, "-o", path)
+        arguments = ("--kind", kind, "-k", 30, "--length", 120, "--seed", 4, "-o", path)
         run(capsys, "coherence", "fake", folder / "new.jsonl", *arguments)
     assert fake.read_bytes() == (folder / "again.jsonl").read_bytes()
     records = [json.loads(line) for line in fake.read_text(encoding="utf-8").splitlines()]
@@ -86,7 +86,7 @@ def test_false_documents_are_made_and_caught(kind: str, folder: Path, capsys: py
 
 
 def test_evaluation_is_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "coherence", "fake", folder / "new.jsonl", "--count", 20, "--length", 15, "-o", folder / "short.jsonl")
+    run(capsys, "coherence", "fake", folder / "new.jsonl", "-k", 20, "--length", 15, "-o", folder / "short.jsonl")
     sides = ("--true", folder / "new.jsonl", "--false", folder / "short.jsonl")
     pictures = ("--plot", folder / "roc.png", "--histogram", folder / "h.svg")
     said = run(capsys, "coherence", "evaluate", folder / "d.mill", *sides, *pictures)
@@ -131,6 +131,6 @@ def test_language_models_are_trained_scored_and_sampled(folder: Path, capsys: py
         json.loads(run(capsys, "lm", "score", folder / "lm.mill", folder / "s.txt", "--json").splitlines()[0])["words"]
         == 4
     )
-    drawn = run(capsys, "lm", "sample", folder / "lm.mill", "-n", 4, "--seed", 1)
-    assert drawn == run(capsys, "lm", "sample", folder / "lm.arpa", "-n", 4, "--seed", 1)
+    drawn = run(capsys, "lm", "sample", folder / "lm.mill", "-k", 4, "--seed", 1)
+    assert drawn == run(capsys, "lm", "sample", folder / "lm.arpa", "-k", 4, "--seed", 1)
     assert len(drawn.splitlines()) == 4

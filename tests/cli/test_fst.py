@@ -232,11 +232,11 @@ def test_apply_prints_the_best_outputs_of_each_line() -> None:
     speller = fst.string_map([("cat", "Katze", 1.0), ("cat", "Kater", 2.0), ("dog", "", 0.5)])
     fst.write_fst(speller, "animals.fst")
     assert made("apply", "animals.fst", given=b"cat\nbird\ndog\n") == b"cat\tKatze\nbird\ndog\t\n"
-    assert made("apply", "--nshortest=2", "--show_weight", "animals.fst", "-", given=b"cat\n") == (
+    assert made("apply", "-k", "2", "--show_weight", "animals.fst", "-", given=b"cat\n") == (
         b"cat\tKatze\t1\ncat\tKater\t2\n"
     )
     Path("words.txt").write_text("cat\nbird\n")
-    made("apply", "--json", "--nshortest=5", "--unique", "animals.fst", "words.txt", "found.jsonl")
+    made("apply", "--json", "-k", "5", "animals.fst", "words.txt", "found.jsonl")
     rows = [json.loads(line) for line in Path("found.jsonl").read_text().splitlines()]
     assert rows == [
         {"input": "cat", "outputs": [{"output": "Katze", "weight": "1"}, {"output": "Kater", "weight": "2"}]},
@@ -274,7 +274,6 @@ def test_apply_names_the_line_that_is_wrong() -> None:
     done = ours("apply", "t.fst", given=b"a\n\xff\n")
     assert done.code == 1
     assert ":2:" in done.err
-    assert ours("apply", "--unique=false", "t.fst").code == 2
 
 
 def test_decode_undoes_encode_and_codes_are_reused() -> None:

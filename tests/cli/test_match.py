@@ -55,17 +55,17 @@ def test_dedupe_finds_pairs_groups_and_writes_a_page(
 
 
 def test_options_of_dedupe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    people = said(capsys, "dedupe", NAMES, "-t", "0.8", "--type", "person")[1]
+    people = said(capsys, "dedupe", NAMES, "-t", "0.8", "--kind", "person")[1]
     assert "Steel" not in people
     frequent = said(capsys, "dedupe", NAMES, "-t", "0.8", "--min-count", "3")[1]
     assert 0 < frequent.count("\n") < people.count("\n")
     folded = tmp_path / "folded.txt"
     folded.write_text("DR. JOSÉ RAMÍREZ\nJose Ramirez\n", encoding="utf-8")
     assert said(capsys, "dedupe", str(folded), "-t", "0.99")[1].count("\n") == 1
-    steps = [word for step in ("case", "accents", "titles") for word in ("--normalise", step)]
+    steps = [word for step in ("case", "accents", "titles") for word in ("--normalize", step)]
     out = said(capsys, "dedupe", str(folded), "-t", "0.99", *steps)[1]
     assert out.splitlines()[1] == "1\t2\t1.000000\tDR. JOSÉ RAMÍREZ\tJose Ramirez"  # names as they came
-    top = said(capsys, "dedupe", NAMES, "-t", "0.5", "--top", "1", "--method", "correlation")[1]
+    top = said(capsys, "dedupe", NAMES, "-t", "0.5", "-k", "1", "--method", "correlation")[1]
     left = [line.split("\t")[0] for line in top.splitlines()[1:]]
     assert len(set(left)) == len(left)
 
@@ -103,12 +103,12 @@ def test_evaluate_compare_and_pool(tmp_path: Path, capsys: pytest.CaptureFixture
     plain, best = (json.loads(line) for line in out.splitlines())
     assert best["F1"] > plain["F1"] + 0.05
     assert plot.read_bytes().startswith(b"\x89PNG")
-    code, out, _ = said(capsys, "compare", NAMES, *measures, "--show", "3")
+    code, out, _ = said(capsys, "compare", NAMES, *measures, "-k", "3")
     assert code == 0
     assert out.splitlines()[3].startswith("best on held-out pairs: ml(words")
     assert "positives within the best cut of" in out
     pooled, page = tmp_path / "pool.tsv", tmp_path / "pool.html"
-    code, _, errors = said(capsys, "pool", NAMES, *measures, "--best", "20", "-o", str(pooled), "--report", str(page))
+    code, _, errors = said(capsys, "pool", NAMES, *measures, "-k", "20", "-o", str(pooled), "--report", str(page))
     assert code == 0
     count = len(list(read_pairs(pooled)))
     assert 20 <= count <= 40
@@ -183,10 +183,10 @@ def test_strange_names_are_names(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ({}, ["dedupe", NAMES, "-m", "ml(words"], "the measure 'ml(words' cannot be read"),
         ({}, ["dedupe", NAMES, "-t", "1.5"], "--threshold must be a number at least 0"),
         ({}, ["dedupe", NAMES, "-t", "-0.1"], "--threshold must be a number at least 0"),
-        ({}, ["dedupe", NAMES, "--top", "0"], "--top must be a whole number at least 1"),
+        ({}, ["dedupe", NAMES, "-k", "0"], "-k must be a whole number at least 1"),
         ({}, ["dedupe", NAMES, "-o", "pairs.xls"], "pairs.xls: pairs are not written as .xls"),
         ({}, ["dedupe", NAMES, "--format", "xml"], "--format must be one of csv, jsonl"),
-        ({}, ["dedupe", NAMES, "--normalise", "all"], "--normalise must be one of accents, case"),
+        ({}, ["dedupe", NAMES, "--normalize", "all"], "--normalize must be of accents, case"),
         ({}, ["dedupe", NAMES, "--method", "magic", "--clusters", "c.tsv", "-o", "p.tsv"], "--method must be"),
         ({}, ["dedupe", "nowhere.tsv"], "nowhere.tsv: No such file"),
         ({}, ["evaluate", NAMES, "--floor", "2"], "--floor must be a number at least 0"),
@@ -226,3 +226,16 @@ def test_mistakes_are_one_line(
     assert errors.startswith(f"textmill: {message}")
     assert errors.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)  # nothing half-made is left
+
+
+def test_case_and_accents_are_ignored_unless_told_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "score", "JOSÉ SMITH", "jose smith")[1] == "1.000000\n"
+    assert float(said(capsys, "score", "JOSÉ SMITH", "jose smith", "--normalize", "none")[1]) < 0.5
+    explained = said(capsys, "score", "JOSÉ SMITH", "jose smith", "--explain")[1]
+    assert "JOSÉ ~ jose" in explained
+    names, page = tmp_path / "n.txt", tmp_path / "p.html"
+    names.write_text("JOSÉ SMITH\njose smith\nTom Jones\n", encoding="utf-8")
+    rows = said(capsys, "dedupe", str(names), "--report", str(page))[1].splitlines()
+    assert rows[1].split("\t")[3:] == ["JOSÉ SMITH", "jose smith"]
+    assert "JOS\\u00c9" in page.read_text(encoding="utf-8") or "JOSÉ" in page.read_text(encoding="utf-8")
+    assert len(said(capsys, "dedupe", str(names), "--normalize", "none")[1].splitlines()) == 1

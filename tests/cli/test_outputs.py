@@ -57,11 +57,11 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 COMMANDS = [
     "topics train nowhere.jsonl -o",
-    "topics train nowhere.jsonl --model plsa -o m.mill --plot",
+    "topics train nowhere.jsonl --kind plsa -o m.mill --plot",
     "topics update nowhere.mill nowhere.jsonl -o",
     "topics transform nowhere.mill nowhere.jsonl -o",
     "topics show nowhere.mill --plot",
-    "topics explain nowhere.mill --text a --html",
+    "topics explain nowhere.mill --text a --report",
     "topics export nowhere.mill --to matrix -o",
     "topics export nowhere.mill --to ldac -o",
     "coherence train nowhere.jsonl -o",
@@ -120,7 +120,7 @@ def test_the_suffix_of_a_figure_is_told_before_the_input_is_opened(
 def test_models_without_a_training_curve_say_so_first(capsys: pytest.CaptureFixture[str]) -> None:
     code, errors = said(capsys, "topics", "train", "nowhere.jsonl", "-o", "m.mill", "--plot", "curve.png")
     assert (code, errors.count("\n")) == (1, 1)
-    assert "--model lsa has no training curve" in errors
+    assert "--kind lsa has no training curve" in errors
 
 
 def test_what_can_be_written_passes(tmp_path: Path) -> None:

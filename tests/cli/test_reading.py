@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import csv
+import gzip
 import io
 import json
+import lzma
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
+import zstandard
 
 import textmill
 from textmill.cli.app import main
@@ -25,6 +32,16 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [json.dumps({"id": f" {one} ", "text": text}) for one, text in pairs]
     (path / "a.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (path / "a.tsv").write_text("id\ttext\n" + "".join(f"{one}\t{text}\n" for one, text in pairs), encoding="utf-8")
+    for name, mark in (("a.csv", ","), ("semicolons.csv", ";"), ("quoted.tsv", "\t")):
+        with (path / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter=mark)
+            writer.writerows([("id", "text"), *((one, text.replace(". ", ".\n")) for one, text in pairs)])
+    pyarrow.parquet.write_table(pyarrow.table({"id": ids, "text": texts}), path / "a.parquet")
+    for name in ("a.jsonl", "a.csv", "a.tsv"):
+        content = (path / name).read_bytes()
+        packed = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+        for suffix, pack in packed.items():
+            (path / f"{name}.{suffix}").write_bytes(pack(content))
     (path / "lines.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
     (path / "latin.txt").write_bytes(("\n".join(texts) + "\ncafé\n").encode("latin-1", "replace"))
     folder = path / "folder" / "group"
@@ -61,6 +78,17 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         ("lines.txt", False, ["--lines"]),
         ("lines.txt", True, []),
         ("folder", False, []),
+        ("semicolons.csv", False, ["--delimiter", ";"]),
+        ("semicolons.csv", True, ["--delimiter", ";"]),
+        ("quoted.tsv", True, ["--format", "csv", "--delimiter", "tab"]),
+        *(
+            (name + packed, piped, [])
+            for name in ("a.jsonl", "a.csv", "a.tsv")
+            for packed in ("", ".gz", ".bz2", ".xz", ".zst")
+            for piped in (False, True)
+        ),
+        ("a.parquet", False, []),
+        ("a.parquet", True, []),
     ],
 )
 def test_every_form_gives_the_same_vocabulary(forms: Path, run, name: str, piped: bool, options: list[str]) -> None:  # type: ignore[no-untyped-def]
@@ -87,6 +115,74 @@ def test_standard_input_is_read_as_often_as_needed(forms: Path, run) -> None:  #
     assert len(out.splitlines()) == 3  # with the header
 
 
+def test_a_table_with_semicolons_on_standard_input_is_not_taken_for_text(forms: Path, run) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run("vocab", "build", "-", "-o", "x.mill", given=(forms / "semicolons.csv").read_bytes())
+    assert (code, out) == (1, "")
+    assert err == "textmill: stdin: the header is one field, 'id;text'; pass --delimiter ';'\n"
+    quoted = b'"id";"text"\n"1";"to be"\n'
+    err = run("vocab", "build", "-", "-o", "x.mill", given=quoted)[2]
+    assert (
+        err
+        == "textmill: stdin:1: not CSV: ',' expected after '\"'; or pass --delimiter ';', if that parts the fields\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vocab build {} -o out",
+        "bags make {} --vocab v.mill -o out.npz",
+        "tokenize {}",
+        "topics train {} --topics 3 -o out",
+        "topics update l.mill {} -o out",
+        "topics transform l.mill {} -o out.npy",
+        "topics cluster l.mill {} --clusters 3",
+        "topics coherence l.mill {}",
+        "topics show l.mill {} --picture terms --color-field id --plot out.svg",
+        "similar index {} -o out",
+        "similar query i.mill --file {} -k 1",
+        "lm train {} -o out",
+        "lm score m.mill {}",
+        "coherence train {} --topics 3 --sweeps 3 --held-out 0.5 -o out",
+        "coherence score d.mill {}",
+        "coherence fake {} --kind markov --count 3",
+        "coherence evaluate d.mill --true {} --false a.jsonl",
+    ],
+)
+def test_every_command_recognises_what_comes_through_a_pipe(forms: Path, models: Path, run, command: str) -> None:  # type: ignore[no-untyped-def]
+    answers = []
+    for name in ("a.jsonl", "a.tsv", "-"):
+        source = "-" if name == "-" else str(forms / name)
+        words = [source if word == "{}" else word for word in command.split()]
+        words = [str(models / word) if (models / word).exists() else word for word in words]
+        given = (forms / "a.tsv").read_bytes() if name == "-" else None
+        code, out, err = run(*[str(forms / word) if word == "a.jsonl" else word for word in words], given=given)
+        assert (code, err) == (0, "")
+        written = sorted(path for path in Path.cwd().iterdir() if path.suffix != ".svg")
+        answers.append((out, [path.read_bytes() for path in written]))
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][0] or answers[0][1]
+
+
+@pytest.fixture(scope="module")
+def models(forms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One model of each kind that reads documents."""
+    folder = tmp_path_factory.mktemp("models")
+    for command in (
+        "vocab build a.jsonl -o v.mill",
+        "topics train a.jsonl --model nmf --topics 3 -o l.mill",
+        "similar index a.jsonl -o i.mill",
+        "lm train a.jsonl -o m.mill",
+        "coherence train a.jsonl --topics 3 --sweeps 3 --held-out 0.5 -o d.mill",
+    ):
+        words = [str(forms / word) if word == "a.jsonl" else word for word in command.split()]
+        words = [str(folder / word) if word.endswith(".mill") else word for word in words]
+        with pytest.raises(SystemExit) as left:
+            main(["-q", *words])
+        assert left.value.code in (None, 0)
+    return folder
+
+
 def test_ids_have_no_surrounding_blanks(forms: Path, run) -> None:  # type: ignore[no-untyped-def]
     run("similar", "index", forms / "a.jsonl", "-o", "i.mill")
     assert run("similar", "query", "i.mill", "--id", ARTICLES[0]["id"], "-k", 1)[0] == 0
@@ -106,6 +202,12 @@ def test_another_encoding_is_asked_for_and_read(forms: Path, run) -> None:  # ty
         (["vocab", "build", "lines.txt", "--text-field", "body"], "--text-field names a field, but this is plain text"),
         (["similar", "index", "lines.txt", "--id-field", "key"], "--id-field names a field, but this is plain text"),
         (["vocab", "build", "a.jsonl", "--lines"], "--lines is for plain text"),
+        (["vocab", "build", "semicolons.csv"], "the header is one field, 'id;text'; pass --delimiter ';'"),
+        (["vocab", "build", "a.csv", "--delimiter", ";;"], "--delimiter must be one character, not ';;'"),
+        (
+            ["vocab", "build", "quoted.tsv"],
+            "TSV has no quotes; if this file has them, pass --format csv, --delimiter '\\t'",
+        ),
         (["vocab", "build", "a.jsonl", "--format", "docx"], "format must be one of csv"),
         (["vocab", "build", "a.jsonl", "--ngrams", "many"], "--ngrams must be a range such as 1-3"),
         (["vocab", "build", "a.jsonl", "--ngrams", "3-1"], "of --ngrams must be"),

@@ -139,10 +139,10 @@ def test_files_of_crfsuite_and_crfpp_are_trained_on(tmp_path: Path, capsys: pyte
         capsys, "train", tmp_path / "train.txt", "-p", tmp_path / "template", "--syntax", "crf++", "--l1", 0.1,
         "-o", tmp_path / "p.mill",
     )  # fmt: skip
-    assert said(capsys, "label", tmp_path / "p.mill", tmp_path / "train.txt")[0].startswith("a A\tA\nb B\tB\n\n")
+    assert said(capsys, "label", tmp_path / "p.mill", tmp_path / "train.txt")[0].startswith("a A A\nb B B\n\n")
     (tmp_path / "tests.txt").write_text("u1 b A\nu2 b B\n\n" * 4)
     said(capsys, "train", tmp_path / "tests.txt", "--format", "tests", "--l1", 0.1, "-o", tmp_path / "t.mill")
-    assert said(capsys, "label", tmp_path / "t.mill", "--constrain", tmp_path / "tests.txt")[0].startswith("u1 b A\tA")
+    assert said(capsys, "label", tmp_path / "t.mill", "--constrain", tmp_path / "tests.txt")[0].startswith("u1 b A A")
 
 
 @pytest.mark.parametrize(
@@ -179,5 +179,109 @@ def test_other_columns_than_in_training_are_refused(
         capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", tmp_path / "wide.txt", "-o", "x.mill", code=1
     )
     assert "tokens have 3 columns, but those learnt from had 2" in err
-    _, err = said(capsys, "train", TRAIN, "-o", "x.mill", code=1)
-    assert "columns need patterns" in err
+
+
+def test_training_without_patterns_says_which_were_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = said(capsys, "train", TRAIN, "--max-iter", 15, "-o", tmp_path / "m.mill")
+    assert err == ""
+    assert out.splitlines()[1].startswith("38 patterns by default: words -2 to +2, ")
+    assert "; column 1: values" in out
+    said(capsys, "label", tmp_path / "m.mill", TEST, "-o", tmp_path / "out.txt")
+    assert json.loads(said(capsys, "evaluate", tmp_path / "out.txt", "--json")[0])["f1"] > 0.97
+    said(capsys, "train", TRAIN, "--words-only", "-p", TEST, "-o", tmp_path / "m.mill", code=2)
+    said(capsys, "train", TRAIN, "--syntax", "crf++", "-o", tmp_path / "m.mill", code=2)
+    said(capsys, "crossval", TEST, "--folds", 3, "--max-iter", 2)
+
+
+def test_running_text_is_labelled_with_exact_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = said(capsys, "train", TRAIN, "--words-only", "--max-iter", 15, "-o", tmp_path / "m.mill")
+    assert "25 patterns by default" in out
+    text = "\ufeffThe mill stood.\r\n  The river, too…"
+    (tmp_path / "text.txt").write_bytes(text.encode())
+    out, _ = said(capsys, "label", tmp_path / "m.mill", "--text", tmp_path / "text.txt")
+    assert [line.split("\t")[0] for line in out.split("\n")] == [
+        *["The", "mill", "stood", "."],
+        "",
+        *["The", "river", ",", "too", "…"],
+        "",
+        "",
+    ]
+    out, err = said(
+        capsys, "label", tmp_path / "m.mill", "--text", tmp_path / "text.txt", "--json", "--repair", "IOB2", quiet=False
+    )
+    assert err.startswith("textmill: repaired ")
+    plain = text.removeprefix("\ufeff")
+    for line in out.splitlines():
+        sentence = json.loads(line)
+        assert plain[sentence["begin"] : sentence["end"]] == sentence["text"]
+        assert sentence["spans"]
+        assert all(plain[span["begin"] : span["end"]] == span["text"] for span in sentence["spans"])
+    said(capsys, "label", tmp_path / "m.mill", TEST, "--text", tmp_path / "text.txt", code=2)
+    said(capsys, "label", tmp_path / "m.mill", "--text", tmp_path / "text.txt", "-k", 2, code=2)
+    said(capsys, "label", tmp_path / "m.mill", TEST, "--json", code=2)
+    (tmp_path / "latin.txt").write_bytes("café".encode("latin-1"))
+    _, err = said(capsys, "label", tmp_path / "m.mill", "--text", tmp_path / "latin.txt", code=1)
+    assert "latin.txt:1:4: byte 0xe9 is not UTF-8" in err
+    said(capsys, "label", tmp_path / "m.mill", "--text", tmp_path / "latin.txt", "--encoding", "latin-1")
+
+
+def test_running_text_needs_a_tagger_of_words(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.txt").write_text("The mill.")
+    _, err = said(capsys, "label", folder / "m.mill", "--text", tmp_path / "text.txt", code=1)
+    assert "column 1 is missing, first in pattern 'u:p-1=%x[-1,1]'" in err
+
+
+def test_errors_are_shown_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out.txt").write_text("to O O\nBrno B-LOC B-PER\n\nUlm B-LOC B-PER\nOst B-LOC O\n")
+    out, _ = said(capsys, "evaluate", tmp_path / "out.txt", "--show-errors", "-k", 1)
+    table = [line.split("\t") for line in out.splitlines() if "\t" in line]
+    assert table == [
+        ["count", "kind", "place", "gold", "predicted", "sentence"],
+        ["2", "LOC > PER", f"{tmp_path}/out.txt:2", "LOC: Brno", "PER: Brno", "to [Brno]"],
+        ["1", "LOC > O", f"{tmp_path}/out.txt:5", "LOC: Ost", "-", "Ulm [Ost]"],
+    ]
+    errors = json.loads(said(capsys, "evaluate", tmp_path / "out.txt", "--show-errors", "--json")[0])["errors"]
+    assert [(kind["kind"], kind["count"], len(kind["examples"])) for kind in errors] == [
+        ("LOC > PER", 2, 2),
+        ("LOC > O", 1, 1),
+    ]
+    assert "errors" not in json.loads(said(capsys, "evaluate", tmp_path / "out.txt", "--json")[0])
+
+
+def test_show_prints_the_strongest_weights(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header, *rows = said(capsys, "show", folder / "m.mill", "--label", "B-NP", "-k", 3)[0].splitlines()
+    assert header.split("\t") == ["weight", "test", "before", "label"]
+    assert len(rows) == 6
+    assert {row.split("\t")[3] for row in rows} == {"B-NP"}
+    weights = [float(row.split("\t")[0]) for row in rows]
+    assert weights == sorted(weights, reverse=True)
+    pairs = [
+        json.loads(line) for line in said(capsys, "show", folder / "m.mill", "--transitions", "--json")[0].splitlines()
+    ]
+    assert all(pair["test"] == "*" and pair["before"] for pair in pairs)
+    out, _ = said(capsys, "show", folder / "m.mill", "--test", "u:p=DT", "--word", "the")
+    assert out.splitlines() == ["weight\ttest\tbefore\tlabel"]
+
+
+def test_tags_of_a_file_are_repaired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tags.txt").write_text("to\tO\nBrno\tI-LOC\n")
+    out, err = said(capsys, "repair", tmp_path / "tags.txt", quiet=False)
+    assert (out, err) == ("to\tO\nBrno\tB-LOC\n\n", "textmill: repaired 1 tag in 1 of 1 sequence\n")
+    assert said(capsys, "repair", tmp_path / "tags.txt", "--scheme", "IOBES")[0] == "to\tO\nBrno\tS-LOC\n\n"
+    assert "scheme" in said(capsys, "repair", tmp_path / "tags.txt", "--scheme", "IOB", code=1)[1]
+
+
+def test_models_go_to_crfsuite_and_back_and_dumps_are_models(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = said(capsys, "label", folder / "m.mill", TEST)[0]
+    said(capsys, "convert", folder / "m.mill", tmp_path / "m.crfsuite", "--to", "crfsuite")
+    said(capsys, "convert", tmp_path / "m.crfsuite", tmp_path / "n.mill")
+    said(capsys, "convert", folder / "m.mill", tmp_path / "m.dump")
+    assert said(capsys, "label", tmp_path / "m.dump", TEST)[0] == expected
+    assert said(capsys, "dump", tmp_path / "n.mill")[0].startswith("#textmill dump ")
+
+
+def test_a_million_labellings_are_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = said(capsys, "label", folder / "m.mill", TEST, "-k", 1_000_001, code=1)
+    assert "-k must be a whole number at least 1 and at most 1000000" in err

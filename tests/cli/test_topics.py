@@ -10,7 +10,7 @@ import pytest
 
 import textmill
 from textmill.cli.app import main
-from textmill.cli.topics import MODELS
+from textmill.cli.topics import KINDS
 from textmill.corpus import sample_path
 from textmill.progress import Progress, reporting
 
@@ -33,8 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     steps = [["vocab", "build", ARTICLES, "--min-df", "3", "--max-df", "0.3", "-o", "v.mill"]]
     steps.append(["bags", "make", ARTICLES, "--vocab", "v.mill", "-o", "bags.npz"])
     steps += [
-        ["topics", "train", ARTICLES, "--model", m, "--topics", "5", "--vocab", "v.mill", "-o", f"{m}.mill"]
-        for m in MODELS
+        ["topics", "train", ARTICLES, "--kind", m, "--topics", "5", "--vocab", "v.mill", "-o", f"{m}.mill"]
+        for m in KINDS
     ]
     for step in steps:
         with pytest.raises(SystemExit) as left:
@@ -43,18 +43,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", KINDS)
 def test_topics_are_shown_as_lines_and_as_json(model: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "show", folder / f"{model}.mill", "--words", 3)
     assert code == 0
     assert len(out.splitlines()) == 5
     assert out.startswith("topic 1")
-    code, out, _ = said(capsys, "show", folder / f"{model}.mill", "--words", 3, "--top", 2, "--json")
+    code, out, _ = said(capsys, "show", folder / f"{model}.mill", "--words", 3, "-k", 2, "--json")
     rows = [json.loads(line) for line in out.splitlines()]
     assert [len(row["terms"]) for row in rows] == [3, 3]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", KINDS)
 def test_documents_are_transformed_updated_and_merged(
     model: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,11 +77,11 @@ def test_documents_are_transformed_updated_and_merged(
 
 
 def test_bags_and_texts_give_the_same_model(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--model", "nmf", "--topics", 5, "--vocab", folder / "v.mill", "-o", tmp_path / "bags.mill"]
+    options = ["--kind", "nmf", "--topics", 5, "--vocab", folder / "v.mill", "-o", tmp_path / "bags.mill"]
     assert said(capsys, "train", folder / "bags.npz", *options)[0] == 0
     one, other = (textmill.load(path / name) for path, name in ((folder, "nmf.mill"), (tmp_path, "bags.mill")))
     assert one.components_ == pytest.approx(other.components_, abs=1e-9)
-    bare = ["--model", "plsa", "--topics", 3, "-o", tmp_path / "bare.mill"]
+    bare = ["--kind", "plsa", "--topics", 3, "-o", tmp_path / "bare.mill"]
     assert said(capsys, "train", folder / "bags.npz", *bare)[0] == 0
     assert textmill.load(tmp_path / "bare.mill").vectorizer_ is None
 
@@ -89,15 +89,15 @@ def test_bags_and_texts_give_the_same_model(folder: Path, tmp_path: Path, capsys
 def test_streams_are_trained_in_chunks_with_options_of_the_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--topics", 4, "-o", tmp_path / "m.mill", "--chunk", 100]
+    options = ["--topics", 4, "-o", tmp_path / "m.mill", "--chunk-size", 100]
     assert (
-        said(capsys, "train", ARTICLES, "--model", "nmf", "--loss", "kl", "--passes", 2, "--decay", 0.8, *options)[0]
+        said(capsys, "train", ARTICLES, "--kind", "nmf", "--loss", "kl", "--max-iter", 2, "--decay", 0.8, *options)[0]
         == 0
     )
     model = textmill.load(tmp_path / "m.mill")
-    assert (model.loss, model.passes, model.forget, model.chunk_size) == ("kl", 2, 0.8, 100)
-    assert said(capsys, "train", ARTICLES, "--model", "pca", "--algorithm", "one_pass", *options)[0] == 0
-    assert said(capsys, "train", ARTICLES, "--model", "lsa", "--algorithm", "one_pass", *options)[0] == 0
+    assert (model.loss, model.max_iter, model.decay, model.chunk_size) == ("kl", 2, 0.8, 100)
+    assert said(capsys, "train", ARTICLES, "--kind", "pca", "--method", "one_pass", *options)[0] == 0
+    assert said(capsys, "train", ARTICLES, "--kind", "lsa", "--method", "one_pass", *options)[0] == 0
 
 
 def test_clusters_of_documents_and_of_terms(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,14 +134,16 @@ def test_the_map_is_drawn(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", ARTICLES, "--model", "lad", "-o", "x.mill"], "--model must be one of"),
-        (["train", ARTICLES, "--model", "lsa", "--loss", "kl", "-o", "x.mill"], "--loss is no option"),
-        (["train", ARTICLES, "--model", "nmf", "--topics", 0, "-o", "x.mill"], "--topics must be"),
+        (["train", ARTICLES, "--kind", "lad", "-o", "x.mill"], "--kind must be one of"),
+        (["train", ARTICLES, "--kind", "lsa", "--loss", "kl", "-o", "x.mill"], "--loss kl is no parameter"),
+        (["train", ARTICLES, "--kind", "nmf", "--topics", 0, "-o", "x.mill"], "--topics must be"),
         (["train", "{folder}/bags.npz", "--weighting", "ntc", "-o", "x.mill"], "--vocab"),
-        (["train", ARTICLES, "--model", "nmf", "--weighting", "xyz", "-o", "x.mill"], "letter"),
-        (["train", ARTICLES, "--model", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
+        (["train", ARTICLES, "--kind", "nmf", "--weighting", "xyz", "-o", "x.mill"], "letter"),
+        (["train", ARTICLES, "--kind", "nmf", "--cluster", "tcp://nowhere:1", "-o", "x.mill"], "no Dask scheduler"),
         (["train", "nothing.txt", "-o", "x.mill"], "nothing.txt"),
         (["show", "{folder}/v.mill"], "Vocabulary"),
+        (["show", "{folder}/nmf.mill", ARTICLES], "are for a picture; name its file with --plot"),
+        (["show", "{folder}/nmf.mill", "--date-field", "date"], "are for a picture; name its file with --plot"),
         (["show", "{folder}/bags.npz"], "bags.npz"),
         (["merge", "{folder}/nmf.mill", "{folder}/pca.mill", "-o", "x.mill"], "merge models of one kind"),
         (["cluster", "{folder}/nmf.mill"], "need INPUT"),
@@ -171,8 +173,8 @@ def dated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of documents with dates, and an LDA model of it that watched held-out documents."""
     path = tmp_path_factory.mktemp("dated")
     (path / "dated.jsonl").write_text("\n".join(map(json.dumps, DATED)) + "\n", encoding="utf-8")
-    options = ["--model", "lda", "--topics", "3", "--min-df", "1", "--max-df", "1.0", "--alpha", "0.1", "--eta", "0.1"]
-    options += ["--passes", "5", "--chunk", "4", "--heldout", str(path / "dated.jsonl"), "--eval-every", "2"]
+    options = ["--kind", "lda", "--topics", "3", "--min-df", "1", "--max-df", "1.0", "--alpha", "0.1", "--eta", "0.1"]
+    options += ["--max-iter", "5", "--chunk-size", "4", "--dev", str(path / "dated.jsonl"), "--eval-every", "2"]
     options += ["--plot", str(path / "curve.svg"), "-o", str(path / "lda.mill")]
     with pytest.raises(SystemExit) as left:
         main(["-q", "topics", "train", str(path / "dated.jsonl"), *options])
@@ -187,7 +189,7 @@ def test_perplexity_of_held_out_documents_is_watched_told_and_drawn(
     assert model.evaluated_.tolist() == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
     assert model.alpha_.tolist() == [0.1] * 3
     assert "held-out perplexity" in (dated / "curve.svg").read_text(encoding="utf-8")
-    options = ["--model", "lda", "--topics", 3, "--min-df", 1, "--passes", 2, "--heldout", dated / "dated.jsonl"]
+    options = ["--kind", "lda", "--topics", 3, "--min-df", 1, "--max-iter", 2, "--dev", dated / "dated.jsonl"]
     code, out, _ = said(capsys, "train", dated / "dated.jsonl", *options, "-o", tmp_path / "lda.mill")
     assert code == 0
     assert out.splitlines()[1].startswith("held-out perplexity ")
@@ -195,9 +197,9 @@ def test_perplexity_of_held_out_documents_is_watched_told_and_drawn(
 
 def test_the_live_line_tells_the_perplexity(dated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told: list[Progress] = []
-    options = ["--model", "lda", "--topics", "3", "--min-df", "1", "--passes", "2", "-o", str(tmp_path / "lda.mill")]
+    options = ["--kind", "lda", "--topics", "3", "--min-df", "1", "--max-iter", "2", "-o", str(tmp_path / "lda.mill")]
     with reporting(told.append):
-        said(capsys, "train", dated / "dated.jsonl", "--heldout", dated / "dated.jsonl", *options)
+        said(capsys, "train", dated / "dated.jsonl", "--dev", dated / "dated.jsonl", *options)
     assert any("perplexity" in progress.figures for progress in told)
 
 
@@ -205,7 +207,7 @@ def test_the_live_line_tells_the_perplexity(dated: Path, tmp_path: Path, capsys:
 def test_lda_is_trained_by_other_methods(
     method: str, dated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--model", "lda", "--method", method, "--topics", 3, "--min-df", 1, "--plot", tmp_path / "curve.png"]
+    options = ["--kind", "lda", "--method", method, "--topics", 3, "--min-df", 1, "--plot", tmp_path / "curve.png"]
     code, out, err = said(capsys, "train", dated / "dated.jsonl", *options, "-o", tmp_path / "lda.mill")
     assert (code, err) == (0, "")
     assert out.startswith("lda: 3 topics of ")
@@ -242,12 +244,12 @@ def test_documents_are_transformed_by_any_inference(
     inference: str, dated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = dated / "dated.jsonl"
-    options = ["--inference", inference, "-o", tmp_path / "rows.npy"]
+    options = ["--method", inference, "-o", tmp_path / "rows.npy"]
     assert said(capsys, "transform", dated / "lda.mill", source, *options)[1] == "16 documents, 3 topics\n"
     rows = np.load(tmp_path / "rows.npy")
     assert rows.sum(axis=1) == pytest.approx(np.ones(16), abs=1e-5)
     texts = [row["text"] for row in DATED]
-    assert rows == pytest.approx(textmill.load(dated / "lda.mill").transform(texts, inference=inference), abs=1e-6)
+    assert rows == pytest.approx(textmill.load(dated / "lda.mill").transform(texts, method=inference), abs=1e-6)
 
 
 def test_topics_are_judged(dated: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,7 +291,7 @@ def test_a_text_is_explained(dated: Path, tmp_path: Path, capsys: pytest.Capture
         for line in said(capsys, "explain", dated / "lda.mill", "--text", text, "--json")[1].splitlines()
     ]
     assert [row["term"] for row in rows] == ["ships", "sea"]
-    assert said(capsys, "explain", dated / "lda.mill", "--text", text, "--html", tmp_path / "why.html")[1] == ""
+    assert said(capsys, "explain", dated / "lda.mill", "--text", text, "--report", tmp_path / "why.html")[1] == ""
     page = (tmp_path / "why.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;" in page
     assert "border-bottom" in page
@@ -325,14 +327,14 @@ def test_topics_are_exported_and_imported(dated: Path, tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", ARTICLES, "--model", "lsa", "--heldout", ARTICLES, "-o", "x.mill"], "--heldout is no option"),
-        (["train", ARTICLES, "--model", "lda", "--alpha", "much", "-o", "x.mill"], "--alpha must be a number"),
-        (["train", ARTICLES, "--model", "lda", "--alpha", "0", "-o", "x.mill"], "alpha must be finite and above 0"),
-        (["train", ARTICLES, "--model", "lda", "--eta", "-1", "-o", "x.mill"], "eta must be finite and above 0"),
-        (["train", ARTICLES, "--model", "plsa", "--method", "gibbs", "-o", "x.mill"], "--method is no option"),
-        (["train", ARTICLES, "--model", "lda", "--method", "magic", "-o", "x.mill"], "method must be one of"),
-        (["transform", "lsa.mill", ARTICLES, "--inference", "em", "-o", "x.npy"], "--inference is no option"),
-        (["transform", "lda.mill", ARTICLES, "--inference", "magic", "-o", "x.npy"], "method must be one of"),
+        (["train", ARTICLES, "--kind", "lsa", "--dev", ARTICLES, "-o", "x.mill"], "--dev is no option"),
+        (["train", ARTICLES, "--kind", "lda", "--alpha", "much", "-o", "x.mill"], "--alpha must be a number"),
+        (["train", ARTICLES, "--kind", "lda", "--alpha", "0", "-o", "x.mill"], "alpha must be finite and above 0"),
+        (["train", ARTICLES, "--kind", "lda", "--eta", "-1", "-o", "x.mill"], "eta must be finite and above 0"),
+        (["train", ARTICLES, "--kind", "plsa", "--method", "gibbs", "-o", "x.mill"], "--method gibbs is no parameter"),
+        (["train", ARTICLES, "--kind", "lda", "--method", "magic", "-o", "x.mill"], "method must be one of"),
+        (["transform", "lsa.mill", ARTICLES, "--method", "em", "-o", "x.npy"], "--method is no option"),
+        (["transform", "lda.mill", ARTICLES, "--method", "magic", "-o", "x.npy"], "method must be one of"),
         (["explain", "lsa.mill", "--text", "a"], "directions"),
         (["export", "lda.mill", "--to", "word", "-o", "x"], "--to must be one of"),
         (["export", "lda.mill", "--to", "pyldavis", "-o", "x"], "need INPUT"),
@@ -359,7 +361,7 @@ def test_a_vocabulary_without_terms_makes_no_model(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "x.mill"
-    code, out, errors = said(capsys, "train", ARTICLES, "--model", model, "--min-df", 1000, "-o", target)
+    code, out, errors = said(capsys, "train", ARTICLES, "--kind", model, "--min-df", 1000, "-o", target)
     assert (code, out) == (1, "")
     assert errors.startswith("textmill: the vocabulary has no terms")
     assert errors.count("\n") == 1

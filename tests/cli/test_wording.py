@@ -110,9 +110,7 @@ def test_explaining_without_a_known_word_says_so(tmp_path: Path, capsys: pytest.
     lines = tmp_path / "a.jsonl"
     lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in ["to be", "or not", "to do", "or be"] * 2))
     model = f"{tmp_path}/m.mill"
-    assert (
-        said(capsys, "topics", "train", lines, "--model", "plsa", "--topics", 2, "--max-df", 1.0, "-o", model)[0] == 0
-    )
+    assert said(capsys, "topics", "train", lines, "--kind", "plsa", "--topics", 2, "--max-df", 1.0, "-o", model)[0] == 0
     assert said(capsys, "topics", "explain", model, "--text", "xyzzy") == (
         0,
         "textmill: no word of the text is known to the model, so there is nothing to explain\n",

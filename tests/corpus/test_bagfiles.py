@@ -38,7 +38,7 @@ def test_every_format_gives_back_what_was_written(
     pieces = [X[start : start + cut] for start in range(0, X.shape[0], cut)]
     labels = np.arange(X.shape[0]) - 2.5 if kind == "svmlight" else None
     write_bags(path, pieces, columns=X.shape[1], labels=labels)
-    bags = read_bags(path, columns=X.shape[1], chunk=chunk)
+    bags = read_bags(path, columns=X.shape[1], chunk_size=chunk)
     parts = list(bags)
     assert all(part.shape[0] <= chunk and part.shape[1] == X.shape[1] for part in parts)
     assert (bags.load() != X).nnz == 0
@@ -47,7 +47,7 @@ def test_every_format_gives_back_what_was_written(
         part.toarray().tolist() for part in parts
     ]  # can be read again
     if labels is not None:
-        assert np.concatenate([np.zeros(0), *(more for _, more in bags.labelled())]).tolist() == labels.tolist()
+        assert np.concatenate([np.zeros(0), *(more for _, more in bags.labeled())]).tolist() == labels.tolist()
 
 
 @given(COUNTS, st.sampled_from(["mm", "svmlight", "ldac", "uci"]))
@@ -83,13 +83,13 @@ def test_formats_of_words_go_through_a_vocabulary(kind: str, tmp_path: Path) -> 
     X = vocabulary.fit_transform([["b", "a", "b"], [], ["c"]])
     path = tmp_path / f"x.{kind}.gz"
     write_bags(path, X, vocabulary=vocabulary, labels=["x", "y", "z"])
-    bags = read_bags(path, chunk=2)
+    bags = read_bags(path, chunk_size=2)
     assert (bags.load() != X).nnz == 0
     assert bags.vocabulary is not None
     assert bags.vocabulary.terms_.to_list() == ["a", "b", "c"]
     assert (bags.documents, bags.columns) == (3, 3)
     if kind == "mallet":
-        assert [label for _, labels in bags.labelled() for label in labels] == ["x", "y", "z"]
+        assert [label for _, labels in bags.labeled() for label in labels] == ["x", "y", "z"]
     assert read_bags(path, vocabulary=Vocabulary().fit([["c"]])).load().toarray().tolist() == [[0], [0], [1]]
     with pytest.raises(DataError, match="pass the vocabulary"):
         write_bags(path, X)
@@ -289,7 +289,7 @@ def test_streams_larger_than_a_block_are_cut_between_lines(tmp_path: Path, monke
     X = sparse.csr_matrix(np.random.default_rng(2).integers(0, 3, (50, 20)))
     for kind in ("mm", "svmlight", "ldac", "uci"):
         write_bags(tmp_path / f"x.{kind}", X)
-        bags = read_bags(tmp_path / f"x.{kind}", columns=20, chunk=7)
+        bags = read_bags(tmp_path / f"x.{kind}", columns=20, chunk_size=7)
         assert (bags.load() != X).nnz == 0
         assert all((bags[i] != X[i]).nnz == 0 for i in (0, 17, 49))
 
@@ -307,7 +307,7 @@ def test_converting_keeps_rows_and_labels(tmp_path: Path) -> None:
     convert_bags(tmp_path / "b.mallet", tmp_path / "c.svmlight.gz", vocabulary=vocabulary)
     bags = read_bags(tmp_path / "c.svmlight.gz", columns=3)
     assert (bags.load() != X).nnz == 0
-    assert next(bags.labelled())[1].tolist() == [3, -1, 2.5]
+    assert next(bags.labeled())[1].tolist() == [3, -1, 2.5]
     for kind in ("mm", "ldac", "uci", "npz", "svmlight"):
         convert_bags(tmp_path / "a.svmlight", tmp_path / f"d.{kind}")
         assert (read_bags(tmp_path / f"d.{kind}").load() != X).nnz == 0

@@ -403,7 +403,7 @@ def test_chunks_count_their_bad_records(tmp_path):
 
 
 def test_a_chunk_has_at_least_one_document(tmp_path):
-    with pytest.raises(ValueError, match="size must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="chunk_size must be a whole number at least 1, got 0"):
         list(read_documents(write(tmp_path / "x.txt", "a")).chunks(0))
 
 

@@ -31,16 +31,16 @@ def test_sentences_are_those_of_the_tokenizer():
 
 def test_passages_are_cut_where_tokens_begin():
     text = "(To be), or “not” to be; that is!"
-    assert list(split_documents([text], "passage", size=3)) == ["(To be), or “", "not” to be; ", "that is!"]
-    assert list(split_documents([text], "passage", size=8)) == [text]
-    assert list(split_documents([text], "passage", size=100)) == [text]
-    assert list(split_documents(["", " ", "!?", "a"], "passage", size=2)) == [" ", "!?", "a"]
+    assert list(split_documents([text], "passage", chunk_size=3)) == ["(To be), or “", "not” to be; ", "that is!"]
+    assert list(split_documents([text], "passage", chunk_size=8)) == [text]
+    assert list(split_documents([text], "passage", chunk_size=100)) == [text]
+    assert list(split_documents(["", " ", "!?", "a"], "passage", chunk_size=2)) == [" ", "!?", "a"]
 
 
 def test_overlapping_passages_share_tokens_and_end_with_the_text():
-    assert list(split_documents(["a b c d e"], "passage", size=3, overlap=2)) == ["a b c ", "b c d ", "c d e"]
-    assert list(split_documents(["a b c d e"], "passage", size=3, overlap=1)) == ["a b c ", "c d e"]
-    assert list(split_documents(["a b c d e f"], "passage", size=3, overlap=1)) == ["a b c ", "c d e ", "e f"]
+    assert list(split_documents(["a b c d e"], "passage", chunk_size=3, overlap=2)) == ["a b c ", "b c d ", "c d e"]
+    assert list(split_documents(["a b c d e"], "passage", chunk_size=3, overlap=1)) == ["a b c ", "c d e"]
+    assert list(split_documents(["a b c d e f"], "passage", chunk_size=3, overlap=1)) == ["a b c ", "c d e ", "e f"]
 
 
 def test_manuscripts_stay_whole():
@@ -51,9 +51,9 @@ def test_manuscripts_stay_whole():
 @fixed
 @given(texts=st.lists(TEXT, max_size=4), size=st.integers(1, 5))
 def test_passages_put_together_are_the_text(texts, size):
-    assert "".join(split_documents(texts, "passage", size=size)) == "".join(texts)
+    assert "".join(split_documents(texts, "passage", chunk_size=size)) == "".join(texts)
     for text in texts:
-        parts = list(split_documents([text], "passage", size=size))
+        parts = list(split_documents([text], "passage", chunk_size=size))
         tokens = Tokenizer().spans(text)
         assert len(parts) == (max(1, -(-len(tokens) // size)) if text else 0)
         position, seen = 0, 0
@@ -80,7 +80,7 @@ def test_overlapping_passages_are_windows_over_the_tokens(text, size, overlap):
         if first + size >= len(starts):
             break
         first += size - overlap
-    assert list(split_documents([text], "passage", size=size, overlap=overlap)) == expected
+    assert list(split_documents([text], "passage", chunk_size=size, overlap=overlap)) == expected
 
 
 @fixed
@@ -122,12 +122,12 @@ def test_the_result_is_lazy_and_as_repeatable_as_the_source():
     ("arguments", "fault"),
     [
         ({"unit": "page"}, "unit must be one of 'manuscript', 'paragraph', 'sentence', 'passage', got 'page'"),
-        ({"unit": "passage"}, "passages need a size"),
-        ({"unit": "passage", "size": 0}, "size must be a whole number at least 1, got 0"),
-        ({"unit": "passage", "size": 2, "overlap": 2}, "overlap must be a whole number .* below 2, got 2"),
-        ({"unit": "passage", "size": 2, "overlap": -1}, "overlap must be a whole number at least 0"),
-        ({"unit": "sentence", "size": 2}, "size and overlap are for unit='passage', not 'sentence'"),
-        ({"unit": "paragraph", "overlap": 1}, "size and overlap are for unit='passage'"),
+        ({"unit": "passage"}, "passages need a chunk_size"),
+        ({"unit": "passage", "chunk_size": 0}, "chunk_size must be a whole number at least 1, got 0"),
+        ({"unit": "passage", "chunk_size": 2, "overlap": 2}, "overlap must be a whole number .* below 2, got 2"),
+        ({"unit": "passage", "chunk_size": 2, "overlap": -1}, "overlap must be a whole number at least 0"),
+        ({"unit": "sentence", "chunk_size": 2}, "chunk_size and overlap are for unit='passage', not 'sentence'"),
+        ({"unit": "paragraph", "overlap": 1}, "chunk_size and overlap are for unit='passage'"),
     ],
 )
 def test_wrong_arguments_are_refused_at_once(arguments, fault):

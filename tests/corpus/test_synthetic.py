@@ -61,8 +61,8 @@ def p_value(observed, probabilities):
 @pytest.mark.usefixtures("small_blocks")
 def test_chunks_of_any_size_hold_the_same_documents(make, chunk):
     whole = make(500).bags(0, 500)
-    chunks = list(make(500, chunk=chunk))
-    assert len(chunks) == len(make(500, chunk=chunk)) == -(-500 // chunk)
+    chunks = list(make(500, chunk_size=chunk))
+    assert len(chunks) == len(make(500, chunk_size=chunk)) == -(-500 // chunk)
     assert same(sparse.vstack(chunks), whole)
 
 
@@ -73,13 +73,13 @@ def test_reading_may_start_anywhere_and_the_number_of_documents_does_not_matter(
     for start, stop in [(0, 1), (127, 129), (1, 256), (499, 500), (300, 300)]:
         assert same(make(500).bags(start, stop), whole[start:stop])
         assert same(make(None).bags(start, stop), whole[start:stop])
-    assert same(sparse.vstack(list(islice(make(None, chunk=90), 5))), whole[:450])
+    assert same(sparse.vstack(list(islice(make(None, chunk_size=90), 5))), whole[:450])
 
 
 @every_kind
 @pytest.mark.usefixtures("small_blocks")
 def test_every_pass_gives_the_same_and_other_seeds_other_documents(make):
-    stream = make(300, chunk=100)
+    stream = make(300, chunk_size=100)
     assert all(same(first, second) for first, second in zip(stream, stream, strict=True))
     assert same(pickle.loads(pickle.dumps(stream)).bags(0, 100), stream.bags(0, 100))  # noqa: S301
     assert len(pickle.dumps(stream)) < 1000
@@ -123,7 +123,7 @@ def test_chunks_are_canonical_csr_with_int32(make):
 
 def test_memory_does_not_grow_with_the_number_of_documents():
     def peak(chunks):
-        stream = ZipfStream(vocabulary=1000, length=50, chunk=500)
+        stream = ZipfStream(vocabulary=1000, length=50, chunk_size=500)
         tracemalloc.start()
         for _ in islice(stream, chunks):
             pass
@@ -290,7 +290,7 @@ def test_documents_far_away_can_be_read():
         (lambda: ZipfStream(length=0.5), "length must be between 1 and 1e"),
         (lambda: ZipfStream(spread=float("nan")), "spread must be between"),
         (lambda: ZipfStream(empty=1.5), "empty must be between 0 and 1"),
-        (lambda: ZipfStream(chunk=0), "chunk must be"),
+        (lambda: ZipfStream(chunk_size=0), "chunk_size must be"),
         (lambda: ZipfStream(seed=-1), "seed must be"),
         (lambda: ZipfStream(words="klingon"), "words must be 'numbered' or 'syllables', not 'klingon'"),
         (lambda: TopicStream(topics=0), "topics must be a whole number between 1"),

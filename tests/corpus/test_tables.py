@@ -111,7 +111,7 @@ def test_a_field_may_have_millions_of_characters():
 
 
 def test_a_delimiter_is_one_character():
-    with pytest.raises(ValueError, match="delimiter must be one character, not ', '"):
+    with pytest.raises(DataError, match="delimiter must be one character, not ', '"):
         read(b"a, b\n", delimiter=", ")
 
 

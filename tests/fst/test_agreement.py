@@ -296,7 +296,7 @@ def test_encoding_agrees(name: str) -> None:
 def test_random_paths_have_the_same_distribution() -> None:
     fst = wfst.compile_text("0 1 97 97 1\n0 1 98 98 2\n0 2 99 99 0.5\n1 3 100 100 1\n1 0.5\n2 3 101 101\n3\n")
     for select, theirs_select in (("uniform", "uniform"), ("log_prob", "log_prob")):
-        made = wfst.randgen(fst, 20_000, select=select, weighted=True, seed=5)
+        made = wfst.randgen(fst, 20_000, select=select, weighted=True, random_state=5)
         other = pywrapfst.randgen(theirs(fst), npath=20_000, select=theirs_select, seed=5)
         shares = {x: math.exp(-w) for x, _, w in paths(made)}
         counts = collections.Counter(x for x, _, _ in paths(ours(other)))

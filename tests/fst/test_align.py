@@ -29,7 +29,7 @@ CHANNEL: dict[str, Any] = {
     "deletions": False,
     "insertions": False,
     "normalization": "conditional",
-    "tol": 0.0,
+    "tolerance": 0.0,
 }
 LEXICON = [
     ("texte", "tEkst"),
@@ -58,8 +58,8 @@ def link(inputs: str, outputs: str) -> Link:
 
 
 def test_em_has_the_likelihoods_and_probabilities_of_the_worked_example() -> None:
-    aligner = StringAligner(max_iter=3, tol=0.0).fit(W1)
-    assert aligner.log_likelihoods_ == pytest.approx([-8.950461, -5.873600, -4.031729], abs=1e-6)
+    aligner = StringAligner(max_iter=3, tolerance=0.0).fit(W1)
+    assert aligner.trace_ == pytest.approx([-8.950461, -5.873600, -4.031729], abs=1e-6)
     one = StringAligner(max_iter=1).fit(W1)
     found = probabilities(one)
     assert one.counts_.sum() == pytest.approx(6.216949, abs=1e-6)
@@ -68,13 +68,13 @@ def test_em_has_the_likelihoods_and_probabilities_of_the_worked_example() -> Non
     assert found[link("b", "")] == found[link("", "B")] == pytest.approx(0.113959, abs=1e-6)
     assert found[link("a", "")] == found[link("", "A")] == pytest.approx(0.081788, abs=1e-6)
     assert found[link("a", "B")] == found[link("b", "A")] == pytest.approx(0.021810, abs=1e-6)
-    two = probabilities(StringAligner(max_iter=2, tol=0.0).fit(W1))
+    two = probabilities(StringAligner(max_iter=2, tolerance=0.0).fit(W1))
     assert (two[link("b", "B")], two[link("a", "A")]) == pytest.approx((0.520297, 0.350509), abs=1e-6)
     three = probabilities(aligner)
     assert (three[link("b", "B")], three[link("a", "A")]) == pytest.approx((0.593247, 0.396790), abs=1e-6)
-    limit = StringAligner(max_iter=100, tol=1e-12).fit(W1)
+    limit = StringAligner(max_iter=100, tolerance=1e-12).fit(W1)
     assert limit.converged_
-    assert limit.log_likelihoods_[-1] == pytest.approx(-3.365058, abs=1e-6)
+    assert limit.trace_[-1] == pytest.approx(-3.365058, abs=1e-6)
     found = probabilities(limit)
     assert (found[link("b", "B")], found[link("a", "A")]) == pytest.approx((0.6, 0.4))
 
@@ -107,7 +107,7 @@ def test_the_channel_of_readings_is_learnt_as_in_the_worked_example() -> None:
 
 
 def test_a_last_viterbi_step_leaves_the_links_of_best_alignments() -> None:
-    aligner = StringAligner(max_iter=2, training="em+viterbi", **CHANNEL).fit(KANJI)
+    aligner = StringAligner(max_iter=2, method="em+viterbi", **CHANNEL).fit(KANJI)
     assert {(u[0], " ".join(v)) for u, v in aligner.links_} == {("X", "a bu"), ("Y", "ka wa"), ("Z", "da"), ("W", "ta")}
     assert aligner.log_probabilities_ == pytest.approx(0.0)
 
@@ -325,14 +325,14 @@ def test_the_best_path_of_a_composition_is_the_best_alignment(limits: dict[str, 
     st.sampled_from(["joint", "conditional"]),
 )
 def test_the_likelihood_never_falls(pairs: list[tuple[str, str]], limits: dict[str, Any], normalization: str) -> None:
-    aligner = StringAligner(max_iter=12, tol=0.0, normalization=normalization, **limits)
+    aligner = StringAligner(max_iter=12, tolerance=0.0, normalization=normalization, **limits)
     with warnings.catch_warnings(action="ignore"):
         try:
             aligner.fit(pairs, errors="skip")
         except DataError:  # no pair has an alignment, or only pairs of empty strings
             assume(False)
-    assert np.isfinite(aligner.log_likelihoods_).all()
-    assert (np.diff(aligner.log_likelihoods_) > -1e-9).all()
+    assert np.isfinite(aligner.trace_).all()
+    assert (np.diff(aligner.trace_) > -1e-9).all()
     found = probabilities(aligner)
     groups: dict[Any, float] = {}
     for one, p in found.items():
@@ -346,7 +346,7 @@ def test_smoothing_and_priors_raise_their_own_objective_and_keep_every_link() ->
     pairs = [*W1, ("abab", "ABB")]
     objectives = []
     for iterations in range(1, 8):
-        aligner = StringAligner(max_iter=iterations, tol=0.0, smoothing=0.1).fit(pairs, prior=prior)
+        aligner = StringAligner(max_iter=iterations, tolerance=0.0, smoothing=0.1).fit(pairs, prior=prior)
         found = probabilities(aligner)
         assert len(found) == 9
         assert link("c", "C") in found
@@ -358,8 +358,8 @@ def test_smoothing_and_priors_raise_their_own_objective_and_keep_every_link() ->
 
 
 def test_weights_of_pairs_count_like_repeated_pairs() -> None:
-    repeated = StringAligner(max_iter=4, tol=0.0).fit([W1[0]] * 3 + W1[1:])
-    weighted = StringAligner(max_iter=4, tol=0.0).fit(W1, sample_weight=[3, 1, 1])
+    repeated = StringAligner(max_iter=4, tolerance=0.0).fit([W1[0]] * 3 + W1[1:])
+    weighted = StringAligner(max_iter=4, tolerance=0.0).fit(W1, sample_weight=[3, 1, 1])
     assert repeated.links_ == weighted.links_
     assert repeated.log_probabilities_ == pytest.approx(weighted.log_probabilities_)
     assert repeated.posterior_counts([W1[0]] * 3) == pytest.approx(repeated.posterior_counts(W1[:1], sample_weight=[3]))
@@ -367,8 +367,8 @@ def test_weights_of_pairs_count_like_repeated_pairs() -> None:
 
 def test_viterbi_training_counts_best_alignments() -> None:
     pairs = [("abc", "ABC"), ("ab", "AB"), ("c", "C"), ("cab", "CAB")]
-    aligner = StringAligner(training="viterbi", max_iter=10, tol=0.0).fit(pairs)
-    assert (np.diff(aligner.log_likelihoods_) > -1e-9).all()
+    aligner = StringAligner(method="viterbi", max_iter=10, tolerance=0.0).fit(pairs)
+    assert (np.diff(aligner.trace_) > -1e-9).all()
     assert {"".join(u) + "".join(v) for u, v in aligner.links_} == {"aA", "bB", "cC"}
     assert aligner.counts_.sum() == 9
 
@@ -417,7 +417,7 @@ def test_models_and_alignments_have_the_same_bytes_for_any_number_of_threads(tra
     pairs = random_pairs(3000)
     made = []
     for jobs in (1, 2, 5):
-        aligner = StringAligner(max_input=2, max_output=2, max_iter=4, training=training, n_jobs=jobs).fit(pairs)
+        aligner = StringAligner(max_input=2, max_output=2, max_iter=4, method=training, n_jobs=jobs).fit(pairs)
         aligner.set_params(n_jobs=None)
         made.append((aligner.fingerprint(), aligner.encode(pairs).links.tobytes(), aligner.nbest(pairs[:300], 3)))
     assert made[0] == made[1] == made[2]
@@ -568,7 +568,7 @@ def test_machines_are_made_over_numbers_only() -> None:
 def test_progress_tells_of_iterations_and_likelihoods() -> None:
     heard: list[Any] = []
     with textmill.progress.reporting(heard.append):
-        StringAligner(max_iter=3, tol=0.0, restarts=1, random_state=0).fit(W1)
+        StringAligner(max_iter=3, tolerance=0.0, restarts=1, random_state=0).fit(W1)
     told = [p for p in heard if p.description == "learning links"]
     assert max(p.done for p in told) == 3
     assert told[-1].figures["log_likelihood"] < 0
@@ -669,11 +669,11 @@ def test_pairs_that_cannot_be_used_are_named(pairs: list[Any], message: str) -> 
         ({"max_output": 300}, "max_output"),
         ({"max_insertions_per_gap": 0}, "max_insertions_per_gap"),
         ({"normalization": "both"}, "normalization must be one of 'joint', 'conditional'"),
-        ({"training": "soft"}, "training must be one of"),
+        ({"method": "soft"}, "method must be one of"),
         ({"smoothing": math.nan}, "smoothing"),
         ({"smoothing": -1.0}, "smoothing"),
         ({"max_iter": -1}, "max_iter"),
-        ({"tol": -1.0}, "tol"),
+        ({"tolerance": -1.0}, "tolerance"),
         ({"restarts": -1}, "restarts"),
         ({"ties": ("substitution", "deletion")}, "ties must name substitution, deletion, insertion once each"),
     ],
@@ -752,3 +752,11 @@ def test_composition_and_alignment_agree_on_a_thousand_entries(data: Path) -> No
         assert found is not None
         lattice = fst.compose(fst.compose(left, machine), right)
         assert fst.total_weight(lattice) == pytest.approx(-found.log_probability, abs=1e-9)
+
+
+def test_a_file_of_the_first_format_still_loads() -> None:
+    aligner = textmill.load(Path(__file__).parent.parent / "files" / "fst" / "aligner-1.mill", verify=True)
+    assert (aligner.tolerance, aligner.method) == (1e-4, "em+viterbi")
+    assert aligner.trace_[[0, -1]].tolist() == pytest.approx([-65.51821708, -26.72012483])
+    assert (aligner.n_iter_, aligner.converged_) == (10, True)
+    assert aligner.align([("fox", ["F", "AA", "K", "S"])])[0].text() == "f:F|AA o:_ x:K|S"

@@ -287,7 +287,7 @@ def accepted(dice: random.Random, algebra: Semiring) -> Made:
 def drawn_at_random(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra)
     every = relation(a)
-    drawn = wfst.randgen(a, 5, seed=dice.randrange(1 << 40))
+    drawn = wfst.randgen(a, 5, random_state=dice.randrange(1 << 40))
     assert {(x, y) for x, y, _ in paths(drawn)} <= {(x, y) for x, y, _ in paths(a)}
     assert drawn.num_states == 0 or every
     return a, every

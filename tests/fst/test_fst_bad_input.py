@@ -245,7 +245,7 @@ def test_numbers_of_states_beyond_all_lines_are_refused() -> None:
         (lambda a: wfst.reweight(a, [float("nan")]), "is not a weight"),
         (lambda a: list(wfst.strings(a, max_length=0)), "max_length"),
         (lambda a: wfst.randgen(a, 0), "npath"),
-        (lambda a: wfst.shortest_path(a, 0), "n"),
+        (lambda a: wfst.shortest_path(a, 0), "k must be"),
         (lambda a: wfst.prune(a), "weight= or max_states="),
         (lambda a: wfst.prune(a, max_states=-1), "max_states"),
         (lambda a: wfst.prune(a, weight=float("nan")), "is not a weight"),

@@ -322,7 +322,7 @@ def rule(name: str) -> wfst.Fst:
 def test_rewrite_rules_as_machines(name: str, backwards: bool, text: str, outputs: set[str]) -> None:
     fst = wfst.reverse(rule(name)) if backwards else rule(name)
     assert {y for _, y, _ in wfst.strings(wfst.compose(wfst.accep(text), fst))} == outputs
-    assert {y for y, _ in wfst.apply(fst, [text], n=10)[0]} == outputs
+    assert {y for y, _ in wfst.apply(fst, [text], k=10)[0]} == outputs
 
 
 @pytest.mark.data

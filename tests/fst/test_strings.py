@@ -63,8 +63,8 @@ def test_applying_is_composing_and_searching() -> None:
     machine = wfst.string_map(mapping)
     texts = [*words, "cccccc", ""]
     for n in (1, 3):
-        found = wfst.apply(machine, texts, n=n)
-        assert found == wfst.apply(machine, texts, n=n, n_jobs=2)
+        found = wfst.apply(machine, texts, k=n)
+        assert found == wfst.apply(machine, texts, k=n, n_jobs=2)
         for text, outputs in zip(texts, found, strict=True):
             best: dict[str, float] = {}
             for word, output, weight in mapping:
@@ -124,7 +124,7 @@ def test_applying_gives_what_composing_and_searching_give_one_by_one(name: str, 
             continue
         compared += sum(map(len, expected))
         for jobs in (1, 2):
-            assert wfst.apply(fst, texts, n=n, n_jobs=jobs, **special) == expected
+            assert wfst.apply(fst, texts, k=n, n_jobs=jobs, **special) == expected
     assert compared > count
 
 
@@ -134,8 +134,8 @@ def test_every_number_of_threads_gives_the_same_outputs_in_the_order_of_the_text
     corrector = wfst.arcsort(wfst.compose(edits("abcd"), wfst.string_map([(word, word) for word in words])))
     texts = ["".join(dice.choices("abcd", k=dice.randint(0, 8))) for _ in range(500)]
     for n in (1, 4):
-        found = wfst.apply(corrector, texts, n=n, n_jobs=1)
-        assert all(found == wfst.apply(corrector, texts, n=n, n_jobs=jobs) for jobs in (2, 5))
+        found = wfst.apply(corrector, texts, k=n, n_jobs=1)
+        assert all(found == wfst.apply(corrector, texts, k=n, n_jobs=jobs) for jobs in (2, 5))
         assert [outputs[0][1] for outputs in found[:40]] == [
             min(levenshtein(text, word) for word in words) for text in texts[:40]
         ]
@@ -165,7 +165,7 @@ def levenshtein(a: str, b: str) -> int:
 def test_edits_that_put_letters_in_need_no_search_through_their_loops() -> None:
     fst = wfst.arcsort(edits("abc"))
     assert wfst.apply(fst, ["", "abcab"]) == [[("", 0.0)], [("abcab", 0.0)]]
-    assert [weight for _, weight in wfst.apply(fst, ["a"], n=4)[0]] == [0.0, 1.0, 1.0, 1.0]
+    assert [weight for _, weight in wfst.apply(fst, ["a"], k=4)[0]] == [0.0, 1.0, 1.0, 1.0]
 
 
 def test_a_back_off_model_is_applied_exactly_by_phi() -> None:
@@ -204,7 +204,7 @@ def test_texts_of_every_kind_and_length() -> None:
         (["a"], {"token_type": "word"}, "token_type is 'utf8', 'byte' or 'symbol', not 'word'"),
         (["a"], {"token_type": "symbol"}, "token_type='symbol' needs a machine with tables"),
         (["a", "a\ud800"], {"token_type": "byte"}, "texts:2: the text holds the lone surrogate"),
-        (["a"], {"n": 0}, "n"),
+        (["a"], {"k": 0}, "k must be"),
     ],
 )
 def test_texts_that_cannot_be_read_are_named(texts: list[str], options: dict[str, Any], message: str) -> None:
@@ -319,7 +319,7 @@ def test_random_paths_follow_the_weights() -> None:
     assert shares["a"] == pytest.approx(0.75, abs=0.03)
     assert sum(shares.values()) == pytest.approx(1.0)
     assert wfst.print_text(drawn) == wfst.print_text(wfst.randgen(fst, 4000, select="log_prob", weighted=True))
-    uniform = wfst.randgen(fst, 4000, weighted=True, seed=1)
+    uniform = wfst.randgen(fst, 4000, weighted=True, random_state=1)
     assert {text: w for text, _, w in wfst.strings(uniform)}["a"] == pytest.approx(0.5, abs=0.03)
     unnormalised = wfst.arcmap(wfst.convert(fst, "log64"), "times", weight=2.0)
     assert wfst.sample(unnormalised, 10).num_arcs == 10

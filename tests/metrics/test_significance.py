@@ -106,7 +106,7 @@ def test_chi_square_of_independence_equals_scipy():
 def test_intervals_equal_scipy_on_the_same_resamples(confidence):
     rng = np.random.default_rng(43)
     counts = rng.integers(0, 6, (40, 4)).astype(float)
-    figures = bootstrap_figures(counts, F1, resamples=499, seed=9)
+    figures = bootstrap_figures(counts, F1, resamples=499, random_state=9)
 
     def statistic(*fields, axis=-1):
         return F1(np.stack([field.sum(axis=axis) for field in fields], axis=-1))
@@ -115,7 +115,7 @@ def test_intervals_equal_scipy_on_the_same_resamples(confidence):
         bootstrap_distribution = figures
 
     for ours, theirs in (("percentile", "percentile"), ("bca", "BCa")):
-        interval = bootstrap_interval(counts, F1, method=ours, confidence=confidence, resamples=499, seed=9)
+        interval = bootstrap_interval(counts, F1, method=ours, confidence=confidence, resamples=499, random_state=9)
         expected = stats.bootstrap(
             tuple(counts.T),
             statistic,
@@ -141,12 +141,12 @@ def test_resampled_figures_have_the_spread_of_the_binomial():
 
 def test_seed_fixes_the_figures_and_blocks_do_not_matter(monkeypatch):
     counts = np.random.default_rng(44).integers(0, 9, (13, 2)) + 1.0
-    figures = bootstrap_figures(counts, share, resamples=50, seed=3)
-    assert figures.tolist() == bootstrap_figures(counts, share, resamples=50, seed=3).tolist()
-    assert figures.tolist() != bootstrap_figures(counts, share, resamples=50, seed=4).tolist()
-    assert figures[:20].tolist() == bootstrap_figures(counts, share, resamples=20, seed=3).tolist()
+    figures = bootstrap_figures(counts, share, resamples=50, random_state=3)
+    assert figures.tolist() == bootstrap_figures(counts, share, resamples=50, random_state=3).tolist()
+    assert figures.tolist() != bootstrap_figures(counts, share, resamples=50, random_state=4).tolist()
+    assert figures[:20].tolist() == bootstrap_figures(counts, share, resamples=20, random_state=3).tolist()
     monkeypatch.setattr(significance, "_DRAWS", 30)
-    assert figures.tolist() == bootstrap_figures(counts, share, resamples=50, seed=3).tolist()
+    assert figures.tolist() == bootstrap_figures(counts, share, resamples=50, random_state=3).tolist()
 
 
 def test_randomization_comes_near_the_full_enumeration():
@@ -189,7 +189,7 @@ def test_false_alarms_are_as_rare_as_promised(test):
     rejected = 0
     for seed in range(60):
         first, second = systems(60, 1000 + seed, gain=0.0)
-        rejected += test(first, second, share, resamples=200, seed=seed).p_value <= 0.1
+        rejected += test(first, second, share, resamples=200, random_state=seed).p_value <= 0.1
     assert rejected <= 14  # 6 expected; 14 or more happens once in 500
 
 
@@ -208,8 +208,8 @@ def test_degenerate_figures_have_a_point_interval():
         (lambda: bootstrap_interval([[1, 1]], share, method="t"), "choose one of 'percentile', 'bca'"),
         (lambda: bootstrap_interval([[1, 1]], share, confidence=95), "pass 0.95 for 95 %"),
         (lambda: bootstrap_interval([[1, 1]], share, resamples=0), "resamples is 0"),
-        (lambda: bootstrap_interval([[1, 1]], share, seed=-1), "seed -1 is negative"),
-        (lambda: randomization_test([[1, 1]], [[1, 1]], share, seed=-1), "seed -1 is negative"),
+        (lambda: bootstrap_interval([[1, 1]], share, random_state=-1), "random_state -1 is negative"),
+        (lambda: randomization_test([[1, 1]], [[1, 1]], share, random_state=-1), "random_state -1 is negative"),
         (lambda: bootstrap_interval([[1, 1]], lambda sums: sums[0]), "write it over the last axis"),
         (lambda: bootstrap_interval([[1, 1]], lambda sums: sums[..., 0] * np.nan), "not finite"),
         (

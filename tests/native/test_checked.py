@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill._native import base
+from textmill import _testing
 
 INT32 = 2**31
 
@@ -15,25 +15,25 @@ INT32 = 2**31
 @given(st.integers(-(2**63), 2**63 - 1) | st.integers(-INT32 - 3, -INT32 + 3) | st.integers(INT32 - 3, INT32 + 3))
 def test_narrowing_keeps_the_number_or_names_it(value):
     if -INT32 <= value < INT32:
-        assert base.testing_narrow(value) == value
+        assert _testing.narrow(value) == value
     else:
         with pytest.raises(ValueError, match=rf"^value is {value}, outside -2147483648 ... 2147483647$"):
-            base.testing_narrow(value)
+            _testing.narrow(value)
 
 
 @settings(derandomize=True)
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1) | st.integers(0, 8))
 def test_a_product_is_exact_or_refused(a, b):
     if a * b < 2**63:
-        assert base.testing_product(a, b) == a * b
+        assert _testing.product(a, b) == a * b
     else:
         with pytest.raises(ValueError, match=rf"^array would have {a} x {b} entries"):
-            base.testing_product(a, b)
+            _testing.product(a, b)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 1.0, 2147483647.0])
 def test_a_whole_float_becomes_a_count(value):
-    assert base.testing_count(value) == value
+    assert _testing.count(value) == value
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_whole_float_becomes_a_count(value):
 )
 def test_any_other_float_is_refused_by_name(value, fault):
     with pytest.raises(ValueError, match=fault):
-        base.testing_count(value)
+        _testing.count(value)

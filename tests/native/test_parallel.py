@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textmill._native import base
+from textmill import _testing
 
 THREADS = [1, 2, 3, 8, 64]
 VALUES = np.random.default_rng(7).normal(size=100_003) * 10.0 ** np.random.default_rng(8).integers(-8, 8, 100_003)
@@ -34,23 +34,23 @@ def lane_sum(values):
 
 @pytest.mark.parametrize("threads", THREADS)
 def test_a_sum_has_the_same_bits_for_any_number_of_threads(threads):
-    assert base.sum(VALUES, threads) == lane_sum(VALUES)
+    assert _testing.sum(VALUES, threads) == lane_sum(VALUES)
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17])
 def test_a_sum_of_fewer_items_than_lanes_is_the_lane_sum(size):
-    assert base.sum(VALUES[:size], 4) == lane_sum(VALUES[:size])
+    assert _testing.sum(VALUES[:size], 4) == lane_sum(VALUES[:size])
 
 
 def test_more_threads_than_the_system_would_give_are_cut_down():
-    assert base.sum(VALUES, 10**9) == lane_sum(VALUES)
-    base.testing_raise(5000, 10**9, np.zeros(5000, bool))
+    assert _testing.sum(VALUES, 10**9) == lane_sum(VALUES)
+    _testing.raise_in_loop(5000, 10**9, np.zeros(5000, bool))
     assert thread_count() <= 300
 
 
 def test_no_threads_are_refused():
     with pytest.raises(ValueError, match="threads must be at least 1"):
-        base.sum(VALUES, 0)
+        _testing.sum(VALUES, 0)
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -58,24 +58,24 @@ def test_the_exception_of_the_smallest_item_is_raised(threads):
     for seed in range(5):
         raises = np.random.default_rng(seed).random(400) < 0.05
         with pytest.raises(ValueError, match=rf"^item {np.argmax(raises)}$"):
-            base.testing_raise(400, threads, raises)
+            _testing.raise_in_loop(400, threads, raises)
 
 
 def test_the_pool_works_on_after_an_exception():
     with pytest.raises(ValueError, match="item 0"):
-        base.testing_raise(100, 4, np.ones(100, bool))
-    base.testing_raise(100, 4, np.zeros(100, bool))
-    assert base.sum(VALUES, 4) == lane_sum(VALUES)
+        _testing.raise_in_loop(100, 4, np.ones(100, bool))
+    _testing.raise_in_loop(100, 4, np.zeros(100, bool))
+    assert _testing.sum(VALUES, 4) == lane_sum(VALUES)
 
 
 def test_nested_loops_never_run_more_bodies_than_threads():
-    assert base.testing_concurrency(6, 20, 3, 3) <= 3
-    assert base.testing_concurrency(6, 20, 1, 8) == 1
-    assert base.testing_concurrency(1, 20, 1, 8) == 1
+    assert _testing.concurrency(6, 20, 3, 3) <= 3
+    assert _testing.concurrency(6, 20, 1, 8) == 1
+    assert _testing.concurrency(1, 20, 1, 8) == 1
 
 
 def test_a_loop_of_one_item_leaves_its_threads_to_the_loop_inside():
-    assert 2 <= base.testing_concurrency(1, 100, 4, 4) <= 4
+    assert 2 <= _testing.concurrency(1, 100, 4, 4) <= 4
 
 
 def test_calls_from_many_python_threads_at_once_all_get_their_answer():
@@ -83,7 +83,7 @@ def test_calls_from_many_python_threads_at_once_all_get_their_answer():
     answers = []
 
     def work():
-        answers.extend(base.sum(VALUES, threads) for _ in range(20) for threads in (1, 2, 5))
+        answers.extend(_testing.sum(VALUES, threads) for _ in range(20) for threads in (1, 2, 5))
 
     workers = [threading.Thread(target=work) for _ in range(6)]
     for worker in workers:
@@ -94,7 +94,7 @@ def test_calls_from_many_python_threads_at_once_all_get_their_answer():
 
 
 def test_python_runs_on_while_a_kernel_computes():
-    worker = threading.Thread(target=base.testing_concurrency, args=(300, 1, 1, 1))
+    worker = threading.Thread(target=_testing.concurrency, args=(300, 1, 1, 1))
     worker.start()
     steps = 0
     while worker.is_alive():
@@ -106,25 +106,25 @@ def test_python_runs_on_while_a_kernel_computes():
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_computes_the_same_sum():
-    expected = base.sum(VALUES, 4)
+    expected = _testing.sum(VALUES, 4)
     child = os.fork()
     if child == 0:
         signal.alarm(20)  # end rather than hang
-        os._exit(0 if base.sum(VALUES, 4) == expected and base.sum(VALUES, 8) == expected else 1)
+        os._exit(0 if _testing.sum(VALUES, 4) == expected and _testing.sum(VALUES, 8) == expected else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert base.sum(VALUES, 4) == expected
+    assert _testing.sum(VALUES, 4) == expected
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_forked_while_the_pool_is_busy_has_a_pool_of_its_own():
-    worker = threading.Thread(target=base.testing_concurrency, args=(600, 1, 3, 1))
+    worker = threading.Thread(target=_testing.concurrency, args=(600, 1, 3, 1))
     worker.start()
     children = []
     while worker.is_alive() and len(children) < 10:
         child = os.fork()
         if child == 0:
             signal.alarm(20)
-            os._exit(0 if 2 <= base.testing_concurrency(100, 1, 3, 1) <= 3 else 1)
+            os._exit(0 if 2 <= _testing.concurrency(100, 1, 3, 1) <= 3 else 1)
         children.append(child)
     worker.join()
     assert children
@@ -132,12 +132,12 @@ def test_a_child_forked_while_the_pool_is_busy_has_a_pool_of_its_own():
 
 
 def sum_with_four_threads(values):
-    return base.sum(values, 4)
+    return _testing.sum(values, 4)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_multiprocessing_by_fork_works_after_the_pool_was_used():
-    expected = base.sum(VALUES, 4)
+    expected = _testing.sum(VALUES, 4)
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(sum_with_four_threads, [VALUES] * 4).get(timeout=20) == [expected] * 4
 
@@ -146,7 +146,7 @@ def test_multiprocessing_by_fork_works_after_the_pool_was_used():
 def test_no_more_processor_time_is_used_than_was_asked_for(threads):
     values = np.ones(20_000_000)
     wall, cpu = time.perf_counter(), time.process_time()
-    base.sum(values, threads)
+    _testing.sum(values, threads)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     assert cpu <= 1.1 * threads * wall
 
@@ -159,7 +159,7 @@ def test_ctrl_c_between_kernels_is_heard_at_once():
     def compute(seconds):
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
-            base.sum(VALUES, 3)
+            _testing.sum(VALUES, 3)
 
     started = time.perf_counter()
     threading.Thread(target=interrupt).start()
@@ -170,7 +170,7 @@ def test_ctrl_c_between_kernels_is_heard_at_once():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_signals_do_not_go_to_the_threads_of_the_pool():
-    base.sum(VALUES, 8)
+    _testing.sum(VALUES, 8)
     blocked = []
     for status in Path("/proc/self/task").glob("*/status"):
         mask = next(line for line in status.read_text().splitlines() if line.startswith("SigBlk"))

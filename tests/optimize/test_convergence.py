@@ -92,3 +92,15 @@ def test_report_is_one_readable_line():
     assert not report.interrupted
     assert not replace(report, reason="line_search").converged
     assert replace(report, reason="interrupted").interrupted
+
+
+def test_a_figure_that_should_fall_also_stops_when_it_rises() -> None:
+    rule = Plateau(window=3, tolerance=0.01, relative=True, falling=True)
+    runs = [rule.settled([900.0, 800.0, 799.0, 798.0][:n]) for n in range(1, 5)]
+    assert runs == [False, False, False, True]
+    assert rule.settled([900.0, 800.0, 850.0, 900.0])
+    assert not rule.settled([900.0, 800.0, 850.0, 780.0])
+    assert not Plateau(window=3, tolerance=0.01, relative=True).settled([900.0, 800.0, 850.0, 900.0])
+    assert Plateau(window=2, tolerance=0.0, falling=True).settled([5.0, 5.0])
+    assert not Plateau(window=2, tolerance=0.0, falling=True).settled([5.0, 4.9])
+    assert not Plateau(window=2, tolerance=1.0, falling=True).settled([5.0, 3.5])

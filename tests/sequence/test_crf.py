@@ -16,6 +16,7 @@ from textmill.sequence import (
     OWLQN,
     SGDL1,
     SGDL2,
+    ChainModel,
     ConditionalMarkov,
     Encoder,
     FeatureLayout,
@@ -498,6 +499,14 @@ def test_epochs_report_the_objective_of_the_whole_gradient(batch, online, penalt
     second = CRF(patterns=PATTERNS, algorithm=resting.get(online, online), **penalties, max_iter=1)
     second.fit(X, Y, start=first)
     assert second.training_log_[0]["objective"] == pytest.approx(first.objective_, rel=1e-5)
+
+
+def test_crfs_and_conditional_markov_models_are_siblings():
+    assert not issubclass(ConditionalMarkov, CRF)
+    assert not issubclass(CRF, ConditionalMarkov)
+    assert issubclass(CRF, ChainModel)
+    assert issubclass(ConditionalMarkov, ChainModel)
+    assert len(CRF().get_params(deep=False)) == 15
 
 
 @pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])

@@ -12,12 +12,14 @@ from textmill.errors import DataError
 from textmill.sequence import (
     CRF,
     Encoder,
+    TagRepairs,
     evaluate_columns,
     label_attributes,
     label_sentences,
     label_tests,
     labeling,
     read_labeled,
+    repair_lines,
     split_labels,
 )
 
@@ -101,5 +103,54 @@ def test_known_labels_of_attribute_files_are_kept() -> None:
 def test_rows_of_tests_may_have_any_length() -> None:
     data = read_labeled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
     tagger = CRF(encoder=Encoder(syntax="wapiti"), l1=0.1).fit(data.X, data.y)
-    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2\tA\nu3\tB\n\nu3\tB\n\n"
-    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B\tB\n")
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2 A\nu3 B\n\nu3\tB\n\n"
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B B\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "labelled"),
+    [
+        ("the DT", "the DT B-NP"),
+        ("the\tDT", "the\tDT\tB-NP"),
+        ("the  DT", "the  DT B-NP"),
+        ("the\tDT\t", "the\tDT\tB-NP"),
+        ("the DT\tB-VP", "the DT\tB-VP\tB-NP"),
+        ("the DT O", "the DT O B-NP"),
+    ],
+)
+def test_lines_stay_as_they_are(tagger: CRF, line: str, labelled: str) -> None:
+    sentences = read_columns(io.BytesIO(f"{line}\n\n".encode()), keep_lines=True)
+    assert "".join(label_sentences(tagger, sentences)) == f"{labelled}\n\n"
+
+
+def test_one_column_is_parted_from_its_label_by_a_tab() -> None:
+    tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([["a", "b"]] * 3, [["A", "B"]] * 3)
+    assert "".join(label_sentences(tagger, read_columns(io.BytesIO(b"b\na\n"), keep_lines=True))) == "b\tB\na\tA\n\n"
+
+
+def test_a_tagger_of_words_takes_one_column_though_it_learnt_from_two() -> None:
+    data = split_labels(sample_chunks()[:100])
+    tagger = CRF(patterns=["u:w=%x[0,0]", "u:s=%suffix[0,0,2]", "b"], max_iter=10).fit(data.X, data.y)
+    words = [[(word,) for word, _ in sentence] for sentence in data.X]
+    assert tagger.predict(words) == tagger.predict(data.X)
+
+
+def test_repaired_tags_are_written_and_counted() -> None:
+    tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([["a", "b", "c"]] * 3, [["O", "I-x", "B-x"]] * 3)
+    repairs = TagRepairs("IOB2")
+    sentences = list(read_columns(io.BytesIO(b"a\nb\n\nc\nb\n\nb\n"), keep_lines=True))
+    assert "".join(label_sentences(tagger, sentences, repair=repairs)) == "a\tO\nb\tB-x\n\nc\tB-x\nb\tI-x\n\nb\tB-x\n\n"
+    assert (repairs.tags, repairs.sequences, repairs.seen) == (2, 2, 3)
+    [text] = label_sentences(tagger, sentences[:1], repair=repairs, scores=True)
+    own = tagger.predict_marginals([["a", "b"]])[0][1, tagger.classes_.tolist().index("I-x")]
+    assert text.splitlines()[2] == f"b\tB-x/{own:.6g}", "the probability is that of the label before"
+    with pytest.raises(DataError, match="scheme must be one of"):
+        TagRepairs("IOB")
+
+
+def test_tags_in_a_file_are_repaired_and_the_rest_of_the_line_stays() -> None:
+    text = b"I-x\t a I-x\nb  b\tI-y \n\nc O O\n"
+    repairs = TagRepairs("IOBES")
+    lines = "".join(repair_lines(read_columns(io.BytesIO(text), keep_lines=True), repairs))
+    assert lines == "I-x\t a S-x\nb  b\tS-y\n\nc O O\n\n"
+    assert str(repairs) == "repaired 2 tags in 1 of 2 sequences"

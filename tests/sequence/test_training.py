@@ -25,7 +25,7 @@ from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_t
 from textmill.sequence import Active, Encoded, FeatureLayout
 from textmill.sequence.training.batch import (
     WorkingSet,
-    _enlarged,
+    _enlarge,
     nonzero_weights,
     train_dense,
     train_rprop,
@@ -473,7 +473,7 @@ def test_a_run_on_a_working_set_goes_on_to_the_same_bytes():
         states.append(WorkingSet(*copied, list(state.objectives), state.iterations, state.evaluations))
 
     arguments = {"l1": 0.3, "memory": 5, "stopping": EXACT, "watch": never}
-    result = train_working_set(ChainObjective(layout, data, l2=0.01), whole, saved=keep, **arguments)
+    result = train_working_set(ChainObjective(layout, data, l2=0.01), whole, save=keep, **arguments)
     again = train_working_set(ChainObjective(layout, data, l2=0.01), states[2], **arguments)
     assert again.weights.tobytes() == result.weights.tobytes()
     assert again.objectives == result.objectives
@@ -486,7 +486,7 @@ def test_a_working_set_keeps_what_has_a_weight_or_a_steep_slope_and_takes_in_wha
         np.arange(8.0).reshape(2, 4), 10 + np.arange(8.0).reshape(2, 4), [3.0], 4, 6,
     )  # fmt: skip
     slopes = np.array([0.1, 0.81, 0.79, -0.81])  # near a penalty of 1 is above 0.8
-    grown, gradient = _enlarged(state, slopes, np.array([8, 3]), np.array([-1.5, 1.2]), 1.0, 5)
+    grown, gradient = _enlarge(state, slopes, np.array([8, 3]), np.array([-1.5, 1.2]), 1.0, 5)
     assert grown.features.tolist() == [2, 3, 5, 8, 9]
     assert grown.weights.tolist() == [0.5, 0, 0, 0, 0]
     assert gradient.tolist() == [0.1, 1.2, 0.81, -1.5, -0.81]
@@ -523,7 +523,7 @@ def test_all_features_are_looked_at_after_four_eight_and_every_eight_iterations(
     result = train_working_set(
         ChainObjective(layout, data, l2=0.01), WorkingSet.begin(np.empty(0, np.int64), np.empty(0)), l1=0.1, memory=5,
         stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=100), watch=watch,
-        saved=lambda state: looks.append(state.iterations),
+        save=lambda state: looks.append(state.iterations),
     )  # fmt: skip
     assert looks == [0, 4, 8, 16, 24]
     assert [number for number, _, _ in seen] == list(range(1, 31))
@@ -547,7 +547,7 @@ def test_rounds_of_a_run_without_a_working_set_change_nothing_and_evaluate_nothi
     result = train_dense(
         objective, WorkingSet.begin(np.empty(0, np.int64), np.zeros(layout.size)), memory=5,
         stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=20), watch=watch,
-        saved=(lambda state: saved.append(state.iterations)) if rounds else None,
+        save=(lambda state: saved.append(state.iterations)) if rounds else None,
     )  # fmt: skip
     assert saved == ([8, 16] if rounds else [])
     assert seen == list(range(1, 21))
@@ -576,7 +576,7 @@ def test_a_run_in_rounds_ends_where_a_run_without_them_ends(options, stop_at, en
         results.append(
             train_dense(
                 ChainObjective(layout, data, l2=0.01), state, memory=5, stopping=stopping,
-                watch=lambda done: done.number == stop_at, saved=saved,
+                watch=lambda done: done.number == stop_at, save=saved,
             )
         )  # fmt: skip
     one, many = results

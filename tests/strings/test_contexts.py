@@ -1,4 +1,4 @@
-"""Similarity by neighbours: the definition, windows, variants of letters."""
+"""Similarity by neighbors: the definition, windows, variants of letters."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from textmill._native import strings as native
 from textmill.strings import Cosine, TfIdf, parse_measure
 from textmill.strings.cosine_join import CosineJoin
 from textmill.strings.features import CustomFeatures
-from textmill.strings.joins import join_of
 from textmill.strings.pairs import Pairs
 from textmill.tasks.names.generate import generate_names
 
@@ -40,7 +39,7 @@ def equal(got: dict[tuple[int, int], float], scores: np.ndarray, pairs: np.ndarr
 def test_the_join_equals_brute_force(text: str) -> None:
     left, others = [*generate_names(120, seed=3).names, *ODD], [*generate_names(40, seed=4).names, *ODD, "unheard of"]
     fitted = parse_measure(text).fit(left)
-    join = join_of(fitted, left, 0.3, 1)
+    join = fitted.join(left, min_word_similarity=0.3, n_jobs=1)
     assert isinstance(join, CosineJoin)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
     for threshold in (0.0, 0.1, 0.45, 0.6, 0.9, 1.0):
@@ -60,7 +59,7 @@ def test_random_vectors_are_joined_as_by_brute_force(seed: int) -> None:
         fitted = measure.fit(names)
         scores = fitted.matrix(names)
         threshold = float(random.uniform(0.05, 1.0))
-        join = join_of(fitted, names, 0.0, 1)
+        join = fitted.join(names, min_word_similarity=0.0, n_jobs=1)
         pairs = np.argwhere(np.triu((scores >= threshold) & (scores > 0), 1))
         equal(found(join.among(0, len(names), threshold, 0, 1)), scores, pairs, threshold)
         top = int(random.integers(1, 5))
@@ -73,7 +72,7 @@ def test_random_vectors_are_joined_as_by_brute_force(seed: int) -> None:
 
 def test_equal_vectors_have_exactly_the_cosine_1_in_both_directions() -> None:
     names = ["Ann Mary Smith", "Smith Mary Ann", "Tom Jones", "Jones Tom", "Ann Jones"]
-    join = join_of(TfIdf().fit(names), names, 0.0, 1)
+    join = TfIdf().fit(names).join(names, min_word_similarity=0.0, n_jobs=1)
     assert found(join.among(0, 5, 1.0, 0, 1)) == {(0, 1): 1.0, (2, 3): 1.0}
     scores = found(join.among(0, 5, 0.0, 4, 1))
     assert all(scores[i, j] == scores[j, i] for i, j in scores)
@@ -81,7 +80,7 @@ def test_equal_vectors_have_exactly_the_cosine_1_in_both_directions() -> None:
 
 def test_the_bounds_spare_most_of_the_cosines() -> None:
     names = generate_names(1_000, seed=5).names
-    join = join_of(parse_measure("tfidf(trigrams)").fit(names), names, 0.0, 1)
+    join = parse_measure("tfidf(trigrams)").fit(names).join(names, min_word_similarity=0.0, n_jobs=1)
     left, _, _, candidates, computed = join.index(1).search_self(0, len(names), threshold=0.6, top=0, threads=1)
     assert len(left) <= computed < candidates < len(names) ** 2 / 2 / 20
     assert computed < 20 * len(left)
@@ -89,7 +88,7 @@ def test_the_bounds_spare_most_of_the_cosines() -> None:
 
 def test_joins_have_the_same_bytes_for_any_threads_blocks_and_after_a_journey() -> None:
     names = generate_names(150, seed=6).names
-    join = join_of(parse_measure("tfidf(trigrams)").fit(names), names, 0.0, 1)
+    join = parse_measure("tfidf(trigrams)").fit(names).join(names, min_word_similarity=0.0, n_jobs=1)
     whole = join.among(0, len(names), 0.4, 3, 1)
     for threads in (2, 5):
         again = pickle.loads(pickle.dumps(join))  # noqa: S301
@@ -101,7 +100,10 @@ def test_joins_have_the_same_bytes_for_any_threads_blocks_and_after_a_journey() 
 def test_names_added_later_are_found_like_the_first() -> None:
     first, more = [*generate_names(20, seed=5).names, ""], [*generate_names(20, seed=6).names, "", "新しい"]
     fitted = parse_measure("tfidf(trigrams)").fit(first)
-    grown, whole = join_of(fitted, first, 0.0, 1), join_of(fitted, [*first, *more], 0.0, 1)
+    grown, whole = (
+        fitted.join(first, min_word_similarity=0.0, n_jobs=1),
+        fitted.join([*first, *more], min_word_similarity=0.0, n_jobs=1),
+    )
     grown.among(0, 1, 0.5, 0, 1)
     grown.add(more, 1)
     total = len(first) + len(more)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from textmill.strings import parse_measure
-from textmill.strings.joins import ScoredJoin, WordJoin, _least_ratio, join_of
 from textmill.strings.pairs import NameJoin, Pairs
+from textmill.strings.scored_join import ScoredJoin
+from textmill.strings.word_join import WordJoin
 from textmill.tasks.names.collection import read_names
 from textmill.tasks.names.generate import generate_names
 
@@ -50,7 +51,7 @@ def test_joins_find_what_scoring_all_pairs_finds(text: str) -> None:
     left, others = names(), [*generate_names(12, seed=4).names, *ODD, "unheard words"]
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
-    join = join_of(parse_measure(text).fit(left), left, 0.0, 1)  # which has not met the others
+    join = parse_measure(text).fit(left).join(left, min_word_similarity=0.0, n_jobs=1)  # which has not met the others
     for threshold in (0.3, 0.7):
         wanted = {(i, j): among[i, j] for i, j in np.argwhere(among >= threshold - 1e-5) if i < j}
         close(triples(join.among(0, len(left), threshold, 0, 2)), wanted, threshold)
@@ -75,7 +76,7 @@ def test_a_cut_table_loses_no_pair_above_the_threshold_and_changes_no_score(text
     left, others = [*generate_names(60, seed=3).names, *ODD], generate_names(12, seed=4).names
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
-    join = join_of(parse_measure(text).fit(left), left, epsilon, 1)
+    join = parse_measure(text).fit(left).join(left, min_word_similarity=epsilon, n_jobs=1)
     for threshold in (0.55, 0.8):
         wanted = {(i, j): among[i, j] for i, j in np.argwhere(among >= threshold - 1e-5) if i < j}
         close(triples(join.among(0, len(left), threshold, 0, 2)), wanted, threshold)
@@ -94,7 +95,7 @@ def test_the_best_of_names_with_weights_come_in_order_with_exact_scores(text: st
     left = [*generate_names(40, seed=3).names, "Mary Jane Watson", "Watson Mary Jane"]
     fitted = parse_measure(text).fit(left)
     scores = fitted.matrix(left)
-    join = join_of(fitted, left, epsilon, 1)
+    join = fitted.join(left, min_word_similarity=epsilon, n_jobs=1)
     best = join.among(0, len(left), 0.55, 2, 2)
     assert len(best.left) > 4
     assert best.score == pytest.approx(scores[best.left, best.right], abs=2e-6)
@@ -110,7 +111,11 @@ def test_the_best_of_names_with_weights_come_in_order_with_exact_scores(text: st
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
 def test_a_score_that_is_the_threshold_reaches_it(epsilon: float) -> None:
     left = ["Ann Lee", "Bob Roy", "Ann Lee"]
-    join = join_of(parse_measure("ml(words, sub=jaro, weights='uniform')").fit(left), left, epsilon, 1)
+    join = (
+        parse_measure("ml(words, sub=jaro, weights='uniform')")
+        .fit(left)
+        .join(left, min_word_similarity=epsilon, n_jobs=1)
+    )
     score = join.among(0, 3, 0.9, 0, 1).score[0]
     assert triples(join.among(0, 3, score, 0, 1)) == {(0, 2): score}
 
@@ -118,7 +123,7 @@ def test_a_score_that_is_the_threshold_reaches_it(epsilon: float) -> None:
 @pytest.mark.parametrize("text", ["levenshtein", "ml(words, sub=tfidf(trigrams))", "tfidf(trigrams)"])
 def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
     left = names()
-    join = join_of(parse_measure(text).fit(left), left, 0.2, 1)
+    join = parse_measure(text).fit(left).join(left, min_word_similarity=0.2, n_jobs=1)
     for top in (0, 2):
         whole = join.among(0, len(left), 0.3, top, 1)
         parts = Pairs.concatenate([join.among(i, min(i + 17, len(left)), 0.3, top, 1) for i in range(0, len(left), 17)])
@@ -129,7 +134,10 @@ def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
 def test_names_added_later_are_found_like_the_first(text: str) -> None:
     first, more = generate_names(8, seed=5).names, generate_names(5, seed=6).names
     fitted = parse_measure(text).fit(first)
-    grown, whole = join_of(fitted, first, 0.1, 1), join_of(fitted, [*first, *more], 0.1, 1)
+    grown, whole = (
+        fitted.join(first, min_word_similarity=0.1, n_jobs=1),
+        fitted.join([*first, *more], min_word_similarity=0.1, n_jobs=1),
+    )
     grown.add(more, 1)
     total = len(first) + len(more)
     for one, other in zip(grown.among(0, total, 0.4, 0, 1), whole.among(0, total, 0.4, 0, 1), strict=True):
@@ -150,7 +158,7 @@ def test_the_best_of_each_name_are_those_of_the_whole_list() -> None:
     left = names()
     for text in ("ml(words, sub=tfidf(trigrams))", "levenshtein"):
         fitted = parse_measure(text).fit(left)
-        join = join_of(fitted, left, 0.0, 1)
+        join = fitted.join(left, min_word_similarity=0.0, n_jobs=1)
         best = join.among(0, len(left), 0.2, 2, 2)
         every: dict[int, list[tuple[float, int]]] = {}
         for (i, j), score in triples(join.among(0, len(left), 0.2, 0, 1)).items():
@@ -166,7 +174,7 @@ def test_results_have_the_same_bytes_for_any_number_of_threads(threads: int) -> 
 
     def made(jobs: int) -> tuple[NameJoin, Pairs]:
         fitted = parse_measure("ml(words, sub=ml(trigrams, sub=context))").fit(left)
-        join = join_of(fitted, left, 0.2, jobs)
+        join = fitted.join(left, min_word_similarity=0.2, n_jobs=jobs)
         return join, join.among(0, len(left), 0.4, 0, jobs)
 
     (one, alone), (many, together) = made(1), made(threads)
@@ -192,7 +200,7 @@ def test_real_names_are_found_as_by_scoring_all_pairs(data: Path, name: str) -> 
         fitted = parse_measure(text).fit(left)
         scores = fitted.matrix(left)
         wanted = {(i, j): scores[i, j] for i, j in np.argwhere(scores >= 0.6 - 2e-6) if i < j}
-        close(triples(join_of(fitted, left, 0.3, 2).among(0, len(left), 0.6, 0, 2)), wanted, 0.6)
+        close(triples(fitted.join(left, min_word_similarity=0.3, n_jobs=2).among(0, len(left), 0.6, 0, 2)), wanted, 0.6)
 
 
 @pytest.mark.parametrize("measure", ["levenshtein", "osa", "damerau", "jaro", "jaro_winkler"])
@@ -209,21 +217,18 @@ def test_lengths_leave_out_no_pair_that_reaches_the_threshold(measure: str, thre
     assert unequal
 
 
-def test_names_of_other_lengths_are_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_other_lengths_are_not_scored_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     left = ["x" * length for length in range(1, 41)]
     fitted = parse_measure("levenshtein").fit(left)
-    join, scored = ScoredJoin(fitted, left), []
-    matrix = fitted.matrix
+    assert ScoredJoin(fitted, left).across(["x" * 20], 0.8, 0, 1).right.tolist() == [19, *_around(19)]
+    monkeypatch.setattr(type(fitted.measure), "length_ratio", lambda self, threshold: 0.96)  # more than it may ask for
+    assert ScoredJoin(fitted, left).across(["x" * 20], 0.8, 0, 1).right.tolist() == [19]
+    assert len(ScoredJoin(fitted, left).across(["y" * 20], 0.0, 0, 1).score) == 0  # nothing in common is no pair
 
-    def noting(rows: list[str], columns: list[str], n_jobs: int) -> np.ndarray:
-        scored.append((rows, columns))
-        return matrix(rows, columns, n_jobs=n_jobs)
 
-    monkeypatch.setattr(fitted, "matrix", noting)
-    join.across(["x" * 20], 0.8, 0, 1)
-    join.across(["y" * 20], 0.0, 0, 1)
-    assert [sorted(map(len, columns)) for _, columns in scored] == [list(range(16, 26)), list(range(1, 41))]
-    assert len(join.across(["y" * 20], 0.0, 0, 1).score) == 0  # nothing in common is no pair
+def _around(place: int) -> list[int]:
+    """Places of lengths 16 to 25 but 20, by falling score: shorter / longer."""
+    return sorted((j for j in range(15, 25) if j != place), key=lambda j: (-min(j + 1, 20) / max(j + 1, 20), j))
 
 
 @pytest.mark.parametrize(
@@ -234,7 +239,7 @@ def test_names_of_other_lengths_are_not_scored(monkeypatch: pytest.MonkeyPatch) 
 def test_a_name_and_its_beginning_just_reach_the_least_ratio_of_lengths(text: str, shorter: int, longer: int) -> None:
     name, measure = "abcdefghij"[:longer], parse_measure(text)
     score = measure.fit([name]).matrix([name], [name[:shorter]])[0, 0]
-    assert _least_ratio(measure, score) == pytest.approx(shorter / longer)
+    assert measure.length_ratio(score) == pytest.approx(shorter / longer)
 
 
 @pytest.mark.parametrize(
@@ -244,8 +249,8 @@ def test_a_name_and_its_beginning_just_reach_the_least_ratio_of_lengths(text: st
         ("levenshtein", 1.5, 1.0),
         ("jaro_winkler(prefix=0.25)", 0.99, 0.0),  # four letters in common are enough for a score of 1
         ("jaccard(bigrams)", 0.9, 0.0),
-        ("levenshtein(words)", 0.9, 0.0),  # lengths count characters
+        ("levenshtein(words)", 0.9, 0.9),  # lengths count features
     ],
 )
-def test_lengths_say_nothing_where_no_bound_is_known(text: str, threshold: float, ratio: float) -> None:
-    assert _least_ratio(parse_measure(text), threshold) == ratio
+def test_lengths_say_only_what_is_known(text: str, threshold: float, ratio: float) -> None:
+    assert parse_measure(text).length_ratio(threshold) == ratio

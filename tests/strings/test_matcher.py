@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import textmill
+from textmill import load
 from textmill.errors import DataError
 from textmill.strings import Ml, Pairs, matcher
 from textmill.strings.matcher import Matcher
@@ -81,7 +82,7 @@ def test_bad_input_is_one_clear_error() -> None:
     fitted = Matcher().fit(["Ann", "Bob"])
     cases: list[tuple[Any, str]] = [
         (lambda: Matcher(threshold=1.5).fit(["a"]), "threshold must be"),
-        (lambda: Matcher(epsilon=-0.1).fit(["a"]), "epsilon must be"),
+        (lambda: Matcher(min_word_similarity=-0.1).fit(["a"]), "min_word_similarity must be"),
         (lambda: Matcher(measure="sounds_like").fit(["a"]), "sounds_like"),
         (lambda: Matcher().fit(["a", None]), "None at position 1"),  # type: ignore[list-item]
         (lambda: Matcher().fit("Ann"), "pass a list"),
@@ -89,7 +90,7 @@ def test_bad_input_is_one_clear_error() -> None:
         (lambda: Matcher().fit(["a", "b"], ids=["1"]), "1 ids for 2 names"),
         (lambda: Matcher().fit(["a", "b"], counts=[1]), "1 counts for 2 names"),
         (lambda: fitted.pairs(threshold=2), "threshold must be"),
-        (lambda: fitted.pairs(top=0), "top must be"),
+        (lambda: fitted.pairs(k=0), "k must be"),
         (lambda: fitted.query("Ann", 0), "k must be"),
         (lambda: fitted.add(["Eve"], ids=["0"]), "'0' at position 0 is there twice"),
         (lambda: fitted.add(["Eve"], counts=[1]), "without counts"),
@@ -120,9 +121,29 @@ def test_a_cluster_gives_the_same_bytes_even_when_a_worker_dies(
     names = generate_names(400, seed=3).names
     monkeypatch.setattr(matcher, "_BLOCK", 16)
     model = Matcher(measure=MEASURE, threshold=0.4).fit(names)
-    here, joined = model.pairs(), model.join(names[:300], top=2)
+    here, joined = model.pairs(), model.join(names[:300], k=2)
     workers = client.run(os.getpid).values()
     monkeypatch.setattr(matcher, "_block", DiesOnce(tmp_path))
     assert equal(model.pairs(cluster=client), here)
     assert int((tmp_path / "died").read_text()) in workers
-    assert equal(model.join(names[:300], top=2, cluster=client), joined)
+    assert equal(model.join(names[:300], k=2, cluster=client), joined)
+
+
+def test_a_matcher_of_an_older_file_compares_names_as_it_did() -> None:
+    old = load(Path(__file__).parents[1] / "files" / "names" / "matcher-1.mill", expect=Matcher)
+    assert (old.min_word_similarity, old.normalize, old.threshold) == (0.25, None, 0.7)
+    assert old.pairs().right.tolist() == [4, 1]
+    assert old.pairs().score == pytest.approx([0.8383, 0.8162], abs=1e-4)
+
+
+def test_case_accents_and_blanks_are_ignored_and_shown() -> None:
+    names = ["JOSÉ  RAMÍREZ", "Jose Ramirez", "Tom Jones"]
+    matcher = Matcher(threshold=0.9).fit(names)
+    assert matcher.pairs().to_dict()["left_name"] == ["JOSÉ  RAMÍREZ"]
+    assert matcher.query("josé ramirez", 1)[0] == (0, "0", "JOSÉ  RAMÍREZ", pytest.approx(1.0))
+    assert matcher.join(["jose ramírez"]).right.tolist() == [0, 1]
+    assert matcher.add(["TOM JONES"]).pairs().right.tolist() == [1, 3]
+    assert not len(Matcher(threshold=0.9, normalize=None).fit(names).pairs().score)
+    assert len(Matcher(threshold=0.9, normalize=str.upper).fit(names).pairs().score) == 0
+    with pytest.raises(DataError, match="normalize must be of accents, case"):
+        Matcher(normalize=["kase"]).fit(names)

@@ -46,7 +46,7 @@ def test_edit_measures_give_every_cheapest_alignment():
 def test_every_edge_adds_what_the_first_alignment_says():
     ml = parse_measure("ml(words, sub=levenshtein, weights='uniform', transpositions='extended')").fit()
     for alignment in best_alignments(ml, "ann bob ann", "bob ann bob"):
-        assert sum(edge.weight for edge in alignment.edges) / alignment.normaliser == pytest.approx(alignment.score)
+        assert sum(edge.weight for edge in alignment.edges) / alignment.normalizer == pytest.approx(alignment.score)
 
 
 def test_there_are_no_more_than_asked_for():

@@ -16,7 +16,7 @@ from textmill.vectors import TextVectorizer, Weighting
 
 @pytest.fixture(scope="module")
 def detector() -> CoherenceDetector:
-    return CoherenceDetector(n_topics=12, sweeps=80, random_state=1).fit(sample_pages(300))
+    return CoherenceDetector(n_topics=12, max_iter=80, random_state=1).fit(sample_pages(300))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_fitting_gives_the_same_bytes_for_any_number_of_threads(tmp_path: Path) 
     pages = sample_pages(120)
     made = []
     for jobs in (1, 2):
-        detector = CoherenceDetector(n_topics=5, sweeps=10, n_jobs=jobs).fit(pages)
+        detector = CoherenceDetector(n_topics=5, max_iter=10, n_jobs=jobs).fit(pages)
         made.append((detector.components_.tobytes(), detector.thresholds_.tobytes(), detector.weight_))
     assert made[0] == made[1]
 
@@ -141,7 +141,7 @@ def test_bad_input_is_named(detector: CoherenceDetector, new: list[str]) -> None
     with pytest.raises(DataError, match="got one text"):
         detector.scores("one text")
     with pytest.raises(DataError, match="left to calibrate with"):
-        CoherenceDetector(n_topics=2, sweeps=5).fit(new[:30])
+        CoherenceDetector(n_topics=2, max_iter=5).fit(new[:30])
     with pytest.raises(DataError, match="too few good documents"):
         CoherenceDetector().fit([])
     with pytest.raises(DataError, match="n_topics"):
@@ -160,3 +160,9 @@ def test_bad_input_is_named(detector: CoherenceDetector, new: list[str]) -> None
         CoherenceDetector().fit(new, topics=(np.array([[1.0, -1.0]]), ["a", "b"]))
     with pytest.raises(DataError, match="model with a vectorizer"):
         CoherenceDetector().fit(new, topics=PLSA(n_topics=2).fit(np.array([[1, 1], [2, 0]])))
+
+
+def test_a_file_of_the_first_format_still_loads(new) -> None:
+    detector = textmill.load(Path(__file__).parent.parent / "files" / "tasks" / "detector-1.mill", verify=True)
+    assert (detector.n_topics, detector.max_iter) == (2, 10)
+    assert len(detector.predict(new[:5])) == 5

@@ -39,7 +39,7 @@ class Setting:
         train, test = ([page.text for page in sample_pages(n, random_state=s)] for n, s in ((250, 0), (80, 1)))
         vocabulary = Vocabulary(stop_words=FUNCTION_WORDS).fit(train)
         self.reader = ContentReader(vocabulary, FUNCTION_WORDS)
-        model = LDA(n_topics=12, method="gibbs", alpha=1.0, eta=0.1, sweeps=60, random_state=0)
+        model = LDA(n_topics=12, method="gibbs", alpha=1.0, eta=0.1, max_iter=60, random_state=0)
         self.scorer = TopicScorer(model.fit(self.reader.read(train).bags(self.reader.terms)).components_)
         self.true = self.reader.read(test)
         self.false = make_sets(Forger(test, self.reader, background=train))
@@ -75,7 +75,7 @@ def test_the_likelihood_falls_with_noise(setting: Setting) -> None:
 
 def test_numbers_of_topics_are_compared(setting: Setting) -> None:
     X = setting.reader.read([page.text for page in sample_pages(100)]).bags(setting.reader.terms)
-    rows = by_topics(X, setting.true, setting.false, [1, 8], sweeps=20)
+    rows = by_topics(X, setting.true, setting.false, [1, 8], max_iter=20)
     errors = {(row.case, row.kind): row.error for row in rows if row.score == "entropy"}
     assert all(errors[8.0, kind] < errors[1.0, kind] for kind in setting.false)
 
@@ -125,7 +125,7 @@ def test_reuters_by_the_published_protocol(data: Path) -> None:
     content = reader.read(test)
     true: Content = content.take(content.lengths >= 80)
     X = reader.read(train).bags(reader.terms)
-    model = LDA(n_topics=50, method="gibbs", alpha=1.0, eta=0.1, sweeps=200, random_state=0).fit(X)
+    model = LDA(n_topics=50, method="gibbs", alpha=1.0, eta=0.1, max_iter=200, random_state=0).fit(X)
     scorer = TopicScorer(model.components_)
     false = make_sets(Forger(test, reader, background=train), lengths=true.lengths)
     errors = {(row.kind, row.score): row.error for row in by_kind({"": scorer}, true, false, reader.terms)}

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from textmill.corpus import Vocabulary, ZipfStream, as_operator, read_bags, read_documents, save_npz
+from textmill.corpus import Vocabulary, ZipfStream, read_bags, read_documents, save_npz
 from textmill.errors import DataError
+from textmill.topics import as_operator
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer, Weighting
 
@@ -58,7 +59,7 @@ def test_what_can_be_read_once_says_so(vectorizer: TextVectorizer) -> None:
 
 
 def test_generated_streams_are_cut_into_addresses() -> None:
-    stream = ZipfStream(10, vocabulary=20, chunk=4)
+    stream = ZipfStream(10, vocabulary=20, chunk_size=4)
     jobs = list(Chunks(stream, 2).jobs(2))
     assert [sum(part.shape[0] for part in job) for job in jobs] == [4, 4, 2]
     assert (sparse.vstack([part for job in jobs for part in job]) != sparse.vstack(list(stream))).nnz == 0

@@ -1,4 +1,4 @@
-"""Clusters: planted groups are found, labelled by their words, in every space and by every algorithm."""
+"""Clusters: planted groups are found, labelled by their words, in every space and by every method."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def planted(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("model", [LSA, PCA, NMF, PLSA])
-@pytest.mark.parametrize("algorithm", ["kmeans", "minibatch", "agglomerative"])
-def test_planted_subjects_are_found_and_labelled(model: type, algorithm: str) -> None:
+@pytest.mark.parametrize("method", ["kmeans", "minibatch", "agglomerative"])
+def test_planted_subjects_are_found_and_labelled(model: type, method: str) -> None:
     X, subject = planted()
     fitted = model(n_topics=3, random_state=0).fit(X)
-    found = cluster_documents(fitted, X, 3, algorithm=algorithm, n_words=3, terms=TERMS, random_state=0)
+    found = cluster_documents(fitted, X, 3, method=method, n_words=3, terms=TERMS, random_state=0)
     groups = {frozenset(cluster.members.tolist()) for cluster in found.clusters}
     assert groups == {frozenset(np.flatnonzero(subject == s).tolist()) for s in range(3)}
     for cluster in found.clusters:
@@ -60,8 +60,8 @@ def test_identical_rows_give_fewer_clusters_than_asked_for() -> None:
         (np.ones((3, 2)), 0, {}, "n_clusters"),
         (np.zeros((3, 2)), 1, {}, "not zero"),
         (np.full((3, 2), np.nan), 1, {}, "finite"),
-        (np.ones((3, 2)), 1, {"algorithm": "magic"}, "algorithm"),
-        (np.ones((20_001, 2)), 2, {"algorithm": "agglomerative"}, "all pairs"),
+        (np.ones((3, 2)), 1, {"method": "magic"}, "method"),
+        (np.ones((20_001, 2)), 2, {"method": "agglomerative"}, "all pairs"),
     ],
 )
 def test_bad_input_is_one_clear_error(rows: object, clusters: int, options: dict, message: str) -> None:

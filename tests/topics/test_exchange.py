@@ -63,8 +63,8 @@ def test_a_mallet_state_holds_every_token_once_and_comes_back(lda: LDA, tmp_path
     theta, phi = lda.transform(X), lda.components_.T
     shares = theta[:, None, :] * phi[None, :, :]
     expected = X.toarray()[:, :, None] * shares / shares.sum(axis=2, keepdims=True)
-    assert np.abs(back.statistics_.T - expected.sum(axis=0)).max() < len(TEXTS)
-    assert back.statistics_.sum(axis=0) == pytest.approx(np.asarray(X.sum(axis=0)).ravel())
+    assert np.abs(back.term_topics_ - expected.sum(axis=0)).max() < len(TEXTS)
+    assert back.term_topics_.T.sum(axis=0) == pytest.approx(np.asarray(X.sum(axis=0)).ravel())
 
 
 def test_keys_are_a_line_a_topic(lda: LDA, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_state_that_mallet_wrote_is_read(tmp_path: Path) -> None:
     model = read_mallet_state(tmp_path / "state")
     assert model.vectorizer_ is not None
     assert model.vectorizer_.terms_.to_list() == ["mill", "text", "wind"]
-    assert model.statistics_.tolist() == [[0, 1, 0], [2, 0, 1]]
+    assert model.term_topics_.T.tolist() == [[0, 1, 0], [2, 0, 1]]
     assert model.components_[1, 0] == pytest.approx(2.01 / 3.03)
     assert model.alpha_.tolist() == [0.5, 1.5]
     assert infer_topics(model.vectorizer_.transform(["mill wind"]), model.components_.T).theta[0, 1] > 0.9

@@ -50,9 +50,9 @@ def test_em_follows_the_printed_steps() -> None:
     steps = [(0.641414, 0.358586), (0.712804, 0.287196), (0.747562, 0.252438), (0.765189, 0.234811)]
     steps.append((0.774481, 0.225519))
     for number, wanted in enumerate(steps):
-        found = fold_in(DOCUMENT, PHI, iterations=number + 2, accelerate=False)
+        found = fold_in(DOCUMENT, PHI, max_iter=number + 2, accelerate=False)
         assert found.theta[0] == pytest.approx(wanted, abs=1e-6)
-    trace = fold_in(DOCUMENT, PHI, iterations=6, accelerate=False, trace=True).trace
+    trace = fold_in(DOCUMENT, PHI, max_iter=6, accelerate=False, trace=True).trace
     assert trace is not None
     assert trace[0, 1:] == pytest.approx([-2.343955, -2.274995, -2.256618, -2.251489, -2.249991], abs=1e-6)
 
@@ -86,7 +86,7 @@ def test_monte_carlo_converges_to_the_exact_evidence() -> None:
 
 
 def test_smoothed_em_follows_the_printed_steps() -> None:
-    first = fold_in(DOCUMENT, PHI, prior=0.1, iterations=2, accelerate=False)
+    first = fold_in(DOCUMENT, PHI, prior=0.1, max_iter=2, accelerate=False)
     assert first.theta[0] == pytest.approx([0.634680, 0.365320], abs=1e-6)
     found = infer_topics(DOCUMENT, PHI, method="smoothed-em", alpha=0.1, tolerance=1e-12)
     assert found.theta[0] == pytest.approx([0.757533, 0.242467], abs=1e-6)
@@ -98,7 +98,7 @@ def test_smoothed_em_follows_the_printed_steps() -> None:
 def test_exponentiated_gradient_takes_the_printed_first_step(rate: float, wanted: tuple[float, float]) -> None:
     gradient = PHI.T @ (DOCUMENT[0] / (PHI @ [0.5, 0.5]))
     assert gradient == pytest.approx([5.131313, 2.868687], abs=1e-6)
-    found = exponentiated_gradient(DOCUMENT, PHI, rate=4 * rate, iterations=2)  # ours divides by the 4 words
+    found = exponentiated_gradient(DOCUMENT, PHI, rate=4 * rate, max_iter=2)  # ours divides by the 4 words
     assert found.theta[0] == pytest.approx(wanted, abs=1e-6)
     if rate == 1.0:
         assert found.log_likelihood[0] == pytest.approx(-2.340367, abs=1e-6)
@@ -114,7 +114,7 @@ def test_entropy_of_uniform_and_of_single_topics() -> None:
 def test_what_is_maximised_never_falls_and_the_gap_closes_on_a_thousand_problems(method: str) -> None:
     for seed in range(1000):
         X, phi = problem(seed)
-        found = infer_topics(X, phi, method=method, tolerance=1e-7, iterations=3000, trace=True)
+        found = infer_topics(X, phi, method=method, tolerance=1e-7, max_iter=3000, trace=True)
         assert found.trace is not None
         points = found.trace[0][~np.isnan(found.trace[0])]
         assert (np.diff(points) >= -1e-12 * np.abs(points[:-1])).all(), seed
@@ -125,7 +125,7 @@ def test_what_is_maximised_never_falls_and_the_gap_closes_on_a_thousand_problems
 def test_plain_em_never_falls_on_a_thousand_problems() -> None:
     for seed in range(1000):
         X, phi = problem(seed)
-        trace = fold_in(X, phi, accelerate=False, iterations=50, trace=True).trace
+        trace = fold_in(X, phi, accelerate=False, max_iter=50, trace=True).trace
         assert trace is not None
         points = trace[0][~np.isnan(trace[0])]
         assert (np.diff(points) >= -1e-12 * np.abs(points[:-1])).all(), seed
@@ -147,7 +147,7 @@ def test_the_optimum_is_that_of_a_general_solver(seed: int) -> None:
         options={"ftol": 1e-12, "maxiter": 500},
     )
     for method in ("em", "eg"):
-        found = infer_topics(X, phi, method=method, tolerance=1e-9, iterations=5000)
+        found = infer_topics(X, phi, method=method, tolerance=1e-9, max_iter=5000)
         assert found.log_likelihood[0] == pytest.approx(likelihood(found.theta[0], counts, rows), abs=1e-9)
         assert found.log_likelihood[0] >= -solved.fun - 1e-6 * counts.sum()
 
@@ -156,7 +156,7 @@ def test_the_optimum_is_that_of_a_general_solver(seed: int) -> None:
 def test_the_gap_is_that_of_the_gradient_found_by_differences(seed: int) -> None:
     X, phi = problem(seed)
     counts = X.toarray()[0]
-    found = fold_in(X, phi, iterations=3, accelerate=False)
+    found = fold_in(X, phi, max_iter=3, accelerate=False)
     step = 1e-6 * np.eye(phi.shape[1])
     gradient = [
         (likelihood(found.theta[0] + h, counts, phi) - likelihood(found.theta[0] - h, counts, phi)) / 2e-6 for h in step
@@ -215,7 +215,7 @@ def test_threads_and_repetition_change_nothing(method: str) -> None:
     random = np.random.default_rng(1)
     phi = random.dirichlet(np.full(50, 0.1), size=7).T
     X = random.poisson(0.5, (80, 50))
-    one, many = (infer_topics(X, phi, method=method, iterations=200, n_jobs=jobs) for jobs in (1, 3))
+    one, many = (infer_topics(X, phi, method=method, max_iter=200, n_jobs=jobs) for jobs in (1, 3))
     assert one.theta.tobytes() == many.theta.tobytes()
     assert one.log_likelihood.tobytes() == many.log_likelihood.tobytes()
 
@@ -224,7 +224,7 @@ def test_variational_inference_is_its_fixed_point_and_bounds_the_evidence() -> N
     for seed in range(10):
         X, phi = problem(seed)
         alpha, counts = 0.3, X.toarray()[0]
-        found = infer_topics(X, phi, method="variational", alpha=alpha, tolerance=1e-12, iterations=20_000)
+        found = infer_topics(X, phi, method="variational", alpha=alpha, tolerance=1e-12, max_iter=20_000)
         gamma = np.ones(phi.shape[1])
         for _ in range(20_000):
             weights = np.exp(special.digamma(gamma))
@@ -236,7 +236,7 @@ def test_variational_inference_is_its_fixed_point_and_bounds_the_evidence() -> N
 
 def test_gibbs_inference_is_near_the_mean_of_the_posterior() -> None:
     exact = monte_carlo(DOCUMENT, PHI, alpha=1.0, samples=200_000).theta[0]
-    found = infer_topics(DOCUMENT, PHI, method="gibbs", alpha=1.0, iterations=40_000)
+    found = infer_topics(DOCUMENT, PHI, method="gibbs", alpha=1.0, max_iter=40_000)
     assert found.theta[0] == pytest.approx(exact, abs=0.01)
     assert found.log_likelihood[0] == pytest.approx(likelihood(found.theta[0], DOCUMENT[0], PHI))
 
@@ -277,7 +277,7 @@ def test_query_likelihood_is_that_of_the_definition() -> None:
         (DOCUMENT, PHI, {"alpha": -1.0, "method": "smoothed-em"}, "alpha must be finite and above 0"),
         (DOCUMENT, PHI, {"method": "monte-carlo", "trace": True}, "has no trace"),
         (DOCUMENT, PHI, {"tolerance": 0.0}, "tolerance must be a number above 0"),
-        (DOCUMENT, PHI, {"iterations": 0, "method": "eg"}, "iterations must be a whole number"),
+        (DOCUMENT, PHI, {"max_iter": 0, "method": "eg"}, "max_iter must be a whole number"),
         (DOCUMENT, PHI[:1], {}, "X has 2 columns, so phi must be 2 x topics"),
         (DOCUMENT, PHI[0], {}, "X has 2 columns, so phi must be 2 x topics"),
         (DOCUMENT, -PHI, {}, "not negative"),
@@ -305,7 +305,7 @@ def test_exponentiated_gradient_reaches_em_on_all_documents_of_a_test_set(data: 
     vectorizer = TextVectorizer(vocabulary=preset("reuters"), weighting=Weighting(scheme="nnn"))
     X = vectorizer.fit_transform(documents)
     train = np.array([document.fields["split"] == "training" for document in documents])
-    model = PLSA(n_topics=50, smoothing=0.02, iterations=10, random_state=0).fit(X[train])
+    model = PLSA(n_topics=50, smoothing=0.02, max_iter=10, random_state=0).fit(X[train])
     phi, test = np.ascontiguousarray(model.components_.T), X[~train]
     em = fold_in(test, phi)
     eg = exponentiated_gradient(test, phi, tolerance=1e-5)

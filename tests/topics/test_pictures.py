@@ -36,7 +36,7 @@ def test_two_topics_and_equal_topics_have_places() -> None:
 
 def test_areas_are_shares() -> None:
     model = from_matrix([[3, 1, 0], [0, 1, 3], [1, 1, 1]])
-    model.topic_counts_ = np.array([1.0, 4.0, 2.0])
+    model.statistics_.topic_counts = np.array([1.0, 4.0, 2.0])
     areas = draw_topics(model).axes[0].collections[0].get_sizes()
     assert areas.tolist() == pytest.approx([400, 200, 100])
 

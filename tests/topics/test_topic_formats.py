@@ -59,7 +59,7 @@ def test_an_lda_model_goes_to_gensim_and_comes_back() -> None:
     corpus = list(matutils.Sparse2Corpus(LDA_X, documents_columns=False))
     theirs.iterations, theirs.gamma_threshold = 1000, 1e-12
     gamma, _ = theirs.inference(corpus)
-    ours = LDA(**model.get_params()).fit(LDA_X).set_params(inner_iterations=1000, inner_tolerance=1e-12)
+    ours = LDA(**model.get_params()).fit(LDA_X).set_params(inner_max_iter=1000, inner_tolerance=1e-12)
     assert ours.transform(LDA_X) == pytest.approx(gamma / gamma.sum(axis=1, keepdims=True), abs=1e-6)
     back = from_gensim(theirs)
     assert isinstance(back, LDA)

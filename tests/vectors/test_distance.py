@@ -171,7 +171,7 @@ def test_blocks_of_cosines_are_the_product_of_unit_rows(form: str, dtype: type, 
     unit = X / np.where(lengths == 0, 1, lengths)
     for block in (1, 50, 203, 1000):
         seen = 0
-        for first, rows in pairwise(FORMS[form](X), block=block):
+        for first, rows in pairwise(FORMS[form](X), chunk_size=block):
             assert first == seen
             assert rows.shape == (min(block, 203 - first), 203)
             assert rows.dtype == dtype
@@ -223,7 +223,7 @@ def test_bytes_are_the_same_for_any_number_of_threads_and_sparse_ones_for_any_bl
     X, Y = (FORMS[form](random_rows(rng, rows, 70, measure, 0.7)) for rows in (150, 90))
     made = {pairwise_matrix(X, Y, n_jobs=jobs, **options(measure)).tobytes() for jobs in (1, 2, 8)}
     if form == "csr":
-        made |= {pairwise_matrix(X, Y, block=block, **options(measure)).tobytes() for block in (1, 7, 1000)}
+        made |= {pairwise_matrix(X, Y, chunk_size=size, **options(measure)).tobytes() for size in (1, 7, 1000)}
     assert len(made) == 1
 
 
@@ -316,7 +316,7 @@ def test_bad_matrices_are_named_at_once() -> None:
     with pytest.raises(DataError, match="rows of different lengths"):
         compare([[1, 2], [3]], [1], "cosine")
     with pytest.raises(DataError, match="block must be a whole number at least 1"):
-        pairwise(np.eye(2), block=0)
+        pairwise(np.eye(2), chunk_size=0)
     with pytest.raises(DataError, match="n_jobs"):
         pairwise(np.eye(2), n_jobs=0)
 

@@ -193,7 +193,7 @@ def test_a_filter_that_leaves_nothing_is_given_as_the_reason(method: str) -> Non
 
 def test_neighbours_of_stored_vectors_leave_out_themselves() -> None:
     index = Index().fit([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    found = index.neighbours_of([0, 3], k=2)
+    found = index.neighbors_of([0, 3], k=2)
     assert [one.ids.tolist() for one in found] == [[2, 1], [1, 0]]
 
 

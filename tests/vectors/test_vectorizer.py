@@ -133,12 +133,12 @@ def test_queries_are_weighed_by_their_own_scheme() -> None:
 def test_rows_lead_back_to_their_heaviest_terms() -> None:
     vectorizer = TextVectorizer(weighting=Weighting(scheme="nnn")).fit(["a b c"])
     X = sparse.csr_matrix(np.array([[1.0, 3.0, 1.0], [0, 0, 0], [-1.0, 0.0, -2.0]]))
-    assert vectorizer.inverse(X, top=2) == [[("b", 3.0), ("a", 1.0)], [], [("a", -1.0), ("c", -2.0)]]
+    assert vectorizer.inverse(X, k=2) == [[("b", 3.0), ("a", 1.0)], [], [("a", -1.0), ("c", -2.0)]]
     assert vectorizer.inverse(X.toarray())[0] == [("b", 3.0), ("a", 1.0), ("c", 1.0)]
     with pytest.raises(DataError, match="X has 2 columns but there are 3 terms"):
         vectorizer.inverse([[1, 2]])
     with pytest.raises(DataError, match="top must be a whole number"):
-        vectorizer.inverse(X, top=0)
+        vectorizer.inverse(X, k=0)
 
 
 def test_merging_parts_gives_the_whole_corpus() -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed
+from textmill.cli._fst_program import Program
+from textmill.cli._json import json_line
+from textmill.cli._options import Errors, Jobs, Json, JsonLines, MaxIter, Seed, answers
 from textmill.cli._outputs import output_option
 
 if TYPE_CHECKING:
@@ -17,14 +19,14 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Pairs = Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs, one per line: input, tab, output; - for stdin.")]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill fst align train`.")]
-_Inputs = Annotated[str, typer.Option("--input-symbols", help="Symbols of inputs: characters or words.")]
-_Outputs = Annotated[str, typer.Option("--output-symbols", help="Symbols of outputs: characters or words.")]
+_Inputs = Annotated[str, typer.Option(help="Symbols of inputs: characters or words.")]
+_Outputs = Annotated[str, typer.Option(help="Symbols of outputs: characters or words.")]
 _Between = Annotated[str, typer.Option(help="Separator between the sides of a link.")]
 _Within = Annotated[str, typer.Option(help="Separator between symbols of one side.")]
 _Empty = Annotated[str, typer.Option(help="Mark for an empty side.")]
 
 
-@app.command()
+@app.command(cls=Program)
 def train(
     pairs: _Pairs,
     output: Annotated[Path, output_option("The model to write.")],
@@ -37,10 +39,10 @@ def train(
     conditional: Annotated[
         bool, typer.Option("--conditional", help="Model outputs given inputs; default: the joint probability.")
     ] = False,
-    training: Annotated[str, typer.Option(help="Training: em, viterbi, or em+viterbi, whose last step prunes.")] = "em",
+    method: Annotated[str, typer.Option(help="Training: em, viterbi, or em+viterbi, whose last step prunes.")] = "em",
     smoothing: Annotated[float, typer.Option(help="Added to the count of every link.")] = 0.0,
-    max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 20,
-    tol: Annotated[float, typer.Option(help="Relative gain below which training ends.")] = 1e-5,
+    max_iter: MaxIter = 20,
+    tolerance: Annotated[float, typer.Option(help="Relative gain below which training ends.")] = 1e-5,
     restarts: Annotated[int, typer.Option(help="Number of further runs from random starts; the best is kept.")] = 0,
     insertions_first: Annotated[
         bool, typer.Option("--insertions-first", help="Among equally good alignments, put insertions before deletions.")
@@ -56,8 +58,8 @@ def train(
         ),
     ] = None,
     weighted: Annotated[bool, typer.Option("--weighted", help="The third column holds the weight of a pair.")] = False,
-    input_symbols: _Inputs = "characters",
-    output_symbols: _Outputs = "words",
+    inputs: _Inputs = "characters",
+    outputs: _Outputs = "words",
     errors: Errors = "strict",
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -65,13 +67,11 @@ def train(
 ) -> None:
     """Learn links between symbols from pairs of strings.
 
-    Example: textmill fst align train lexicon.tsv --max-input 2 --max-output 2 --no-insertions -o links.mill
+    Example: textmill fst align train lexicon.tsv --max_input=2 --max_output=2 --noinsertions -o links.mill
     """
-    from json import dumps
-
     from textmill.fst import StringAligner
 
-    options: dict[str, Any] = {"inputs": input_symbols, "outputs": output_symbols}
+    options: dict[str, Any] = {"inputs": inputs, "outputs": outputs}
     records = _read(pairs, weighted=weighted, errors=errors, **options)
     kinds = ("insertion", "deletion") if insertions_first else ("deletion", "insertion")
     aligner = StringAligner(
@@ -82,10 +82,10 @@ def train(
         many_to_many=many_to_many,
         max_insertions_per_gap=max_insertions,
         normalization="conditional" if conditional else "joint",
-        training=training,
+        method=method,
         smoothing=smoothing,
         max_iter=max_iter,
-        tol=tol,
+        tolerance=tolerance,
         restarts=restarts,
         ties=("substitution", *kinds),
         random_state=seed,
@@ -104,21 +104,21 @@ def train(
         "links": len(aligner.log_probabilities_),
         "iterations": aligner.n_iter_,
         "converged": aligner.converged_,
-        "log_likelihood": float(aligner.log_likelihoods_[-1]) if aligner.n_iter_ else None,
+        "log_likelihood": float(aligner.trace_[-1]) if aligner.n_iter_ else None,
     }
     if json:
-        typer.echo(dumps({**facts, "log_likelihoods": aligner.log_likelihoods_.tolist()}))
+        typer.echo(json_line({**facts, "trace": aligner.trace_.tolist()}))
     else:
         line = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in facts.items() if value is not None)
         typer.echo(f"{output}: {line}")
 
 
-@app.command("apply")
+@app.command("apply", cls=Program)
 def apply_model(
     model: _Model,
     pairs: _Pairs = "-",
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
-    nbest: Annotated[int, typer.Option(help="Number of alignments per pair.")] = 1,
+    k: Annotated[int, answers("Number of alignments per pair.")] = 1,
     merge: Annotated[bool, typer.Option("--merge", help="Join insertions to the link before them.")] = False,
     scores: Annotated[
         bool,
@@ -127,8 +127,8 @@ def apply_model(
     between: _Between = ":",
     within: _Within = "|",
     empty: _Empty = "_",
-    input_symbols: _Inputs = "characters",
-    output_symbols: _Outputs = "words",
+    inputs: _Inputs = "characters",
+    outputs: _Outputs = "words",
     errors: Errors = "strict",
     jobs: Jobs = None,
     json: JsonLines = False,
@@ -138,7 +138,6 @@ def apply_model(
     Example: textmill fst align apply links.mill lexicon.tsv --between "}" -o lexicon.corpus
     """
     from itertools import islice
-    from json import dumps
 
     import numpy as np
 
@@ -146,51 +145,49 @@ def apply_model(
     from textmill.fst import read_pairs
 
     aligner = _load(model, jobs)
-    read = iter(read_pairs(pairs, inputs=input_symbols, outputs=output_symbols, errors=errors))
+    stream = iter(read_pairs(pairs, inputs=inputs, outputs=outputs, errors=errors))
     total = unaligned = 0
     with writer(output) as out:
-        while records := list(islice(read, 1 << 16)):
+        while records := list(islice(stream, 1 << 16)):
             batch = [(record.input, record.output) for record in records]
             sums = aligner.score_samples(batch) if scores or json else np.zeros(len(batch))
-            for record, found, whole in zip(records, aligner.nbest(batch, nbest), sums.tolist(), strict=True):
+            for record, best, whole in zip(records, aligner.nbest(batch, k), sums.tolist(), strict=True):
                 total += 1
-                unaligned += not found
-                made = [(one.merged() if merge else one, one.log_probability) for one in found]
+                unaligned += not best
+                alignments = [(one.merged() if merge else one, one.log_probability) for one in best]
                 if json:
                     rows = [
                         {"links": one.links, "log_probability": score, "share": float(np.exp(score - whole))}
-                        for one, score in made
+                        for one, score in alignments
                     ]
                     line = {"line": record.line, "input": record.input, "output": record.output, "alignments": rows}
-                    out.write(dumps(line, ensure_ascii=False) + "\n")
+                    out.write(json_line(line) + "\n")
                     continue
-                for one, score in made:
+                for one, score in alignments:
                     figures = f"\t{score:.6f}\t{np.exp(score - whole):.6f}" if scores else ""
                     out.write(one.text(between=between, within=within, empty=empty) + figures + "\n")
-                if not made:
+                if not alignments:
                     out.write("\n")
     if unaligned:
         typer.echo(f"{unaligned} of {total} pairs have no alignment; their lines are empty", err=True)
 
 
-@app.command()
+@app.command(cls=Program)
 def show(
     model: _Model,
     input_: Annotated[
         str | None, typer.Argument(metavar="[INPUT]", help="String to align; without it, links are shown.")
     ] = None,
     output: Annotated[str | None, typer.Argument(metavar="[OUTPUT]", help="The other string.")] = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="Number of alignments or links to show.")] = 20,
-    input_symbols: _Inputs = "characters",
-    output_symbols: _Outputs = "words",
+    k: Annotated[int, answers("Number of alignments or links to show.")] = 20,
+    inputs: _Inputs = "characters",
+    outputs: _Outputs = "words",
     json: Json = False,
 ) -> None:
     """Show the most probable links, or the best alignments of one pair with their share among all alignments.
 
-    Example: textmill fst align show links.mill phoenix "F IY N IH K S" -n 3
+    Example: textmill fst align show links.mill phoenix "F IY N IH K S" -k 3
     """
-    from json import dumps
-
     import numpy as np
 
     from textmill.errors import DataError
@@ -200,23 +197,25 @@ def show(
     if input_ is None or output is None:
         if input_ is not None:
             raise DataError("an input is given without an output; give both, or none to see links")
-        order = np.argsort(-aligner.log_probabilities_, kind="stable")[:count]
+        order = np.argsort(-aligner.log_probabilities_, kind="stable")[:k]
         links, probabilities = aligner.links_, np.exp(aligner.log_probabilities_)
         if not json:
             typer.echo("link\tprobability\tcount")
         for e in order.tolist():
             text, p, c = Alignment((links[e],)).text(), float(probabilities[e]), float(aligner.counts_[e])
-            typer.echo(dumps({"link": links[e], "probability": p, "count": c}) if json else f"{text}\t{p:.6f}\t{c:.2f}")
+            typer.echo(
+                json_line({"link": links[e], "probability": p, "count": c}) if json else f"{text}\t{p:.6f}\t{c:.2f}"
+            )
         return
-    pair = (_cut(input_, input_symbols), _cut(output, output_symbols))
+    pair = (_cut(input_, inputs), _cut(output, outputs))
     whole = float(aligner.score_samples([pair])[0])
-    found = aligner.nbest([pair], count)[0]
-    if not found:
+    best = aligner.nbest([pair], k)[0]
+    if not best:
         raise DataError(f"{input_!r} and {output!r} have no alignment with the links of {model}; train on such pairs")
-    for number, one in enumerate(found):
+    for number, one in enumerate(best):
         share = float(np.exp(one.log_probability - whole))
         if json:
-            typer.echo(dumps({"links": one.links, "log_probability": one.log_probability, "share": share}))
+            typer.echo(json_line({"links": one.links, "log_probability": one.log_probability, "share": share}))
         else:
             typer.echo(("\n" if number else "") + f"{one}\nln p {one.log_probability:.4f}, share {share:.4f}")
 
@@ -258,7 +257,7 @@ def _load(model: Path, jobs: int | None) -> StringAligner:
 
 
 def _cut(text: str, symbols: str) -> str | list[str]:
-    from textmill.fst.stringpairs import SIDES
+    from textmill.fst import SIDES
     from textmill.model import check_choice
 
     check_choice("symbols", symbols, SIDES)

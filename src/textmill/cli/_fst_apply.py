@@ -9,6 +9,7 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program
+from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import output_argument
 
@@ -20,10 +21,9 @@ def apply_machine(
     machine: Annotated[str, typer.Argument(metavar="IN.FST", help="The machine.")],
     source: Annotated[str, typer.Argument(metavar="TEXT", help="Strings, one per line; - or none for stdin.")] = "",
     target: Annotated[str, output_argument("File to write; - or none for stdout.", "OUT")] = "",
-    nshortest: Annotated[
-        int, typer.Option(min=1, max=files.MOST, help="Number of outputs per string, the best first.")
+    k: Annotated[
+        int, typer.Option("-k", min=1, max=files.MOST, help="Number of distinct outputs per string, the best first.")
     ] = 1,
-    unique: Annotated[bool, typer.Option(help="Outputs are distinct; this cannot be switched off.")] = True,
     token_type: Annotated[str, typer.Option(help="What labels stand for: utf8, byte or symbol.")] = "utf8",
     isymbols: Annotated[str, typer.Option(help="File with the table of input symbols.")] = "",
     osymbols: Annotated[str, typer.Option(help="File with the table of output symbols.")] = "",
@@ -35,35 +35,26 @@ def apply_machine(
 
     Prints one line per output: the string, a tab and the output. A string without outputs is a line without a tab.
 
-    Example: textmill fst apply --nshortest=3 --show_weight speller.fst words.txt
+    Example: textmill fst apply -k 3 --show_weight speller.fst words.txt
     """
-    from json import dumps
-
     from textmill.corpus import open_lines, writer
-    from textmill.errors import DataError
     from textmill.fst.strings import apply_stream
     from textmill.progress import track
 
-    if not unique:
-        raise typer.BadParameter("outputs are always distinct; for all paths use compose and shortestpath")
     fst = files.read_machine(machine)
     fst.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
     fst.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
     texts, asked = tee(line for _, line in open_lines(source or "-"))
-    found = apply_stream(fst, asked, n=nshortest, token_type=token_type, n_jobs=jobs)
+    name = "standard input" if files.is_stream(source) else source
+    answers = apply_stream(fst, asked, k=k, token_type=token_type, n_jobs=jobs, source=name)
     form = fst.semiring.format
-    try:
-        with writer(target or "-") as out:
-            for text, outputs in track(zip(texts, found, strict=True), "looking up", unit="strings"):
-                if json:
-                    rows = [{"output": output, "weight": form(weight)} for output, weight in outputs]
-                    out.write(dumps({"input": text, "outputs": rows}, ensure_ascii=False) + "\n")
-                elif not outputs:
-                    out.write(f"{text}\n")
-                else:
-                    for output, weight in outputs:
-                        out.write(f"{text}\t{output}\t{form(weight)}\n" if show_weight else f"{text}\t{output}\n")
-    except DataError as fault:
-        if fault.source != "texts":
-            raise
-        raise DataError(fault.message, source=source or "standard input", line=fault.line) from None
+    with writer(target or "-") as out:
+        for text, outputs in track(zip(texts, answers, strict=True), "looking up", unit="strings"):
+            if json:
+                rows = [{"output": output, "weight": form(weight)} for output, weight in outputs]
+                out.write(json_line({"input": text, "outputs": rows}) + "\n")
+            elif not outputs:
+                out.write(f"{text}\n")
+            else:
+                for output, weight in outputs:
+                    out.write(f"{text}\t{output}\t{form(weight)}\n" if show_weight else f"{text}\t{output}\n")

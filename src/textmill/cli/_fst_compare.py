@@ -73,7 +73,7 @@ def equivalent(
         second,
         npath=npath,
         max_length=max_length,
-        seed=randbits(64) if seed is None else seed,
+        random_state=randbits(64) if seed is None else seed,
         select="log_prob" if select == "fast_log_prob" else select,
         delta=delta,
     )

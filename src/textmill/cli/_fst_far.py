@@ -12,6 +12,7 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Comparison, Program
+from textmill.cli._json import json_page
 from textmill.cli._options import Json
 from textmill.cli._outputs import check_output
 
@@ -120,10 +121,8 @@ def info(
         **{f"total {name}": sum(int(row[i]) for row in rows) for i, name in enumerate(_COLUMNS) if i >= 2},
     }
     if json:
-        from json import dumps
-
         shown = [dict(zip(_COLUMNS, row, strict=True)) for row in rows] if list_fsts else totals
-        files.write_text(dumps(shown, ensure_ascii=False, indent=2) + "\n", "")
+        files.write_text(json_page(shown) + "\n", "")
     elif list_fsts:
         width = max([10, *(len(row[0]) + 2 for row in rows)])
         form = f"{{:<{width}}}{{:<10}}{{:>14}}{{:>12}}{{:>20}}\n"

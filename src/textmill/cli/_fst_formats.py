@@ -6,6 +6,7 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, Source, Target, machines, settings
+from textmill.cli._json import json_page
 from textmill.cli._options import Json
 from textmill.cli._outputs import further_output
 
@@ -47,22 +48,16 @@ def compile_machine(
 
     content, name = files.read_bytes(source), "standard input" if files.is_stream(source) else source
     inputs, outputs, states = map(files.read_symbols, (isymbols, osymbols, ssymbols))
-    tables = {"input_symbols": inputs, "output_symbols": outputs, "state_symbols": states}
-    separators = settings.get().separators
-    if set(separators) != set("\t "):
-        from textmill.cli._fst_text import numbered
-
-        content = numbered(
-            content, separators, acceptor=acceptor, states=states, inputs=inputs, outputs=outputs, source=name
-        )
-        tables = {}
     fst = compile_text(
         content,
         semiring_name=files.semiring_of(arc_type),
         acceptor=acceptor,
+        input_symbols=inputs,
+        output_symbols=outputs,
+        state_symbols=states,
         keep_state_numbering=keep_state_numbering,
+        separators=settings.get().separators,
         source=name,
-        **tables,
     )
     fst.input_symbols = inputs if keep_isymbols else None
     fst.output_symbols = outputs if keep_osymbols else None
@@ -92,7 +87,7 @@ def print_machine(
     from textmill.fst.formats import print_text
 
     _save_symbols(fst, save_isymbols, save_osymbols)
-    text = print_text(
+    return print_text(
         fst,
         acceptor=acceptor,
         input_symbols=files.read_symbols(isymbols),
@@ -101,9 +96,8 @@ def print_machine(
         numeric=numeric,
         show_weight_one=show_weight_one,
         missing_symbol=missing_symbol,
+        separator=settings.get().separators[:1],
     )
-    separator = settings.get().separators[:1]
-    return text.replace("\t", separator) if separator != "\t" else text
 
 
 @app.command(cls=Program)
@@ -198,9 +192,7 @@ def info(
 
     rows = facts(source, arc_filter, info_type, test=test_properties, verify=fst_verify)
     if json:
-        from json import dumps
-
-        files.write_text(dumps(rows, ensure_ascii=False, indent=2) + "\n", "")
+        files.write_text(json_page(rows) + "\n", "")
         return
     shown = {None: "?", True: "y", False: "n"}
     lines = (

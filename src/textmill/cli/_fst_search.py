@@ -6,6 +6,7 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, machines
+from textmill.cli._json import json_line
 from textmill.cli._options import Json
 
 if TYPE_CHECKING:
@@ -44,9 +45,7 @@ def shortestdistance(
     found = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
     rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in found]
     if json:
-        from json import dumps
-
-        return dumps([{"state": state, "distance": row} for state, row in enumerate(rows)]) + "\n"
+        return json_line([{"state": state, "distance": row} for state, row in enumerate(rows)]) + "\n"
     return "".join(f"{state}\t{row}\n" for state, row in enumerate(rows))
 
 
@@ -194,7 +193,7 @@ def randgen(
         npath,
         select="log_prob" if select == "fast_log_prob" else select,
         max_length=max_length,
-        seed=randbits(63) if seed is None else seed,
+        random_state=randbits(63) if seed is None else seed,
         weighted=weighted,
     )
     if not weighted or remove_total_weight:

@@ -6,13 +6,17 @@ makes the one that is called: Typer needs longer to read the options of a dozen 
 
 from __future__ import annotations
 
+import inspect
 from copy import copy
+from functools import partial
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 __all__ = ["LazyGroup", "command_from", "command_of", "plain"]
+
+_KINDS = {"str": "TEXT", "path": "PATH", "Path": "PATH", "file": "FILE", "int": "NUMBER", "float": "NUMBER"}
 
 
 class LazyGroup(TyperGroup):
@@ -83,8 +87,9 @@ def _verbs(app: typer.Typer) -> dict[str, Any]:
 
 
 def plain(command: Any) -> Any:
-    """The command, and those in it, with plain help: arguments in capitals, and no type for flags such as --quiet."""
+    """The command, and those in it, with plain help: capitals for what the user fills in, paragraphs that flow."""
     parameters = command.get_params
+    command.help = _flowing(command.help)
     command.get_params = lambda ctx: _as_shown(parameters(ctx))  # which adds --help to the command's own
     for inner in getattr(command, "commands", {}).values():
         plain(inner)
@@ -105,10 +110,35 @@ def command_of(command: Any, arguments: list[str]) -> Any:
     return command
 
 
+def _flowing(text: str | None) -> str | None:
+    """Help whose paragraphs are broken where the terminal ends, not where the source does."""
+    if text is None:
+        return None
+    return "\n\n".join(" ".join(part.split("\n")) for part in inspect.cleandoc(text).split("\n\n"))
+
+
 def _as_shown(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
-        elif parameter.param_type_name == "argument" and parameter.metavar is None:
-            parameter.metavar = parameter.name.upper() + ("" if parameter.nargs == 1 else "...")
+        elif parameter.param_type_name == "argument":
+            if parameter.metavar is None:
+                parameter.metavar = parameter.name.upper() + ("" if parameter.nargs == 1 else "...")
+            parameter.get_usage_pieces = partial(_usage, parameter)
+            parameter.display_type_rich = lambda ctx: None  # the help says what it is
+        elif parameter.metavar is None and hasattr(parameter, "display_type"):  # older versions of Typer have no such
+            parameter.display_type_rich = partial(_kind, parameter)
     return parameters
+
+
+def _usage(argument: Any, ctx: Any) -> list[str]:
+    """An argument in the line of usage: INPUT... or [INPUT...]."""
+    name = argument.metavar
+    return [name if argument.required or "[" in name else f"[{name}]"]
+
+
+def _kind(option: Any, ctx: Any) -> str:
+    """What an option takes, without the types of Python."""
+    shown: str = option.display_type(ctx)
+    kinds = shown.removeprefix("<list[").removeprefix("<").rstrip("]>").removesuffix(" range").split(",")
+    return " ".join(_KINDS[kind] for kind in kinds) if set(kinds) <= set(_KINDS) else shown

@@ -23,7 +23,10 @@ _Format = Annotated[
     typer.Option(help="Format of the input: csv, jsonl, parquet, tsv, txt or wikipedia; default: recognise it."),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
-_Lines = Annotated[bool, typer.Option("--lines", help="Take every line of plain text for a document.")]
+_Delimiter = Annotated[
+    str, typer.Option(metavar="MARK", help="What stands between the fields of CSV, such as ';' or tab.")
+]
+_Lines = Annotated[bool, typer.Option("--lines", help="Take every line of plain text for a document, as on stdin.")]
 StopWords = Annotated[
     str | None,
     typer.Option(
@@ -49,6 +52,7 @@ class Reading:
     encoding: _Encoding = "utf-8"
     text_field: TextField = None
     id_field: IdField = None
+    delimiter: _Delimiter = ","
     lines: _Lines = False
     errors: Errors = "strict"
 
@@ -63,6 +67,7 @@ class Reading:
             encoding=self.encoding,
             text_field=self.text_field,
             id_field=self.id_field,
+            delimiter={"tab": "\t", "\\t": "\t"}.get(self.delimiter, self.delimiter),
             unit="line" if self.lines or by_line else None,
             errors=self.errors,
             spool=again,

@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from textmill.cli._json import json_line
+
 __all__ = ["Printed"]
 
 
@@ -25,9 +27,7 @@ class Printed:
     def row(self, **values: Any) -> None:
         """Print one row: a value for each column, by name."""
         if self._json:
-            from json import dumps
-
-            typer.echo(dumps(values, ensure_ascii=False))
+            typer.echo(json_line(values))
         else:
             typer.echo("\t".join(_cell(values[name], form) for name, form in self._columns.items()))
 

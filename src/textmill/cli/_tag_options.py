@@ -12,7 +12,10 @@ __all__ = ["Format", "Tests", "Training"]
 
 Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
 _Patterns = Annotated[
-    Path | None, typer.Option("--patterns", "-p", help="Pattern file; not needed for --format tests or crfsuite.")
+    Path | None, typer.Option("--patterns", "-p", help="Pattern file; default: patterns for the number of columns.")
+]
+_WordsOnly = Annotated[
+    bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
 ]
 _Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
 _MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
@@ -35,6 +38,7 @@ class Tests:
     """How data become labeled sequences, and their tokens tests."""
 
     patterns: _Patterns = None
+    words_only: _WordsOnly = False
     syntax: _Syntax = "textmill"
     format: Format = "columns"
     min_count: _MinCount = 1
@@ -47,16 +51,28 @@ class Tests:
 
     def encoder(self, hash_bits: int | None = None) -> Any:
         """The encoder, not yet fitted."""
-        from textmill.errors import DataError
-        from textmill.sequence import Encoder
+        from textmill.sequence import Encoder, default_patterns
 
+        if self.words_only and (self.patterns is not None or self.format != "columns"):
+            raise typer.BadParameter("--words-only chooses patterns for columns; leave out -p and --format")
+        if self.patterns is None and self.syntax != "textmill" and self.format == "columns":
+            raise typer.BadParameter("--syntax is of a pattern file; pass -p FILE")
         syntax = "wapiti" if self.format == "tests" else self.syntax
         settings: dict[str, Any] = {"syntax": syntax, "min_count": self.min_count, "hash_bits": hash_bits}
         if self.patterns is not None:
             return Encoder.from_file(self.patterns, **settings)
-        if self.format == "columns":
-            raise DataError("columns need patterns; pass -p FILE, or --format tests if every column is a test itself")
-        return Encoder(**settings)
+        return Encoder(patterns=default_patterns(1) if self.words_only else None, **settings)
+
+    def default_patterns(self, tagger: Any) -> str | None:
+        """A line on the patterns that a trained tagger has by default; None if it has none."""
+        from textmill.readable import counted
+        from textmill.sequence import describe_default
+
+        if self.patterns is not None or not tagger.encoder_.patterns_:
+            return None
+        number = counted(len(tagger.encoder_.patterns_), "patterns")
+        columns = 1 if self.words_only else tagger.encoder_.width_
+        return f"{number} by default: {describe_default(columns)}; --counts lists them, -p FILE replaces them"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by 
 def load_model(path: Path, jobs: int | None = None) -> Any:
     """A topic model of any kind."""
     from textmill.model import load
-    from textmill.topics.model import TopicModel
+    from textmill.topics import TopicModel
 
     loaded: Any = load(path, expect=TopicModel)
     return loaded.set_params(n_jobs=jobs)
@@ -27,13 +27,13 @@ def load_model(path: Path, jobs: int | None = None) -> Any:
 
 def is_bags(sources: list[str]) -> bool:
     """Whether the input is a file of bags, by its suffix."""
-    from textmill.corpus.bagfiles import format_of
+    from textmill.corpus import bag_format
     from textmill.errors import DataError
 
     if len(sources) != 1 or sources[0] == "-" or Path(sources[0]).is_dir():
         return False
     try:
-        format_of(sources[0], None)
+        bag_format(sources[0], None)
     except DataError:
         return False
     return True

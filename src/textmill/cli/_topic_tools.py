@@ -73,15 +73,15 @@ def diff(
     from textmill.plot import heat_map, save
     from textmill.topics import topic_difference
 
-    found = topic_difference(load_model(model), load_model(other), measure=measure, n_words=words)
+    difference = topic_difference(load_model(model), load_model(other), measure=measure, n_words=words)
     table = Printed({"topic": "", "other": "", measure: ".4f", "kept": "", "lost": "", "gained": ""}, json=json)
-    for pair in found.pairs:
+    for pair in difference.pairs:
         numbers = {"topic": pair.first + 1, "other": pair.second + 1, measure: pair.distance}
         table.row(**numbers, kept=pair.kept, lost=pair.lost, gained=pair.gained)
     if plot is not None:
-        names = [[str(t + 1) for t in range(size)] for size in found.distances.shape]
+        names = [[str(t + 1) for t in range(size)] for size in difference.distances.shape]
         figure = heat_map(
-            found.distances, x_label=f"topics of {other.name}", y_label=f"topics of {model.name}",
+            difference.distances, x_label=f"topics of {other.name}", y_label=f"topics of {model.name}",
             columns=names[1], rows=names[0],
         )  # fmt: skip
         save(figure, plot)
@@ -92,31 +92,31 @@ def explain(
     model: ModelFile,
     text: Annotated[str, typer.Option(help="The text; - for stdin.")],
     words: Annotated[int, typer.Option(help="Number of terms that name a topic.")] = 6,
-    html: Annotated[Path | None, further_output("Write an HTML page instead of printing.")] = None,
+    report: Annotated[Path | None, further_output("Write an HTML page instead of printing.")] = None,
     json: JsonLines = False,
 ) -> None:
     """Show the topic of each word of a text: in colours, as a page, or as JSON.
 
-    Example: textmill topics explain news.mill --text "The bank raised its rates." --html why.html
+    Example: textmill topics explain news.mill --text "The bank raised its rates." --report why.html
     """
     import sys
     from json import dumps
 
     from textmill.topics.explain import explain_text
 
-    found = explain_text(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
-    if not found.words:
+    explanation = explain_text(load_model(model), sys.stdin.read() if text == "-" else text, n_words=words)
+    if not explanation.words:
         typer.echo("textmill: no word of the text is known to the model, so there is nothing to explain", err=True)
-    if html is not None:
-        found.report().write(html)
+    if report is not None:
+        explanation.report().write(report)
     elif json:
-        for word in found.words:
+        for word in explanation.words:
             facts = {"begin": word.begin, "end": word.end, "term": word.term, "topic": word.topic + 1}
             typer.echo(dumps(facts | {"probability": word.probability}, ensure_ascii=False))
     else:
         from rich.console import Console
 
-        Console(soft_wrap=True, highlight=False).print(found.terminal())
+        Console(soft_wrap=True, highlight=False).print(explanation.terminal())
 
 
 @app.command()
@@ -147,7 +147,7 @@ def export(
     if (to in ("pyldavis", "mallet-state")) != bool(sources):
         raise DataError("pyldavis and mallet-state need INPUT, the others take none; see --to")
     loaded = load_model(model, jobs)
-    documents = None if not sources else read_input(sources, reading)
+    documents = None if not sources else read_input(sources, reading, again=True)
     if to == "pyldavis":
         exchange.write_pyldavis(loaded, documents, output)
     elif to == "mallet-state":
@@ -166,7 +166,7 @@ def import_(
         str, typer.Argument(metavar="FILE", help="The file to read; ldac: the name of its two files without suffix.")
     ],
     output: Annotated[Path, output_option("The model file to write.")],
-    made_by: Annotated[str, typer.Option("--from", help=f"Format: {', '.join(IMPORTS)}.")],
+    from_format: Annotated[str, typer.Option("--from", help=f"Format: {', '.join(IMPORTS)}.")],
     terms: Annotated[
         str | None, typer.Option(help="File with the terms of the columns, one per line; not for mallet-state.")
     ] = None,
@@ -182,18 +182,18 @@ def import_(
     from textmill.readable import counted
     from textmill.topics import exchange
 
-    check_choice("--from", made_by, IMPORTS)
-    if made_by == "mallet-state" and terms is not None:
+    check_choice("--from", from_format, IMPORTS)
+    if from_format == "mallet-state" and terms is not None:
         raise DataError("a state holds its terms; leave out --terms")
-    if made_by != "matrix" and alpha is not None:
+    if from_format != "matrix" and alpha is not None:
         raise DataError("--alpha belongs to --from matrix; the other files have their own")
     names = None if terms is None else read_terms(terms).terms_.to_list()
-    if made_by == "mallet-state":
-        made = exchange.read_mallet_state(source)
-    elif made_by == "ldac":
-        made = exchange.read_ldac(source, terms=names)
+    if from_format == "mallet-state":
+        model = exchange.read_mallet_state(source)
+    elif from_format == "ldac":
+        model = exchange.read_ldac(source, terms=names)
     else:
-        made = exchange.read_matrix(source, alpha=alpha, terms=names)
-    made.save(output)
-    rows, columns = made.components_.shape
+        model = exchange.read_matrix(source, alpha=alpha, terms=names)
+    model.save(output)
+    rows, columns = model.components_.shape
     typer.echo(f"{counted(rows, 'topics')} of {counted(columns, 'terms')}")

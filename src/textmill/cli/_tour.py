@@ -239,9 +239,9 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     )
     report.html(explain_text(model, texts[mixed]).html())
     report.code(
-        "textmill topics train articles.jsonl --model nmf --topics 11 --digits drop --max-df 0.15 -o topics.mill\n"
+        "textmill topics train articles.jsonl --kind nmf --topics 11 --digits drop --max-df 0.15 -o topics.mill\n"
         "textmill topics show topics.mill\n"
-        'textmill topics explain topics.mill --text "The Moon raises the tides." --html why.html'
+        'textmill topics explain topics.mill --text "The Moon raises the tides." --report why.html'
     )
 
 
@@ -269,7 +269,7 @@ def show_map(report: Report, documents: list[Document], folder: Path) -> None:
         caption="Articles by subject, and the words that are farthest from the middle",
     )
     report.code(
-        "textmill topics train articles.jsonl --model lsa --topics 8 -o lsa.mill\n"
+        "textmill topics train articles.jsonl --kind lsa --topics 8 -o lsa.mill\n"
         "textmill topics show lsa.mill articles.jsonl --picture terms --color-field subject --plot map.svg"
     )
 
@@ -319,7 +319,7 @@ def show_coherence(report: Report, documents: list[Document], folder: Path) -> N
     """Pages told from forgeries of them by the entropy of their topics."""
     from textmill.tasks.coherence import CoherenceDetector, Forger, draw_histograms, evaluate, sample_pages
 
-    detector = CoherenceDetector(n_topics=12, sweeps=80).fit(sample_pages(250))
+    detector = CoherenceDetector(n_topics=12, max_iter=80).fit(sample_pages(250))
     detector.save(folder / "coherence.mill")
     pages = [page.text for page in sample_pages(80, random_state=1)]
     forger = Forger.of(pages, random_state=1)
@@ -347,7 +347,7 @@ def show_coherence(report: Report, documents: list[Document], folder: Path) -> N
     report.code(
         "textmill coherence train good.jsonl --topics 12 -o coherence.mill\n"
         "textmill coherence score coherence.mill new.jsonl --explain\n"
-        "textmill coherence fake new.jsonl --kind markov --count 80 --seed 1 -o fake.jsonl\n"
+        "textmill coherence fake new.jsonl --kind markov -k 80 --seed 1 -o fake.jsonl\n"
         "textmill coherence evaluate coherence.mill --true new.jsonl --false fake.jsonl --plot roc.png"
     )
 
@@ -447,7 +447,7 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
     )
     answers = [
         (word, ", ".join(f"{answer} ({cost:.1f})" for answer, cost in found))
-        for word, found in zip(typed, fst.apply(corrector, typed, n=3), strict=True)
+        for word, found in zip(typed, fst.apply(corrector, typed, k=3), strict=True)
     ]
     report.table(["typed", "meant (cost)"], answers, caption="Misspelt words and the words that were meant")
     some = [pair for pair in pairs if pair[0].startswith(("weat", "whe"))]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 __all__ = ["SYNONYMS", "in_options", "options_of"]
@@ -20,9 +21,7 @@ __all__ = ["SYNONYMS", "in_options", "options_of"]
 SYNONYMS = {
     "checkpoint": ("resume",),
     "chunk_size": ("chunk",),
-    "forget": ("decay",),
     "format": ("from_format", "to_format"),
-    "held_out": ("heldout", "held_out"),
     "k": ("folds",),
     "n_clusters": ("clusters",),
     "n_jobs": ("jobs",),
@@ -30,7 +29,6 @@ SYNONYMS = {
     "n_words": ("words",),
     "normaliser": ("normalise",),
     "random_state": ("seed",),
-    "solver": ("algorithm",),
 }
 # advice for programs -> advice for people at a terminal
 _PHRASES = {
@@ -97,7 +95,7 @@ def _setting(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     if value in ("False", "None"):
         return option.secondary_opts[0] if option.secondary_opts else f"no {spelling}"
     value = value.strip("'\"()").replace(", ", " ")
-    return f"{spelling} '{value}'" if " " in value and option.nargs == 1 else f"{spelling} {value}"
+    return f"{spelling} {quote(value) if option.nargs == 1 else value}"
 
 
 def _subject(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._options import Jobs, Json
+from textmill.cli._json import json_page
+from textmill.cli._options import Jobs, Json, Negative
 from textmill.cli._outputs import further_output, output_argument, output_option
 from textmill.cli._reading import Reading, Terms, with_options
 
@@ -71,7 +72,7 @@ def convert(
     to_format: Annotated[str | None, typer.Option("--to", help="Format of the output; default: by suffix.")] = None,
     vocab: Annotated[Path | None, typer.Option(help="Vocabulary, for formats that hold words.")] = None,
     columns: Annotated[int | None, typer.Option(help="Number of columns, for formats that do not state it.")] = None,
-    negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
+    negative: Negative = False,
 ) -> None:
     """Convert between formats of bags, chunk by chunk; labels of SVMlight and MALLET are kept.
 
@@ -98,7 +99,7 @@ def convert(
 def info(
     source: Annotated[Path, typer.Argument(help="A file of bags.")],
     format: Annotated[str | None, typer.Option(help="Its format; default: by suffix.")] = None,  # noqa: A002
-    negative: Annotated[bool, typer.Option(help="Allow negative values.")] = False,
+    negative: Negative = False,
     index: Annotated[
         bool, typer.Option("--index", help="Also write an index that gives access to single documents.")
     ] = False,
@@ -108,8 +109,6 @@ def info(
 
     Example: textmill bags info news.mm.gz
     """
-    from json import dumps
-
     from textmill.corpus import read_bags
 
     bags = read_bags(source, format=format, negative=negative)
@@ -130,4 +129,4 @@ def info(
     }
     if index:
         facts["index"] = bags.save_index()
-    typer.echo(dumps(facts, indent=2) if json else "\n".join(f"{name}: {value}" for name, value in facts.items()))
+    typer.echo(json_page(facts) if json else "\n".join(f"{name}: {value}" for name, value in facts.items()))

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Jobs, Json, Seed
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, Json, Seed, answers
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
@@ -23,7 +24,7 @@ def train(
     sources: Annotated[list[str], typer.Argument(metavar="GOOD...", help="Files or folders of good documents.")],
     output: Annotated[Path, output_option("The detector to write.")],
     topics: Annotated[int, typer.Option(help="Number of topics.")] = 50,
-    sweeps: Annotated[int, typer.Option(help="Number of sweeps of the Gibbs sampler.")] = 300,
+    max_iter: Annotated[int, typer.Option(help="Number of sweeps of the Gibbs sampler.")] = 300,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -46,7 +47,7 @@ def train(
     from textmill.tasks import CoherenceDetector
 
     detector = CoherenceDetector(
-        n_topics=topics, sweeps=sweeps, held_out=held_out, false_alarms=false_alarms, random_state=seed, n_jobs=jobs
+        n_topics=topics, max_iter=max_iter, held_out=held_out, false_alarms=false_alarms, random_state=seed, n_jobs=jobs
     )
     documents = reading.documents(sources)
     detector.fit(documents, topics=None if model is None else load(model))
@@ -101,9 +102,7 @@ def fake(
             "a name will do."
         ),
     ] = "sentence-salad",
-    count: Annotated[
-        int | None, typer.Option(help="Number of false documents; default: as many as there are documents.")
-    ] = None,
+    k: Annotated[int | None, answers("Number of false documents; default: as many as there are documents.")] = None,
     length: Annotated[
         int | None, typer.Option(help="Number of content words in each; default: the lengths of the documents.")
     ] = None,
@@ -118,29 +117,24 @@ def fake(
 ) -> None:
     """Make false documents of one kind and of given lengths; the same seed gives the same documents.
 
-    Example: textmill coherence fake news.jsonl --kind markov --count 500 --seed 1 -o fake.jsonl
+    Example: textmill coherence fake news.jsonl --kind markov -k 500 --seed 1 -o fake.jsonl
     """
-    from json import dumps
-
     import numpy as np
 
     from textmill.corpus import writer
     from textmill.model import check_range
-    from textmill.tasks.coherence import Forger
-    from textmill.tasks.coherence.forgery import kind_of
+    from textmill.tasks.coherence import Forger, kind_of
 
     kind = kind_of(kind)
-    if count is not None:
-        check_range("--count", count, at_least=1, whole=True)
     if length is not None:
         check_range("--length", length, at_least=1, whole=True)
     texts = reading.documents(sources).texts()
     forger = Forger.of(list(texts), order=order, random_state=seed)
-    lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if count is None else count)
+    lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if k is None else k)
     made = forger.make(kind, lengths, level=level, words=None if words is None else words.split(","))
     with writer(output) as out:
         for i, text in enumerate(made):
-            out.write(dumps({"id": f"{kind}-{i}", "text": text}, ensure_ascii=False) + "\n")
+            out.write(json_line({"id": f"{kind}-{i}", "text": text}) + "\n")
 
 
 @app.command()
@@ -195,7 +189,6 @@ def evaluate(
 def _show(found: Any, offending: list[Any], table: Printed | None) -> None:
     """Print what was found in one document: a row of a table, or a line of JSON."""
     from dataclasses import asdict
-    from json import dumps
     from math import isnan
 
     if table is None:
@@ -204,7 +197,7 @@ def _show(found: Any, offending: list[Any], table: Printed | None) -> None:
         record["empty"] = found.verdict == "empty"
         if offending:
             record["offending"] = [{"text": one.text, "surprise": one.surprise} for one in offending]
-        typer.echo(dumps(record, ensure_ascii=False))
+        typer.echo(json_line(record))
         return
     table.row(**asdict(found))
     for one in offending:

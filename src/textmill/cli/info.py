@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._json import json_page
 from textmill.cli._options import Json
 
 app = typer.Typer(add_completion=False)
@@ -32,9 +33,7 @@ def info(
         raise typer.BadParameter("needs a model file", param_hint="--verify" if verify else "--arrays")
     facts = _installation() if file is None else _facts(file, verify)
     if json:
-        from json import dumps
-
-        typer.echo(dumps(facts, ensure_ascii=False, indent=2, sort_keys=True))
+        typer.echo(json_page(facts, sort_keys=True))
     elif file is None:
         _print_installation(facts)
     else:

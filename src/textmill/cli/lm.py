@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Jobs, JsonLines, Seed
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, JsonLines, Seed, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
@@ -76,8 +77,6 @@ def score(
 
     Example: textmill lm score model.mill - < sentences.txt
     """
-    from json import dumps
-
     from textmill.lm import read_model
 
     language = read_model(model, tokenizer=_tokenizer(tokenizer, case))
@@ -88,7 +87,7 @@ def score(
         table.row(log10=log_probability, words=words, unknown=unknown)
     perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     if json:
-        typer.echo(dumps({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))
+        typer.echo(json_line({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))
     else:
         typer.echo(f"# perplexity {perplexity:.2f}, without unknown words {without_unknown:.2f}")
 
@@ -97,7 +96,7 @@ def score(
 def next_words(
     model: _Model,
     words: _Words = None,
-    k: Annotated[int, typer.Option("-k", help="Number of words to show.")] = 10,
+    k: Annotated[int, answers("Number of words to show.")] = 10,
     start: Annotated[bool, typer.Option("--start", help="The words begin a sentence.")] = False,
     json: JsonLines = False,
 ) -> None:
@@ -118,7 +117,7 @@ def next_words(
 def ngrams(
     model: _Model,
     words: _Words = None,
-    k: Annotated[int, typer.Option("-k", help="Number of n-grams to show.")] = 10,
+    k: Annotated[int, answers("Number of n-grams to show.")] = 10,
     order: Annotated[int | None, typer.Option(help="Their length; default: one word more than those given.")] = None,
     json: JsonLines = False,
 ) -> None:
@@ -137,17 +136,17 @@ def ngrams(
 @app.command()
 def sample(
     model: _Model,
-    count: Annotated[int, typer.Option("--count", "-n", help="Number of sentences.")] = 10,
+    k: Annotated[int, answers("Number of sentences.")] = 10,
     longest: Annotated[int, typer.Option(help="Number of words after which a sentence is cut off.")] = 100,
     seed: Seed = 0,
 ) -> None:
     """Draw random sentences from a model, one per line.
 
-    Example: textmill lm sample model.mill -n 5 --seed 1
+    Example: textmill lm sample model.mill -k 5 --seed 1
     """
     from textmill.lm import read_model
 
-    for words in read_model(model).sample(count, longest=longest, random_state=seed):
+    for words in read_model(model).sample(k, longest=longest, random_state=seed):
         typer.echo(" ".join(words))
 
 
@@ -167,8 +166,7 @@ def _tokenizer(name: str | None, case: str | None) -> Any:
 
 def _sentences(documents: Iterable[Any], split: str | None, tokenizer: str | None) -> Iterable[str]:
     """The sentences of documents; text that is cut at blanks is taken to have one sentence per line."""
-    from textmill.corpus import Sentences
-    from textmill.corpus.counting import texts_of
+    from textmill.corpus import Sentences, texts_of
     from textmill.model import check_choice
 
     split = split or ("lines" if tokenizer == "whitespace" else "sentences")

@@ -1,20 +1,24 @@
-"""Match names: score pairs, find duplicates, join lists, evaluate measures, review matches."""
+"""Match names and records: score pairs, find duplicates, join lists, learn from labels, evaluate, review matches."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from textmill.cli._match_learning import Block, Fields, ModelFile, matcher_of, records_of, register
 from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
 if TYPE_CHECKING:
-    from textmill.strings import Normaliser
-    from textmill.tasks.names import Evaluation, NameList
+    from textmill.tasks.names import Evaluation, Gold, Linked, MatchCounts, NameList
 
+from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+
+_THRESHOLD = 0.6  # of measures
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -30,15 +34,16 @@ _Format = Annotated[
 _NameField = Annotated[str, typer.Option(help="Field that holds the name, for CSV, JSONL and Parquet.")]
 _IdField = Annotated[str, typer.Option(help="Field that holds the id.")]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
-_Normalise = Annotated[
+_Normalize = Annotated[
     list[str] | None,
     typer.Option(
-        help="Ignore case, accents, punctuation, titles or legal-forms, or apply nfkc; repeat the option for more."
+        help="What to ignore: case, accents, punctuation, titles, legal-forms, or apply nfkc; repeat it for more. "
+        "Default: case and accents; none compares names as they are."
     ),
 ]
 _MinCount = Annotated[int, typer.Option(help="Leave out names with a smaller count.")]
-_Types = Annotated[
-    list[str] | None, typer.Option("--type", help="Only names of this type; repeat the option for more.")
+_Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", help="Only names of this type; repeat the option for more.")
 ]
 _Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
 _Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
@@ -46,7 +51,111 @@ _List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - fo
 _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
 _Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
 _Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
-_Threshold = Annotated[float, typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1.")]
+_Threshold = Annotated[
+    float | None,
+    typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1; default: 0.6, of a model 0.5."),
+]
+
+
+_Best = Annotated[int | None, typer.Option("-k", help="Keep only this many best matches of each name.")]
+
+
+@dataclass(frozen=True)
+class NameInput:
+    """How a list of names is read."""
+
+    format: _Format = None
+    name_field: _NameField = "name"
+    id_field: _IdField = "id"
+    errors: Errors = "strict"
+    encoding: _Encoding = "utf-8"
+
+    def read(self, source: str) -> NameList:
+        """The names of a file or of standard input."""
+        from textmill.tasks.names import read_names
+
+        options = {"name_field": self.name_field, "id_field": self.id_field, "errors": self.errors}
+        return read_names(source, format=self.format, encoding=self.encoding, **options)
+
+    def records(self, source: str, matcher: Any) -> Any:
+        """The records of a file or of standard input."""
+        return records_of(source, matcher, self.format, self.id_field, self.encoding, self.errors)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How names are matched, and where the pairs go."""
+
+    output: _Output = "-"
+    measure: _Measure = None
+    threshold: _Threshold = None
+    k: _Best = None
+    report: _Report = None
+    model: ModelFile = None
+    field: Fields = None
+    block: Block = None
+    normalize: _Normalize = None
+    jobs: Jobs = None
+    cluster: Cluster = None
+
+    def by_records(self) -> bool:
+        """Is it records with several fields that are matched?"""
+        return self.model is not None or bool(self.field) or bool(self.block)
+
+    def record_matcher(self, **others: object) -> Any:
+        """The matcher of records; options that are only for names are refused."""
+        _refuse(measure=self.measure, k=self.k, normalize=self.normalize, cluster=self.cluster, **others)
+        return matcher_of(self.model, self.field, self.block, self.threshold, self.jobs)
+
+    def options(self) -> dict[str, Any]:
+        """The arguments of `dedupe` and `join`."""
+        from textmill.strings import DEFAULT_MEASURE
+
+        return {
+            "measure": self.measure or DEFAULT_MEASURE,
+            "threshold": _THRESHOLD if self.threshold is None else self.threshold,
+            "k": self.k,
+            "report": self.report,
+            "normalize": _steps(self.normalize),
+            "n_jobs": self.jobs,
+            "cluster": self.cluster,
+        }
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names with labels, and the measures that are compared on them."""
+
+    gold: _Gold = None
+    measure: _Measures = None
+    other: _Other = None
+    unlabelled: _Unlabelled = "negative"
+    normalize: _Normalize = None
+    format: _Format = None
+    encoding: _Encoding = "utf-8"
+    jobs: Jobs = None
+
+    def lists(self, names: str) -> tuple[NameList, NameList | None]:
+        """The names, and those of the other list."""
+        reading = NameInput(format=self.format, encoding=self.encoding)
+        return reading.read(names), None if self.other is None else reading.read(self.other)
+
+    def evaluations(self, lists: tuple[NameList, NameList | None], floor: float = 0.0) -> list[Evaluation]:
+        """What measures make of the names, against the gold or else the clusters that the lists came with."""
+        from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, evaluate_measures, read_gold
+
+        names, other = lists
+        gold = Gold.from_clusters(names, other) if self.gold is None else read_gold(self.gold, names=names, other=other)
+        return evaluate_measures(
+            names,
+            gold,
+            self.measure or MEASURES_TO_COMPARE,
+            other=other,
+            unlabelled=self.unlabelled,
+            floor=floor,
+            normalize=_steps(self.normalize),
+            n_jobs=self.jobs,
+        )
 
 
 @app.command()
@@ -59,6 +168,7 @@ def score(
         typer.Option(help="List of names to learn the weights of words from; default: all words weigh the same."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show which parts were aligned.")] = False,
+    normalize: _Normalize = None,
     format: _Format = None,  # noqa: A002
     json: Json = False,
 ) -> None:
@@ -68,139 +178,102 @@ def score(
     """
     from json import dumps
 
-    from textmill.strings import DEFAULT_MEASURE, parse_measure
+    from textmill.strings import DEFAULT_MEASURE
+    from textmill.tasks.names import align
 
-    collection = [left, right] if names is None else _names(names, format=format).names
-    made = parse_measure(measure or DEFAULT_MEASURE)
-    fitted = made.fit(collection)
-    if names is None and hasattr(fitted, "idf"):  # two names tell nothing about what is rare
-        fitted.set_idf({})
-    found = fitted.similarity(left, right)
+    collection = None if names is None else NameInput(format=format).read(names)
+    alignment = align(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
     if json:
-        typer.echo(dumps({"left": left, "right": right, "score": found, "measure": str(made)}, ensure_ascii=False))
+        row = {"left": left, "right": right, "score": alignment.score, "measure": alignment.measure}
+        typer.echo(dumps(row, ensure_ascii=False))
     else:
-        typer.echo(str(fitted.align(left, right)) if explain else f"{found:.6f}")
+        typer.echo(str(alignment) if explain else f"{alignment.score:.6f}")
 
 
 @app.command()
+@with_options
 def dedupe(
     names: _List,
-    output: _Output = "-",
-    measure: _Measure = None,
-    threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name.")] = None,
+    matching: Matching,
+    reading: NameInput,
     clusters: Annotated[str | None, further_output("Also write the groups of names to this file.")] = None,
     method: Annotated[
         str,
         typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
     ] = "connected",
-    report: _Report = None,
-    format: _Format = None,  # noqa: A002
-    name_field: _NameField = "name",
-    id_field: _IdField = "id",
-    normalise: _Normalise = None,
+    cluster_report: Annotated[Path | None, further_output("Also write a page of the groups of records.")] = None,
     min_count: _MinCount = 1,
-    types: _Types = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    errors: Errors = "strict",
-    encoding: _Encoding = "utf-8",
+    kinds: _Kinds = None,
 ) -> None:
-    """Find duplicates in a list of names.
+    """Find duplicates in a list of names, or by --field or --model in a list of records with several fields.
 
     Example: textmill match dedupe customers.csv -o pairs.tsv --threshold 0.7 --clusters groups.tsv --report pairs.html
+
+    Example: textmill match dedupe people.csv --field name --field phone:exact:0.5 -o pairs.tsv
+
+    Example: textmill match dedupe people.csv --model people.mill -o pairs.tsv --clusters groups.tsv
     """
     from textmill.readable import counted
-    from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
-    collection = _names(
-        names, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding
-    ).filter(min_count=min_count, types=types)
-    found = task.dedupe(
-        collection,
-        output,
-        measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
-        top=top,
-        clusters=clusters,
-        method=method,
-        report=report,
-        normaliser=_normaliser(normalise),
-        n_jobs=jobs,
-        cluster=cluster,
-    )
-    groups = "" if found.clusters is None else f", {counted(found.clusters, 'groups')} of several"
-    typer.echo(f"{counted(len(collection), 'names')}, {counted(found.pairs, 'pairs')}{groups}", err=True)
+    if matching.by_records() or cluster_report is not None:
+        matcher = matching.record_matcher(kind=kinds, min_count=min_count if min_count != 1 else None)
+        records = reading.records(names, matcher)
+        pages: Any = {"report": matching.report, "cluster_report": cluster_report}
+        linked = task.dedupe_records(records, matching.output, matcher, clusters=clusters, method=method, **pages)
+        _linked(linked, counted(len(records), "records"))
+        return
+    collection = reading.read(names).filter(min_count=min_count, types=kinds)
+    counts = task.dedupe(collection, matching.output, clusters=clusters, method=method, **matching.options())
+    groups = "" if counts.clusters is None else f", {counted(counts.clusters, 'groups')} of several"
+    _tell(f"{counted(len(collection), 'names')}, {counted(counts.pairs, 'pairs')}{groups}", counts)
 
 
 @app.command()
+@with_options
 def join(
     left: Annotated[str, typer.Argument(metavar="LEFT", help="A list.")],
     right: Annotated[
         str, typer.Argument(metavar="RIGHT", help="Another list; the weights of words are learned from it.")
     ],
-    output: _Output = "-",
-    measure: _Measure = None,
-    threshold: _Threshold = 0.6,
-    top: Annotated[int | None, typer.Option(help="Keep only this many best matches of each name of LEFT.")] = None,
+    matching: Matching,
+    reading: NameInput,
     one_to_one: Annotated[
         str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
     ] = None,
-    report: _Report = None,
-    format: _Format = None,  # noqa: A002
-    name_field: _NameField = "name",
-    id_field: _IdField = "id",
-    normalise: _Normalise = None,
-    jobs: Jobs = None,
-    cluster: Cluster = None,
-    errors: Errors = "strict",
-    encoding: _Encoding = "utf-8",
 ) -> None:
-    """Find the names of one list in another.
+    """Find the names of one list in another, or by --field or --model the records.
 
-    Example: textmill match join orders.csv customers.csv -o pairs.tsv --top 1
+    Example: textmill match join orders.csv customers.csv -o pairs.tsv -k 1
+
+    Example: textmill match join orders.csv customers.csv --model people.mill --one-to-one greedy -o pairs.tsv
     """
     from textmill.readable import counted
-    from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks import names as task
 
-    one, two = (
-        _names(source, format=format, name_field=name_field, id_field=id_field, errors=errors, encoding=encoding)
-        for source in (left, right)
-    )
-    found = task.join(
-        one,
-        two,
-        output,
-        measure=measure or DEFAULT_MEASURE,
-        threshold=threshold,
-        top=top,
-        one_to_one=one_to_one,
-        report=report,
-        normaliser=_normaliser(normalise),
-        n_jobs=jobs,
-        cluster=cluster,
-    )
-    typer.echo(f"{len(one)} and {counted(len(two), 'names')}, {counted(found.pairs, 'pairs')}", err=True)
+    if matching.by_records():
+        matcher = matching.record_matcher()
+        first, second = reading.records(left, matcher), reading.records(right, matcher)
+        linked = task.join_records(
+            first, second, matching.output, matcher, one_to_one=one_to_one, report=matching.report
+        )
+        _linked(linked, f"{len(first)} and {counted(len(second), 'records')}")
+        return
+    one, two = reading.read(left), reading.read(right)
+    counts = task.join(one, two, matching.output, one_to_one=one_to_one, **matching.options())
+    _tell(f"{len(one)} and {counted(len(two), 'names')}, {counted(counts.pairs, 'pairs')}", counts)
 
 
 @app.command()
+@with_options
 def evaluate(
     names: _List,
-    gold: _Gold = None,
-    measure: _Measures = None,
-    other: _Other = None,
+    labels: Labels,
     plot: Annotated[Path | None, figure_option("Draw F by number of pairs to this file (.png, .svg or .pdf).")] = None,
     beta: Annotated[
         float, typer.Option(help="Beta of F in the figure: below 1 favours precision, above 1 recall.")
     ] = 1.0,
-    unlabelled: _Unlabelled = "negative",
     floor: Annotated[float, typer.Option(help="Ignore pairs with a lower score.")] = 0.0,
-    normalise: _Normalise = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per measure.")] = False,
 ) -> None:
     """Rank all pairs by measures and compare the rankings with labelled pairs.
@@ -210,28 +283,21 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks import names as task
 
-    lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, floor=floor, n_jobs=jobs)
-    rows = [one.row() for one in found]
+    evaluations = labels.evaluations(labels.lists(names), floor)
+    rows = [evaluation.row() for evaluation in evaluations]
     table = Printed({name: ".4f" if isinstance(value, float) else "" for name, value in rows[0].items()}, json=json)
     for row in rows:
         table.row(**row)
     if plot is not None:
-        save(task.curves(found, beta=beta), plot)
+        save(task.curves(evaluations, beta=beta), plot)
 
 
 @app.command()
+@with_options
 def compare(
     names: _List,
-    gold: _Gold = None,
-    measure: _Measures = None,
-    other: _Other = None,
-    show: Annotated[int, typer.Option(help="Number of pairs to list where two measures differ.")] = 10,
-    unlabelled: _Unlabelled = "negative",
-    normalise: _Normalise = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
+    labels: Labels,
+    k: Annotated[int, typer.Option("-k", help="Number of pairs to list where two measures differ.")] = 10,
 ) -> None:
     """Show the best measure, its threshold, and the matches on which measures disagree.
 
@@ -239,48 +305,42 @@ def compare(
     """
     from textmill.tasks import names as task
 
-    lists = _lists(names, other, format, encoding)
-    found = _evaluated(lists, gold, measure, normalise, unlabelled=unlabelled, n_jobs=jobs)
-    for line in task.compare(found, *lists, show=show):
+    lists = labels.lists(names)
+    for line in task.compare(labels.evaluations(lists), *lists, k=k):
         typer.echo(line)
 
 
 @app.command()
+@with_options
 def pool(
     names: _List,
+    labels: Labels,
     output: _Output = "-",
-    best: Annotated[int, typer.Option(help="Number of pairs that each measure proposes.")] = 100,
-    measure: _Measures = None,
-    gold: Annotated[Path | None, typer.Option(help="Labelled pairs to leave out.")] = None,
-    other: _Other = None,
+    k: Annotated[int, typer.Option("-k", help="Number of pairs that each measure proposes.")] = 100,
     report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
-    normalise: _Normalise = None,
-    format: _Format = None,  # noqa: A002
-    encoding: _Encoding = "utf-8",
-    jobs: Jobs = None,
 ) -> None:
-    """Collect pairs worth labelling: the best ones of several measures.
+    """Collect pairs worth labelling: the best ones of several measures; those that --gold has labels for are left out.
 
-    Example: textmill match pool names.tsv --best 200 -o pool.tsv --report pool.html
+    Example: textmill match pool names.tsv -k 200 -o pool.tsv --report pool.html
     """
     from textmill.readable import counted
     from textmill.tasks import names as task
     from textmill.tasks.names import read_gold, write_pairs
 
-    collection, second = _lists(names, other, format, encoding)
-    done = None if gold is None else read_gold(gold, names=collection, other=second)
-    found = task.pool(
+    collection, second = labels.lists(names)
+    normalize = _steps(labels.normalize)
+    pairs = task.pool(
         collection,
-        measure or task.MEASURES_TO_COMPARE,
-        best=best,
+        labels.measure or task.MEASURES_TO_COMPARE,
+        k=k,
         other=second,
-        gold=done,
-        normaliser=_normaliser(normalise),
-        n_jobs=jobs,
+        gold=None if labels.gold is None else read_gold(labels.gold, names=collection, other=second),
+        normalize=normalize,
+        n_jobs=labels.jobs,
     )
-    count = write_pairs(output, [found], collection, second)
+    count = write_pairs(output, [pairs], collection, second)
     if report is not None:
-        task.review_pairs(found, collection, second, title="Pairs to label").write(report)
+        task.review_pairs(pairs, collection, second, title="Pairs to label", normalize=normalize).write(report)
     typer.echo(f"{counted(count, 'pairs')} to label", err=True)
 
 
@@ -291,6 +351,7 @@ def review(
     measure: _Measure = None,
     gold: Annotated[Path | None, typer.Option(help="Labels to start from.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    normalize: _Normalize = None,
 ) -> None:
     """Write a page on which pairs are accepted and rejected in a browser.
 
@@ -301,8 +362,8 @@ def review(
     from textmill.tasks.names import read_gold
 
     labels = None if gold is None else read_gold(gold)
-    page = task.review_file(pairs, measure=measure or DEFAULT_MEASURE, gold=labels, title=title)
-    page.write(output)
+    options: Any = {"measure": measure or DEFAULT_MEASURE, "gold": labels, "title": title}
+    task.review_file(pairs, normalize=_steps(normalize), **options).write(output)
     typer.echo(f"wrote {output}; open it in a browser", err=True)
 
 
@@ -320,9 +381,9 @@ def accept(
     from textmill.readable import counted
     from textmill.tasks.names import Gold, read_gold, write_gold
 
-    known = None if names is None else _names(names, format=format)
-    before = read_gold(gold, names=known) if gold.exists() else Gold()
-    after = before.merge(read_gold(decisions, names=known))
+    collection = None if names is None else NameInput(format=format).read(names)
+    before: Gold = read_gold(gold, names=collection) if gold.exists() else Gold()
+    after = before.merge(read_gold(decisions, names=collection))
     changed = sum(label != after.labels[pair] for pair, label in before.labels.items())
     write_gold(gold, after)
     counts = ", ".join(f"{count} {label}" for label, count in after.counts().items() if count)
@@ -330,55 +391,37 @@ def accept(
     typer.echo(f"{added} added, {changed} changed" + (f"; {counts}" if counts else ""))
 
 
-def _names(source: str, **options: str | None) -> NameList:
-    from textmill.tasks.names import read_names
-
-    return read_names(source, **{name: value for name, value in options.items() if value is not None})
+register(app)
 
 
-def _lists(
-    names: str,
-    other: str | None,
-    format: str | None,  # noqa: A002
-    encoding: str,
-) -> tuple[NameList, NameList | None]:
-    """The names, and those of the other list."""
-    collection = _names(names, format=format, encoding=encoding)
-    return collection, None if other is None else _names(other, format=format, encoding=encoding)
-
-
-def _evaluated(
-    lists: tuple[NameList, NameList | None],
-    gold: Path | None,
-    measures: list[str] | None,
-    normalise: list[str] | None,
-    **options: Any,
-) -> list[Evaluation]:
-    """What measures make of the names, against the gold or else the clusters that the lists came with."""
-    from textmill.tasks.names import MEASURES_TO_COMPARE, Gold, evaluate_measures, read_gold
-
-    names, other = lists
-    labels = Gold.from_clusters(names, other) if gold is None else read_gold(gold, names=names, other=other)
-    chosen = measures or MEASURES_TO_COMPARE
-    return evaluate_measures(names, labels, chosen, other=other, normaliser=_normaliser(normalise), **options)
-
-
-def _normaliser(steps: list[str] | None) -> Normaliser | None:
-    """The steps that were asked for, as a function."""
+def _refuse(**options: object) -> None:
+    """Options that have no meaning for records."""
     from textmill.errors import DataError
-    from textmill.strings import Normaliser
 
-    known = {"case", "accents", "punctuation", "titles", "legal-forms", "nfkc"}
-    if not steps:
-        return None
-    for step in steps:
-        if step not in known:
-            raise DataError(f"--normalise must be one of {', '.join(sorted(known))}, got {step!r}")
-    return Normaliser(
-        form="NFKC" if "nfkc" in steps else None,
-        case="case" in steps,
-        accents="accents" in steps,
-        punctuation="punctuation" in steps,
-        titles="titles" in steps,
-        legal_forms="legal-forms" in steps,
-    )
+    for name, value in options.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"
+            raise DataError(f"{option} does not go with --model, --field or --block; leave it out")
+
+
+def _linked(linked: Linked, records: str) -> None:
+    """What was found among records, and how many pairs were compared for it."""
+    from textmill.readable import counted
+
+    for note in linked.blocking.notes:
+        typer.echo(note, err=True)
+    compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
+    groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
+    typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
+
+
+def _steps(normalize: list[str] | None) -> list[str]:
+    """The steps of normalization, those of the default where none were named."""
+    from textmill.strings import DEFAULT_STEPS
+
+    return list(DEFAULT_STEPS) if normalize is None else normalize
+
+
+def _tell(line: str, counts: MatchCounts) -> None:
+    """What was found and, where the measure adapted to the list, what it has become."""
+    typer.echo(line + (f"\n{counts.reason}" if counts.reason else ""), err=True)

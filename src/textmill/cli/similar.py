@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Jobs, JsonLines
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, JsonLines, answers
 from textmill.cli._outputs import output_argument, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
@@ -64,7 +65,7 @@ def query(
     file: Annotated[
         str | None, typer.Option(help="Search for documents like each one of this file; - for stdin.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Number of documents to find.")] = 10,
+    k: Annotated[int, answers("Number of documents to find.")] = 10,
     *,
     reading: Reading,
     cluster: Annotated[
@@ -166,12 +167,10 @@ def pairs(
 
 def _show(name: str, matches: Any, table: Printed | None) -> None:
     """Print what one query found: rows of a table, or a line of JSON."""
-    from json import dumps
-
     rows = matches.to_dict()
     found = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
     if table is None:
-        typer.echo(dumps({"query": name, "found": found, "reason": matches.reason}, ensure_ascii=False))
+        typer.echo(json_line({"query": name, "found": found, "reason": matches.reason}))
         return
     if matches.reason is not None:
         typer.echo(f"{name}: nothing found: {matches.reason}", err=True)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Jobs, Json, Seed
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
+from textmill.cli._tables import Printed
 from textmill.cli._tag_options import Format, Tests, Training
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -68,7 +69,7 @@ def train(
 ) -> None:
     """Train a tagger.
 
-    Example: textmill tag train train.txt -p patterns.txt --dev dev.txt --l1 0.5 -o chunks.mill
+    Example: textmill tag train train.txt --dev dev.txt --l1 0.5 -o chunks.mill
     """
     from json import dumps
 
@@ -99,13 +100,26 @@ def train(
     if counts:
         typer.echo("\n".join(summary.pattern_table()))
     typer.echo(f"{output}: {summary}")
+    if model is None and (default := tests.default_patterns(tagger)):
+        typer.echo(default)
 
 
 @app.command()
 def label(
     model: Model,
-    source: Annotated[str, typer.Argument(metavar="INPUT", help="Columns; - for stdin.")] = "-",
+    source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    text: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
+    ] = None,
+    join_lines: Annotated[
+        bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of running text.")] = "utf-8",
+    repair: Annotated[
+        str | None,
+        typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
@@ -117,27 +131,44 @@ def label(
         typer.Option("--constrain", help="Keep labels given in the last column; other values leave the token free."),
     ] = False,
     format: Format = "columns",  # noqa: A002
+    json: Annotated[
+        bool, typer.Option("--json", help="With --text: print sentences and spans with their places in the text.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Label one token per line; the label is appended to the line.
+    """Label one token per line, or running text; the label is appended to the line.
 
-    Example: zcat news.txt.gz | textmill tag label chunks.mill - > news.tagged
+    With --text --json every sentence is a line: begin, end, text and spans, each with begin, end, label and text.
+    Places are numbers of characters from the beginning of the text.
+
+    Example: textmill tag label names.mill --text letter.txt --json > letter.jsonl
     """
+    import warnings
+
     from textmill.corpus import read_columns, writer
     from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import DATA_FORMATS, label_attributes, label_sentences, label_tests, read_tagger
+    from textmill.sequence import DATA_FORMATS, TagRepairs, label_attributes, label_sentences, label_tests, read_tagger
 
     check_choice("format", format, DATA_FORMATS)
+    repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain}
-    if format == "columns":
-        texts = label_sentences(tagger, track(read_columns(source), "labelling", unit="sequences"), **how)
+    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain, "repair": repairs}
+    columns = "-" if source is None else source
+    if text is not None:
+        texts = _labeled_text(tagger, text, encoding, join_lines, json, how, source, format)
+    elif json or join_lines:
+        raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
+    elif format == "columns":
+        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
+        texts = label_sentences(tagger, sentences, **how)
     else:
-        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, source, **how)
+        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, columns, **how)
     with writer(output) as out:
         out.writelines(texts)
+    if repairs is not None:
+        warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -158,6 +189,10 @@ def evaluate(
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Add the table of gold by predicted labels, separated by tabs.")
     ] = False,
+    show_errors: Annotated[
+        bool, typer.Option("--show-errors", help="Add a table of wrong tokens or chunks, by what was taken for what.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of errors of each kind to show.")] = 3,
     json: Json = False,
 ) -> None:
     """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
@@ -167,9 +202,13 @@ def evaluate(
     from json import dumps
 
     from textmill.corpus import read_columns
-    from textmill.sequence import FIGURES, evaluate_columns
+    from textmill.model import check_range
+    from textmill.sequence import FIGURES, errors_by_kind, evaluate_columns, tag_errors
 
-    scores = evaluate_columns(read_columns(source), chunks=chunks)
+    check_range("k", k, at_least=1, whole=True)
+    sentences = list(read_columns(source))
+    scores = evaluate_columns(sentences, chunks=chunks)
+    kinds = errors_by_kind(tag_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:
@@ -177,6 +216,11 @@ def evaluate(
         out |= (
             {"intervals": {name: [interval.low, interval.high] for name, interval in bounds.items()}} if bounds else {}
         )
+        if show_errors:
+            out["errors"] = [
+                {"kind": kind, "count": len(errors), "examples": [error._asdict() for error in errors[:k]]}
+                for kind, errors in kinds.items()
+            ]
         typer.echo(dumps(out, ensure_ascii=False))
         return
     typer.echo(scores.report())
@@ -187,6 +231,59 @@ def evaluate(
         typer.echo("\t".join(["gold", *labels]))
         for name, row in zip(labels, scores.confusion.table.tolist(), strict=True):
             typer.echo("\t".join([name, *map(str, row)]))
+    if show_errors:
+        table = Printed(dict.fromkeys(["count", "kind", "place", "gold", "predicted", "sentence"], ""))
+        for errors in kinds.values():
+            for error in errors[:k]:
+                table.row(count=len(errors), **error._asdict())
+
+
+@app.command()
+def show(
+    model: Model,
+    label: Annotated[str | None, typer.Option(help="Only weights of this label.")] = None,
+    before: Annotated[str | None, typer.Option(help="Only weights of pairs with this label before.")] = None,
+    test: Annotated[str | None, typer.Option(help="Only weights of this test, such as u:w=the.")] = None,
+    word: Annotated[str | None, typer.Option(help="Only weights of tests that this word has a part in.")] = None,
+    transitions: Annotated[
+        bool, typer.Option("--transitions", help="Only weights of pairs of labels, whatever the tokens are.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", help="Number of largest and of smallest weights.")] = 10,
+    json: JsonLines = False,
+) -> None:
+    """Print the largest and the smallest weights of a tagger: what speaks for and against a label.
+
+    Example: textmill tag show chunks.mill --label B-NP -k 5
+    """
+    from textmill.sequence import read_tagger, top_features
+
+    features = top_features(
+        read_tagger(model), label=label, before=before, test=test, word=word, transitions=transitions, k=k
+    )
+    table = Printed({"weight": ".4f", "test": "", "before": "", "label": ""}, json=json)
+    for feature in features:
+        table.row(**feature._asdict())
+
+
+@app.command()
+def repair(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Columns, of which the last has tags; - for stdin.")],
+    scheme: Annotated[str, typer.Option(help="IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1.")] = "IOB2",
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+) -> None:
+    """Make the tags in the last column well-formed; chunks and their labels stay, only the letters change.
+
+    Example: textmill tag repair train.txt --scheme IOB2 -o repaired.txt
+    """
+    import warnings
+
+    from textmill.corpus import read_columns, writer
+    from textmill.sequence import TagRepairs, repair_lines
+
+    repairs = TagRepairs(scheme)
+    with writer(output) as out:
+        out.writelines(repair_lines(read_columns(source, keep_lines=True), repairs))
+    warnings.warn(str(repairs), stacklevel=1)
 
 
 @app.command()
@@ -324,6 +421,36 @@ def crossval(
     for number, part in enumerate(scores, 1):
         typer.echo(f"fold {number}: token error {part.token_error:.4%}, sequence error {part.sequence_error:.4%}")
     typer.echo(whole.report())
+
+
+def _labeled_text(
+    tagger: Any,
+    text: str,
+    encoding: str,
+    join_lines: bool,
+    json: bool,
+    how: dict[str, Any],
+    source: str | None,
+    format: str,  # noqa: A002
+) -> Any:
+    """The lines for running text: columns, or JSON."""
+    from json import dumps
+
+    from textmill.corpus import read_text
+    from textmill.sequence import label_text
+
+    plain = {"k": 1, "scores": False, "posterior": False, "constrain": False}
+    if source is not None or format != "columns" or any(how[name] != value for name, value in plain.items()):
+        raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
+    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=how["repair"])
+    for sentence in sentences:
+        if json:
+            spans = [span._asdict() for span in sentence.spans]
+            facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
+            yield dumps(facts, ensure_ascii=False) + "\n"
+        else:
+            words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
+            yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
 
 
 def _refuse_both(dev: Path | None) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._json import json_line
 from textmill.cli._options import Jobs
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
@@ -49,8 +50,6 @@ def tokenize(
 
     Example: echo "To be, or not to be." | textmill tokenize -
     """
-    from json import dumps
-
     from textmill.corpus import CharacterNgrams, Tokenizer, split_sentences, writer
     from textmill.model import check_choice
 
@@ -60,11 +59,11 @@ def tokenize(
         if unit == "sentence":
             for text in texts:
                 sentences = split_sentences(text)
-                lines = [dumps(sentences, ensure_ascii=False)] if json else [" ".join(s.split()) for s in sentences]
+                lines = [json_line(sentences)] if json else [" ".join(s.split()) for s in sentences]
                 out.writelines(line + "\n" for line in lines)
             return
         words = Tokenizer(case=case, digits=digits, keep=keep or (), split=split or (), stem=stem)
         cutter = CharacterNgrams(lengths=lengths, case=case) if unit == "character" else words
         separator = "\t" if unit == "character" else " "  # n-grams hold blanks themselves
         for tokens in cutter.tokenize(texts, n_jobs=jobs):
-            out.write((dumps(tokens, ensure_ascii=False) if json else separator.join(tokens)) + "\n")
+            out.write((json_line(tokens) if json else separator.join(tokens)) + "\n")

@@ -18,35 +18,8 @@ from textmill.cli._topic_tools import app as tools
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(tools)
 
-# --model -> class in textmill.topics, and the weights of terms that suit it
-MODELS = {
-    "lda": ("LDA", "nnn"),
-    "lsa": ("LSA", "ntc"),
-    "mixture": ("MultinomialMixture", "nnn"),
-    "nmf": ("NMF", "ntc"),
-    "pca": ("PCA", "ntc"),
-    "plsa": ("PLSA", "nnn"),
-}
+KINDS = ("lda", "lsa", "mixture", "nmf", "pca", "plsa")
 WITHOUT_CURVE = ("lsa", "pca")  # trained in passes that improve nothing step by step
-# option -> names that the parameter has in the classes
-_PARAMETERS = {
-    "topics": ("n_topics",),
-    "method": ("method",),
-    "algorithm": ("algorithm", "solver"),
-    "alpha": ("alpha",),
-    "eta": ("eta",),
-    "update-every": ("update_every",),
-    "sweeps": ("sweeps",),
-    "eval-every": ("eval_every",),
-    "weight-tokens": ("weighting",),
-    "loss": ("loss",),
-    "chunk": ("chunk_size",),
-    "passes": ("passes",),
-    "decay": ("decay", "forget"),
-    "iterations": ("iterations",),
-    "seed": ("random_state",),
-    "jobs": ("n_jobs",),
-}
 
 
 @app.command()
@@ -54,7 +27,7 @@ _PARAMETERS = {
 def train(
     sources: Sources,
     output: Annotated[Path, output_option("The model file to write.")],
-    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "lsa",
+    kind: Annotated[str, typer.Option(help=f"Kind of model: {', '.join(KINDS)}.")] = "lsa",
     topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
     vocab: Annotated[
         Path | None, typer.Option(help="Vocabulary made by `textmill vocab build`; default: the terms of the input.")
@@ -66,9 +39,9 @@ def train(
     max_df: Annotated[
         float, typer.Option(help="Without --vocab: leave out terms that occur in a larger share of the documents.")
     ] = 0.5,
-    method: Annotated[str | None, typer.Option(help="lda: online, batch, gibbs or cvb0.")] = None,
-    algorithm: Annotated[
-        str | None, typer.Option(help="lsa, pca, nmf: the algorithm; see the class of the model.")
+    method: Annotated[
+        str | None,
+        typer.Option(help="lda: online, batch, gibbs or cvb0; lsa, pca, nmf: see the class of the model."),
     ] = None,
     alpha: Annotated[
         str | None,
@@ -76,24 +49,33 @@ def train(
     ] = None,
     eta: Annotated[str | None, typer.Option(help="lda, mixture: prior of words, a number; lda: also auto.")] = None,
     loss: Annotated[str | None, typer.Option(help="nmf: euclidean or kl.")] = None,
-    chunk: Annotated[int | None, typer.Option(help="Number of documents per step, for streams.")] = None,
-    passes: Annotated[int | None, typer.Option(help="Number of passes over the documents.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="nmf, plsa, mixture: maximum number of iterations.")] = None,
-    sweeps: Annotated[int | None, typer.Option(help="lda by gibbs or cvb0: number of sweeps over the tokens.")] = None,
+    chunk_size: Annotated[int | None, typer.Option(help="Number of documents per step, for streams.")] = None,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(help="Maximum number of iterations; of passes for streams, of sweeps for lda by gibbs or cvb0."),
+    ] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Gain at which training ends; see the class.")] = None,
     update_every: Annotated[int | None, typer.Option(help="lda: number of chunks per update; 0: all of them.")] = None,
     decay: Annotated[
         float | None,
-        typer.Option(
-            help="Factor for old documents at each step, 1 to forget nothing; lda: exponent of the learning rate."
-        ),
+        typer.Option(help="lsa, nmf, plsa: factor for old documents at each step, 1 to forget nothing."),
+    ] = None,
+    learning_decay: Annotated[
+        float | None, typer.Option(help="lda: exponent of the learning rate, from 0.5 to 1.")
     ] = None,
     weight_tokens: Annotated[str | None, typer.Option(help="lda: weigh tokens by idf or pmi.")] = None,
-    heldout: Annotated[
+    held_out: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="plsa: share of the documents that decide when to stop.")
+    ] = None,
+    dev: Annotated[
         str | None,
-        typer.Option(help="lda: documents to measure perplexity on; training stops when it no longer falls."),
+        typer.Option(
+            metavar="FILE",
+            help="lda: documents to measure perplexity on; training stops when it no longer falls.",
+        ),
     ] = None,
     eval_every: Annotated[
-        int | None, typer.Option(help="lda: number of updates between two measurements on --heldout.")
+        int | None, typer.Option(help="lda: number of updates between two measurements on --dev.")
     ] = None,
     plot: Annotated[
         Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
@@ -107,68 +89,57 @@ def train(
 ) -> None:
     """Train a topic model on documents or bags; the model file holds everything needed to read further text.
 
-    Example: textmill topics train news.jsonl.gz --model lda --topics 50 --heldout more.jsonl -o news.mill
+    Example: textmill topics train news.jsonl.gz --kind lda --topics 50 --dev more.jsonl -o news.mill
     """
-    import textmill.topics
     from textmill.corpus import Vocabulary
     from textmill.errors import DataError
-    from textmill.model import check_choice, load
-    from textmill.model.estimators import constructor_parameters
+    from textmill.model import load
     from textmill.plot import save
     from textmill.readable import counted
-    from textmill.topics.pictures import draw_training
-    from textmill.vectors import TextVectorizer, Weighting
+    from textmill.topics import draw_training
+    from textmill.topics.making import make_model, make_vectorizer
 
-    check_choice("--model", model, list(MODELS))
-    if plot is not None and model in WITHOUT_CURVE:
-        raise DataError(f"--model {model} has no training curve to draw; leave out --plot, see 'topics show --plot'")
-    name, usual = MODELS[model]
-    made: Any = getattr(textmill.topics, name)
-    given: dict[str, Any] = {"topics": topics, "algorithm": algorithm, "loss": loss, "chunk": chunk, "passes": passes}
-    given |= {"iterations": iterations, "decay": decay, "seed": seed, "jobs": jobs, "method": method, "sweeps": sweeps}
-    given |= {"alpha": _prior("--alpha", alpha), "eta": _prior("--eta", eta), "update-every": update_every}
-    given |= {"eval-every": eval_every, "weight-tokens": weight_tokens}
-    known = constructor_parameters(made)
-    parameters: dict[str, Any] = {}
-    for option, value in given.items():
-        names = [parameter for parameter in _PARAMETERS[option] if parameter in known]
-        if value is not None and not names:
-            raise DataError(f"--{option} is no option of --model {model}; leave it out")
-        if value is not None:
-            parameters[names[0]] = value
+    parameters: dict[str, Any] = {
+        "n_topics": topics, "method": method, "alpha": _prior("--alpha", alpha), "eta": _prior("--eta", eta),
+        "loss": loss, "chunk_size": chunk_size, "max_iter": max_iter, "tolerance": tolerance, "decay": decay,
+        "update_every": update_every, "learning_decay": learning_decay, "weighting": weight_tokens,
+        "held_out": held_out, "eval_every": eval_every, "random_state": seed, "n_jobs": jobs,
+    }  # fmt: skip
+    model: Any = make_model(kind, **parameters)
+    if plot is not None and kind in WITHOUT_CURVE:
+        raise DataError(f"--kind {kind} has no training curve to draw; leave out --plot, see 'topics show --plot'")
+    options: dict[str, Any] = {}
+    for option, name, value in (("--cluster", "cluster", cluster), ("--dev", "X_dev", dev)):
+        if value is not None and name not in signature(model.fit).parameters:
+            raise DataError(f"{option} is no option of --kind {kind}; leave it out")
+    if cluster is not None:
+        options["cluster"] = cluster
+    if dev is not None:
+        options["X_dev"] = read_input([dev], reading, again=True)
     bags = is_bags(sources)
-    weights = Weighting(scheme=weighting or usual)
     documents = read_input(sources, reading, again=True)
     if vocab is not None:
         terms.refuse("--vocab has them already")
-        parameters["vectorizer"] = TextVectorizer.of(load(vocab, expect=Vocabulary), weights)
+        model.set_params(vectorizer=make_vectorizer(kind, load(vocab, expect=Vocabulary), weighting))
     elif not bags:
         vocabulary = terms.vocabulary(documents, stop_words="auto", min_df=min_df, max_df=max_df, jobs=jobs)
-        parameters["vectorizer"] = TextVectorizer(vocabulary=vocabulary, weighting=weights)
+        model.set_params(vectorizer=make_vectorizer(kind, vocabulary, weighting))
     elif weighting is None:
         terms.refuse("bags have them already")
     else:
         raise DataError("--weighting of bags needs their vocabulary; pass --vocab too")
-    fitted = made(**parameters)
-    options: dict[str, Any] = {} if cluster is None else {"cluster": cluster}
-    if cluster is not None and not _takes(made, "cluster"):
-        raise DataError(f"--model {model} is trained on one machine; leave out --cluster")
-    if heldout is not None:
-        if not _takes(made, "held_out"):
-            raise DataError(f"--heldout is no option of --model {model}; leave it out")
-        options["held_out"] = read_input([heldout], reading, again=True)
-    fitted.fit(documents, **options)
-    rows, columns = fitted.components_.shape
-    fitted.save(output)
-    sizes = counted(rows, "topics"), counted(columns, "terms"), counted(fitted.documents_, "documents")
-    typer.echo(f"{model}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
-    if heldout is not None and len(fitted.perplexities_):
-        updates = counted(fitted.updates_, "updates")
-        typer.echo(f"held-out perplexity {fitted.perplexities_[-1]:.1f} after {updates}")
-    if vocab is None and not bags and (line := describe_stop_words(fitted.vectorizer_)) is not None:
+    model.fit(documents, **options)
+    rows, columns = model.components_.shape
+    model.save(output)
+    sizes = counted(rows, "topics"), counted(columns, "terms"), counted(model.documents_, "documents")
+    typer.echo(f"{kind}: {sizes[0]} of {sizes[1]} from {sizes[2]}")
+    if dev is not None and len(model.perplexities_):
+        updates = counted(model.updates_, "updates")
+        typer.echo(f"held-out perplexity {model.perplexities_[-1]:.1f} after {updates}")
+    if vocab is None and not bags and (line := describe_stop_words(model.vectorizer_)) is not None:
         typer.echo(line)
     if plot is not None:
-        save(draw_training(fitted), plot)
+        save(draw_training(model), plot)
 
 
 @app.command()
@@ -177,7 +148,7 @@ def show(
     model: ModelFile,
     sources: Annotated[list[str] | None, typer.Argument(metavar="[INPUT...]", help="Documents to draw.")] = None,
     words: Annotated[int, typer.Option(help="Number of terms per topic.")] = 10,
-    top: Annotated[int, typer.Option(help="Number of topics to print; 0: all.")] = 0,
+    k: Annotated[int, typer.Option("-k", help="Number of topics to print; 0: all.")] = 0,
     plot: Annotated[Path | None, figure_option("Draw the model to this file (.png, .svg or .pdf).")] = None,
     picture: Annotated[
         str | None,
@@ -200,20 +171,23 @@ def show(
     """
     from json import dumps
 
+    from textmill.errors import DataError
     from textmill.model import check_range
 
-    check_range("--top", top, at_least=0, whole=True)
+    check_range("-k", k, at_least=0, whole=True)
+    if plot is None and (sources or picture or date_field or color_field):
+        raise DataError("INPUT, --picture, --date-field and --color-field are for a picture; name its file with --plot")
     loaded = load_model(model)
     if json:
-        for number, topic in enumerate(loaded.topics(words)[: top or None]):
+        for number, topic in enumerate(loaded.topics(words)[: k or None]):
             typer.echo(dumps({"topic": number + 1, "terms": dict(topic)}, ensure_ascii=False))
     else:
-        typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: top or None]))
+        typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: k or None]))
     if plot is not None:
         from textmill.plot import save
-        from textmill.topics.pictures import draw_model
+        from textmill.topics import draw_model
 
-        documents = None if not sources else read_input(sources, reading)
+        documents = None if not sources else read_input(sources, reading, again=True)
         drawing = draw_model(loaded, documents, picture=picture, date_field=date_field, color_field=color_field)
         save(drawing, plot)
 
@@ -225,7 +199,7 @@ def transform(
     sources: Sources,
     output: Annotated[Path, output_option("The .npy file to write, one row per document.")],
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
-    inference: Annotated[
+    method: Annotated[
         str | None, typer.Option(help="lda: inference by variational, em, smoothed-em, eg, gibbs or monte-carlo.")
     ] = None,
     *,
@@ -241,9 +215,9 @@ def transform(
     from textmill.topics.projecting import save_projections
 
     loaded = load_model(model, jobs)
-    options = {} if inference is None else {"inference": inference}
-    if options and "inference" not in signature(loaded.transform).parameters:
-        raise DataError(f"--inference is no option of a model of kind {type(loaded).__name__}; leave it out")
+    options = {} if method is None else {"method": method}
+    if options and "method" not in signature(loaded.transform).parameters:
+        raise DataError(f"--method is no option of a model of kind {type(loaded).__name__}; leave it out")
     rows = save_projections(loaded, read_input(sources, reading), output, dtype=dtype, **options)
     typer.echo(f"{counted(rows, 'documents')}, {counted(len(loaded.components_), 'topics')}")
 
@@ -307,7 +281,7 @@ def cluster(
     ] = None,
     clusters: Annotated[int, typer.Option(help="Number of clusters.")] = 10,
     of: Annotated[str, typer.Option(help="What to cluster: documents or terms.")] = "documents",
-    algorithm: Annotated[str, typer.Option(help="kmeans, minibatch or agglomerative.")] = "kmeans",
+    method: Annotated[str, typer.Option(help="kmeans, minibatch or agglomerative.")] = "kmeans",
     words: Annotated[int, typer.Option(help="Number of terms in the label of a cluster.")] = 8,
     plot: Annotated[
         Path | None, figure_option("Draw the clusters of documents to this file (.png, .svg or .pdf).")
@@ -332,25 +306,27 @@ def cluster(
     if (of == "documents") != bool(sources):
         raise DataError("clusters of documents need INPUT, those of terms take none; see --of")
     loaded = load_model(model, jobs)
-    options: dict[str, Any] = {"algorithm": algorithm, "n_words": words, "random_state": seed, "n_jobs": jobs}
-    documents = None if not sources else read_input(sources, reading)
+    options: dict[str, Any] = {"method": method, "n_words": words, "random_state": seed, "n_jobs": jobs}
+    documents = None if not sources else read_input(sources, reading, again=True)
     if documents is None:
-        found = cluster_terms(loaded, clusters, **options)
-        known = loaded.vectorizer_
-        names = list(map(str, range(loaded.components_.shape[1]))) if known is None else known.terms_.to_list()
+        groups = cluster_terms(loaded, clusters, **options)
+        vectorizer = loaded.vectorizer_
+        names = (
+            list(map(str, range(loaded.components_.shape[1]))) if vectorizer is None else vectorizer.terms_.to_list()
+        )
     else:
-        found = cluster_documents(loaded, documents, clusters, **options)
-        names = _ids(documents, len(found.labels))
+        groups = cluster_documents(loaded, documents, clusters, **options)
+        names = _ids(documents, len(groups.labels))
     table = Printed({"cluster": "", "label": "", "member": ""}, json=json)
-    for number, group in enumerate(found.clusters):
+    for number, group in enumerate(groups.clusters):
         members = [names[int(row)] for row in group.members]
         if json:
             table.row(cluster=number + 1, size=len(members), words=group.words, members=members)
         for member in [] if json else members:
             table.row(cluster=number + 1, label=" ".join(group.words), member=member)
     if plot is not None:
-        groups = [f"cluster {label + 1}" if label >= 0 else "no cluster" for label in found.labels.tolist()]
-        save(draw_map(loaded, documents, groups=None if documents is None else groups), plot)
+        colors = [f"cluster {label + 1}" if label >= 0 else "no cluster" for label in groups.labels.tolist()]
+        save(draw_map(loaded, documents, groups=None if documents is None else colors), plot)
 
 
 def _ids(documents: Any, count: int) -> list[str]:
@@ -360,11 +336,6 @@ def _ids(documents: Any, count: int) -> list[str]:
     if not isinstance(documents, Documents) or is_one_shot(documents.texts()):
         return [str(row) for row in range(count)]
     return [document.id for document in documents]
-
-
-def _takes(made: Any, option: str) -> bool:
-    """Whether `fit` of a model takes an option."""
-    return option in signature(made.fit).parameters
 
 
 def _prior(option: str, text: str | None) -> float | str | None:

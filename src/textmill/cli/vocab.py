@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from textmill.cli._options import Cluster, Jobs, Json, JsonLines
+from textmill.cli._json import json_page
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Keep, MaxDf, MinCount, MinDf, RankBy
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, StopWords, Terms, describe_stop_words, read_stop_words, with_options
 from textmill.cli._tables import Printed
@@ -23,17 +24,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 def build(
     sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
     output: Annotated[Path, output_option("The vocabulary file to write.")],
-    min_df: Annotated[
-        str, typer.Option(help="Leave out terms in fewer documents: a number, or a share such as 0.01.")
-    ] = "1",
-    max_df: Annotated[
-        str, typer.Option(help="Leave out terms in more documents: a number, or a share such as 0.1.")
-    ] = "1.0",
-    min_count: Annotated[int, typer.Option(help="Leave out terms that occur less often.")] = 1,
-    keep: Annotated[int | None, typer.Option(help="Keep only the most frequent terms, this many of them.")] = None,
-    rank_by: Annotated[
-        str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
-    ] = "documents",
+    min_df: MinDf = "1",
+    max_df: MaxDf = "1.0",
+    min_count: MinCount = 1,
+    keep: Keep = None,
+    rank_by: RankBy = "documents",
     order: Annotated[str, typer.Option(help="Order of the ids: appearance or sorted.")] = "appearance",
     characters: Annotated[
         tuple[int, int] | None, typer.Option(help="Count character n-grams of these lengths instead of words.")
@@ -88,25 +83,24 @@ def build(
 @app.command()
 def show(
     vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
-    top: Annotated[int, typer.Option(help="Number of terms to show, the most frequent first; 0: all.")] = 20,
+    k: Annotated[int, typer.Option("-k", min=0, help="Number of terms to show, the most frequent first; 0: all.")] = 20,
     by: Annotated[str, typer.Option(help="Order: documents, occurrences or id.")] = "documents",
     json: JsonLines = False,
 ) -> None:
     """Print terms with id, document frequency and collection frequency.
 
-    Example: textmill vocab show news.mill --top 50 --by occurrences
+    Example: textmill vocab show news.mill -k 50 --by occurrences
     """
     import numpy as np
 
     from textmill.corpus import Vocabulary
-    from textmill.model import check_choice, check_range, load
+    from textmill.model import check_choice, load
 
     check_choice("by", by, ["documents", "occurrences", "id"])
-    check_range("top", top, at_least=0, whole=True)
     terms = load(vocabulary, expect=Vocabulary)
     documents, occurrences = terms.document_frequency_, terms.collection_frequency_
     key = {"documents": -documents, "occurrences": -occurrences, "id": np.arange(len(terms))}[by]
-    order = np.argsort(key, kind="stable")[: top or None]
+    order = np.argsort(key, kind="stable")[: k or None]
     table = Printed({"id": "", "documents": "", "occurrences": "", "term": ""}, json=json)
     for i in order.tolist():
         table.row(id=i, documents=int(documents[i]), occurrences=int(occurrences[i]), term=terms.terms_[i])
@@ -155,17 +149,11 @@ def merge(
 def prune(
     vocabulary: Annotated[Path, typer.Argument(help="Vocabulary made by `textmill vocab build`.")],
     output: Annotated[Path, output_option("The vocabulary file to write.")],
-    min_df: Annotated[
-        str, typer.Option(help="Leave out terms in fewer documents: a number, or a share such as 0.01.")
-    ] = "1",
-    max_df: Annotated[
-        str, typer.Option(help="Leave out terms in more documents: a number, or a share such as 0.1.")
-    ] = "1.0",
-    min_count: Annotated[int, typer.Option(help="Leave out terms that occur less often.")] = 1,
-    keep: Annotated[int | None, typer.Option(help="Keep only the most frequent terms, this many of them.")] = None,
-    rank_by: Annotated[
-        str, typer.Option(help="Frequency that --keep goes by: documents or occurrences.")
-    ] = "documents",
+    min_df: MinDf = "1",
+    max_df: MaxDf = "1.0",
+    min_count: MinCount = 1,
+    keep: Keep = None,
+    rank_by: RankBy = "documents",
     stop_words: StopWords = None,
 ) -> None:
     """Remove terms by rules, without counting again.
@@ -199,11 +187,9 @@ def report(
 
     Example: textmill vocab report news.mill news.jsonl.gz
     """
-    from json import dumps
-
     from textmill.corpus import Vocabulary, corpus_report
     from textmill.model import load
 
     terms = load(vocabulary, expect=Vocabulary)
     figures = corpus_report(reading.documents(sources), terms)
-    typer.echo(dumps(figures.as_dict(), indent=2) if json else str(figures))
+    typer.echo(json_page(figures.as_dict()) if json else str(figures))

@@ -22,20 +22,29 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.corpus.arpa import Arpa, ArpaOrder, read_arpa, write_arpa
-    from textmill.corpus.bagfiles import BagFile, read_bags
+    from textmill.corpus.bagfiles import BagFile, bag_format, read_bags
     from textmill.corpus.bags import array_like, check_bags, csr_arrays, load_npz, remap, save_npz, widened
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
+    from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
     from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.iob import RepairedTags, check_tags, convert_tags, repair_tags, spans_of, tags_of
+    from textmill.corpus.iob import (
+        SCHEMES,
+        RepairedTags,
+        Span,
+        check_tags,
+        convert_tags,
+        repair_tags,
+        spans_of,
+        tags_of,
+    )
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
-    from textmill.corpus.products import Operator, as_operator
     from textmill.corpus.readers import (
         Document,
         Documents,
@@ -50,30 +59,41 @@ if TYPE_CHECKING:
     from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
     from textmill.corpus.sentences import Sentences
     from textmill.corpus.splitters import split_documents
+    from textmill.corpus.streams import BadRecords, Source, read_text, source_name
     from textmill.corpus.summary import CorpusReport, corpus_report
     from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
-    from textmill.corpus.tokenize import CharacterNgrams, PatternTokenizer, Tokenizer, split_sentences
+    from textmill.corpus.tokenize import (
+        CharacterNgrams,
+        PatternTokenizer,
+        Tokenizer,
+        sentence_spans,
+        split_sentences,
+        text_batches,
+    )
     from textmill.corpus.trees import Tree, parse_tree, read_trees
     from textmill.corpus.variants import VariantTokenizer
     from textmill.corpus.vocabulary import Bags, Vocabulary
+    from textmill.corpus.writers import binary_writer
 
 __all__ = [
     "ENGLISH_CONNECTORS",
     "FUNCTION_WORDS",
+    "SCHEMES",
     "Arpa",
     "ArpaOrder",
+    "BadRecords",
     "BagFile",
     "Bags",
     "Chain",
     "CharacterNgrams",
     "CorpusReport",
+    "Cutter",
     "Document",
     "Documents",
     "DriftingStream",
     "HashedBags",
     "NamedFeatures",
     "NettalkWord",
-    "Operator",
     "PatternTokenizer",
     "Phrases",
     "Record",
@@ -81,14 +101,18 @@ __all__ = [
     "Sentence",
     "Sentences",
     "SkippedRecords",
+    "Source",
+    "Span",
     "Tokenizer",
+    "TokenizerLike",
     "TopicStream",
     "Tree",
     "VariantTokenizer",
     "Vocabulary",
     "ZipfStream",
     "array_like",
-    "as_operator",
+    "bag_format",
+    "binary_writer",
     "check_bags",
     "check_tags",
     "convert_bags",
@@ -110,6 +134,7 @@ __all__ = [
     "read_nettalk",
     "read_records",
     "read_terms",
+    "read_text",
     "read_trees",
     "rechunk",
     "remap",
@@ -120,10 +145,14 @@ __all__ = [
     "sample_path",
     "sample_texts",
     "save_npz",
+    "sentence_spans",
+    "source_name",
     "spans_of",
     "split_documents",
     "split_sentences",
     "tags_of",
+    "text_batches",
+    "texts_of",
     "widened",
     "write_arpa",
     "write_bags",
@@ -137,29 +166,31 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "arpa": "Arpa ArpaOrder read_arpa write_arpa",
-        "bagfiles": "BagFile read_bags",
+        "bagfiles": "BagFile bag_format read_bags",
         "bags": "array_like check_bags csr_arrays load_npz remap save_npz widened",
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
         "columns": "Sentence read_columns read_conllu write_columns",
+        "counting": "Cutter TokenizerLike texts_of",
         "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
-        "iob": "RepairedTags check_tags convert_tags repair_tags spans_of tags_of",
+        "iob": "RepairedTags SCHEMES Span check_tags convert_tags repair_tags spans_of tags_of",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
-        "products": "Operator as_operator",
         "readers": "Document Documents Record SkippedRecords open_bytes open_lines read_documents read_records writer",
         "sample": "sample_articles sample_chunks sample_path sample_texts",
         "sentences": "Sentences",
         "splitters": "split_documents",
+        "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
         "synthetic": "DriftingStream TopicStream ZipfStream",
-        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer split_sentences",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",
+        "writers": "binary_writer",
     },
 )

@@ -35,7 +35,7 @@ from textmill.files import replacing
 from textmill.model import check_choice
 from textmill.numeric import sparse
 
-__all__ = ["COORDINATES", "FORMATS", "WORDS", "BagFile", "format_of", "read_bags", "whole_counts"]
+__all__ = ["COORDINATES", "FORMATS", "WORDS", "BagFile", "bag_format", "read_bags", "whole_counts"]
 
 FORMATS = {
     ".mm": "mm",
@@ -87,13 +87,13 @@ class BagFile:
         columns: int | None = None,
         vocabulary: Vocabulary | None = None,
         negative: bool = False,
-        chunk: int = 4096,
+        chunk_size: int = 4096,
     ) -> None:
         self.path = os.fspath(path)
-        self.format = format_of(self.path, format)
+        self.format = bag_format(self.path, format)
         self.vocabulary = vocabulary
         self.negative = negative
-        self.chunk = chunk
+        self.chunk_size = chunk_size
         self._columns = columns
         self._documents: int | None = None
         self._index: NDArray[np.int64] | None = None
@@ -117,14 +117,14 @@ class BagFile:
         return self._documents
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
-        return (X for X, _ in self.labelled())
+        return (X for X, _ in self.labeled())
 
-    def labelled(self) -> Iterator[tuple[sparse.csr_matrix, NDArray[Any]]]:
+    def labeled(self) -> Iterator[tuple[sparse.csr_matrix, NDArray[Any]]]:
         """Give chunks with the labels of their rows: numbers for svmlight, texts for mallet, none for other formats."""
         if self.format == "npz":
             X = load_npz(self.path) if not self.negative else check_bags(sparse.load_npz(self.path), negative=True)
-            for start in range(0, X.shape[0], self.chunk):
-                yield X[start : start + self.chunk], np.zeros(0)
+            for start in range(0, X.shape[0], self.chunk_size):
+                yield X[start : start + self.chunk_size], np.zeros(0)
         elif self.format in WORDS:
             yield from self._chunks_of_words()
         elif self.format in _PAIRS:
@@ -234,7 +234,7 @@ class BagFile:
     def _chunks_of_words(self) -> Iterator[tuple[sparse.csr_matrix, NDArray[Any]]]:
         vocabulary = self.vocabulary_of_words()
         lines = self._lines_of_words()
-        while batch := list(islice(lines, self.chunk)):
+        while batch := list(islice(lines, self.chunk_size)):
             labels = [label for label, _ in batch] if self.format == "mallet" else []
             yield vocabulary.transform([words for _, words in batch]), np.array(labels, dtype=object)
 
@@ -242,8 +242,8 @@ class BagFile:
         counts = self.format == "ldac"
         for _, (offsets, ids, values, labels, _, _) in self._pairs(columns):
             X = csr_of((offsets, ids, whole_counts(values, self.path) if counts else values), columns)
-            for start in range(0, X.shape[0], self.chunk):
-                yield X[start : start + self.chunk], labels[start : start + self.chunk]
+            for start in range(0, X.shape[0], self.chunk_size):
+                yield X[start : start + self.chunk_size], labels[start : start + self.chunk_size]
 
     def _pairs(self, columns: int) -> Iterator[tuple[int, Any]]:
         """Parsed blocks with their byte positions."""
@@ -294,20 +294,20 @@ class BagFile:
         for _, (rows, columns, values, *_) in self._triples():
             held.append((rows, columns, values))
             complete = int(rows[-1]) if len(rows) else done
-            if complete - done >= self.chunk:
+            if complete - done >= self.chunk_size:
                 parts = [np.concatenate(arrays) for arrays in zip(*held, strict=True)]
-                whole = (complete - done) // self.chunk * self.chunk + done
+                whole = (complete - done) // self.chunk_size * self.chunk_size + done
                 cut = int(np.searchsorted(parts[0], whole))
-                for start in range(done, whole, self.chunk):
-                    a, b = np.searchsorted(parts[0], [start, start + self.chunk]).tolist()
+                for start in range(done, whole, self.chunk_size):
+                    a, b = np.searchsorted(parts[0], [start, start + self.chunk_size]).tolist()
                     yield _rows_of(
-                        parts[0][a:b], parts[1][a:b], parts[2][a:b], start, start + self.chunk, header, self.path
+                        parts[0][a:b], parts[1][a:b], parts[2][a:b], start, start + self.chunk_size, header, self.path
                     )
                 held, done = [tuple(part[cut:] for part in parts)], whole
         empty = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
         parts = [np.concatenate(arrays) for arrays in zip(*(held or [empty]), strict=True)]
         while done < header.documents:
-            end = min(done + self.chunk, header.documents)
+            end = min(done + self.chunk_size, header.documents)
             a, b = np.searchsorted(parts[0], [done, end]).tolist()
             yield _rows_of(parts[0][a:b], parts[1][a:b], parts[2][a:b], done, end, header, self.path)
             done = end
@@ -369,21 +369,23 @@ def read_bags(
     columns: int | None = None,
     vocabulary: Vocabulary | None = None,
     negative: bool = False,
-    chunk: int = 4096,
+    chunk_size: int = 4096,
 ) -> BagFile:
     """Open a file of bags; see `BagFile`.
 
     `format` is one of those of the module, None takes it from the suffix. `columns` fixes the number of columns of
     formats without a header. `vocabulary` numbers the words of low and mallet files; without one it is made, sorted,
-    in a first pass. Negative values are refused unless `negative` is set. A chunk has at most `chunk` documents.
+    in a first pass. Negative values are refused unless `negative` is set. A chunk has at most `chunk_size` documents.
     """
-    return BagFile(path, format=format, columns=columns, vocabulary=vocabulary, negative=negative, chunk=chunk)
+    return BagFile(
+        path, format=format, columns=columns, vocabulary=vocabulary, negative=negative, chunk_size=chunk_size
+    )
 
 
-def format_of(path: str, given: str | None) -> str:
+def bag_format(path: str, given: str | None) -> str:
     """Return the format of a file, as given or by its suffix.
 
-    >>> format_of("news.mm.gz", None), format_of("docword.nips.txt", None), format_of("news.txt", "ldac")
+    >>> bag_format("news.mm.gz", None), bag_format("docword.nips.txt", None), bag_format("news.txt", "ldac")
     ('mm', 'uci', 'ldac')
     """
     known = sorted(set(FORMATS.values()))

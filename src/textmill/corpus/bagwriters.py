@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import corpus as native
-from textmill.corpus.bagfiles import COORDINATES, WORDS, BagFile, format_of, read_bags, whole_counts
+from textmill.corpus.bagfiles import COORDINATES, WORDS, BagFile, bag_format, read_bags, whole_counts
 from textmill.corpus.bags import check_bags, csr_arrays, save_npz
 from textmill.corpus.vocabulary import Vocabulary
 from textmill.corpus.writers import binary_writer, writer
@@ -49,7 +49,7 @@ def write_bags(
     '1 1:1 3:2\\n-1 2:3\\n'
     """
     name = os.fspath(path)
-    kind = format_of(name, format)
+    kind = bag_format(name, format)
     stream = iter([chunks]) if sparse.issparse(chunks) else iter(chunks)
     if kind == "npz":
         matrices = [check_bags(X, negative=True) for X in stream]
@@ -108,10 +108,10 @@ def convert_bags(
     1
     """
     bags = read_bags(source, format=from_format, vocabulary=vocabulary, columns=columns, negative=negative)
-    kind = format_of(os.fspath(target), to_format)
+    kind = bag_format(os.fspath(target), to_format)
     labels = None
     if kind == bags.format or {kind, bags.format} == {"svmlight", "mallet"}:
-        known = [more for _, more in bags.labelled()] if bags.format in ("svmlight", "mallet") else []
+        known = [more for _, more in bags.labeled()] if bags.format in ("svmlight", "mallet") else []
         labels = np.concatenate(known) if known else None
         if kind == "svmlight" and labels is not None and labels.dtype == object:
             labels = _numbers(labels, bags.path)

@@ -48,19 +48,21 @@ def is_one_shot(stream: Iterable[Any]) -> bool:
     return iter(stream) is stream
 
 
-def require_passes(stream: Iterable[Any], passes: int, what: str = "this") -> None:
+def require_passes(stream: Iterable[Any], n_passes: int, what: str = "this") -> None:
     """Refuse a stream that can be read once when more passes are needed, before the first one has eaten it.
 
     >>> require_passes(iter(["a"]), 3, "LSA")
     Traceback (most recent call last):
     textmill.errors.DataError: LSA needs 3 passes but this stream can be read once; pass a list or a file reader
     """
-    if passes > 1 and is_one_shot(stream):
-        raise DataError(f"{what} needs {passes} passes but this stream can be read once; pass a list or a file reader")
+    if n_passes > 1 and is_one_shot(stream):
+        raise DataError(
+            f"{what} needs {n_passes} passes but this stream can be read once; pass a list or a file reader"
+        )
 
 
-def rechunk(chunks: Iterable[sparse.csr_matrix], size: int) -> Iterator[sparse.csr_matrix]:
-    """Regroup the rows of a stream of matrices into chunks of `size`, the last one perhaps shorter.
+def rechunk(chunks: Iterable[sparse.csr_matrix], chunk_size: int) -> Iterator[sparse.csr_matrix]:
+    """Regroup the rows of a stream of matrices into chunks of `chunk_size`, the last one perhaps shorter.
 
     Where the stream gains columns on its way, a chunk has as many as the widest of its parts.
 
@@ -69,17 +71,17 @@ def rechunk(chunks: Iterable[sparse.csr_matrix], size: int) -> Iterator[sparse.c
     >>> [chunk.shape[0] for chunk in rechunk(stream, 2)]
     [2, 2, 1]
     """
-    check_range("size", size, at_least=1, whole=True)
+    check_range("chunk_size", chunk_size, at_least=1, whole=True)
     held: list[sparse.csr_matrix] = []
     rows = 0
     for chunk in chunks:
         held.append(chunk)
         rows += chunk.shape[0]
-        if rows >= size:
+        if rows >= chunk_size:
             block = _stack(held)
-            whole = rows // size * size
-            for start in range(0, whole, size):
-                yield block[start : start + size]
+            whole = rows // chunk_size * chunk_size
+            for start in range(0, whole, chunk_size):
+                yield block[start : start + chunk_size]
             held, rows = [block[whole:]], rows - whole
     if rows:
         yield _stack(held)

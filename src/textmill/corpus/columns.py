@@ -49,7 +49,8 @@ class Sentence:
     A sentence is a sequence of its tokens, each a row of values: `sentence[0]` is the first token. `column(-1)` and
     `column("pos")` give columns.
     `comments` are whole lines, `document` is the line that began a document just before this sentence. `source` and
-    `line` (of the first token; the others follow line by line) say where it came from and are not compared.
+    `line` (of the first token; the others follow line by line) say where it came from, `lines` are the lines of the
+    tokens as they stood there, if they were kept; these are not compared.
 
     >>> sentence = Sentence((("the", "dog"), ("DT", "NN")), names=("word", "pos"))
     >>> len(sentence), sentence[1], sentence.column("word"), sentence.column(-1)
@@ -62,6 +63,7 @@ class Sentence:
     document: str | None = None
     source: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
+    lines: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.names and len(self.names) != len(self.columns):
@@ -109,11 +111,11 @@ class Sentence:
         column = tuple(values)
         if name in self.names:
             at = self.names.index(name)
-            return replace(self, columns=(*self.columns[:at], column, *self.columns[at + 1 :]))
+            return replace(self, columns=(*self.columns[:at], column, *self.columns[at + 1 :]), lines=())
         if (name is None) == bool(self.names):
             raise DataError("name the new column exactly when the others have names", source=self.source)
         names = () if name is None else (*self.names, name)
-        return replace(self, columns=(*self.columns, column), names=names)
+        return replace(self, columns=(*self.columns, column), names=names, lines=())
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -135,12 +137,14 @@ def read_columns(
     document: str | None = None,
     errors: str = "strict",
     encoding: str = "utf-8",
+    keep_lines: bool = False,
 ) -> Iterable[Sentence]:
     """Stream the sentences of a column file (a path, `-` for standard input, or an open binary file).
 
     The sentences of a file can be read again and again, those of standard input and open files once.
-    `separator=None` means any run of blanks and tabs; `columns` gives the columns names. With `errors="skip"` a
-    sentence with a fault is left out, and a SkippedRecords warning at the end says how many and which fault came first.
+    `separator=None` means any run of blanks and tabs; `columns` gives the columns names; `keep_lines` keeps the lines
+    of the tokens as they are, in `Sentence.lines`. With `errors="skip"` a sentence with a fault is left out, and a
+    SkippedRecords warning at the end says how many and which fault came first.
 
     >>> import io
     >>> text = b"-DOCSTART- -X-\\n\\nthe DT\\ndog NN\\n\\nbarks VBZ\\n"
@@ -151,7 +155,9 @@ def read_columns(
     """
     if isinstance(columns, str) or len(set(columns)) < len(columns):
         raise DataError(f"columns must be a list of different names, not {columns!r}")
-    return _Sentences(source, separator, tuple(columns), comment, document, errors, encoding).streamed()
+    return _Sentences(
+        source, separator, tuple(columns), comment, document, errors, encoding, keep_lines=keep_lines
+    ).streamed()
 
 
 def read_conllu(
@@ -259,6 +265,7 @@ class _Sentences:
     errors: str
     encoding: str
     finish: Callable[[Sentence], Sentence] | None = None
+    keep_lines: bool = False
 
     def streamed(self) -> Iterable[Sentence]:
         """Itself, or an iterator over what can be read only once."""
@@ -279,14 +286,18 @@ class _Sentences:
 
         with BadRecords(self.errors, name) as bad:
             lines = open_lines(self.source, encoding=self.encoding, errors=keep_place)
-            for document, comments, rows, line in self._blocks(lines, keep_place):
+            seen: dict[int, str] = {}  # lines by their numbers, since the sentence before
+            for document, comments, rows, line in self._blocks(
+                _recorded(lines, seen) if self.keep_lines else lines, keep_place
+            ):
                 try:
                     if faults:
                         raise faults[0]
                     if not rows:
                         raise DataError("a comment or document without a sentence; remove it", source=name, line=line)
                     columns = tuple(zip(*rows, strict=True))
-                    sentence = Sentence(columns, self.names, tuple(comments), document, name, line)
+                    texts = tuple(seen[line + i] for i in range(len(rows))) if self.keep_lines else ()
+                    sentence = Sentence(columns, self.names, tuple(comments), document, name, line, texts)
                     if self.finish is not None:
                         sentence = self.finish(sentence)
                 except DataError as error:
@@ -294,6 +305,7 @@ class _Sentences:
                     bad(error)
                 else:
                     yield sentence
+                seen.clear()
 
     def _blocks(self, lines: Iterable[tuple[int, str]], bad_line: OnBadLine) -> Iterator[_Block]:
         """Cut numbered lines into sentences."""
@@ -327,6 +339,13 @@ class _Sentences:
                     rows.append(())
         if rows or comments or marker is not None:
             yield _Block(marker, comments, rows, first)
+
+
+def _recorded(lines: Iterable[tuple[int, str]], seen: dict[int, str]) -> Iterator[tuple[int, str]]:
+    """The same lines, which are put into `seen`."""
+    for number, line in lines:
+        seen[number] = line
+        yield number, line
 
 
 def _finish_conllu(sentence: Sentence, *, words_only: bool) -> Sentence:

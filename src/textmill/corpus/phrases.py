@@ -167,15 +167,15 @@ class Phrases(Transformer, Model):
         """Return the tokens of one text with phrases joined."""
         return next(self.tokenize([text], n_jobs=1))
 
-    def best(self, top: int = 10) -> Rows[tuple[str, float, int]]:
+    def best(self, k: int = 10) -> Rows[tuple[str, float, int]]:
         """Return the phrases of the highest scores with score and count; ties go to the more frequent.
 
         >>> Phrases(min_count=1, threshold=0).fit(["a b", "c", "a b c"]).best(1)[0]
         ('a_b', 1.0, 2)
         """
-        check_range("top", top, at_least=1, whole=True)
+        check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
-        order = np.lexsort((-self.counts_, -self.scores_))[:top]
+        order = np.lexsort((-self.counts_, -self.scores_))[:k]
         rows = ((self.phrases_[int(i)], float(self.scores_[i]), int(self.counts_[i])) for i in order)
         return Rows(rows, ("phrase", "score", "count"))
 

@@ -53,6 +53,7 @@ from textmill.corpus.tables import read_csv, read_tsv
 from textmill.corpus.wikipedia import read_wikipedia
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
+from textmill.model import check_range
 
 __all__ = [
     "READERS",
@@ -250,21 +251,20 @@ class Documents:
         """Give the texts alone, faster; they too can be read again and again."""
         return _Texts(self)
 
-    def chunks(self, size: int) -> Iterator[Documents]:
-        """Cut into consecutive pieces of at most `size` lines or files, each for a worker to read by itself.
+    def chunks(self, chunk_size: int) -> Iterator[Documents]:
+        """Cut into consecutive pieces of at most `chunk_size` lines or files, each for a worker to read by itself.
 
         Plain files of lines (jsonl, and txt with unit="line") are cut between lines; whole files of text are counted
         together; any other file is one piece. One after the other the pieces give exactly these documents.
         """
-        if size < 1:
-            raise ValueError(f"size must be at least 1, not {size}")
+        check_range("chunk_size", chunk_size, at_least=1, whole=True)
         for reader, parts in itertools.groupby(self._parts, self._settings.reader):
             if reader is _read_whole_text:
-                while files := tuple(itertools.islice(parts, size)):
+                while files := tuple(itertools.islice(parts, chunk_size)):
                     yield Documents(files, self._settings)
                 continue
             for part in parts:
-                for piece in _cut(part, size) if reader in (_read_lines, read_jsonl) else [part]:
+                for piece in _cut(part, chunk_size) if reader in (_read_lines, read_jsonl) else [part]:
                     yield Documents((piece,), self._settings)
 
     def _no_bad_records(self) -> BadRecords:
@@ -317,7 +317,7 @@ class DocumentStream(Documents):
         """Give the texts alone, once."""
         return (document.text for document in self)
 
-    def chunks(self, size: int) -> NoReturn:
+    def chunks(self, chunk_size: int) -> NoReturn:
         """Refuse: nobody else can read this stream."""
         raise DataError("a stream cannot be read in pieces; save it as a file first", source=self.sources[0])
 

@@ -1,5 +1,6 @@
 r"""Which format a file or stream has whose name does not tell, by its beginning.
 
+    parquet     it begins with PAR1
     jsonl       it begins with {" or {}
     wikipedia   it begins with <mediawiki
     tsv, csv    the first line has several fields, all named and different, and one of them is that of the text
@@ -20,6 +21,7 @@ from typing import IO
 
 from textmill.corpus.compression import pieces, stream_of
 from textmill.corpus.streams import Source, decoded_beginning, is_foreign, open_bytes
+from textmill.corpus.tables import check_delimiter
 
 __all__ = ["peek", "sniff_format"]
 
@@ -51,6 +53,8 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
     >>> sniff_format(b"id,body\n", text_field="body"), sniff_format(b"\x7fELF\x00\x01")
     ('csv', None)
     """
+    if head.startswith(b"PAR1"):
+        return "parquet"
     text = decoded_beginning(head, encoding)
     if "\0" in text or is_foreign(head):
         return None
@@ -62,7 +66,13 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
     line = text.split("\n", 1)[0].rstrip("\r")
     if _is_header(line.split("\t"), text_field):
         return "tsv"
-    return "csv" if _is_header(next(csv.reader([line], delimiter=delimiter), []), text_field) else "txt"
+    check_delimiter(delimiter)
+    marks = (delimiter, ";", "|")  # with another delimiter than it was told, the reader of CSV says so
+    return "csv" if any(_is_header(_fields(line, mark), text_field) for mark in marks) else "txt"
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _is_header(fields: list[str], text_field: str) -> bool:

@@ -30,35 +30,35 @@ _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 def split_documents(
-    documents: Iterable[_Item], unit: str, *, size: int | None = None, overlap: int = 0
+    documents: Iterable[_Item], unit: str, *, chunk_size: int | None = None, overlap: int = 0
 ) -> Iterable[_Item]:
     r"""Give the parts of documents, in order: `unit` is "manuscript", "paragraph", "sentence" or "passage".
 
     Documents are texts or `Document`s; the parts of one with the id x have the ids x#1, x#2, ... and its fields and
-    place. Passages have `size` tokens and share `overlap` of them with the one before. The result is lazy, and can be
-    read again and again if `documents` can.
+    place. Passages have `chunk_size` tokens and share `overlap` of them with the one before. The result is lazy, and
+    can be read again and again if `documents` can.
 
     >>> list(split_documents(["One. Two.\n\nThree."], "paragraph"))
     ['One. Two.', 'Three.']
     >>> list(split_documents(["One. Two.\n\nThree."], "sentence"))
     ['One.', 'Two.', 'Three.']
-    >>> list(split_documents(["to be or not to be"], "passage", size=4, overlap=2))
+    >>> list(split_documents(["to be or not to be"], "passage", chunk_size=4, overlap=2))
     ['to be or not ', 'or not to be']
     """
     check_choice("unit", unit, ["manuscript", "paragraph", "sentence", "passage"])
     if isinstance(documents, str):
         raise DataError("documents is one text; pass a list of texts")
-    if unit != "passage" and (size is not None or overlap != 0):
-        raise DataError(f"size and overlap are for unit='passage', not {unit!r}")
+    if unit != "passage" and (chunk_size is not None or overlap != 0):
+        raise DataError(f"chunk_size and overlap are for unit='passage', not {unit!r}")
     if unit == "manuscript":
         return documents
     split: Callable[[str], Iterable[str]] = _paragraphs if unit == "paragraph" else split_sentences
     if unit == "passage":
-        if size is None:
-            raise DataError("passages need a size: their number of tokens")
-        check_range("size", size, at_least=1, whole=True)
-        check_range("overlap", overlap, at_least=0, below=size, whole=True)
-        split = partial(_passages, size=size, step=size - overlap, spans=Tokenizer().spans)
+        if chunk_size is None:
+            raise DataError("passages need a chunk_size: their number of tokens")
+        check_range("chunk_size", chunk_size, at_least=1, whole=True)
+        check_range("overlap", overlap, at_least=0, below=chunk_size, whole=True)
+        split = partial(_passages, size=chunk_size, step=chunk_size - overlap, spans=Tokenizer().spans)
     once = iter(documents) is documents
     return _parts(documents, split) if once else _Parts(documents, split)
 

@@ -40,6 +40,7 @@ __all__ = [
     "is_foreign",
     "open_bytes",
     "open_lines",
+    "read_text",
     "source_name",
 ]
 
@@ -178,6 +179,20 @@ def open_bytes(source: Source, *, name: str | None = None) -> Iterator[IO[bytes]
                 source=name,
             )
         yield stream
+
+
+def read_text(source: Source, *, encoding: str = "utf-8") -> str:
+    r"""Return the whole text of a source, line ends as they are, without a byte-order mark.
+
+    >>> read_text(io.BytesIO(b"to be\r\nor not"))
+    'to be\r\nor not'
+    """
+    with open_bytes(source) as stream:
+        data = b"".join(pieces(stream))
+    for _ in open_lines(io.BytesIO(data), encoding=encoding, name=source_name(source)):
+        pass  # a fault is an error with its place
+    resolved, mark = _resolve(encoding, data)
+    return data[len(mark) :].decode(resolved)
 
 
 def open_lines(

@@ -60,7 +60,7 @@ class _Stream(ABC):
     spread: float = 0.6
     empty: float = 0.0
     words: str = "numbered"
-    chunk: int = 1024
+    chunk_size: int = 1024
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -69,13 +69,13 @@ class _Stream(ABC):
         _check("length", self.length, 1, 1e8)
         _check("spread", self.spread, 0, 3)
         _check("empty", self.empty, 0, 1)
-        _check_whole("chunk", self.chunk, 1, 1 << 31)
+        _check_whole("chunk_size", self.chunk_size, 1, 1 << 31)
         _check_whole("seed", self.seed, 0, (1 << 64) - 1)
         if self.words not in ("numbered", "syllables"):
             raise DataError(f"words must be 'numbered' or 'syllables', not {self.words!r}")
 
     def __len__(self) -> int:
-        return -(-self._document_count() // self.chunk)
+        return -(-self._document_count() // self.chunk_size)
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
         return (self._csr(terms, lengths) for terms, lengths in self._chunks())
@@ -147,9 +147,9 @@ class _Stream(ABC):
 
     def _chunks(self) -> Iterator[tuple[Ids, Ints]]:
         read = lru_cache(maxsize=1)(self._block)  # a block that two chunks share is drawn once
-        starts = count(0, self.chunk) if self.documents is None else range(0, self.documents, self.chunk)
+        starts = count(0, self.chunk_size) if self.documents is None else range(0, self.documents, self.chunk_size)
         for start in starts:
-            stop = start + self.chunk
+            stop = start + self.chunk_size
             yield self._read(start, stop if self.documents is None else min(stop, self.documents), read)
 
     def _csr(self, terms: Ids, lengths: Ints) -> sparse.csr_matrix:
@@ -166,7 +166,7 @@ class ZipfStream(_Stream):
 
     Parameters: documents (None: endless); vocabulary, exponent (>= 0), shift (> -1); length (mean) and spread (of the
     logarithm) of the documents in tokens, empty (share of documents without any); words (of `tokens` and `texts`:
-    numbered or syllables); chunk (documents a chunk); seed.
+    numbered or syllables); chunk_size (documents per chunk); seed.
 
     >>> stream = ZipfStream(2000, vocabulary=50, length=8, seed=1)
     >>> [chunk.shape for chunk in stream], len(stream)

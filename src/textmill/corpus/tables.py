@@ -14,17 +14,29 @@ References: RFC 4180 (csv), IANA text/tab-separated-values.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from textmill.corpus.streams import BadRecords, Part
 from textmill.errors import DataError
 
-__all__ = ["read_csv", "read_tsv"]
+__all__ = ["check_delimiter", "read_csv", "read_tsv"]
 
 _Rows: TypeAlias = Iterator[tuple[int, list[str] | DataError]]
 
 _FIELD_LIMIT = 1 << 27  # characters: room for a field of 100 MB
+
+
+def check_delimiter(delimiter: str) -> None:
+    """Raise an error unless it is one character.
+
+    >>> check_delimiter(";;")
+    Traceback (most recent call last):
+    textmill.errors.DataError: delimiter must be one character, not ';;'
+    """
+    if len(delimiter) != 1:
+        raise DataError(f"delimiter must be one character, not {delimiter!r}")
 
 
 def read_csv(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -35,8 +47,7 @@ def read_csv(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]
     >>> list(read_csv(part, BadRecords("strict", "news.csv")))
     [(2, {'id': '1', 'text': 'two\nlines'}), (4, {'id': '2', 'text': 'one'})]
     """
-    if len(part.delimiter) != 1:
-        raise ValueError(f"delimiter must be one character, not {part.delimiter!r}")
+    check_delimiter(part.delimiter)
     return _with_header(_csv_rows(part), part, bad)
 
 
@@ -47,12 +58,15 @@ def read_tsv(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]
     >>> list(read_tsv(Part(io.BytesIO(b'id\ttext\n1\t"a"\n'), "news.tsv"), BadRecords("strict", "news.tsv")))
     [(2, {'id': '1', 'text': '"a"'})]
     """
-    return _with_header(_tsv_rows(part), part, bad)
+    return _with_header(_tsv_rows(part), part, bad, quotes=False)
 
 
-def _with_header(rows: _Rows, part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
+def _with_header(
+    rows: _Rows, part: Part, bad: BadRecords, *, quotes: bool = True
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows as mappings from the names in the first of them."""
     header: list[str] | None = None
+    before: list[str] = []
     for line, row in rows:
         if isinstance(row, DataError):
             if header is None:
@@ -62,8 +76,17 @@ def _with_header(rows: _Rows, part: Part, bad: BadRecords) -> Iterator[tuple[int
             header = _checked_header(row, part.name, line)
         elif len(row) != len(header):
             fault = f"{_fields(len(row))}, but the header names {len(header)}; is a delimiter or a quote missing?"
+            if not quotes:
+                fault = fault.replace("a delimiter or a quote", "a tab")
+                if any(field.startswith('"') for field in [*before, *row]):
+                    fault += " TSV has no quotes; if this file has them, pass format='csv', delimiter='\\t'"
+            if len(header) == 1 and (mark := re.search(r"[;\t|]", header[0])):
+                raise DataError(
+                    f"the header is one field, {header[0]!r}; pass delimiter={mark.group()!r}", source=part.name
+                )
             bad(DataError(fault, source=part.name, line=line))
         else:
+            before = row
             yield line, dict(zip(header, row, strict=True))
 
 
@@ -136,4 +159,6 @@ def _csv_fault(error: csv.Error, name: str, lines: list[int]) -> DataError:
         fault = f"a quote opened here is not closed in the {len(lines)} lines up to the end; close it or double it"
     elif "field limit" in str(error):
         fault = f"a field has more than {_FIELD_LIMIT:,} characters; is a quote not closed?"
+    elif "expected after" in str(error) and lines[0] == 1:
+        fault += "; or pass delimiter=';', if that parts the fields"
     return DataError(fault, source=name, line=lines[0])

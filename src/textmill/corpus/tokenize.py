@@ -36,6 +36,7 @@ __all__ = [
     "PatternTokenizer",
     "Tokenizer",
     "normalizer",
+    "sentence_spans",
     "split_sentences",
     "text_batches",
 ]
@@ -238,11 +239,26 @@ def split_sentences(text: str, *, abbreviations: Collection[str] = ()) -> list[s
     >>> split_sentences("He paid 3.50 to Mr. Hill. Then he left! Why?", abbreviations=["Mr."])
     ['He paid 3.50 to Mr. Hill.', 'Then he left!', 'Why?']
     """
+    return [text[begin:end] for begin, end in sentence_spans(text, abbreviations=abbreviations)]
+
+
+def sentence_spans(text: str, *, abbreviations: Collection[str] = ()) -> list[tuple[int, int]]:
+    """Return where each sentence of `split_sentences` begins and ends in the text.
+
+    >>> sentence_spans("To be. Or not?")
+    [(0, 6), (7, 14)]
+    """
     for abbreviation in abbreviations:
         if not abbreviation.endswith("."):
             raise DataError(f"abbreviations must end with a full stop, got {abbreviation!r}")
-    sentences = (text[begin:end].strip() for begin, end in native.sentence_spans(text, list(abbreviations)))
-    return [sentence for sentence in sentences if sentence]
+    spans = []
+    for begin, end in native.sentence_spans(text, list(abbreviations)):
+        sentence = text[begin:end]
+        stripped = sentence.strip()
+        if stripped:
+            first = begin + sentence.index(stripped[0])
+            spans.append((first, first + len(stripped)))
+    return spans
 
 
 def normalizer(tokenizer: object) -> Callable[[str], str | None] | None:

@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         union,
     )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
-    from textmill.fst.stringpairs import PairRecord, bag_counts, bag_weights, read_pairs
+    from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
     from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
     from textmill.fst.symbols import SymbolTable
     from textmill.fst.transform import (
@@ -121,6 +121,7 @@ __all__ = [
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
+    "SIDES",
     "Alignment",
     "Arc",
     "Archive",
@@ -255,7 +256,7 @@ __getattr__, __dir__ = deferred(
         "rational": "arcsort closure concat connect invert project relabel relabel_symbols repeat reverse "
         "statesort topsort union",
         "semirings": "Semiring SemiringDefinition Weight custom gallic semiring",
-        "stringpairs": "PairRecord bag_counts bag_weights read_pairs",
+        "stringpairs": "PairRecord SIDES bag_counts bag_weights read_pairs",
         "strings": "accep apply apply_stream cross labels_of string_map strings text_of",
         "symbols": "SymbolTable",
         "transform": "MAPS arcmap convert epsnormalize factor_weight from_gallic map_arcs map_weights replace "

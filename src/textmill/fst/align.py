@@ -36,14 +36,14 @@ from textmill.fst.links import (
     Limits,
     best_links,
     expected_links,
-    kept,
-    loops,
+    link_weights,
+    loop_machine,
     path_sums,
-    spelled,
-    tabled,
-    weighted,
+    select_links,
+    spell_links,
+    tabulate_links,
 )
-from textmill.fst.linktraining import TRAININGS, Trainer, Training
+from textmill.fst.linktraining import METHODS, Trainer, Training
 from textmill.fst.machine import Fst
 from textmill.fst.stringpairs import EncodedPairs, Numbers, encode_pairs
 from textmill.fst.symbols import SymbolTable
@@ -51,6 +51,7 @@ from textmill.model import (
     Estimator,
     Model,
     RandomState,
+    Saved,
     StringTable,
     check_choice,
     check_fitted,
@@ -100,10 +101,10 @@ class StringAligner(Estimator, Model):
         max_insertions_per_gap: Largest number of insertions in a row; None for any number.
         normalization: What the probabilities sum to 1 over: "joint" (all links) or "conditional" (given the input
             side).
-        training: "em", "viterbi" or "em+viterbi".
+        method: "em", "viterbi" or "em+viterbi".
         smoothing: Number added to the count of every link.
         max_iter: Largest number of iterations; 0 leaves the start as it is.
-        tol: Relative gain of the likelihood below which training ends.
+        tolerance: Relative gain of the likelihood below which training ends.
         restarts: Number of further runs from random starts, of which the best is kept.
         ties: Kinds of links in the order in which equally good alignments prefer them where they first differ.
         random_state: Seed of the random starts.
@@ -115,9 +116,9 @@ class StringAligner(Estimator, Model):
         links_: Links, a list.
         log_probabilities_: Log probability of each link, (links,).
         counts_: Expected count of each link in the last step, (links,).
-        log_likelihoods_: Log-likelihood before each iteration.
+        trace_: Log-likelihood before each iteration.
         n_iter_: Number of iterations.
-        converged_: Whether training ended because of `tol`.
+        converged_: Whether training ended because of `tolerance`.
         unaligned_: Numbers of the pairs that have no alignment.
 
     >>> aligner = StringAligner(insertions=False, max_output=2).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")])
@@ -127,7 +128,7 @@ class StringAligner(Estimator, Model):
     """
 
     takes: ClassVar[str] = "sequences"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "input_symbols_": "input_symbol: str",
         "output_symbols_": "output_symbol: str",
@@ -137,7 +138,7 @@ class StringAligner(Estimator, Model):
         "outputs_": "output: int32",
         "log_probabilities_": "link",
         "counts_": "link",
-        "log_likelihoods_": "iteration",
+        "trace_": "iteration",
         "unaligned_": "unaligned: int64",
     }
     indices: ClassVar[dict[str, str]] = {"inputs_": "input_symbol", "outputs_": "output_symbol"}
@@ -152,11 +153,11 @@ class StringAligner(Estimator, Model):
     outputs_: Ids
     log_probabilities_: Floats
     counts_: Floats
-    log_likelihoods_: Floats
+    trace_: Floats
     unaligned_: Ints
     n_iter_: int
     converged_: bool
-    _made: tuple[native.Links, Numbers, Numbers]
+    _numbered: tuple[native.Links, Numbers, Numbers]
 
     def __init__(
         self,
@@ -168,10 +169,10 @@ class StringAligner(Estimator, Model):
         many_to_many: bool = False,
         max_insertions_per_gap: int | None = None,
         normalization: str = "joint",
-        training: str = "em",
+        method: str = "em",
         smoothing: float = 0.0,
         max_iter: int = 20,
-        tol: float = 1e-5,
+        tolerance: float = 1e-5,
         restarts: int = 0,
         ties: tuple[str, str, str] = KINDS,
         random_state: RandomState = None,
@@ -184,10 +185,10 @@ class StringAligner(Estimator, Model):
         self.many_to_many = many_to_many
         self.max_insertions_per_gap = max_insertions_per_gap
         self.normalization = normalization
-        self.training = training
+        self.method = method
         self.smoothing = smoothing
         self.max_iter = max_iter
-        self.tol = tol
+        self.tolerance = tolerance
         self.restarts = restarts
         self.ties = ties
         self.random_state = random_state
@@ -216,23 +217,23 @@ class StringAligner(Estimator, Model):
         if not len(encoded):
             raise DataError("there are no pairs to learn from; pass at least one")
         weight = _weights(sample_weight, len(encoded))
-        given = None if start is None else self._within(start)
+        weights_at_start = None if start is None else self._within(start)
         extra = {} if prior is None else self._within(prior)
-        encoded, inputs, outputs = _sorted(encoded, inputs, outputs, [*(given or ()), *extra])
+        encoded, inputs, outputs = _sorted(encoded, inputs, outputs, [*(weights_at_start or ()), *extra])
         threads = effective_jobs(self.n_jobs)
         unaligned, begin = None, None
-        if given is None:
+        if weights_at_start is None:
             *arrays, unaligned = native.discover_links(*self._limits(), *encoded.arrays(), threads)
             inventory = Inventory(*arrays)
             _report(unaligned, encoded, errors)
             if extra:
-                all_links = dict.fromkeys(spelled(inventory, inputs, outputs), 0.0) | extra
-                inventory = tabled(all_links, inputs, outputs)[0]
+                all_links = dict.fromkeys(spell_links(inventory, inputs, outputs), 0.0) | extra
+                inventory = tabulate_links(all_links, inputs, outputs)[0]
         else:
-            inventory, begin = tabled(dict.fromkeys(extra, 0.0) | given, inputs, outputs)
+            inventory, begin = tabulate_links(dict.fromkeys(extra, 0.0) | weights_at_start, inputs, outputs)
         pseudo = np.full(inventory.size, float(self.smoothing))
         if extra:
-            pseudo += [extra.get(link, 0.0) for link in spelled(inventory, inputs, outputs)]
+            pseudo += [extra.get(link, 0.0) for link in spell_links(inventory, inputs, outputs)]
         trainer = Trainer(
             links=native.Links(*self._limits(), *inventory),
             pairs=encoded,
@@ -240,19 +241,19 @@ class StringAligner(Estimator, Model):
             pseudo=pseudo,
             groups=inventory.groups() if self.normalization == "conditional" else None,
             order=self._order(),
-            training=self.training,
+            method=self.method,
             max_iter=self.max_iter,
-            tol=self.tol,
+            tolerance=self.tolerance,
             threads=threads,
         )
         if begin is None:
-            begin = trainer.normalised(np.ones(inventory.size))
+            begin = trainer.normalize(np.ones(inventory.size))
         if unaligned is None:
             unaligned = np.flatnonzero(np.isneginf(trainer.expect(begin)[0]))
             _report(unaligned, encoded, errors)
-        found = trainer.run(begin, self.restarts, seed_of(self.random_state))
+        run = trainer.run(begin, self.restarts, seed_of(self.random_state))
         self.unaligned_ = np.asarray(unaligned, dtype=np.int64)
-        self._keep(inventory, inputs, outputs, found)
+        self._keep(inventory, inputs, outputs, run)
         return self
 
     @classmethod
@@ -263,21 +264,23 @@ class StringAligner(Estimator, Model):
         >>> StringAligner.from_weights(table).align([("aa", "b")])[0].text()
         'a:b a:_'
         """
-        made = cls(**parameters)
-        made._check()
-        given = made._within(weights)
-        inputs, outputs = (Numbers(sorted({s for link in given for s in link[side]})) for side in (0, 1))
-        inventory, values = tabled(given, inputs, outputs)
-        made.unaligned_ = np.zeros(0, dtype=np.int64)
-        made._keep(inventory, inputs, outputs, Training(values, np.zeros(len(values)), np.zeros(0), -math.inf, False))
-        return made
+        aligner = cls(**parameters)
+        aligner._check()
+        links = aligner._within(weights)
+        inputs, outputs = (Numbers(sorted({s for link in links for s in link[side]})) for side in (0, 1))
+        inventory, values = tabulate_links(links, inputs, outputs)
+        aligner.unaligned_ = np.zeros(0, dtype=np.int64)
+        aligner._keep(
+            inventory, inputs, outputs, Training(values, np.zeros(len(values)), np.zeros(0), -math.inf, False)
+        )
+        return aligner
 
     # ---- what it is
 
     @property
     def links_(self) -> list[Link]:
         """All links, in the order of `log_probabilities_`."""
-        return spelled(self._inventory(), self.input_symbols_, self.output_symbols_)
+        return spell_links(self._inventory(), self.input_symbols_, self.output_symbols_)
 
     def to_fst(self, semiring_name: str = "tropical64") -> Fst:
         """The transducer: one state with one loop per link, -ln d its weight.
@@ -290,10 +293,10 @@ class StringAligner(Estimator, Model):
         """
         check_fitted(self)
         gap = self.max_insertions_per_gap if self.insertions else None
-        made = loops(self._inventory(), -self.log_probabilities_, gap, semiring_name)
-        made.input_symbols = _symbol_table(self.input_symbols_.to_list())
-        made.output_symbols = _symbol_table(self.output_symbols_.to_list())
-        return made
+        machine = loop_machine(self._inventory(), -self.log_probabilities_, gap, semiring_name)
+        machine.input_symbols = _symbol_table(self.input_symbols_.to_list())
+        machine.output_symbols = _symbol_table(self.output_symbols_.to_list())
+        return machine
 
     # ---- what it does
 
@@ -301,23 +304,23 @@ class StringAligner(Estimator, Model):
         """The best alignment of each pair; None where there is none.
 
         >>> aligner = StringAligner().fit([("ab", "AB"), ("b", "B")])
-        >>> [None if found is None else found.text() for found in aligner.align([("ba", "BA"), ("c", "C")])]
+        >>> [None if best is None else best.text() for best in aligner.align([("ba", "BA"), ("c", "C")])]
         ['b:B a:A', None]
         """
-        return [found[0] if found else None for found in self.nbest(pairs, 1)]
+        return [best[0] if best else None for best in self.nbest(pairs, 1)]
 
-    def nbest(self, pairs: Iterable[Any], n: int) -> list[list[Alignment]]:
-        """The n best alignments of each pair, best first; fewer where there are fewer.
+    def nbest(self, pairs: Iterable[Any], k: int) -> list[list[Alignment]]:
+        """The k best alignments of each pair, best first; fewer where there are fewer.
 
         >>> aligner = StringAligner(max_iter=1).fit([("ab", "AB"), ("b", "B")])
-        >>> [found.text() for found in aligner.nbest([("ab", "B")], 2)[0]]
+        >>> [alignment.text() for alignment in aligner.nbest([("ab", "B")], 2)[0]]
         ['a:_ b:B', 'a:B b:_']
         """
-        check_range("n", n, at_least=1, whole=True)
+        check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
         named = self.links_
-        made: list[list[Alignment]] = []
-        for paths, begin, ids in self._found(pairs, n):
+        of_pairs: list[list[Alignment]] = []
+        for paths, begin, ids in self._best(pairs, k):
             scores = path_sums(self.log_probabilities_[ids], begin).tolist()
             numbers = ids.tolist()
             bounds = list(itertools.pairwise(begin.tolist()))
@@ -325,19 +328,19 @@ class StringAligner(Estimator, Model):
                 Alignment(tuple([named[e] for e in numbers[first:end]]), score)
                 for (first, end), score in zip(bounds, scores, strict=True)
             ]
-            made += [alignments[first:end] for first, end in itertools.pairwise(paths.tolist())]
-        return made
+            of_pairs += [alignments[first:end] for first, end in itertools.pairwise(paths.tolist())]
+        return of_pairs
 
     def encode(self, pairs: Iterable[Any]) -> EncodedAlignments:
         """The best alignments as numbers of links, for models of sequences of links.
 
         >>> aligner = StringAligner().fit([("ab", "AB"), ("b", "B")])
-        >>> found = aligner.encode([("bb", "BB")])
-        >>> [aligner.links_[link] for link in found.links]
+        >>> encoded = aligner.encode([("bb", "BB")])
+        >>> [aligner.links_[link] for link in encoded.links]
         [(('b',), ('B',)), (('b',), ('B',))]
         """
         parts = []
-        for paths, begin, ids in self._found(pairs, 1):
+        for paths, begin, ids in self._best(pairs, 1):
             scores = np.full(len(paths) - 1, -np.inf)
             scores[np.diff(paths) > 0] = path_sums(self.log_probabilities_[ids], begin)
             parts.append((np.diff(begin[paths]), ids, scores))
@@ -360,14 +363,14 @@ class StringAligner(Estimator, Model):
         """The links of all alignments of one pair with their probabilities, in order of their places.
 
         >>> aligner = StringAligner(max_iter=2).fit([("ab", "AB"), ("b", "B")])
-        >>> best = max(aligner.posteriors(("b", "B")), key=lambda found: found.probability)
+        >>> best = max(aligner.posteriors(("b", "B")), key=lambda link: link.probability)
         >>> best.link, round(best.probability, 3)
         ((('b',), ('B',)), 0.993)
         """
         encoded = self._encoded([pair])
         named = self.links_
-        found = self._links()[0].posteriors(np.exp(self.log_probabilities_), encoded.x, encoded.y)
-        rows = zip(*(column.tolist() for column in found), strict=True)
+        columns = self._links()[0].posteriors(np.exp(self.log_probabilities_), encoded.x, encoded.y)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         return [LinkPosterior(i, j, named[link], share) for i, j, link, share in rows]
 
     def score_samples(self, pairs: Iterable[Any]) -> Floats:
@@ -402,10 +405,19 @@ class StringAligner(Estimator, Model):
             links = native.Links(*self._limits(), *self._inventory())
         except DataError as fault:
             raise ModelFileError(fault.message) from None
-        self._made = links, *(Numbers(table, closed=True) for table in (self.input_symbols_, self.output_symbols_))
+        self._numbered = links, *(Numbers(table, closed=True) for table in (self.input_symbols_, self.output_symbols_))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_made"}  # made again on use
+        return {name: value for name, value in vars(self).items() if name != "_numbered"}  # built again on use
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Rename what format 1 called `tol`, `training` and `log_likelihoods_`."""
+        names = {"tol": "tolerance", "training": "method"}
+        saved.parameters = {names.get(name, name): value for name, value in saved.parameters.items()}
+        if "log_likelihoods_" in saved.arrays:
+            saved.arrays["trace_"] = saved.arrays.pop("log_likelihoods_")
+        return saved
 
     def _check(self) -> None:
         for name in ("max_input", "max_output"):
@@ -413,10 +425,10 @@ class StringAligner(Estimator, Model):
         if self.max_insertions_per_gap is not None:
             check_range("max_insertions_per_gap", self.max_insertions_per_gap, at_least=1, at_most=255, whole=True)
         check_choice("normalization", self.normalization, NORMALIZATIONS)
-        check_choice("training", self.training, TRAININGS)
+        check_choice("method", self.method, METHODS)
         check_range("smoothing", self.smoothing, at_least=0, below=math.inf)
         check_range("max_iter", self.max_iter, at_least=0, whole=True)
-        check_range("tol", self.tol, at_least=0)
+        check_range("tolerance", self.tolerance, at_least=0)
         check_range("restarts", self.restarts, at_least=0, whole=True)
         self._order()
 
@@ -440,27 +452,27 @@ class StringAligner(Estimator, Model):
         """Weights of links, those beyond the limits left out."""
         if isinstance(links, StringAligner):
             links = dict(zip(links.links_, np.exp(links.log_probabilities_).tolist(), strict=True))
-        return weighted(links, self._limits())
+        return link_weights(links, self._limits())
 
     def _inventory(self) -> Inventory:
         return Inventory(self.input_begin_, self.inputs_, self.output_begin_, self.outputs_)
 
-    def _keep(self, inventory: Inventory, inputs: Numbers, outputs: Numbers, found: Training) -> None:
+    def _keep(self, inventory: Inventory, inputs: Numbers, outputs: Numbers, run: Training) -> None:
         """Store what was learnt, without links of probability 0."""
-        some = found.probability > 0
+        some = run.probability > 0
         self.input_symbols_, self.output_symbols_ = StringTable(inputs), StringTable(outputs)
-        self.input_begin_, self.inputs_, self.output_begin_, self.outputs_ = kept(inventory, some)
-        self.log_probabilities_, self.counts_ = np.log(found.probability[some]), found.counts[some]
-        self.log_likelihoods_ = found.log_likelihoods
-        self.n_iter_, self.converged_ = len(found.log_likelihoods), bool(found.converged)
-        vars(self).pop("_made", None)
+        self.input_begin_, self.inputs_, self.output_begin_, self.outputs_ = select_links(inventory, some)
+        self.log_probabilities_, self.counts_ = np.log(run.probability[some]), run.counts[some]
+        self.trace_ = run.trace
+        self.n_iter_, self.converged_ = len(run.trace), bool(run.converged)
+        vars(self).pop("_numbered", None)
 
     def _links(self) -> tuple[native.Links, Numbers, Numbers]:
         """The native links, and numbers of input and output symbols."""
         check_fitted(self)
-        if "_made" not in vars(self):
+        if "_numbered" not in vars(self):
             self.check_values()
-        return self._made
+        return self._numbered
 
     def _encoded(self, pairs: Iterable[Any]) -> EncodedPairs:
         return encode_pairs(pairs, *self._links()[1:])
@@ -469,10 +481,10 @@ class StringAligner(Estimator, Model):
         probability, threads = np.exp(self.log_probabilities_), effective_jobs(self.n_jobs)
         return expected_links(self._links()[0], probability, pairs, weight, threads, counted=counted)
 
-    def _found(self, pairs: Iterable[Any], n: int) -> Iterator[tuple[Ints, Ints, Ids]]:
+    def _best(self, pairs: Iterable[Any], k: int) -> Iterator[tuple[Ints, Ints, Ids]]:
         """Batches of best alignments: where those of a pair begin, where the links of each begin, links."""
         links, threads = self._links()[0], effective_jobs(self.n_jobs)
-        return best_links(links, self.log_probabilities_, self._encoded(pairs), self._order(), n, threads)
+        return best_links(links, self.log_probabilities_, self._encoded(pairs), self._order(), k, threads)
 
 
 def _weights(values: ArrayLike | None, pairs: int) -> Floats | None:
@@ -488,12 +500,12 @@ def _sorted(
     encoded: EncodedPairs, inputs: Numbers, outputs: Numbers, links: list[Link]
 ) -> tuple[EncodedPairs, Numbers, Numbers]:
     """Symbols of pairs and links in alphabetical order, so that the order of pairs does not matter."""
-    made = []
+    sides = []
     for symbols, numbers, side in ((encoded.x, inputs, 0), (encoded.y, outputs, 1)):
         ordered = Numbers(sorted({*numbers, *(symbol for link in links for symbol in link[side])}))
         rank = np.fromiter((ordered[symbol] for symbol in numbers), np.int32, len(numbers))
-        made.append((rank[symbols] if len(symbols) else symbols, ordered))
-    (x, inputs), (y, outputs) = made
+        sides.append((rank[symbols] if len(symbols) else symbols, ordered))
+    (x, inputs), (y, outputs) = sides
     return EncodedPairs(encoded.x_begin, x, encoded.y_begin, y), inputs, outputs
 
 

@@ -60,7 +60,7 @@ def randgen(
     *,
     select: str = "uniform",
     max_length: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     weighted: bool = False,
 ) -> Fst:
     """Random paths, as a machine whose start has a way out for each; those longer than `max_length` arcs are left out.
@@ -79,14 +79,14 @@ def randgen(
         fst._native,
         paths=npath,
         longest=0x7FFFFFFF if max_length is None else max_length,
-        seed=seed,
+        seed=random_state,
         by_weight=select == "log_prob",
         weighted=weighted,
     )
     return fst._like(machine)
 
 
-def sample(fst: Fst, npath: int = 1, *, max_length: int | None = None, seed: int = 0) -> Fst:
+def sample(fst: Fst, npath: int = 1, *, max_length: int | None = None, random_state: int = 0) -> Fst:
     """Random paths, each as likely as its weight says: pushed, then drawn by `randgen`. For log and real weights.
 
     >>> from textmill.fst.strings import accep
@@ -96,7 +96,7 @@ def sample(fst: Fst, npath: int = 1, *, max_length: int | None = None, seed: int
     if fst.semiring.name not in ("log", "log64", "real"):
         raise DataError(f"paths of {fst.semiring.name} have no probabilities; convert the machine to 'log64' first")
     stochastic = push(fst, remove_total_weight=True)
-    return randgen(stochastic, npath, select="log_prob", max_length=max_length, seed=seed)
+    return randgen(stochastic, npath, select="log_prob", max_length=max_length, random_state=random_state)
 
 
 def rand_equivalent(
@@ -105,7 +105,7 @@ def rand_equivalent(
     *,
     npath: int = 100,
     max_length: int = 50,
-    seed: int = 0,
+    random_state: int = 0,
     select: str = "uniform",
     delta: float = _DELTA,
 ) -> bool:
@@ -119,9 +119,9 @@ def rand_equivalent(
     if a.semiring != b.semiring:
         raise DataError(f"the machines have different semirings, {a.semiring.name} and {b.semiring.name}")
     seen: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
-    for fst, other_seed in ((a, seed), (b, seed ^ 1)):
+    for fst, other_state in ((a, random_state), (b, random_state ^ 1)):
         if fst.start >= 0:
-            drawn = randgen(fst, npath, select=select, max_length=max_length, seed=other_seed)
+            drawn = randgen(fst, npath, select=select, max_length=max_length, random_state=other_state)
             seen.update((inputs, outputs) for inputs, outputs, _ in native.paths(drawn._native, npath, 0))
     for inputs, outputs in seen:
         weights = []

@@ -53,11 +53,17 @@ def compile_text(
     output_symbols: SymbolTable | None = None,
     state_symbols: SymbolTable | None = None,
     keep_state_numbering: bool = False,
+    separators: str = "\t ",
     source: str = "text",
 ) -> Fst:
     r"""The machine that a text describes. The tables are kept with it.
 
+    Any number of `separators`, characters of one byte each, stand between two fields; with tabs alone symbols may have
+    blanks in them.
+
     >>> compile_text("0 1 1 2 0.5\n1 3.5\n").final(1)
+    3.5
+    >>> compile_text("0;1;1;2\n1;3.5\n", separators=";").final(1)
     3.5
     """
     content = text.encode() if isinstance(text, str) else text
@@ -72,6 +78,7 @@ def compile_text(
             output=_table(output_symbols),
             states=_table(state_symbols),
             keep_numbers=keep_state_numbering,
+            separators=_one_byte_each(separators),
         )
     except DataError as fault:
         place, _, message = fault.message.partition(": ")
@@ -92,6 +99,7 @@ def print_text(
     numeric: bool = False,
     show_weight_one: bool = False,
     missing_symbol: str = "",
+    separator: str = "\t",
 ) -> str:
     r"""The text of a machine, with the symbols of its tables unless `numeric`.
 
@@ -109,6 +117,7 @@ def print_text(
         numeric=numeric,
         show_weight_one=show_weight_one,
         missing_symbol=missing_symbol,
+        separator=separator,
     )
     return str(chunks.getbuffer(), "utf-8", "surrogateescape")
 
@@ -194,6 +203,7 @@ def _print(
     numeric: bool = False,
     show_weight_one: bool = False,
     missing_symbol: str = "",
+    separator: str = "\t",
 ) -> None:
     """Hand the text of a machine to `write`, chunk by chunk."""
     native.write_text(
@@ -204,6 +214,7 @@ def _print(
         states=_table(state_symbols),
         show_one=show_weight_one,
         missing=missing_symbol,
+        separator=_one_byte_each(separator)[:1],
         write=write,
     )
 
@@ -254,6 +265,12 @@ def _parse_composite(buffer: NDArray[np.uint8], offset: int, source: str) -> tup
     except DataError as fault:
         raise DataError(fault.message, source=source) from None
     return made, offset + end
+
+
+def _one_byte_each(separators: str) -> str:
+    if not separators.isascii() or "\n" in separators:
+        raise DataError(f"fields cannot be separated by {separators!r}; choose ASCII characters that do not end a line")
+    return separators
 
 
 def _table(symbols: SymbolTable | None) -> native.SymbolTable | None:

@@ -29,12 +29,12 @@ __all__ = [
     "Limits",
     "best_links",
     "expected_links",
-    "kept",
-    "loops",
+    "link_weights",
+    "loop_machine",
     "path_sums",
-    "spelled",
-    "tabled",
-    "weighted",
+    "select_links",
+    "spell_links",
+    "tabulate_links",
 ]
 
 
@@ -80,7 +80,8 @@ class Inventory(NamedTuple):
     def groups(self) -> Ints:
         """For each link the number of its input side.
 
-        >>> tabled({(("a",), ("x",)): 1, (("a",), ()): 1, (("b",), ()): 1}, Numbers("ab"), Numbers("x"))[0].groups()
+        >>> links = {(("a",), ("x",)): 1, (("a",), ()): 1, (("b",), ()): 1}
+        >>> tabulate_links(links, Numbers("ab"), Numbers("x"))[0].groups()
         array([0, 0, 1])
         """
         bounds = itertools.pairwise(self.input_begin.tolist())
@@ -88,10 +89,10 @@ class Inventory(NamedTuple):
         return np.cumsum([0, *(a != b for a, b in itertools.pairwise(sides))], dtype=np.int64)[: self.size]
 
 
-def weighted(links: Mapping[Link, float] | Iterable[Link], limits: Limits) -> dict[Link, float]:
+def link_weights(links: Mapping[Link, float] | Iterable[Link], limits: Limits) -> dict[Link, float]:
     """Weights of the links that the limits allow; links without weights get the same each.
 
-    >>> weighted([(("a",), ("b",)), (("a",), ())], Limits(1, 1, False, False, False, 0))
+    >>> link_weights([(("a",), ("b",)), (("a",), ())], Limits(1, 1, False, False, False, 0))
     {(('a',), ('b',)): 0.5}
     """
     if not isinstance(links, Mapping):
@@ -110,10 +111,10 @@ def weighted(links: Mapping[Link, float] | Iterable[Link], limits: Limits) -> di
     return found
 
 
-def tabled(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> tuple[Inventory, Floats]:
+def tabulate_links(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> tuple[Inventory, Floats]:
     """Links as arrays, sorted, and their weights.
 
-    >>> inventory, weights = tabled({(("b",), ()): 0.25, ((), ("x",)): 0.5}, Numbers("ab"), Numbers("x"))
+    >>> inventory, weights = tabulate_links({(("b",), ()): 0.25, ((), ("x",)): 0.5}, Numbers("ab"), Numbers("x"))
     >>> inventory.input_begin.tolist(), inventory.inputs.tolist(), weights.tolist()
     ([0, 0, 1], [1], [0.5, 0.25])
     """
@@ -127,10 +128,10 @@ def tabled(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> 
     return inventory, np.array([row[2] for row in rows], dtype=np.float64)
 
 
-def spelled(inventory: Inventory, inputs: Iterable[str], outputs: Iterable[str]) -> list[Link]:
+def spell_links(inventory: Inventory, inputs: Iterable[str], outputs: Iterable[str]) -> list[Link]:
     """Links by their symbols.
 
-    >>> spelled(tabled({(("b",), ()): 1.0}, Numbers("ab"), Numbers("x"))[0], "ab", "x")
+    >>> spell_links(tabulate_links({(("b",), ()): 1.0}, Numbers("ab"), Numbers("x"))[0], "ab", "x")
     [(('b',), ())]
     """
 
@@ -143,11 +144,11 @@ def spelled(inventory: Inventory, inputs: Iterable[str], outputs: Iterable[str])
     return list(zip(left, sides(inventory.output_begin, inventory.outputs, outputs), strict=True))
 
 
-def kept(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
+def select_links(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
     """Some of the links.
 
-    >>> both = tabled({(("a",), ()): 1.0, (("b",), ()): 1.0}, Numbers("ab"), Numbers())[0]
-    >>> kept(both, np.array([False, True])).inputs.tolist()
+    >>> both = tabulate_links({(("a",), ()): 1.0, (("b",), ()): 1.0}, Numbers("ab"), Numbers())[0]
+    >>> select_links(both, np.array([False, True])).inputs.tolist()
     [1]
     """
 
@@ -158,11 +159,12 @@ def kept(inventory: Inventory, which: NDArray[np.bool_]) -> Inventory:
     return Inventory(*side(inventory.input_begin, inventory.inputs), *side(inventory.output_begin, inventory.outputs))
 
 
-def loops(inventory: Inventory, costs: Floats, gap: int | None, semiring_name: str) -> Fst:
+def loop_machine(inventory: Inventory, costs: Floats, gap: int | None, semiring_name: str) -> Fst:
     """The machine with one loop per link: state c has seen c insertions in a row (only 0 without a limit `gap`),
     further states are within links of several symbols.
 
-    >>> loops(tabled({(("a",), ("x",)): 1.0}, Numbers("a"), Numbers("x"))[0], np.zeros(1), None, "tropical")
+    >>> inventory, _ = tabulate_links({(("a",), ("x",)): 1.0}, Numbers("a"), Numbers("x"))
+    >>> loop_machine(inventory, np.zeros(1), None, "tropical")
     Fst('tropical', 1 states, 1 arcs)
     """
     check_choice("semiring_name", semiring_name, ["tropical", "tropical64", "log", "log64", "real"])

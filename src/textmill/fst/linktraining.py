@@ -2,7 +2,8 @@
 
     E step    c(u:v): expected counts over all alignments, or counts in best alignments
     M step    d(u:v) = c'(u:v) / sum c',   c' = c + pseudo-counts
-    stop      when the objective, ln p of all pairs + sum of pseudo-counts times ln d, gains less than tol of its size
+    stop      when the objective, ln p of all pairs + sum of pseudo-counts times ln d, gains less than
+              tolerance times its size
 
 Counts below 1e-100 become 0: no alignment would miss such a link, and numbers that small are slow. Ctrl-C ends
 training after the iteration at work. Cost: a visit of all pairs an iteration. Reference: Dempster, Laird & Rubin
@@ -23,20 +24,20 @@ from textmill.fst.links import best_links, expected_links, path_sums
 from textmill.fst.stringpairs import EncodedPairs
 from textmill.progress import interruptible, start
 
-__all__ = ["TRAININGS", "Trainer", "Training"]
+__all__ = ["METHODS", "Trainer", "Training"]
 
 
-TRAININGS = ("em", "viterbi", "em+viterbi")
+METHODS = ("em", "viterbi", "em+viterbi")
 _NOTHING = 1e-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """What a run has found: probabilities of links, their counts, the log-likelihood before every iteration."""
+    """The result of a run: probabilities of links, their counts, the log-likelihood before every iteration."""
 
     probability: Floats
     counts: Floats
-    log_likelihoods: Floats
+    trace: Floats
     objective: float
     converged: bool
 
@@ -52,20 +53,20 @@ class Trainer:
     pseudo: Floats
     groups: Ints | None
     order: Sequence[int]
-    training: str
+    method: str
     max_iter: int
-    tol: float
+    tolerance: float
     threads: int
 
     def run(self, begin: Floats, restarts: int, seed: int | None) -> Training:
         """The best run from this start and from random ones over the same links."""
         best = self._best_start(begin, restarts, seed) if restarts else self._train(begin)
-        if self.training == "em+viterbi":
+        if self.method == "em+viterbi":
             counts = self._count_best(best.probability)[1]
-            best = replace(best, probability=self.normalised(counts + self.pseudo), counts=counts)
+            best = replace(best, probability=self.normalize(counts + self.pseudo), counts=counts)
         return best
 
-    def normalised(self, counts: Floats) -> Floats:
+    def normalize(self, counts: Floats) -> Floats:
         """Probabilities from counts."""
         counts = np.where(counts < _NOTHING, 0.0, counts)
         groups = np.zeros(len(counts), dtype=np.int64) if self.groups is None else self.groups
@@ -82,14 +83,14 @@ class Trainer:
         random = np.random.default_rng(seed)
         runs: list[Training] = []
         with (
-            start("trying starts", total=restarts + 1, unit="starts") as told,
+            start("trying starts", total=restarts + 1, unit="starts") as step,
             interruptible(range(restarts + 1)) as loop,
         ):
             for number in loop:
                 drawn = np.where(begin > 0, random.exponential(size=len(begin)), 0.0)
-                runs.append(self._train(self.normalised(drawn) if number else begin))
+                runs.append(self._train(self.normalize(drawn) if number else begin))
                 runs = [max(runs, key=lambda run: run.objective)]  # the first of equal ones
-                told.advance(objective=runs[0].objective)
+                step.advance(objective=runs[0].objective)
         return runs[0]
 
     def _count_best(self, probability: Floats) -> tuple[Floats, Floats]:
@@ -99,9 +100,9 @@ class Trainer:
         scores, counts, first = [], np.zeros(len(self.links)), 0
         for paths, begin, ids in best_links(self.links, logs, self.pairs, self.order, 1, self.threads):
             number = len(paths) - 1
-            found = np.full(number, -np.inf)
-            found[np.diff(paths) > 0] = path_sums(logs[ids], begin)
-            scores.append(found)
+            best = np.full(number, -np.inf)
+            best[np.diff(paths) > 0] = path_sums(logs[ids], begin)
+            scores.append(best)
             weight = np.ones(number) if self.weight is None else self.weight[first : first + number]
             counts += np.bincount(ids, np.repeat(weight, np.diff(begin[paths])), minlength=len(self.links))
             first += number
@@ -109,12 +110,12 @@ class Trainer:
 
     def _train(self, begin: Floats) -> Training:
         """Iterate until the objective hardly rises."""
-        count = self._count_best if self.training == "viterbi" else self.expect
+        count = self._count_best if self.method == "viterbi" else self.expect
         probability, counts = begin, np.zeros(len(begin))
         trace: list[float] = []
         objective, converged = -np.inf, False
         with (
-            start("learning links", total=self.max_iter, unit="iterations") as told,
+            start("learning links", total=self.max_iter, unit="iterations") as step,
             interruptible(range(self.max_iter)) as loop,
         ):
             for _ in loop:
@@ -122,9 +123,9 @@ class Trainer:
                 log_total, counts = count(probability)
                 trace.append(self._sum(log_total))
                 objective = trace[-1] + self._penalty(probability)
-                probability = self.normalised(counts + self.pseudo)
-                told.advance(log_likelihood=trace[-1])
-                converged = bool(objective - before <= self.tol * abs(objective))
+                probability = self.normalize(counts + self.pseudo)
+                step.advance(log_likelihood=trace[-1])
+                converged = bool(objective - before <= self.tolerance * abs(objective))
                 if converged:
                     break
         return Training(probability, counts, np.array(trace), objective, converged)

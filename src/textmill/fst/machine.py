@@ -318,14 +318,14 @@ class Fst:
         """
         return int(self._native.add_states(1))
 
-    def add_states(self, count: int) -> range:
+    def add_states(self, n_states: int) -> range:
         """Add several states and return their numbers.
 
         >>> Fst().add_states(3)
         range(0, 3)
         """
-        first = int(self._native.add_states(count))
-        return range(first, first + count)
+        first = int(self._native.add_states(n_states))
+        return range(first, first + n_states)
 
     def set_final(self, state: int, weight: Weight | None = None) -> None:
         """Give a state a final weight, one if none is given; zero makes it not final.

@@ -60,19 +60,19 @@ def total_weight(fst: Fst) -> Weight:
 
 
 def shortest_path(
-    fst: Fst, n: int = 1, *, unique: bool = False, weight: Weight | None = None, queue_type: str = "auto"
+    fst: Fst, k: int = 1, *, unique: bool = False, weight: Weight | None = None, queue_type: str = "auto"
 ) -> Fst:
-    """The n best paths, as a machine whose start has a way out for each, best first.
+    """The k best paths, as a machine whose start has a way out for each, best first.
 
-    With `unique`, which needs an acceptor, the best path of each of the n best strings. `weight`: only paths not
+    With `unique`, which needs an acceptor, the best path of each of the k best strings. `weight`: only paths not
     worse than this times the best. `queue_type` as in `shortest_distance`.
 
     >>> from textmill.fst.strings import string_map, strings
     >>> [y for _, y, _ in strings(shortest_path(string_map([("a", "x", 2.0), ("a", "y", 1.0)])))]
     ['y']
     """
-    check_range("n", n, at_least=1)
-    return fst._like(native.best_paths(fst._native, n, unique, weight, queue_type))
+    check_range("k", k, at_least=1)
+    return fst._like(native.best_paths(fst._native, k, unique, weight, queue_type))
 
 
 def prune(fst: Fst, *, weight: Weight | None = None, max_states: int | None = None) -> Fst:

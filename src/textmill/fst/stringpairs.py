@@ -32,9 +32,9 @@ from textmill.model import check_choice
 if TYPE_CHECKING:  # loaded where they are used: machines need neither sparse matrices nor readers
     from scipy.sparse import csr_matrix
 
-    from textmill.corpus.streams import Source
+    from textmill.corpus import Source
 
-__all__ = ["EncodedPairs", "Numbers", "PairRecord", "bag_counts", "bag_weights", "encode_pairs", "read_pairs"]
+__all__ = ["SIDES", "EncodedPairs", "Numbers", "PairRecord", "bag_counts", "bag_weights", "encode_pairs", "read_pairs"]
 
 SIDES = ("characters", "words")
 
@@ -160,7 +160,7 @@ def read_pairs(
     """
     for name, cut in (("inputs", inputs), ("outputs", outputs)):
         check_choice(name, cut, SIDES)
-    from textmill.corpus.streams import BadRecords, open_lines, source_name
+    from textmill.corpus import BadRecords, open_lines, source_name
 
     name = source_name(source)
     with BadRecords(errors, name) as bad:

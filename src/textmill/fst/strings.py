@@ -195,37 +195,38 @@ def apply(
     fst: Fst,
     texts: Iterable[str],
     *,
-    n: int = 1,
+    k: int = 1,
     token_type: str = "utf8",
     sigma: int | None = None,
     rho: int | None = None,
     phi: int | None = None,
     n_jobs: int | None = None,
+    source: str = "texts",
 ) -> list[list[tuple[str, Weight]]]:
-    """The n best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
+    """The k best outputs of a machine for each of many strings, with their weights, best first; none if it has no path.
 
-    Outputs are distinct if n > 1. `fst` needs weights with the path property (tropical, ...), and is sorted by input
+    Outputs are distinct if k > 1. `fst` needs weights with the path property (tropical, ...), and is sorted by input
     first if it is not. `sigma`, `rho` and `phi` are labels on its inputs with the meaning they have in `compose`. A
-    symbol that is not in the table of symbols is read as one that no arc has.
+    symbol that is not in the table of symbols is read as one that no arc has. Errors name `source` and its line.
 
     >>> apply(string_map([("one", "1"), ("ten", "10", 2.0)]), ["ten", "two"])
     [[('10', 2.0)], []]
     """
-    check_range("n", n, at_least=1)
+    check_range("k", k, at_least=1)
     _refuse_text("texts", texts)
-    found: list[list[tuple[str, Weight]]]
-    with _place("texts"):
-        found = native.apply(
+    outputs: list[list[tuple[str, Weight]]]
+    with _place(source):
+        outputs = native.apply(
             fst._native if fst.has("input_sorted") else native.sort_arcs(fst._native, False),
             tuple(texts),
             token_type=token_type,
             input=_table(fst.input_symbols),
             output=_table(fst.output_symbols),
-            n=n,
+            n=k,
             specials=_special_labels(sigma, rho, phi),
             threads=effective_jobs(n_jobs),
         )
-    return found
+    return outputs
 
 
 def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[list[tuple[str, Weight]]]:
@@ -240,12 +241,12 @@ def apply_stream(fst: Fst, texts: Iterable[str], **options: Any) -> Iterator[lis
     stream, done = iter(texts), 0
     while stretch := tuple(itertools.islice(stream, _STRETCH)):
         try:
-            found = apply(machine, stretch, **options)
+            answers = apply(machine, stretch, **options)
         except DataError as fault:
             if fault.line is None:
                 raise
             raise DataError(fault.message, source=fault.source, line=fault.line + done) from None
-        yield from found
+        yield from answers
         done += len(stretch)
 
 

@@ -112,16 +112,16 @@ def coaccessible(fst: Fst) -> NDArray[np.bool_]:
     return reaches
 
 
-def partial_copy(fst: Fst, count: int, queue_type: str = "fifo") -> Fst:
-    """The machine of the first `count` states that `visit` meets and the arcs between them; states keep their order.
+def partial_copy(fst: Fst, n_states: int, queue_type: str = "fifo") -> Fst:
+    """The machine of the first `n_states` states that `visit` meets and the arcs between them; states keep their order.
 
     >>> from textmill.fst.strings import accep
     >>> partial_copy(accep("abcdef"), 3).num_arcs
     2
     """
-    check_range("count", count, at_least=0)
+    check_range("n_states", n_states, at_least=0)
     events, states, _, _ = native.walk_by_queue(fst._native, queue_type, "any")
-    kept = states[events == 0][:count]
+    kept = states[events == 0][:n_states]
     made = fst._like(fst._native.copy())
     made.delete_states(np.setdiff1d(np.arange(fst.num_states), kept).tolist())
     return made

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from textmill._native import lm as native
 from textmill.arrays import Ids
-from textmill.corpus import Arpa, ArpaOrder, read_arpa, write_arpa
-from textmill.corpus.counting import TokenizerLike
-from textmill.corpus.streams import Source, source_name
+from textmill.corpus import Arpa, ArpaOrder, Source, TokenizerLike, read_arpa, source_name, write_arpa
 from textmill.errors import DataError
 from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
 from textmill.model import StringTable, check_fitted, effective_jobs, load

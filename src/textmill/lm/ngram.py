@@ -30,8 +30,7 @@ from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ints
 from textmill.cluster import tree_reduce
-from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
-from textmill.corpus.tokenize import text_batches
+from textmill.corpus import Cutter, TokenizerLike, text_batches, texts_of
 from textmill.errors import DataError, ModelFileError
 from textmill.model import (
     Estimator,

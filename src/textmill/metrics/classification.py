@@ -224,15 +224,15 @@ class LabelCounts(Table):
         rows = _places(kept, self.labels)
         return LabelCounts(kept, self.hits[rows], self.gold[rows], self.predicted[rows], self.items)
 
-    def average(self, utility: Utility, how: str) -> float:
-        """Average any utility over the labels: how is `micro`, `macro` or `weighted`; NaN if all are left out."""
-        choice("average", how, ("micro", "macro", "weighted"))
+    def average(self, utility: Utility, method: str) -> float:
+        """Average any utility over the labels: method is `micro`, `macro` or `weighted`; NaN if all are left out."""
+        choice("average", method, ("micro", "macro", "weighted"))
         if not self.labels:
             raise DataError("there is no label to average over; add counts of at least one item")
-        if how == "micro":
+        if method == "micro":
             return float(utility.value(self.table.sum(axis=0)))
         figures = utility.value(self.table)
-        weights = np.ones(len(figures)) if how == "macro" else self.gold.astype(np.float64)
+        weights = np.ones(len(figures)) if method == "macro" else self.gold.astype(np.float64)
         weights[np.isnan(figures)] = 0.0
         if not weights.any():
             return math.nan

@@ -61,13 +61,17 @@ class Interval:
     method: str
     confidence: float
     resamples: int
-    seed: int
+    random_state: int
 
     @property
     def signature(self) -> str:
         """How the interval was made, to print beside it."""
         return signature(
-            "bootstrap", method=self.method, confidence=self.confidence, resamples=self.resamples, seed=self.seed
+            "bootstrap",
+            method=self.method,
+            confidence=self.confidence,
+            resamples=self.resamples,
+            seed=self.random_state,
         )
 
 
@@ -79,12 +83,12 @@ class Difference:
     p_value: float
     method: str
     resamples: int
-    seed: int
+    random_state: int
 
     @property
     def signature(self) -> str:
         """How the p-value was made, to print beside it."""
-        return signature(self.method, sides=2, resamples=self.resamples, seed=self.seed)
+        return signature(self.method, sides=2, resamples=self.resamples, seed=self.random_state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class PairedCounts:
         return min(1.0, 2.0 * float(special.bdtr(min(self.only_first, self.only_second), differ, 0.5)))
 
 
-def bootstrap_figures(counts: ArrayLike, figure: _Figure, *, resamples: int = 1000, seed: int = 0) -> Floats:
+def bootstrap_figures(counts: ArrayLike, figure: _Figure, *, resamples: int = 1000, random_state: int = 0) -> Floats:
     """Figures of resampled items.
 
     >>> figures = bootstrap_figures([[1, 1], [0, 1], [1, 1]], lambda sums: sums[..., 0] / sums[..., 1], resamples=5)
@@ -154,7 +158,9 @@ def bootstrap_figures(counts: ArrayLike, figure: _Figure, *, resamples: int = 10
     (5,)
     """
     rows = _rows("counts", counts)
-    return _figures(figure, np.concatenate([_sums(picks, rows) for picks in _resampled(len(rows), resamples, seed)]))
+    return _figures(
+        figure, np.concatenate([_sums(picks, rows) for picks in _resampled(len(rows), resamples, random_state)])
+    )
 
 
 def bootstrap_interval(
@@ -164,7 +170,7 @@ def bootstrap_interval(
     method: str = "percentile",
     confidence: float = 0.95,
     resamples: int = 1000,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Interval:
     """Interval of a figure over items: `percentile`, or `bca` (bias-corrected and accelerated).
 
@@ -179,16 +185,16 @@ def bootstrap_interval(
         raise DataError(f"confidence {confidence} is not between 0 and 1; pass 0.95 for 95 %")
     rows = _rows("counts", counts)
     estimate = float(_figures(figure, rows.sum(axis=0)))
-    figures = bootstrap_figures(rows, figure, resamples=resamples, seed=seed)
+    figures = bootstrap_figures(rows, figure, resamples=resamples, random_state=random_state)
     levels = np.array([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
     if method == "bca":
         levels = _bca_levels(levels, figures, estimate, _figures(figure, rows.sum(axis=0) - rows))
     low, high = np.quantile(figures, levels).tolist()
-    return Interval(estimate, low, high, method, confidence, resamples, seed)
+    return Interval(estimate, low, high, method, confidence, resamples, random_state)
 
 
 def paired_bootstrap(
-    first: ArrayLike, second: ArrayLike, figure: _Figure, *, resamples: int = 1000, seed: int = 0
+    first: ArrayLike, second: ArrayLike, figure: _Figure, *, resamples: int = 1000, random_state: int = 0
 ) -> Difference:
     """Compare two systems on the same items by resampling items.
 
@@ -201,14 +207,14 @@ def paired_bootstrap(
     observed = float(_figures(figure, one.sum(axis=0)) - _figures(figure, two.sum(axis=0)))
     parts = [
         _figures(figure, _sums(picks, one)) - _figures(figure, _sums(picks, two))
-        for picks in _resampled(len(one), resamples, seed)
+        for picks in _resampled(len(one), resamples, random_state)
     ]
     differences = np.concatenate(parts)
-    return Difference(observed, _share(differences - observed, observed), "paired-bootstrap", resamples, seed)
+    return Difference(observed, _share(differences - observed, observed), "paired-bootstrap", resamples, random_state)
 
 
 def randomization_test(
-    first: ArrayLike, second: ArrayLike, figure: _Figure, *, resamples: int = 1000, seed: int = 0
+    first: ArrayLike, second: ArrayLike, figure: _Figure, *, resamples: int = 1000, random_state: int = 0
 ) -> Difference:
     """Compare two systems on the same items by swapping their answers at random.
 
@@ -218,13 +224,13 @@ def randomization_test(
     """
     one, two = _pair(first, second)
     observed = float(_figures(figure, one.sum(axis=0)) - _figures(figure, two.sum(axis=0)))
-    generator = _generator(seed)
+    generator = _generator(random_state)
     parts = []
     for block in _blocks(len(one), resamples):
         swaps = generator.integers(0, 2, size=(block, len(one)), dtype=np.int8)
         moved = _sums(swaps.astype(np.float64), two - one)
         parts.append(_figures(figure, one.sum(axis=0) + moved) - _figures(figure, two.sum(axis=0) - moved))
-    return Difference(observed, _share(np.concatenate(parts), observed), "randomization", resamples, seed)
+    return Difference(observed, _share(np.concatenate(parts), observed), "randomization", resamples, random_state)
 
 
 def chi_square_fit(observed: ArrayLike, expected: ArrayLike, *, fitted: int = 0) -> ChiSquare:
@@ -285,18 +291,18 @@ def _bca_levels(levels: Floats, figures: Floats, estimate: float, without: Float
     return np.asarray(special.ndtr(bias + shifted / (1.0 - acceleration * shifted)), np.float64)
 
 
-def _resampled(items: int, resamples: int, seed: int) -> Iterator[Floats]:
+def _resampled(items: int, resamples: int, random_state: int) -> Iterator[Floats]:
     """Blocks (block, items) of how often each item was drawn."""
-    generator = _generator(seed)
+    generator = _generator(random_state)
     for block in _blocks(items, resamples):
         picks = generator.integers(0, items, size=(block, items)) + items * np.arange(block)[:, None]
         yield np.bincount(picks.ravel(), minlength=block * items).reshape(block, items).astype(np.float64)
 
 
-def _generator(seed: int) -> np.random.Generator:
-    if seed < 0:
-        raise DataError(f"seed {seed} is negative; pass 0 or more")
-    return np.random.Generator(np.random.Philox(seed))
+def _generator(random_state: int) -> np.random.Generator:
+    if random_state < 0:
+        raise DataError(f"random_state {random_state} is negative; pass 0 or more")
+    return np.random.Generator(np.random.Philox(random_state))
 
 
 def _sums(picks: Floats, rows: Floats) -> Floats:

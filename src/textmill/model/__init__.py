@@ -30,12 +30,14 @@ if TYPE_CHECKING:
         check_choice,
         check_owners,
         check_range,
+        constructor_parameters,
         effective_jobs,
+        given_parameters,
     )
     from textmill.model.file import Saved
     from textmill.model.loading import describe, load
     from textmill.model.options import Options
-    from textmill.model.seeds import RandomState, seed_of
+    from textmill.model.seeds import RandomState, is_generator, seed_of
     from textmill.model.strings import StringTable
     from textmill.model.summary import Summary, summarize
 
@@ -54,8 +56,11 @@ __all__ = [
     "check_fitted",
     "check_owners",
     "check_range",
+    "constructor_parameters",
     "describe",
     "effective_jobs",
+    "given_parameters",
+    "is_generator",
     "load",
     "seed_of",
     "summarize",
@@ -65,11 +70,12 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "base": "Model check_fitted",
-        "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range effective_jobs",
+        "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range "
+        "constructor_parameters effective_jobs given_parameters",
         "file": "Saved",
         "loading": "describe load",
         "options": "Options",
-        "seeds": "RandomState seed_of",
+        "seeds": "RandomState is_generator seed_of",
         "strings": "StringTable",
         "summary": "Summary summarize",
     },

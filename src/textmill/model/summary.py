@@ -38,6 +38,7 @@ _TRAINED_ON = {
     "words_": "words",
     "tokens_": "tokens",
 }
+_NODES = "node"  # of a tree of n-grams; the first is the root, which is none
 _AXES = {
     "class": "labels",
     "topic": "topics",
@@ -47,6 +48,8 @@ _AXES = {
     "word": "words",
     "phrase": "phrases",
     "name": "names",
+    "document": "documents",
+    _NODES: "n-grams",
     "row": "rows",
     "column": "columns",
     "link": "links",
@@ -145,7 +148,7 @@ def _sizes(cls: type[Model], saved: Saved) -> dict[str, int]:
         extents = check_shapes(saved.arrays, stored_fields(cls.declared.fields, saved.arrays))
     except ModelFileError:
         return {}
-    return {noun: extents[axis] for axis, noun in _AXES.items() if axis in extents}
+    return {noun: extents[axis] - (axis == _NODES) for axis, noun in _AXES.items() if axis in extents}
 
 
 def _labels(saved: Saved) -> list[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from textmill.optimize.owlqn import minimize_owlqn
     from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
     from textmill.optimize.rprop import minimize_rprop
+    from textmill.optimize.vector import add_scaled, dot
 
 __all__ = [
     "REASONS",
@@ -49,9 +50,11 @@ __all__ = [
     "Reason",
     "Solution",
     "Stopping",
+    "add_scaled",
     "armijo",
     "check_gradient",
     "coordinate_update",
+    "dot",
     "kkt_violation",
     "minimize_cg",
     "minimize_lbfgs",
@@ -66,6 +69,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "vector": "add_scaled dot",
         "conjugate": "minimize_cg",
         "convergence": "REASONS ConvergenceReport Iteration Plateau Reason Solution Stopping",
         "descent": "Callback Objective",

@@ -42,8 +42,8 @@ def minimize_cg(
 ) -> Solution:
     """Minimise a smooth function by conjugate directions; the parameters are those of `minimize_lbfgs`.
 
-    >>> found = minimize_cg(lambda t: (float(((t - 3) ** 2).sum()), 2 * (t - 3)), [0.0, 10.0], beta="polak-ribiere")
-    >>> found.theta.round(6).tolist(), found.report.reason
+    >>> solution = minimize_cg(lambda t: (float(((t - 3) ** 2).sum()), 2 * (t - 3)), [0.0, 10.0], beta="polak-ribiere")
+    >>> solution.theta.round(6).tolist(), solution.report.reason
     ([3.0, 3.0], 'gradient')
     """
     if beta not in ("fletcher-reeves", "polak-ribiere"):

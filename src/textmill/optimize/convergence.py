@@ -118,31 +118,41 @@ class Plateau:
     """Early stopping on held-out data: stop when the last `window` figures differ by less than `tolerance`.
 
     The figure may be anything that levels off, an error rate in percent (0.02 points over 5 iterations is usual) or a
-    perplexity; with `relative` the tolerance is a share of the lowest of them.
+    perplexity; with `relative` the tolerance is a share of the lowest of them. For a figure that should be `falling`,
+    stop when each of the last `window` - 1 is lower than all before it by no more than the tolerance, or rises.
 
     >>> rule = Plateau(window=3, tolerance=0.02)
     >>> rule.settled([9.0, 8.5, 8.42, 8.41]), rule.settled([9.0, 8.5, 8.42, 8.41, 8.415])
     (False, True)
     >>> Plateau(window=2, tolerance=0.01, relative=True).settled([812.0, 805.0])
     True
+    >>> Plateau(window=3, tolerance=0.01, relative=True, falling=True).settled([900.0, 805.0, 830.0, 870.0])
+    True
     """
 
     window: int = 5
     tolerance: float = 0.02
     relative: bool = False
+    falling: bool = False
 
     def __post_init__(self) -> None:
         if self.window < 2:
             raise DataError(f"plateau window={self.window!r} compares nothing; pass at least 2")
-        if not self.tolerance > 0:
+        if not (self.tolerance > 0 or (self.falling and self.tolerance == 0)):
             raise DataError(f"plateau tolerance={self.tolerance!r} never stops; pass a number > 0")
 
     def settled(self, figures: Sequence[float]) -> bool:
         """Is it time to stop, after these figures from the start on?"""
         if len(figures) < self.window:
             return False
+        if self.falling:
+            return all(figures[i] >= self._wanted(min(figures[:i])) for i in range(1 - self.window, 0))
         low, high = min(figures[-self.window :]), max(figures[-self.window :])
         return high - low < self.tolerance * (abs(low) if self.relative else 1.0)
+
+    def _wanted(self, lowest: float) -> float:
+        """What a falling figure must stay below to be better than the lowest before it."""
+        return lowest * (1.0 - self.tolerance) if self.relative else lowest - self.tolerance
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,8 @@ class History:
 
     def add(self, s: Floats, y: Floats) -> bool:
         """Add a pair; False when it was skipped because its curvature is too small."""
-        for kept, new in zip(self.spare(), (s, y), strict=True):
-            np.copyto(kept, new)
+        for spare, new in zip(self.spare(), (s, y), strict=True):
+            np.copyto(spare, new)
         return self._keep()
 
     def pairs(self) -> tuple[Floats, Floats]:
@@ -180,8 +180,8 @@ def minimize_lbfgs(
     handed to the objective is read-only and reused. Ctrl-C returns the last whole iterate (see `Solution`); before the
     start has been evaluated it is raised as usual.
 
-    >>> found = minimize_lbfgs(lambda t: (float(((t - 3) ** 2).sum()), 2 * (t - 3)), [0.0, 10.0])
-    >>> found.theta.round(6).tolist(), found.report.reason
+    >>> solution = minimize_lbfgs(lambda t: (float(((t - 3) ** 2).sum()), 2 * (t - 3)), [0.0, 10.0])
+    >>> solution.theta.round(6).tolist(), solution.report.reason
     ([3.0, 3.0], 'gradient')
     """
     point = Point(objective, start)

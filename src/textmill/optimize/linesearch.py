@@ -96,8 +96,8 @@ def strong_wolfe(
     `phi(a)` returns value and slope at a; `value` and `slope` are those at 0. When the trials run out the best step
     with sufficient decrease is returned, if there is one.
 
-    >>> found = strong_wolfe(lambda a: ((a - 3.0) ** 2, 2 * (a - 3.0)), 9.0, -6.0, c2=0.1)
-    >>> found.size, found.satisfied
+    >>> step = strong_wolfe(lambda a: ((a - 3.0) ** 2, 2 * (a - 3.0)), 9.0, -6.0, c2=0.1)
+    >>> step.size, step.satisfied
     (3.0, True)
     """
     if not (0 < c1 < c2 < 1 and step > 0 and trials >= 1):

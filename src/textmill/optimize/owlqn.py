@@ -57,8 +57,8 @@ def minimize_owlqn(
     ready for `kkt_violation`. `align` says which entries of the direction must go down the pseudo-gradient: all, as
     published, or those of coordinates that are 0. The other parameters are those of `minimize_lbfgs`.
 
-    >>> found = minimize_owlqn(lambda t: (float(((t - 3) ** 2).sum()) / 2, t - 3), [0.0, 10.0], l1=[1.0, 5.0])
-    >>> found.theta.round(6).tolist(), found.report.active[-1]
+    >>> solution = minimize_owlqn(lambda t: (float(((t - 3) ** 2).sum()) / 2, t - 3), [0.0, 10.0], l1=[1.0, 5.0])
+    >>> solution.theta.round(6).tolist(), solution.report.active[-1]
     ([2.0, 0.0], 1)
     """
     if align not in ("all", "zeros"):

@@ -48,8 +48,8 @@ def minimize_rprop(
     `first` is the initial step of every coordinate, `shortest` and `longest` its bounds, `trials` how often the steps
     are halved where the objective is not finite. The other parameters are those of `minimize_lbfgs`.
 
-    >>> found = minimize_rprop(lambda t: (float(((t - 3) ** 2).sum()) / 2, t - 3), [0.0, 10.0], l1=[1.0, 5.0])
-    >>> found.theta.round(4).tolist()
+    >>> solution = minimize_rprop(lambda t: (float(((t - 3) ** 2).sum()) / 2, t - 3), [0.0, 10.0], l1=[1.0, 5.0])
+    >>> solution.theta.round(4).tolist()
     [2.0, 0.0]
     """
     if variant not in ("+", "-"):
@@ -99,13 +99,13 @@ class _RPROP:
         """Adapt the steps of a block to the signs and move it."""
         old, step, weight = self.old_theta[part], self.steps[part], self.point.l1[part]
         sign = np.sign(self.pseudo[part]).astype(np.int8)
-        kept = sign * self.sign[part]
-        np.multiply(step, np.where(kept > 0, GROW, np.where(kept < 0, SHRINK, 1.0)), out=step)
+        same_sign = sign * self.sign[part]
+        np.multiply(step, np.where(same_sign > 0, GROW, np.where(same_sign < 0, SHRINK, 1.0)), out=step)
         np.clip(step, self.shortest, self.longest, out=step)
         new = old - sign * step
         if self.last_move is not None:
-            new = np.where(kept < 0, old - self.last_move[part], new)
-            sign[kept < 0] = 0
+            new = np.where(same_sign < 0, old - self.last_move[part], new)
+            sign[same_sign < 0] = 0
         new[(new * old < 0) & (weight > 0)] = 0.0
         self.point.theta[part] = new
         self.sign[part] = sign

@@ -24,12 +24,24 @@ if TYPE_CHECKING:
     from textmill.plot.charts import bars, histogram, lines, scatter
     from textmill.plot.heat import heat_map
     from textmill.plot.output import check_figure_path, save, to_svg
+    from textmill.plot.style import COLORS
 
-__all__ = ["bars", "check_figure_path", "heat_map", "histogram", "lines", "save", "scatter", "to_svg"]
+__all__ = [
+    "COLORS",
+    "bars",
+    "check_figure_path",
+    "heat_map",
+    "histogram",
+    "lines",
+    "save",
+    "scatter",
+    "to_svg",
+]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "style": "COLORS",
         "charts": "bars histogram lines scatter",
         "heat": "heat_map",
         "output": "check_figure_path save to_svg",

@@ -6,19 +6,23 @@ reports      what people see of a training run
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
+confusions   what a tagger got wrong, in context
 counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
 crfsuite     model files of CRFsuite
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
 datasets     labelled sequences from files
+defaults     patterns for those who give none
 dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
+inspection   the strongest weights of a label, a word, a pair of labels
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
+runningtext  sentences, tokens and labels of running text
 trainable    training that CRFs and conditional Markov models share
 training     objective, algorithms, and the run around them
 upgrades     files of older formats
@@ -34,6 +38,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.confusions import TagError, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF
     from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
@@ -55,6 +60,7 @@ if TYPE_CHECKING:
         span_confidence,
         viterbi,
     )
+    from textmill.sequence.defaults import default_patterns, describe_default
     from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
@@ -67,10 +73,12 @@ if TYPE_CHECKING:
         read_wapiti,
         write_wapiti,
     )
-    from textmill.sequence.labeling import label_attributes, label_sentences, label_tests
+    from textmill.sequence.inspection import FeatureWeight, top_features
+    from textmill.sequence.labeling import TagRepairs, label_attributes, label_sentences, label_tests, repair_lines
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
+    from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
@@ -110,13 +118,18 @@ __all__ = [
     "Encoder",
     "FeatureCounts",
     "FeatureLayout",
+    "FeatureWeight",
     "Features",
     "Hypothesis",
+    "LabeledSentence",
     "LabeledSequences",
+    "LabeledSpan",
     "NoWeights",
     "Pattern",
     "Perceptron",
     "Split",
+    "TagError",
+    "TagRepairs",
     "TagScores",
     "TrainingSummary",
     "TrainingTable",
@@ -125,7 +138,10 @@ __all__ = [
     "best_labels",
     "count_by_pattern",
     "cross_validate",
+    "default_patterns",
+    "describe_default",
     "draw_training",
+    "errors_by_kind",
     "evaluate_columns",
     "evaluate_tags",
     "folds",
@@ -135,6 +151,7 @@ __all__ = [
     "label_ids",
     "label_sentences",
     "label_tests",
+    "label_text",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
@@ -146,9 +163,13 @@ __all__ = [
     "read_rows",
     "read_tagger",
     "read_wapiti",
+    "repair_lines",
     "span_confidence",
     "split_labels",
+    "tag_errors",
     "tagger_of",
+    "token_spans",
+    "top_features",
     "update_weights",
     "viterbi",
     "write_attributes",
@@ -163,12 +184,14 @@ __getattr__, __dir__ = deferred(
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
         "chainmodel": "ChainModel",
+        "confusions": "TagError errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF",
         "crossval": "Split cross_validate folds",
         "crfsuite": "attributes_of read_crfsuite write_crfsuite",
         "datasets": "DATA_FORMATS LabeledSequences hold_out read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "defaults": "default_patterns describe_default",
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
@@ -176,10 +199,12 @@ __getattr__, __dir__ = deferred(
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
-        "labeling": "label_attributes label_sentences label_tests",
+        "inspection": "FeatureWeight top_features",
+        "labeling": "TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "reports": "TrainingSummary TrainingTable draw_training",
+        "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "trainable": "NoWeights",
         "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },

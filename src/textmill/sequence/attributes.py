@@ -14,8 +14,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from textmill.corpus import writer
-from textmill.corpus.streams import Source, open_lines, source_name
+from textmill.corpus import Source, open_lines, source_name, writer
 from textmill.errors import DataError
 
 __all__ = ["AttributeSequence", "read_attributes", "write_attributes"]
@@ -45,7 +44,7 @@ def read_attributes(source: Source) -> Iterator[AttributeSequence]:
     tokens: list[list[tuple[str, float]]] = []
     labels: list[str] = []
     weight = 1.0
-    known: dict[str, tuple[str, float]] = {}
+    parsed: dict[str, tuple[str, float]] = {}
     for number, line in open_lines(source):
         if not line.strip():
             if labels:
@@ -64,11 +63,11 @@ def read_attributes(source: Source) -> Iterator[AttributeSequence]:
             raise DataError("there is no label before the first tab", source=name, line=number)
         row = []
         for field in fields:
-            if field not in known:
-                if len(known) >= 1 << 20:
-                    known.clear()
-                known[field] = _attribute(field, name, number)
-            row.append(known[field])
+            if field not in parsed:
+                if len(parsed) >= 1 << 20:
+                    parsed.clear()
+                parsed[field] = _attribute(field, name, number)
+            row.append(parsed[field])
         tokens.append(row)
         labels.append(label)
     if labels:

@@ -51,11 +51,11 @@ def count_by_pattern(encoder: Encoder, layout: FeatureLayout, features: NDArray[
     def per_pattern(numbers: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(numbers, minlength=len(names))
 
-    made = per_pattern(pattern)
+    tests = per_pattern(pattern)
     possible = per_pattern(owner_u) * layout.labels + per_pattern(owner_b) * width_b
     used = per_pattern(pattern[active_tests(encoder, layout, features)])
     weights = per_pattern(owner_u[parts.test[~parts.bigram]]) + per_pattern(owner_b[parts.test[parts.bigram]])
-    return [_row(name, *map(int, row)) for name, *row in zip(names, made, possible, used, weights, strict=True)]
+    return [_row(name, *map(int, row)) for name, *row in zip(names, tests, possible, used, weights, strict=True)]
 
 
 def active_tests(encoder: Encoder, layout: FeatureLayout, features: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -80,9 +80,9 @@ def patterns_of_tests(encoder: Encoder) -> NDArray[np.int32]:
     >>> patterns_of_tests(Encoder(patterns=["u:1=%x[0,0]", "u:2=%x[-1,0]%x[0,0]"]).fit(["ab"])).tolist()
     [0, 1, 0, 1]
     """
-    found = np.zeros(len(encoder.tests_), np.int32)
+    owner = np.zeros(len(encoder.tests_), np.int32)
     if not encoder.patterns_:
-        return found
+        return owner
     groups: defaultdict[bytes, list[int]] = defaultdict(list)
     patterns = parse_patterns(encoder.patterns_, syntax=encoder.syntax)
     for number, pattern in enumerate(patterns):
@@ -90,14 +90,14 @@ def patterns_of_tests(encoder: Encoder) -> NDArray[np.int32]:
     for beginning in sorted(groups, key=len):  # the longest that fits is the last to be written
         numbers = groups[beginning]
         fitting = _that_begin(encoder, beginning)
-        found[fitting] = numbers[0]
+        owner[fitting] = numbers[0]
         if len(numbers) > 1:
             texts = sorted(numbers, key=lambda number: -_literal(patterns[number]))
             forms = [(number, _form(patterns[number])) for number in texts]
             for test in fitting.tolist():
                 name = encoder.tests_[test]
-                found[test] = next((number for number, form in forms if form.fullmatch(name)), numbers[0])
-    return found
+                owner[test] = next((number for number, form in forms if form.fullmatch(name)), numbers[0])
+    return owner
 
 
 def _row(pattern: str, tests: int, features: int, active: int, weights: int) -> dict[str, Any]:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Ints
-from textmill.corpus import Sentence, open_lines, read_columns
-from textmill.corpus.streams import Source, source_name
+from textmill.corpus import Sentence, Source, open_lines, read_columns, source_name
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, seed_of
 from textmill.sequence.attributes import read_attributes

@@ -1,8 +1,9 @@
 """From tokens to tests: the dictionary of a model's observation tests and how they are found.
 
-With patterns, tokens are rows of columns and the patterns say which tests are true (patterns.py). Without, tokens
-bring their own attributes, as CRFsuite's users write them: dicts or lists of strings, with values; each attribute `a`
-becomes the unigram test `ua`, and every token has the bigram test `b`, the pair of labels.
+With patterns, tokens are rows of columns and the patterns say which tests are true (patterns.py). Without, words and
+rows (texts, tuples, sentences) get the patterns of defaults.py, and other tokens bring their own attributes, as
+CRFsuite's users write them: dicts or lists of strings, with values; each attribute `a` becomes the unigram test `ua`,
+and every token has the bigram test `b`, the pair of labels.
 
     fit_encode(X)       learns the tests of X and encodes it
     encode(X)           encodes by known tests; the others are left out
@@ -26,6 +27,7 @@ from textmill._native import extract as native
 from textmill.corpus import Sentence, open_lines
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.sequence.defaults import default_patterns_of
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.patterns import SYNTAXES, Command, Pattern, boundaries, parse_patterns
 from textmill.sequence.regexes import function_of
@@ -51,11 +53,11 @@ class FeatureCounts(NamedTuple):
 class Encoder(Estimator, Model):
     """Turn sequences of tokens into arrays of test ids.
 
-    Parameters: patterns, the text of a pattern file or a list of patterns, None for tokens with attributes of their
-    own; syntax, "textmill", "wapiti" or "crf++", see patterns.py (without patterns, "wapiti" means that attributes
-    begin with u, b or * themselves); function, what %f calls; min_count, how often a test must occur to be kept;
-    hash_bits, number tests by a hash of so many bits and keep no names; source, the name of the file that patterns
-    come from, for messages; n_jobs, threads, None for all cores.
+    Parameters: patterns, the text of a pattern file or a list of patterns, None for the default ones or for tokens with
+    attributes of their own; syntax, "textmill", "wapiti" or "crf++", see patterns.py (without patterns, "wapiti" means
+    that attributes begin with u, b or * themselves); function, what %f calls; min_count, how often a test must occur to
+    be kept; hash_bits, number tests by a hash of so many bits and keep no names; source, the name of the file that
+    patterns come from, for messages; n_jobs, threads, None for all cores.
 
     Attributes: tests_ (tests,) strings, width_, the number of columns (0 for attributes).
 
@@ -125,9 +127,10 @@ class Encoder(Estimator, Model):
             check_range("hash_bits", self.hash_bits, at_least=1, at_most=30, whole=True)
             if self.min_count > 1:
                 raise DataError("hashed tests are not counted; use min_count=1 or hash_bits=None")
-        patterns = []
-        if self.patterns is not None:
-            patterns = parse_patterns(self.patterns, syntax=self.syntax, source=self.source)
+        X = _sequences(X)
+        by_default = default_patterns_of(X) if self.syntax == "textmill" else None
+        chosen = by_default if self.patterns is None else self.patterns
+        patterns = [] if chosen is None else parse_patterns(chosen, syntax=self.syntax, source=self.source)
         self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
         self.patterns_ = [pattern.text for pattern in patterns]
         self._tests = native.Tests()
@@ -256,7 +259,7 @@ class Encoder(Estimator, Model):
         self.tests_ = StringTable.from_arrays(data, offsets)
 
     def _encode(self, X: Iterable[Any], how: str, active: NDArray[np.bool_] | None = None) -> Encoded:
-        sequences = [s if isinstance(s, list | tuple | Sentence) else list(s) for s in X]
+        sequences = _sequences(X)
         if how == "known":
             self._table()
         try:
@@ -393,6 +396,11 @@ class _Compiled:
             else (slot, [function(value) for value in (*distinct[slot], *self.boundaries)], False)
             for slot, function in self.functions
         ]
+
+
+def _sequences(X: Iterable[Any]) -> list[Any]:
+    """Sequences that have a length and can be read again."""
+    return [s if isinstance(s, list | tuple | Sentence) else list(s) for s in X]
 
 
 def _width(sequence: Any) -> int:

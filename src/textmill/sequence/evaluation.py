@@ -38,7 +38,7 @@ from textmill.metrics import (
 from textmill.model import RandomState, check_choice, seed_of
 from textmill.tables import Column, Table
 
-__all__ = ["FIGURES", "TagScores", "evaluate_columns", "evaluate_tags"]
+__all__ = ["FIGURES", "TagScores", "are_chunks", "evaluate_columns", "evaluate_tags", "gold_and_predicted"]
 
 FIGURES = ("f1", "precision", "recall", "token_error", "sequence_error")
 
@@ -130,7 +130,7 @@ class TagScores(Table):
             lambda sums: _figure(checked, sums),
             confidence=confidence,
             resamples=resamples,
-            seed=seed_of(random_state, 0),
+            random_state=seed_of(random_state, 0),
         )
 
     def compare(
@@ -151,7 +151,7 @@ class TagScores(Table):
             other.counts,
             lambda sums: _figure(checked, sums),
             resamples=resamples,
-            seed=seed_of(random_state, 0),
+            random_state=seed_of(random_state, 0),
         )
 
     def report(self) -> str:
@@ -231,11 +231,8 @@ def evaluate_tags(
         raise DataError(f"there are {len(left)} gold sequences but {len(right)} predicted ones; give one for each")
     if project is not None:
         left, right = ([[project(label) for label in labels] for labels in side] for side in (left, right))
-    tags = set(chain.from_iterable(chain(left, right)))
     if chunks is None:
-        chunks = bool(tags - {"O"}) and all(
-            tag == "O" or tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") for tag in tags
-        )
+        chunks = are_chunks(left, right)
     hits_of, found_of, gold_of = Counter[str](), Counter[str](), Counter[str]()
     for number, (truth, answer) in enumerate(zip(left, right, strict=True), 1):
         if len(truth) != len(answer):
@@ -261,6 +258,16 @@ def evaluate_columns(
     >>> evaluate_columns([sentence]).f1
     1.0
     """
+    gold, predicted = gold_and_predicted(sentences)
+    return evaluate_tags(gold, predicted, chunks=chunks, project=project)
+
+
+def gold_and_predicted(sentences: Iterable[Sentence]) -> tuple[list[Sequence[str]], list[Sequence[str]]]:
+    """The last two columns of sentences.
+
+    >>> gold_and_predicted([Sentence((("the", "dog"), ("D", "N"), ("D", "V")))])
+    ([('D', 'N')], [('D', 'V')])
+    """
     gold: list[Sequence[str]] = []
     predicted: list[Sequence[str]] = []
     for sentence in sentences:
@@ -274,7 +281,17 @@ def evaluate_columns(
         predicted.append(sentence.column(-1))
     if not gold:
         raise DataError("there are no sequences to evaluate; the file is empty")
-    return evaluate_tags(gold, predicted, chunks=chunks, project=project)
+    return gold, predicted
+
+
+def are_chunks(*labelings: Iterable[Sequence[str]]) -> bool:
+    """Whether all labels look like IOB tags, and not all are O.
+
+    >>> are_chunks([["B-NP", "O"]], [["I-NP", "O"]]), are_chunks([["NN", "O"]])
+    (True, False)
+    """
+    tags = {label for labels in labelings for sequence in labels for label in sequence}
+    return bool(tags - {"O"}) and all(tag == "O" or tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") for tag in tags)
 
 
 def _figure(name: str, sums: NDArray[Any]) -> NDArray[np.float64]:

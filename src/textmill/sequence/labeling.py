@@ -1,33 +1,77 @@
 """Labeling files: what a tagger says of each token, written beside it.
 
-    the DT TAB B-NP                    the label behind the columns of the token, a blank line after each sequence
+    the DT B-NP                        the label behind the line of the token, a blank line after each sequence
     # 1 12.25 0.87                     with scores: rank, score and probability of the labelling that follows
-    the DT TAB B-NP/0.99               and the probability of each label at its token
+    the DT B-NP/0.99                   and the probability of each label at its token
 
-The layout is that of Wapiti, so tools that read its output go on working. Sequences are labelled some thousand at a
-time, so a file of any length takes little memory. Tokens with one column more than the tagger was trained on have the
-gold label there; it stays where it is, and with `constrain` it is taken as known where it is a label of the tagger.
+Lines that were kept stay as they are; the label is parted from them as their columns are from each other, by a blank or
+a tab, by a tab where there is one column. Sentences without lines are written as Wapiti does, with blanks and a tab
+before the label. Sequences are labelled some thousand at a time, so a file of any length takes little memory. Tokens
+with one column more than the tagger was trained on have the gold label there; it stays where it is, and with
+`constrain` it is taken as known where it is a label of the tagger. `repair` is a function from the labels of a sequence
+to better ones, such as well-formed tags; scores and probabilities stay those of the tagger's own labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from textmill.corpus import Sentence
-from textmill.corpus.streams import Source
+from textmill.corpus import SCHEMES, Sentence, Source, open_lines, repair_tags
 from textmill.errors import DataError
-from textmill.model import check_range
+from textmill.model import check_choice, check_range
+from textmill.readable import counted
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
-from textmill.sequence.datasets import read_rows
 
-__all__ = ["label_attributes", "label_sentences", "label_tests"]
+__all__ = ["TagRepairs", "label_attributes", "label_sentences", "label_tests", "repair_lines"]
 
 BATCH = 2000  # sequences labelled together
 
 T = TypeVar("T")
+Repair: TypeAlias = Callable[[list[str]], list[str]]
+
+
+class TagRepairs:
+    """A function that repairs the tags of one sequence after the other, and counts what it changed.
+
+    >>> repairs = TagRepairs("IOB2")
+    >>> repairs(["O", "I-PER"]), repairs(["B-PER", "I-PER"])
+    (['O', 'B-PER'], ['B-PER', 'I-PER'])
+    >>> print(repairs)
+    repaired 1 tag in 1 of 2 sequences
+    """
+
+    def __init__(self, scheme: str = "IOB2") -> None:
+        check_choice("scheme", scheme, SCHEMES)
+        self.scheme = scheme
+        self.tags, self.sequences, self.seen = 0, 0, 0  # tags and sequences that were changed, sequences in all
+
+    def __call__(self, tags: Sequence[str]) -> list[str]:
+        """Return well-formed tags."""
+        repaired, changes = repair_tags(tags, self.scheme)
+        self.tags += changes
+        self.sequences += changes > 0
+        self.seen += 1
+        return repaired
+
+    def __str__(self) -> str:
+        return f"repaired {counted(self.tags, 'tags')} in {self.sequences} of {counted(self.seen, 'sequences')}"
+
+
+def repair_lines(sentences: Iterable[Sentence], repairs: TagRepairs) -> Iterator[str]:
+    """The text of every sentence with its last column repaired, for the rest as it stood in the file.
+
+    >>> sentence = Sentence((("to", "Brno"), ("O", "I-LOC")), lines=("to\\tO", "Brno\\tI-LOC"))
+    >>> next(repair_lines([sentence], TagRepairs("IOB2")))
+    'to\\tO\\nBrno\\tB-LOC\\n\\n'
+    """
+    for sentence in sentences:
+        tags = sentence.column(-1)
+        lines = sentence.lines or [" ".join(row) for row in sentence]
+        pairs = zip(lines, tags, repairs(tags), strict=True)
+        yield "".join(line[: line.rindex(tag)] + new + "\n" for line, tag, new in pairs) + "\n"
 
 
 def label_sentences(
@@ -38,6 +82,7 @@ def label_sentences(
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
+    repair: Repair | None = None,
 ) -> Iterator[str]:
     """The text of every labelled sentence, with its blank line.
 
@@ -51,8 +96,11 @@ def label_sentences(
         split = [_split(model, sentence, constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
         known = [labels for _, labels in split] if constrain else None
-        shown = [[" ".join(row) for row in sentence] for sentence in batch]
-        yield from _texts(model, X, shown, known, k, scores, posterior)
+        shown = [
+            _opened(sentence.lines) if sentence.lines else [" ".join(row) + "\t" for row in sentence]
+            for sentence in batch
+        ]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
 
 
 def label_attributes(
@@ -63,13 +111,15 @@ def label_attributes(
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
+    repair: Repair | None = None,
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
     _check(k, posterior)
     for batch in _batches(read_attributes(source), k):
         X = [sequence.tokens for sequence in batch]
         known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
-        yield from _texts(model, X, [sequence.labels for sequence in batch], known, k, scores, posterior)
+        shown = [[f"{label}\t" for label in sequence.labels] for sequence in batch]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
 
 
 def label_tests(
@@ -80,13 +130,16 @@ def label_tests(
     scores: bool = False,
     posterior: bool = False,
     constrain: bool = False,
+    repair: Repair | None = None,
 ) -> Iterator[str]:
     """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
     _check(k, posterior)
-    for batch in _batches(read_rows(source), k):
-        X = [[row[:-1] if constrain else row for row in rows] for rows in batch]
-        known = [_known(model, [row[-1] for row in rows]) for rows in batch] if constrain else None
-        yield from _texts(model, X, [[" ".join(row) for row in rows] for rows in batch], known, k, scores, posterior)
+    for batch in _batches(_blocks(source), k):
+        split = [[line.split() for line in lines] for lines in batch]
+        X = [[row[:-1] if constrain else row for row in rows] for rows in split]
+        known = [_known(model, [row[-1] for row in rows]) for rows in split] if constrain else None
+        shown = [_opened(lines) for lines in batch]
+        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
 
 
 def _check(k: int, posterior: bool) -> None:
@@ -103,6 +156,7 @@ def _texts(
     k: int,
     scores: bool,
     posterior: bool,
+    repair: Repair | None,
 ) -> Iterator[str]:
     answers: list[list[tuple[list[str], float, float]]]
     if k > 1 or (scores and not posterior):
@@ -114,15 +168,35 @@ def _texts(
     number = {label: i for i, label in enumerate(model.classes_.tolist())}
     for s, (rows, hypotheses) in enumerate(zip(shown, answers, strict=True)):
         for rank, (labels, score, probability) in enumerate(hypotheses, 1):
-            fields: Sequence[str] = labels
+            fields: Sequence[str] = labels if repair is None else repair(labels)
             text = ""
             if marginals is not None:
                 chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
-                fields = [f"{label}/{value:.6g}" for label, value in zip(labels, chosen, strict=True)]
+                fields = [f"{label}/{value:.6g}" for label, value in zip(fields, chosen, strict=True)]
                 if posterior:
                     score = probability = _product(chosen)
                 text = f"# {rank} {score:.10g} {probability:.6g}\n"
-            yield text + "".join(f"{row}\t{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
+            yield text + "".join(f"{row}{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
+
+
+def _opened(lines: Sequence[str]) -> list[str]:
+    """The lines of a sequence as they are, with what parts a further column from them."""
+    tabs, blanks = (any(separator in line for line in lines) for separator in "\t ")
+    separator = " " if blanks and not tabs else "\t"
+    return [line if line.endswith((" ", "\t")) else line + separator for line in lines]
+
+
+def _blocks(source: Source) -> Iterator[list[str]]:
+    """The lines of every sequence of a file."""
+    block: list[str] = []
+    for _, line in open_lines(source):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 def _product(values: list[float]) -> float:

@@ -7,12 +7,16 @@ characters     edit distances and the Jaro family
 bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 optima         all best alignments where there are several
-contexts       similarity by neighbours
+contexts       similarity by neighbors
 combined       powers, means, maxima, functions of yours
 compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
-normalise      case, accents, punctuation, titles, legal forms: all off unless asked for
-joins          pairs above a threshold without scoring all
+normalize      names without case and accents, punctuation, titles, legal forms
+pairs          pairs of names, and what joins have in common
+scored_join    strings prepared to be compared with many others, and pairs found by comparing them
+word_join      pairs above a threshold by an index of words; why none is missed
+cosine_join    the same for vectors
+rescoring      exact scores of what a search finds
 matching       pairs in which every name comes at most once
 clusters       groups of matching names
 matcher        the estimator around them
@@ -32,19 +36,22 @@ if TYPE_CHECKING:
     from textmill.strings.contexts import Context
     from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
     from textmill.strings.language import FEATURES, MEASURES, parse_measure
-    from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbour
+    from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbor
     from textmill.strings.matching import one_to_one
     from textmill.strings.measure import Fitted, Measure
-    from textmill.strings.normalise import LEGAL_FORMS, TITLES, Normaliser
+    from textmill.strings.normalize import DEFAULT_STEPS, LEGAL_FORMS, STEPS, TITLES, Normalizer
     from textmill.strings.optima import best_alignments
     from textmill.strings.pairs import Pairs
+    from textmill.strings.scored_join import Prepared
     from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
 __all__ = [
     "DEFAULT_MEASURE",
+    "DEFAULT_STEPS",
     "FEATURES",
     "LEGAL_FORMS",
     "MEASURES",
+    "STEPS",
     "TITLES",
     "Alignment",
     "Assignment",
@@ -72,13 +79,14 @@ __all__ = [
     "Ml",
     "MongeElkan",
     "NeedlemanWunsch",
-    "Neighbour",
+    "Neighbor",
     "Ngrams",
-    "Normaliser",
+    "Normalizer",
     "Osa",
     "Overlap",
     "Pairs",
     "Power",
+    "Prepared",
     "PySoftTfIdf",
     "SoftTfIdf",
     "TfIdf",
@@ -102,12 +110,13 @@ __getattr__, __dir__ = deferred(
         "contexts": "Context",
         "features": "Characters CustomFeatures Features Ngrams Words",
         "language": "FEATURES MEASURES parse_measure",
-        "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbour",
+        "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbor",
         "matching": "one_to_one",
         "measure": "Fitted Measure",
-        "normalise": "LEGAL_FORMS TITLES Normaliser",
+        "normalize": "DEFAULT_STEPS LEGAL_FORMS STEPS TITLES Normalizer",
         "optima": "best_alignments",
         "pairs": "Pairs",
+        "scored_join": "Prepared",
         "second_level": "Assignment Greedy Ml MongeElkan SoftTfIdf",
     },
 )

@@ -1,7 +1,7 @@
 """Alignments: which features of two strings were matched, and what each match gave.
 
     G = (V, E),  V = features of the left and of the right string,  E = edges (i, j, weight)
-    score = f(sum of weights) / normaliser
+    score = f(sum of weights) / normalizer
 
 An alignment is the explanation of a score: `print(alignment)` shows it as text, with alignments of the sub-measure
 inside, and `alignment.html()` draws it as a fragment of a page, without any library.
@@ -10,9 +10,11 @@ inside, and `alignment.html()` draws it as a fragment of a page, without any lib
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-__all__ = ["Alignment", "Edge"]
+from textmill.strings.normalize import places_in
+
+__all__ = ["Alignment", "Edge", "spans_of"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Alignment:
     right_features: tuple[str, ...]
     edges: tuple[Edge, ...]
     score: float
-    normaliser: float = field(default=1.0)
+    normalizer: float = field(default=1.0)
 
     @property
     def unmatched_left(self) -> tuple[int, ...]:
@@ -67,12 +69,23 @@ class Alignment:
             self.right_features,
             (*self.edges, *null),
             self.score,
-            self.normaliser,
+            self.normalizer,
         )
 
+    def restored(self, left: str, right: str) -> Alignment:
+        """The alignment of names that were normalized, with the names as they came, and their parts.
+
+        >>> alignment = Alignment("exact", "ann lee", "ann", ("ann", "lee"), ("ann",), (), 0.5)
+        >>> alignment.restored("ANN  Lee", "Ann").left_features
+        ('ANN', 'Lee')
+        """
+        sides = ((left, self.left, self.left_features), (right, self.right, self.right_features))
+        x, y = (_restored(name, text, features) for name, text, features in sides)
+        return replace(self, left=left, right=right, left_features=x, right_features=y)
+
     def contributions(self) -> list[float]:
-        """Return what each edge adds to the score: its weight divided by the normaliser."""
-        return [edge.weight / self.normaliser if self.normaliser else 0.0 for edge in self.edges]
+        """Return what each edge adds to the score: its weight divided by the normalizer."""
+        return [edge.weight / self.normalizer if self.normalizer else 0.0 for edge in self.edges]
 
     def __str__(self) -> str:
         return "\n".join(self._lines(""))
@@ -125,3 +138,29 @@ class Alignment:
                     f'fill="{colour}">{escape(feature)}</text>'
                 )
         return "".join([*parts, "</svg>"])
+
+
+def _restored(name: str, text: str, features: tuple[str, ...]) -> tuple[str, ...]:
+    """Features of a normalized text as the name has them; those that are not found stay as they are."""
+    if name == text:
+        return features
+    places = places_in(name, text)
+    shown = []
+    for feature, (start, end) in zip(features, spans_of(text, features), strict=True):
+        inside = [place for place in places[start:end] if place >= 0]
+        shown.append(name[min(inside) : max(inside) + 1] if inside and feature in text else feature)
+    return tuple(shown)
+
+
+def spans_of(text: str, features: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where the features stand; neighbors may overlap, as n-grams do, and ^ and $ around a text are not in it."""
+    spans, at = [], 0
+    overlapping = sum(map(len, features)) > len(text)  # n-grams do
+    for feature in features:
+        plain = feature if feature in text else feature.removeprefix("^").removesuffix("$")
+        start = text.find(plain, at)
+        if start < 0:
+            start = max(0, text.find(plain))
+        spans.append((start, min(len(text), start + len(plain))))
+        at = start + (1 if overlapping else len(plain))
+    return spans

@@ -3,7 +3,7 @@
     Levenshtein            D[i][j] = min(D[i-1][j] + 1, D[i][j-1] + 1, D[i-1][j-1] + [x_i != y_j])
                            sim = 1 - D[n][m] / max(n, m)
     OSA                    also D[i-2][j-2] + 1 where x_{i-1} x_i = y_j y_{j-1}: no element is edited twice
-    Damerau                also swaps of elements that become neighbours by deletions: a metric
+    Damerau                also swaps of elements that become neighbors by deletions: a metric
     Needleman-Wunsch       a gap costs G, a pair 1 - sim'(x_i, y_j);  max(0, 1 - cost / max(|x|, |y|))
     Jaro                   (c / |x| + c / |y| + (c - T) / c) / 3,  c common elements, T = half of those out of order
     Jaro-Winkler           J + l p (1 - J) where J > boost, l <= 4 common first elements
@@ -18,18 +18,20 @@ References: Levenshtein (1966); Damerau (1964); Needleman & Wunsch (1970); Jaro 
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
-from itertools import chain, takewhile
-from typing import Any, ClassVar, TypeAlias
+from itertools import takewhile
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import strings as native
+from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment, Edge
-from textmill.strings.features import Characters, Features
+from textmill.strings.features import Characters, Features, Symbols
 from textmill.strings.measure import (
     Fitted,
     FittedSequences,
@@ -37,13 +39,13 @@ from textmill.strings.measure import (
     Measure,
     Occurrences,
     equal_strings,
-    offsets_of,
 )
+from textmill.strings.optima import Recurrence, edits
+from textmill.strings.pairs import Pairs
+from textmill.strings.scored_join import Prepared
 
 __all__ = ["Damerau", "Exact", "Jaro", "JaroWinkler", "Levenshtein", "NeedlemanWunsch", "Osa"]
 
-
-_Symbols: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]  # offsets, symbols
 
 _CHARACTERS = Characters()
 
@@ -64,14 +66,14 @@ class Exact(Measure):
 
 
 class _FittedExact(Fitted):
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         return np.fromiter((a == b for a, b in zip(left, right, strict=True)), np.float64, len(left))
 
-    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+    def score_table(self, left: list[str], right: list[str], at_least: float, n_jobs: int) -> sparse.csr_matrix:
         return equal_strings(left, right)
 
     def score_matrix(
-        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+        self, left: list[str], right: list[str], n_jobs: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         scores: Floats = equal_strings(left, right).toarray().astype(dtype)
         return scores
@@ -85,53 +87,86 @@ class _FittedExact(Fitted):
 class _FittedSymbols(Fitted):
     """A measure whose scores the kernels of characters know; `options` say which."""
 
+    _numbering = threading.Lock()  # of features that are no characters
+
     def __init__(self, measure: Measure, features: Features, **options: Any) -> None:
         super().__init__(measure)
         self.features = features
+        self._numbers: dict[str, int] = {}
         self._options = {"kind": "jaro", "window": "paper", "floor": False, "prefix": 0.0, "boost": 1.0} | options
 
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         a, b = self._symbols(left, right)
         order = np.arange(len(left), dtype=np.int32)
         out = np.empty(len(left))
-        native.character_pairs(a, b, order, order, out=out, threads=threads, **self._options)
+        native.character_pairs(a, b, order, order, out=out, threads=n_jobs, **self._options)
         return out
 
     def score_matrix(
-        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+        self, left: list[str], right: list[str], n_jobs: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         a, b = self._symbols(left, right)
         out = np.empty((len(left), len(right)), dtype)
-        native.character_matrix(a, b, symmetric=left is right, out=out, threads=threads, **self._options)
+        native.character_matrix(a, b, symmetric=left is right, out=out, threads=n_jobs, **self._options)
         return out
 
-    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+    def score_table(self, left: list[str], right: list[str], at_least: float, n_jobs: int) -> sparse.csr_matrix:
         a, b = self._symbols(left, right)
-        offsets, columns, values = native.character_table(a, b, epsilon=epsilon, threads=threads, **self._options)
+        offsets, columns, values = native.character_table(a, b, epsilon=at_least, threads=n_jobs, **self._options)
         return sparse.csr_matrix((values, columns, offsets), (len(left), len(right)))
 
-    def _symbols(self, left: list[str], right: list[str]) -> tuple[_Symbols, _Symbols]:
-        """Features as numbers: code points, or numbers given to features as they come."""
-        if isinstance(self.features, Characters):
-            a = _code_points(left)
-            return a, a if left is right else _code_points(right)
+    def prepared(self, names: list[str]) -> _PreparedSymbols:
+        """Strings as symbols; features that are no characters keep the numbers that they once got."""
+        with self._numbering:
+            return _PreparedSymbols(self, names, self.features.symbols(names, self._numbers))
+
+    def search(self, left: Symbols, right: Symbols, at_least: float, symmetric: bool, n_jobs: int) -> Pairs:
+        """Pairs that score at least `at_least`; when `symmetric` both sides are the same, and each pair comes once."""
+        limits = {"at_least": at_least, "length_ratio": self.measure.length_ratio(at_least)}
+        return Pairs(
+            *native.character_search(left, right, symmetric=symmetric, threads=n_jobs, **limits, **self._options)
+        )
+
+    def _symbols(self, left: list[str], right: list[str]) -> tuple[Symbols, Symbols]:
+        """Features of both sides as numbers."""
         numbers: dict[str, int] = {}
-        a = self._numbered(left, numbers)
-        return a, a if left is right else self._numbered(right, numbers)
-
-    def _numbered(self, strings: list[str], numbers: dict[str, int]) -> _Symbols:
-        rows = [[numbers.setdefault(feature, len(numbers)) for feature in self.features(text)] for text in strings]
-        return offsets_of(rows), np.fromiter(chain.from_iterable(rows), np.uint32)
+        a = self.features.symbols(left, numbers)
+        return a, a if left is right else self.features.symbols(right, numbers)
 
 
-def _code_points(strings: list[str]) -> _Symbols:
-    return offsets_of(strings), np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
+class _PreparedSymbols(Prepared):
+    """Strings as sequences of symbols, which a kernel compares; see native/strings/characters.h for its limits."""
+
+    fitted: _FittedSymbols
+
+    def __init__(self, fitted: _FittedSymbols, names: list[str], symbols: Symbols) -> None:
+        super().__init__(fitted, names)
+        self.symbols = symbols
+
+    def part(self, begin: int, end: int) -> _PreparedSymbols:
+        """The strings begin to end - 1."""
+        offsets, symbols = self.symbols
+        first, last = offsets[begin], offsets[end]
+        return _PreparedSymbols(
+            self.fitted, self.names[begin:end], (offsets[begin : end + 1] - first, symbols[first:last])
+        )
+
+    def score(self, other: Prepared | None, at_least: float, n_jobs: int) -> Pairs:
+        """Pairs that score at least `at_least`, above 0."""
+        right = self if other is None else other
+        if not isinstance(right, _PreparedSymbols):
+            raise DataError("both sides must be prepared by the same fitted measure")
+        return self.fitted.search(self.symbols, right.symbols, at_least, other is None, n_jobs)
 
 
 @dataclass(frozen=True)
 class _Edits(Measure):
     features: Features = _CHARACTERS
     swaps: ClassVar[str] = "none"
+
+    def length_ratio(self, threshold: float) -> float:
+        """Each surplus element is an edit, so the score is at most shorter / longer."""
+        return min(threshold, 1.0)
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
@@ -151,7 +186,7 @@ class Levenshtein(_Edits):
 
 @dataclass(frozen=True)
 class Osa(_Edits):
-    """Levenshtein with swaps of neighbours, no part edited twice (optimal string alignment).
+    """Levenshtein with swaps of neighbors, no part edited twice (optimal string alignment).
 
     >>> round(Osa().similarity("ABC", "CA"), 6)
     0.0
@@ -175,6 +210,14 @@ class Damerau(_Edits):
 
 class _FittedEdits(_FittedSymbols):
     measure: _Edits
+
+    def recurrence(self, alignment: Alignment) -> Recurrence | None:
+        """Edits; Damerau's swaps reach further back than one cell."""
+        if self.measure.swaps == "damerau":
+            return None
+        x, y = alignment.left_features, alignment.right_features
+        same = np.array([[float(c == d) for d in y] for c in x]).reshape(len(x), len(y))
+        return edits(same, 1.0, swaps=self.measure.swaps == "osa")
 
     def explain(self, left: str, right: str) -> Alignment:
         x, y = self.features(left), self.features(right)
@@ -246,6 +289,11 @@ class NeedlemanWunsch(Measure):
 class _FittedNeedlemanWunsch(FittedSequences):
     measure: NeedlemanWunsch
 
+    def recurrence(self, alignment: Alignment) -> Recurrence:
+        """Gaps and pairs at their costs."""
+        table = self.word_similarities(list(alignment.left_features), list(alignment.right_features))
+        return edits(np.asarray(table.toarray(), np.float64), self.measure.gap, swaps=False)
+
     def explain(self, left: str, right: str) -> Alignment:
         x, y = self.features(left), self.features(right)
         sims, gap = self.word_similarities(x, y).toarray(), self.measure.gap
@@ -289,6 +337,14 @@ class Jaro(Measure):
         check_choice("window", self.window, WINDOWS)
         check_choice("half_transpositions", self.half_transpositions, ["exact", "floor"])
 
+    def length_ratio(self, threshold: float) -> float:
+        """The score is at most (2 + shorter / longer) / 3."""
+        return min(max(3.0 * threshold - 2.0, 0.0), 1.0)
+
+    def boosted(self, score: float, x: list[str], y: list[str]) -> float:
+        """The score as it is."""
+        return score
+
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
         floor = self.half_transpositions == "floor"
@@ -315,6 +371,19 @@ class JaroWinkler(Measure):
         check_range("prefix", self.prefix, at_least=0.0, at_most=0.25)
         check_range("boost", self.boost, at_least=0.0, at_most=1.0)
 
+    def length_ratio(self, threshold: float) -> float:
+        """As for Jaro, to whose score J the prefix adds at most 4 prefix (1 - J)."""
+        if self.prefix >= 0.25:
+            return 0.0
+        return Jaro().length_ratio((threshold - 4.0 * self.prefix) / (1.0 - 4.0 * self.prefix))
+
+    def boosted(self, score: float, x: list[str], y: list[str]) -> float:
+        """The score with what the first common elements add."""
+        if score <= self.boost:
+            return score
+        same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(x[:4], y[:4], strict=False))))
+        return score + same * self.prefix * (1.0 - score)
+
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure; nothing is learned."""
         floor = self.half_transpositions == "floor"
@@ -337,9 +406,7 @@ class _FittedJaro(_FittedSymbols):
             t = math.floor(t) if measure.half_transpositions == "floor" else t
             c = len(matches)
             score = (c / len(x) + c / len(y) + (c - t) / c) / 3
-        if isinstance(measure, JaroWinkler) and score > measure.boost:
-            same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(x[:4], y[:4], strict=False))))
-            score += same * measure.prefix * (1.0 - score)
+        score = measure.boosted(score, x, y)
         return Alignment(str(measure), left, right, tuple(x), tuple(y), edges, score, float(max(len(x), len(y))))
 
 
@@ -352,11 +419,11 @@ def _window(n: int, m: int, window: str) -> int:
 def _common(x: list[str], y: list[str], window: int) -> list[tuple[int, int]]:
     """Pairs of equal elements at most `window` places apart, greedily from the left of x."""
     used = [False] * len(y)
-    found = []
+    pairs = []
     for i, a in enumerate(x):
         for j in range(max(0, i - window), min(len(y), i + window + 1)):
             if not used[j] and y[j] == a:
                 used[j] = True
-                found.append((i, j))
+                pairs.append((i, j))
                 break
-    return found
+    return pairs

@@ -46,7 +46,6 @@ class PySoftTfIdf(Measure):
     sub: Measure = _JARO
     theta: float = 0.5
     name: ClassVar[str] = "py_softtfidf"
-    documents: ClassVar[str] = "tokens"  # documents count as often as they are given
 
     def __post_init__(self) -> None:
         check_range("theta", self.theta, at_least=0.0, at_most=1.0)
@@ -70,27 +69,27 @@ class _FittedPySoftTfIdf(FittedSequences):
     measure: PySoftTfIdf
 
     def __init__(self, measure: PySoftTfIdf, features: Features, strings: Occurrences, sub: Measure) -> None:
-        super().__init__(measure, features, strings, sub)
+        super().__init__(measure, features, strings, sub, documents="tokens")  # each as often as it is given
         self._known = set(self.words)
 
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         scores = np.empty(len(left))
         for start in range(0, len(left), _BLOCK):
             pairs = list(zip(left[start : start + _BLOCK], right[start : start + _BLOCK], strict=True))
-            similar = self._similar(pairs, threads)
+            similar = self._similar(pairs, n_jobs)
             scores[start : start + _BLOCK] = [self._score(a, b, similar)[0] for a, b in pairs]
         return scores
 
     def explain(self, left: str, right: str) -> Alignment:
-        score, edges, x, y, normaliser = self._score(left, right, self._similar([(left, right)], 1))
-        return Alignment(str(self.measure), left, right, tuple(x), tuple(y), tuple(edges), score, normaliser)
+        score, edges, x, y, normalizer = self._score(left, right, self._similar([(left, right)], 1))
+        return Alignment(str(self.measure), left, right, tuple(x), tuple(y), tuple(edges), score, normalizer)
 
-    def _similar(self, pairs: list[tuple[str, str]], threads: int) -> dict[tuple[str, str], float]:
+    def _similar(self, pairs: list[tuple[str, str]], n_jobs: int) -> dict[tuple[str, str], float]:
         """Similarities of all words that meet in a pair, in single precision."""
         cut = {name: dict.fromkeys(self.features(name)) for pair in pairs for name in pair}
         met = list(dict.fromkeys((v, w) for a, b in pairs for v in cut[a] for w in cut[b]))
         assert self.sub is not None
-        scores = self.sub.score_pairs([v for v, _ in met], [w for _, w in met], threads)
+        scores = self.sub.score_pairs([v for v, _ in met], [w for _, w in met], n_jobs)
         return {(v, w): 1.0 if v == w else float(np.float32(s)) for (v, w), s in zip(met, scores, strict=True)}
 
     def _score(
@@ -112,9 +111,9 @@ class _FittedPySoftTfIdf(FittedSequences):
             if word in self._known and nearest > self.measure.theta:
                 edges.append(Edge(i, j, a[word] * b[y[j]] * nearest, nearest))
         lengths = [math.sqrt(sum(v * v for w, v in bag.items() if w in self._known)) for bag in (a, b)]
-        normaliser = lengths[0] * lengths[1]
+        normalizer = lengths[0] * lengths[1]
         total = sum(edge.weight for edge in edges)
-        return total / normaliser if normaliser else 0.0, edges, x, y, normaliser
+        return total / normalizer if normalizer else 0.0, edges, x, y, normalizer
 
     def _weights(self, bag: list[str]) -> dict[str, float]:
         """n_w N / df(w); exp(idf) is N / df, with df 1 for words never seen."""

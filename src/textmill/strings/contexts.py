@@ -4,7 +4,7 @@
     sim(g, h) = cos(v_g, v_h),  sim(g, g) = 1
 
 Near means at most window / 2 places away on either side within one string of the level above (within a word, for
-n-grams of words), or, with cross=True, within the whole name. Overlapping n-grams share neighbours, and so do letters
+n-grams of words), or, with cross=True, within the whole name. Overlapping n-grams share neighbors, and so do letters
 with and without accents or wrongly encoded: they become similar without any table of characters.
 
 Cost: one visit of each occurrence times the window, then one sparse product.
@@ -30,7 +30,7 @@ __all__ = ["Context"]
 
 @dataclass(frozen=True)
 class Context(Measure):
-    """Cosine of weighted bags of neighbours; a sub-measure of measures over n-grams or words.
+    """Cosine of weighted bags of neighbors; a sub-measure of measures over n-grams or words.
 
     Parameters: window, total width of the window; cross, whether it may leave the string it began in.
 
@@ -55,9 +55,9 @@ class Context(Measure):
         return True
 
     def learn(self, strings: Occurrences) -> Fitted:
-        """Collect the neighbours of every feature."""
+        """Collect the neighbors of every feature."""
         if strings.above is None:
-            raise DataError("context compares features by their neighbours; use it as sub of a measure over n-grams")
+            raise DataError("context compares features by their neighbors; use it as sub of a measure over n-grams")
         return _FittedContext(self, strings)
 
 
@@ -69,17 +69,17 @@ class _FittedContext(Fitted):
         self.vectors = _vectors(offsets, ids, weights, len(strings.items), measure.window // 2)
 
     def score_matrix(
-        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+        self, left: list[str], right: list[str], n_jobs: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         """Scores of all pairs."""
-        scores: Floats = self.score_table(left, right, 0.0, threads).toarray().astype(dtype)
+        scores: Floats = self.score_table(left, right, 0.0, n_jobs).toarray().astype(dtype)
         return scores
 
-    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
+    def score_table(self, left: list[str], right: list[str], at_least: float, n_jobs: int) -> sparse.csr_matrix:
         """Cosines without a dense matrix."""
-        return sparse_product(self._rows(left), self._rows(right), epsilon).maximum(equal_strings(left, right))
+        return sparse_product(self._rows(left), self._rows(right), at_least).maximum(equal_strings(left, right))
 
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         """Scores of pairs."""
         scores = np.asarray(self._rows(left).multiply(self._rows(right)).sum(axis=1)).ravel()
         same = [a == b for a, b in zip(left, right, strict=True)]
@@ -102,7 +102,7 @@ class _FittedContext(Fitted):
 def _vectors(
     offsets: NDArray[np.int64], ids: NDArray[np.int32], weights: NDArray[np.int64], size: int, reach: int
 ) -> sparse.csr_matrix:
-    """Rows of length 1: the weighted neighbours of each feature."""
+    """Rows of length 1: the weighted neighbors of each feature."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     counts = sparse.csr_matrix((size, size))
     for step in range(1, reach + 1):

@@ -14,11 +14,7 @@ References: Bayardo, Ma & Srikant (2007), Scaling up all pairs similarity search
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from textmill._native import strings as native
-from textmill.strings.bags import TfIdf
 from textmill.strings.pairs import IndexedJoin, Pairs, best_pairs
 
 __all__ = ["CosineJoin"]
@@ -27,31 +23,28 @@ __all__ = ["CosineJoin"]
 class CosineJoin(IndexedJoin):
     """Names found by the cosine of their vectors, for the measures `cosine` and `tfidf`.
 
+    >>> from textmill.strings import TfIdf
     >>> names = ["Ann Smith", "Anne Smith", "Tom Jones"]
     >>> CosineJoin(TfIdf().fit(names), names).among(0, 3, 0.1, 0, 1).right.tolist()
     [1]
     """
 
-    def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
+    def among(self, begin: int, end: int, threshold: float, k: int, n_jobs: int) -> Pairs:
         """Pairs within the collection."""
-        found = self.index(threads).search_self(begin, end, threshold=threshold, top=top, threads=threads)
-        return _with(Pairs(*found[:3]), self.equal_among(begin, end, top), top)
+        pairs = self.index(n_jobs).search_self(begin, end, threshold=threshold, top=k, threads=n_jobs)
+        return _with(Pairs(*pairs[:3]), self.equal_among(begin, end, k), k)
 
-    def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
+    def across(self, others: list[str], threshold: float, k: int, n_jobs: int) -> Pairs:
         """Pairs with other names; features that no name of the collection has only make them longer."""
-        index = self.index(threads)
+        index = self.index(n_jobs)
         encoded = self.encode(others)
-        found = index.search(encoded, self._weights(), threshold=threshold, top=top, threads=threads)
-        return _with(Pairs(*found[:3]), self.equal_across(others), top)
+        pairs = index.search(encoded, self.sequences.weights, threshold=threshold, top=k, threads=n_jobs)
+        return _with(Pairs(*pairs[:3]), self.equal_across(others), k)
 
-    def make_index(self, threads: int) -> native.CosineIndex:
+    def make_index(self, n_jobs: int) -> native.CosineIndex:
         """Build the native index."""
-        return native.CosineIndex(self.encoded, self._weights(), threads=threads)
-
-    def _weights(self) -> NDArray[np.float64]:
-        fitted = self.sequences
-        return fitted.idf if isinstance(fitted.measure, TfIdf) else np.ones(len(fitted.words))
+        return native.CosineIndex(self.encoded, self.sequences.weights, threads=n_jobs)
 
 
-def _with(pairs: Pairs, extra: list[tuple[int, int, float]], top: int) -> Pairs:
-    return best_pairs(Pairs.concatenate([pairs, Pairs.of(extra)]), top) if extra else pairs
+def _with(pairs: Pairs, extra: list[tuple[int, int, float]], k: int) -> Pairs:
+    return best_pairs(Pairs.concatenate([pairs, Pairs.of(extra)]), k) if extra else pairs

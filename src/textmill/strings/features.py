@@ -2,7 +2,7 @@
 
     features(e) = <a_1, ..., a_n>        ordered, repeated features stay repeated
 
-Strings are brought to Unicode normalisation form C and compared by code point; case and accents are kept.
+Strings are brought to Unicode normalization form C and compared by code point; case and accents are kept.
 
     characters            M, ü, l, l, e, r
     words                 cut at white space, punctuation stripped from both ends: "U.S. (State)" gives U.S, State
@@ -17,20 +17,37 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import MISSING, dataclass, fields
+from itertools import chain
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 
-__all__ = ["Characters", "CustomFeatures", "Features", "Ngrams", "Words", "checked_names"]
+__all__ = [
+    "Characters",
+    "CustomFeatures",
+    "Expression",
+    "Features",
+    "Ngrams",
+    "Symbols",
+    "Words",
+    "checked_names",
+    "offsets_of",
+    "quoted",
+]
+
+Symbols: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]  # offsets, numbers of features
 
 _WORD = re.compile(r"\w+")
 
 
 def checked_names(names: Iterable[str], what: str = "names") -> list[str]:
-    """Return strings in normalisation form C, or say which of them is none.
+    """Return strings in normalization form C, or say which of them is none.
 
     >>> checked_names(["Mu\\u0308ller"])
     ['Müller']
@@ -47,14 +64,53 @@ def checked_names(names: Iterable[str], what: str = "names") -> list[str]:
 
 
 @dataclass(frozen=True)
-class Features:
-    """How a string is cut. Base of all features."""
+class Expression:
+    """A small object that has a text form: its name and, in brackets, what differs from the defaults."""
 
     name: ClassVar[str] = ""
+
+    def arguments(self) -> Iterator[str]:
+        """Yield the arguments as text, the features first unless they are characters."""
+        for field in fields(self):
+            content = getattr(self, field.name)
+            if field.name == "features":
+                if content != Characters():
+                    yield str(content)
+            elif field.default is MISSING or content != field.default:
+                yield f"{field.name}={quoted(content)}"
+
+    def __str__(self) -> str:
+        arguments = ", ".join(self.arguments())
+        return f"{self.name}({arguments})" if arguments else self.name
+
+
+def quoted(value: object) -> str:
+    """A value as the text form has it.
+
+    >>> quoted("idf"), quoted(0.5), quoted(Ngrams())
+    ('"idf"', '0.5', 'trigrams')
+    """
+    if isinstance(value, Expression):
+        return str(value)
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True)
+class Features(Expression):
+    """How a string is cut. Base of all features."""
 
     def __call__(self, text: str) -> list[str]:
         """Return the features of one string in order."""
         raise NotImplementedError
+
+    def symbols(self, strings: list[str], numbers: dict[str, int]) -> Symbols:
+        """Return the features of strings as offsets and numbers; `numbers` grows by features not met before.
+
+        >>> [part.tolist() for part in Words().symbols(["a b", "b"], {})]
+        [[0, 2, 3], [0, 1, 1]]
+        """
+        rows = [[numbers.setdefault(feature, len(numbers)) for feature in self(text)] for text in strings]
+        return offsets_of(rows), np.fromiter(chain.from_iterable(rows), np.uint32)
 
 
 @dataclass(frozen=True)
@@ -70,6 +126,10 @@ class Characters(Features):
     def __call__(self, text: str) -> list[str]:
         """Return the characters."""
         return list(text)
+
+    def symbols(self, strings: list[str], numbers: dict[str, int]) -> Symbols:
+        """Return the code points."""
+        return offsets_of(strings), np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 @dataclass(frozen=True)
@@ -111,6 +171,11 @@ class Ngrams(Features):
         check_range("n", self.n, at_least=1, whole=True)
         check_choice("pad", self.pad, [True, False])
 
+    def __str__(self) -> str:
+        text = {2: "bigrams", 3: "trigrams"}.get(self.n)
+        arguments = [*([] if text else [str(self.n)]), *([] if self.pad else ["pad=False"])]
+        return f"{text or self.name}({', '.join(arguments)})" if arguments else str(text)
+
     def __call__(self, text: str) -> list[str]:
         """Return the n-grams in order."""
         if not text:
@@ -132,6 +197,9 @@ class CustomFeatures(Features):
     label: str
     function: Callable[[str], Iterable[str]]
 
+    def __str__(self) -> str:
+        return self.label
+
     def __call__(self, text: str) -> list[str]:
         """Return what the function makes of the string."""
         found = list(self.function(text))
@@ -139,6 +207,17 @@ class CustomFeatures(Features):
             if not isinstance(feature, str):
                 raise DataError(f"features {self.label!r} gave {feature!r} for {text[:40]!r}; return strings only")
         return found
+
+
+def offsets_of(rows: Sequence[Sized]) -> NDArray[np.int64]:
+    """Where each row begins when all lie one after the other, and where the last ends.
+
+    >>> offsets_of(["ab", "", "c"]).tolist()
+    [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    return offsets
 
 
 def _strip(word: str) -> str:

@@ -11,26 +11,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 
 from textmill.errors import DataError
-from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
-from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
-from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
-from textmill.strings.compatible import PySoftTfIdf
-from textmill.strings.contexts import Context
-from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
+from textmill.strings import bags, characters, combined, compatible, contexts, second_level
+from textmill.strings.features import Characters, Features, Ngrams, Words, quoted
 from textmill.strings.measure import Measure
-from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
 
-__all__ = ["FEATURES", "MEASURES", "parse_measure", "print_measure"]
+__all__ = ["FEATURES", "MEASURES", "parse_measure"]
 
-_ALL: list[type[Measure]] = [
-    *(Assignment, Context, Cosine, Damerau, Dice, Exact, Greedy, Jaccard, Jaro, JaroWinkler, Levenshtein),
-    *(Maximum, Mean, Ml, MongeElkan, NeedlemanWunsch, Osa, Overlap, Power, PySoftTfIdf, SoftTfIdf, TfIdf),
-]
-_CLASSES = {cls.name: cls for cls in _ALL}
+_CLASSES: dict[str, type[Measure]] = {
+    cls.name: cls
+    for module in (bags, characters, combined, compatible, contexts, second_level)
+    for cls in vars(module).values()
+    if isinstance(cls, type) and issubclass(cls, Measure) and cls.name
+}
 _FEATURES: dict[str, Callable[..., Features]] = {
     "bigrams": lambda **options: Ngrams(n=2, **options),
     "characters": Characters,
@@ -58,46 +54,14 @@ def parse_measure(text: str, functions: Mapping[str, Measure | Features] | None 
         raise DataError(f"the text of a measure has {len(text)} characters, at most {_LONGEST} are read; shorten it")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-        made = _read(tree, text, functions or {})
+        measure = _read(tree, text, functions or {})
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"the measure {text[:80]!r} cannot be read; write for example 'ml(words, sub=jaro)'") from None
-    if not isinstance(made, Measure):
+    if not isinstance(measure, Measure):
         raise DataError(f"{text[:80]!r} describes no measure; known: {', '.join(MEASURES)}")
-    return made
-
-
-def print_measure(value: Measure | Features) -> str:
-    """Return the text of a measure or of features.
-
-    >>> print_measure(Ml(Words(), sub=Ml(Ngrams(), sub=Context())))
-    'ml(words, sub=ml(trigrams, sub=context))'
-    """
-    if isinstance(value, CustomMeasure | CustomFeatures):
-        return value.label
-    name, arguments = value.name, []
-    for field in fields(value):
-        content = getattr(value, field.name)
-        if isinstance(value, Ngrams) and field.name == "n":
-            name = {2: "bigrams", 3: "trigrams"}.get(value.n, name)
-            if name == "ngrams":
-                arguments.append(str(value.n))
-        elif field.name == "subs":
-            arguments += [print_measure(part) for part in content]
-        elif field.name == "features":
-            if not isinstance(content, Characters):
-                arguments.append(print_measure(content))
-        elif isinstance(value, Power):
-            arguments.append(print_measure(content) if isinstance(content, Measure) else repr(content))
-        elif field.default is MISSING or content != field.default:
-            shown = print_measure(content) if isinstance(content, Measure) else _quoted(content)
-            arguments.append(f"{field.name}={shown}")
-    return f"{name}({', '.join(arguments)})" if arguments else name
-
-
-def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    return measure
 
 
 def _read(tree: ast.expr, text: str, functions: Mapping[str, Measure | Features]) -> Any:
@@ -115,17 +79,17 @@ def _read(tree: ast.expr, text: str, functions: Mapping[str, Measure | Features]
             raise DataError(f"{name!r} is a function of yours and takes no arguments; write {name}")
         return functions[name]
     if name in _FEATURES:
-        return _made(name, _FEATURES[name], positional, options)
+        return _call(name, _FEATURES[name], positional, options)
     if name not in _CLASSES:
         raise DataError(f"no measure is called {name!r}; known: {', '.join(MEASURES)}")
     cls = _CLASSES[name]
-    if cls in (Mean, Maximum):
+    if fields(cls) and fields(cls)[0].name == "subs":  # any number of measures
         positional = [tuple(positional)]
     _check_kinds(name, cls, positional, options)
-    return _made(name, cls, positional, options)
+    return _call(name, cls, positional, options)
 
 
-def _made(name: str, make: Callable[..., Any], positional: list[Any], options: dict[str, Any]) -> Any:
+def _call(name: str, make: Callable[..., Any], positional: list[Any], options: dict[str, Any]) -> Any:
     try:
         return make(*positional, **options)
     except TypeError as error:
@@ -137,14 +101,10 @@ def _check_kinds(name: str, cls: type[Measure], positional: list[Any], options: 
     given = dict(zip((field.name for field in fields(cls)), positional, strict=False)) | options
     for key, kind, wanted in (("features", Features, "features"), ("sub", Measure, "a measure")):
         if key in given and not isinstance(given[key], kind):
-            raise DataError(f"{key} of {name} must be {wanted}, got {_shown(given[key])}")
+            raise DataError(f"{key} of {name} must be {wanted}, got {quoted(given[key])}")
     for part in given.get("subs", ()):
         if not isinstance(part, Measure):
-            raise DataError(f"{name} is made of measures, got {_shown(part)}")
+            raise DataError(f"{name} is made of measures, got {quoted(part)}")
     for key, value in given.items():
         if key not in ("features", "sub", "subs") and isinstance(value, Measure | Features):
-            raise DataError(f"{key} of {name} must be a plain value, got {_shown(value)}")
-
-
-def _shown(value: Any) -> str:
-    return print_measure(value) if isinstance(value, Measure | Features) else repr(value)
+            raise DataError(f"{key} of {name} must be a plain value, got {quoted(value)}")

@@ -24,28 +24,28 @@ from numpy.typing import NDArray
 
 from textmill.cluster import connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import Estimator, Model, Saved, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.strings.clusters import canonical_names, cluster_pairs
 from textmill.strings.features import checked_names
-from textmill.strings.joins import join_of
 from textmill.strings.language import parse_measure
 from textmill.strings.matching import MATCHINGS
 from textmill.strings.matching import one_to_one as matched_once
 from textmill.strings.measure import Fitted, Measure
+from textmill.strings.normalize import DEFAULT_STEPS, Normalize, normalizer_of
 from textmill.strings.pairs import NameJoin, Pairs
 from textmill.tables import Column, Picked, Rows, Table
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["DEFAULT_MEASURE", "Clusters", "Matcher", "Neighbour"]
+__all__ = ["DEFAULT_MEASURE", "Clusters", "Matcher", "Neighbor"]
 
 DEFAULT_MEASURE = "ml(words, sub=power(jaro, 3), transpositions='extended')"
 
 _BLOCK = 4096  # left names searched together: one message to a worker, one step of progress
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """A name found by `Matcher.query`."""
 
     position: int
@@ -78,9 +78,14 @@ class Clusters(Table, _ClusterArrays):
 class Matcher(Estimator, Model):
     """Match names that are written differently.
 
-    Parameters: measure, a text or a `Measure` (a text can be saved); threshold, the least score of a match, 0 to 1;
-    epsilon, the search knows no similarities of words below it, which makes long lists fast; scores do not depend on
-    it, and no pair is missed where the threshold is larger; n_jobs.
+    Parameters:
+        measure: A text such as "ml(words, sub=jaro)", or a `Measure`, which cannot be saved.
+        threshold: The least score of a match, 0 to 1.
+        normalize: What is ignored: steps of `STEPS`, by default case and accents (and repeated blanks); None for
+            nothing; or a function, which cannot be saved. Names are shown as they came.
+        min_word_similarity: The search knows no similarities of words below it, which makes long lists fast; scores do
+            not depend on it, and no pair is missed where the threshold is larger.
+        n_jobs: Threads; None for all cores.
 
     Attributes: names_ (n,), ids_ (n,), counts_ (n,) or None, learned_, the number of names that weights come from.
 
@@ -93,7 +98,7 @@ class Matcher(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "names_": "name: str",
         "ids_": "name: str",
@@ -111,12 +116,14 @@ class Matcher(Estimator, Model):
         *,
         measure: str | Measure = DEFAULT_MEASURE,
         threshold: float = 0.6,
-        epsilon: float = 0.3,
+        normalize: Normalize = DEFAULT_STEPS,
+        min_word_similarity: float = 0.3,
         n_jobs: int | None = None,
     ) -> None:
         self.measure = measure
         self.threshold = threshold
-        self.epsilon = epsilon
+        self.normalize = normalize
+        self.min_word_similarity = min_word_similarity
         self.n_jobs = n_jobs
 
     def fit(
@@ -129,12 +136,12 @@ class Matcher(Estimator, Model):
     ) -> Matcher:
         """Learn weights from the names and make them searchable; without `ids` a name's id is its position."""
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
-        check_range("epsilon", self.epsilon, at_least=0.0, at_most=1.0)
+        check_range("min_word_similarity", self.min_word_similarity, at_least=0.0, at_most=1.0)
         strings = checked_names(names)
         identities = _checked_ids(ids, len(strings), taken=())
         measure = self._measure()
-        fitted = measure.fit(strings, counts)
-        self._join = join_of(fitted, strings, self.epsilon, effective_jobs(self.n_jobs))
+        compared = self._normalized(strings)
+        self._join = self._joined(measure.fit(compared, counts), compared)
         self.names_ = StringTable(strings)
         self.ids_ = StringTable(identities)
         self.counts_ = None if counts is None else np.asarray(counts, np.int64)
@@ -158,7 +165,7 @@ class Matcher(Estimator, Model):
             raise DataError(
                 f"names were fitted {'with' if self.counts_ is not None else 'without'} counts; do the same here"
             )
-        self._search().add(strings, effective_jobs(self.n_jobs))
+        self._search().add(self._normalized(strings), effective_jobs(self.n_jobs))
         self.names_ = StringTable([*self.names_, *strings])
         self.ids_ = StringTable([*before, *identities])
         if self.counts_ is not None and counts is not None:
@@ -166,21 +173,21 @@ class Matcher(Estimator, Model):
         return self
 
     def pairs(
-        self, *, threshold: float | None = None, top: int | None = None, cluster: str | Client | None = None
+        self, *, threshold: float | None = None, k: int | None = None, cluster: str | Client | None = None
     ) -> Pairs:
-        """Return pairs within the list that score at least the threshold, each once; `top` keeps the best of each name.
+        """Return pairs within the list that score at least the threshold, each once; `k` keeps the best of each name.
 
-        With `top` every name is once on the left, so a pair may come twice, from both of its names. For measures that
+        With `k` every name is once on the left, so a pair may come twice, from both of its names. For measures that
         have a direction the left name is the earlier one.
         """
-        return Pairs.concatenate(self.stream(threshold=threshold, top=top, cluster=cluster)).named(self.names_)
+        return Pairs.concatenate(self.stream(threshold=threshold, k=k, cluster=cluster)).named(self.names_)
 
     def join(
         self,
         others: Iterable[str],
         *,
         threshold: float | None = None,
-        top: int | None = None,
+        k: int | None = None,
         one_to_one: str | None = None,
         cluster: str | Client | None = None,
     ) -> Pairs:
@@ -194,7 +201,7 @@ class Matcher(Estimator, Model):
         if one_to_one is not None:
             check_choice("one_to_one", one_to_one, MATCHINGS)
         left = checked_names(others, "others")
-        pairs = Pairs.concatenate(self.stream(left, threshold=threshold, top=top, cluster=cluster))
+        pairs = Pairs.concatenate(self.stream(left, threshold=threshold, k=k, cluster=cluster))
         return (pairs if one_to_one is None else matched_once(pairs, method=one_to_one)).named(left, self.names_)
 
     def stream(
@@ -202,7 +209,7 @@ class Matcher(Estimator, Model):
         others: Iterable[str] | None = None,
         *,
         threshold: float | None = None,
-        top: int | None = None,
+        k: int | None = None,
         cluster: str | Client | None = None,
     ) -> Iterator[Pairs]:
         """Yield what `pairs`, or with `others` what `join`, returns, block by block as it is found.
@@ -213,13 +220,13 @@ class Matcher(Estimator, Model):
         check_fitted(self)
         least = self.threshold if threshold is None else threshold
         check_range("threshold", least, at_least=0.0, at_most=1.0)
-        if top is not None:
-            check_range("top", top, at_least=1, whole=True)
-        left = None if others is None else checked_names(others, "others")
-        return self._stream(left, float(least), top or 0, cluster)
+        if k is not None:
+            check_range("k", k, at_least=1, whole=True)
+        left = None if others is None else self._normalized(checked_names(others, "others"))
+        return self._stream(left, float(least), k or 0, cluster)
 
     def _stream(
-        self, left: list[str] | None, threshold: float, top: int, cluster: str | Client | None
+        self, left: list[str] | None, threshold: float, k: int, cluster: str | Client | None
     ) -> Iterator[Pairs]:
         join = self._search()
         size = len(join.names) if left is None else len(left)
@@ -227,27 +234,28 @@ class Matcher(Estimator, Model):
         with connect(cluster) as where:
             jobs = effective_jobs(where.worker_jobs(self.n_jobs))
             state = where.broadcast((join, left))
-            yield from where.map(partial(_block, threshold=threshold, top=top, threads=jobs), blocks, state)
+            yield from where.map(partial(_block, threshold=threshold, k=k, n_jobs=jobs), blocks, state)
 
-    def query(self, name: str, k: int = 10, *, threshold: float = 0.0) -> list[Neighbour]:
+    def query(self, name: str, k: int = 10, *, threshold: float = 0.0) -> list[Neighbor]:
         """Return the k names nearest to one, best first, of those that score above 0 and at least the threshold."""
         check_fitted(self)
         check_range("k", k, at_least=1, whole=True)
         check_range("threshold", threshold, at_least=0.0, at_most=1.0)
-        found = self._search().across(checked_names([name], "the query"), threshold, k, effective_jobs(self.n_jobs))
+        query = self._normalized(checked_names([name], "the query"))
+        pairs = self._search().across(query, threshold, k, effective_jobs(self.n_jobs))
         rows = (
-            Neighbour(int(j), self.ids_[int(j)], self.names_[int(j)], float(score))
-            for j, score in zip(found.right, found.score, strict=True)
+            Neighbor(int(j), self.ids_[int(j)], self.names_[int(j)], float(score))
+            for j, score in zip(pairs.right, pairs.score, strict=True)
         )
-        return Rows(rows, Neighbour)
+        return Rows(rows, Neighbor)
 
     def clusters(
         self, pairs: Pairs | None = None, *, threshold: float | None = None, method: str = "connected"
     ) -> Clusters:
         """Return groups of matching names, and the name that stands for each; see clusters.py for both methods.
 
-        >>> found = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones"]).clusters()
-        >>> found.groups.tolist(), found.names
+        >>> clusters = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones"]).clusters()
+        >>> clusters.groups.tolist(), clusters.names
         ([0, 0, 1], [1, 2])
         """
         check_fitted(self)
@@ -262,7 +270,7 @@ class Matcher(Estimator, Model):
 
     @property
     def fitted_(self) -> Fitted:
-        """The measure with the weights it learned, to score and explain single pairs."""
+        """The measure with the weights it learned, to score and explain single pairs of normalized names."""
         check_fitted(self)
         return self._search().fitted
 
@@ -271,42 +279,58 @@ class Matcher(Estimator, Model):
         if not 0 <= self.learned_ <= len(self.names_):
             raise ModelFileError(f"learned_ is {self.learned_} of {len(self.names_)} names")
 
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 called the least similarity of words epsilon, and compared names as they came."""
+        saved.parameters["min_word_similarity"] = saved.parameters.pop("epsilon")
+        saved.parameters["normalize"] = None
+        return saved
+
+    def _normalized(self, names: list[str]) -> list[str]:
+        """Names as they are compared."""
+        normalizer = normalizer_of(self.normalize)
+        return names if normalizer is None else checked_names(map(normalizer, names))
+
     def _measure(self) -> Measure:
         return parse_measure(self.measure) if isinstance(self.measure, str) else self.measure
+
+    def _joined(self, fitted: Fitted, names: list[str]) -> NameJoin:
+        options: Any = {"min_word_similarity": self.min_word_similarity, "n_jobs": effective_jobs(self.n_jobs)}
+        return fitted.join(names, **options)
 
     def _search(self) -> NameJoin:
         """What finds pairs; that of a matcher from a file is made when it is first needed."""
         if not hasattr(self, "_join"):
             names = self.names_.to_list()
             counts = None if self.counts_ is None else self.counts_[: self.learned_].tolist()
+            names = self._normalized(names)
             fitted = self._measure().fit(names[: self.learned_], counts)
-            jobs = effective_jobs(self.n_jobs)
-            self._join = join_of(fitted, names[: self.learned_], self.epsilon, jobs)
+            self._join = self._joined(fitted, names[: self.learned_])
             if len(names) > self.learned_:
-                self._join.add(names[self.learned_ :], jobs)
+                self._join.add(names[self.learned_ :], effective_jobs(self.n_jobs))
         return self._join
 
 
 def _block(
-    block: tuple[int, int], state: tuple[NameJoin, list[str] | None], *, threshold: float, top: int, threads: int
+    block: tuple[int, int], state: tuple[NameJoin, list[str] | None], *, threshold: float, k: int, n_jobs: int
 ) -> Pairs:
     """Pairs of one block of left names; pure, so it runs unchanged on a worker."""
     begin, end = block
     join, left = state
     if left is None:
-        return join.among(begin, end, threshold, top, threads)
-    found = join.across(left[begin:end], threshold, top, threads)
-    return Pairs(found.left + np.int32(begin), found.right, found.score)
+        return join.among(begin, end, threshold, k, n_jobs)
+    pairs = join.across(left[begin:end], threshold, k, n_jobs)
+    return Pairs(pairs.left + np.int32(begin), pairs.right, pairs.score)
 
 
 def _checked_ids(ids: Sequence[str] | None, size: int, taken: Sequence[str]) -> list[str]:
     """Ids of new names: as many as names, none twice."""
-    found = [str(len(taken) + i) for i in range(size)] if ids is None else [str(one) for one in ids]
-    if len(found) != size:
-        raise DataError(f"{len(found)} ids for {size} names; pass one id a name")
+    identities = [str(len(taken) + i) for i in range(size)] if ids is None else [str(one) for one in ids]
+    if len(identities) != size:
+        raise DataError(f"{len(identities)} ids for {size} names; pass one id for each name")
     seen = set(taken)
-    for position, one in enumerate(found):
+    for position, one in enumerate(identities):
         if one in seen:
             raise DataError(f"the id {one!r} at position {position} is there twice; ids must differ")
         seen.add(one)
-    return found
+    return identities

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, count
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,10 @@ from textmill.errors import DataError
 from textmill.model import check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.strings.alignment import Alignment
-from textmill.strings.features import Features, checked_names
+from textmill.strings.features import Expression, Features, checked_names, offsets_of
+from textmill.strings.optima import Recurrence
+from textmill.strings.pairs import NameJoin
+from textmill.strings.scored_join import Prepared, ScoredJoin
 
 __all__ = [
     "DOCUMENTS",
@@ -42,7 +45,6 @@ __all__ = [
     "Measure",
     "Occurrences",
     "equal_strings",
-    "offsets_of",
     "sparse_product",
 ]
 
@@ -101,15 +103,13 @@ class Occurrences:
                 level = level.above
             return np.asarray(holds.sum(axis=0)).ravel(), float(holds.shape[0])
         weights = self.weights.astype(np.float64) if documents == "tokens" else np.ones(shape[0])
-        found = np.bincount(items, weights[rows], minlength=shape[1]).astype(np.float64)
-        return found, float(weights.sum())
+        frequencies = np.bincount(items, weights[rows], minlength=shape[1]).astype(np.float64)
+        return frequencies, float(weights.sum())
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Expression):
     """What a similarity is made of. Base of all measures."""
-
-    name: ClassVar[str] = ""
 
     @property
     def learns(self) -> bool:
@@ -157,17 +157,20 @@ class Measure:
         """Return the measure fitted to the strings it will compare."""
         raise NotImplementedError
 
-    def __str__(self) -> str:
-        from textmill.strings.language import print_measure
-
-        return print_measure(self)
+    def length_ratio(self, threshold: float) -> float:
+        """The least shorter / longer of the numbers of features of strings that can reach it; 0 if any can."""
+        return 0.0
 
 
 class Fitted:
     """A measure with what it learned. Base of the fitted forms of all measures.
 
-    Attributes: measure.
+    Attributes: measure; sub, the fitted sub-measure where there is one; reason, why a measure that adapts to its list
+    has become this one.
     """
+
+    sub: Fitted | None = None
+    reason: str = ""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -202,26 +205,51 @@ class Fitted:
         b = a if right is None else checked_names(right, "right")
         return self.score_matrix(a, b, effective_jobs(n_jobs), dtype)
 
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def prepare(self, names: Iterable[str]) -> Prepared:
+        """Return strings that can be compared with many others: what depends on one side is computed once.
+
+        >>> from textmill.strings import Levenshtein
+        >>> names = Levenshtein().fit().prepare(["Ann", "Anne", "Tom"])
+        >>> names.scores(names, at_least=0.7).right.tolist()
+        [0, 1, 0, 1, 2]
+        """
+        return self.prepared(checked_names(names))
+
+    def prepared(self, names: list[str]) -> Prepared:
+        """`prepare` of checked strings."""
+        return Prepared(self, names)
+
+    def join(self, names: list[str], *, min_word_similarity: float = 0.0, n_jobs: int = 1) -> NameJoin:
+        """The way to find pairs of these names: by scoring, unless the measure has an index; see joins.py.
+
+        Measures of words ignore similarities of words below `min_word_similarity` while they search.
+        """
+        return ScoredJoin(self, names)
+
+    def recurrence(self, alignment: Alignment) -> Recurrence | None:
+        """The choices behind an alignment, None for measures whose alignment is no choice by recurrence; optima.py."""
+        return None
+
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         """`pairs` of checked strings."""
         scores = (self.explain(a, b).score for a, b in zip(left, right, strict=True))
         return np.fromiter(scores, np.float64, len(left))
 
     def score_matrix(
-        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+        self, left: list[str], right: list[str], n_jobs: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         """`matrix` of checked strings."""
-        scores = self.score_pairs([a for a in left for _ in right], right * len(left), threads)
+        scores = self.score_pairs([a for a in left for _ in right], right * len(left), n_jobs)
         return scores.reshape(len(left), len(right)).astype(dtype, copy=False)
 
-    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
-        """Similarities above 0 that are at least epsilon, as float32, without a dense matrix of all of them."""
+    def score_table(self, left: list[str], right: list[str], at_least: float, n_jobs: int) -> sparse.csr_matrix:
+        """Similarities above 0 that are at least `at_least`, as float32, without a dense matrix of all of them."""
         step = max(1, _CELLS // max(1, len(right)))
         rows = []
         for start in range(0, len(left), step):
             part = left if len(left) <= step else left[start : start + step]
-            block = self.score_matrix(part, right, threads, np.float32)
-            block[block < epsilon] = 0.0
+            block = self.score_matrix(part, right, n_jobs, np.float32)
+            block[block < at_least] = 0.0
             rows.append(sparse.csr_matrix(block))
         return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, len(right)), dtype=np.float32)
 
@@ -233,15 +261,29 @@ class Fitted:
         """Replace the weights of features."""
         raise DataError(f"{self.measure} has no weights of features; use with_idf of a measure that has")
 
+    def forget_weights(self) -> None:
+        """Let all features weigh the same, where they have weights."""
+
 
 class FittedSequences(Fitted):
     """A measure of sequences of features, with the table of features and their weights.
 
-    Attributes: measure; words, the features by id; idf (words,); sub, the fitted sub-measure or None.
+    Attributes: measure; words, the features by id; idf (words,); weights (words,), the idf or, of measures that weigh
+    all features alike, 1; sub, the fitted sub-measure or None.
     """
 
-    def __init__(self, measure: Measure, features: Features, strings: Occurrences, sub: Measure | None) -> None:
+    def __init__(
+        self,
+        measure: Measure,
+        features: Features,
+        strings: Occurrences,
+        sub: Measure | None,
+        *,
+        documents: str = "types",
+        weighted: bool = True,
+    ) -> None:
         super().__init__(measure)
+        self._weighted = weighted
         self.features = features
         self.words: list[str] = []
         self._ids: dict[str, int] = {}
@@ -250,9 +292,9 @@ class FittedSequences(Fitted):
         for array in self._learned[1]:
             array.setflags(write=False)
         level = strings.features(list(self.words), self._learned[1])
-        frequencies, documents = level.frequencies(getattr(measure, "documents", "types"))
-        self.unseen_idf = math.log(documents) if documents else 0.0
-        self._idf = np.log(documents / np.maximum(frequencies, 1.0)) if documents else np.zeros(0)
+        frequencies, size = level.frequencies(documents)
+        self.unseen_idf = math.log(size) if size else 0.0
+        self._idf = np.log(size / np.maximum(frequencies, 1.0)) if size else np.zeros(0)
         self.sub = None if sub is None else sub.learn(level)
 
     def encode(self, names: Iterable[str]) -> Encoded:
@@ -275,6 +317,11 @@ class FittedSequences(Fitted):
             self._idf = np.concatenate([self._idf, np.full(missing, self.unseen_idf)])
         return self._idf
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """What each feature weighs in a score, by id."""
+        return self.idf if self._weighted else np.ones(len(self.words))
+
     def set_idf(self, idf: Mapping[str, float]) -> None:
         """Replace the weights of features."""
         for feature, weight in idf.items():
@@ -285,21 +332,25 @@ class FittedSequences(Fitted):
         self._idf = np.array(list(idf.values()), np.float64)
         self.unseen_idf = 1.0
 
+    def forget_weights(self) -> None:
+        """Let all features weigh the same."""
+        self.set_idf({})
+
     def word_similarities(
-        self, left: list[str], right: list[str], epsilon: float = 0.0, threads: int = 1
+        self, left: list[str], right: list[str], at_least: float = 0.0, n_jobs: int = 1
     ) -> sparse.csr_matrix:
-        """Similarities of features by the sub-measure, at least epsilon; those of equal features are 1."""
+        """Similarities of features by the sub-measure that are at least `at_least`; those of equal features are 1."""
         same = equal_strings(left, right)
         if self.sub is None:
             return same
-        table = self.sub.score_table(left, right, epsilon, threads).maximum(same)
+        table = self.sub.score_table(left, right, at_least, n_jobs).maximum(same)
         return sparse.csr_matrix(table, dtype=np.float32)
 
-    def word_table(self, epsilon: float = 0.0, n_jobs: int | None = None) -> sparse.csr_matrix:
-        """Return the similarities of all words that are at least epsilon, float32, with the diagonal 1."""
-        check_range("epsilon", epsilon, at_least=0.0, at_most=1.0)
+    def word_table(self, at_least: float = 0.0, n_jobs: int | None = None) -> sparse.csr_matrix:
+        """Return the similarities of all words that are at least `at_least`, float32, with the diagonal 1."""
+        check_range("at_least", at_least, at_least=0.0, at_most=1.0)
         words = list(self.words)
-        table = self.word_similarities(words, words, epsilon, effective_jobs(n_jobs))
+        table = self.word_similarities(words, words, at_least, effective_jobs(n_jobs))
         table.sort_indices()
         return table
 
@@ -318,19 +369,8 @@ def equal_strings(left: list[str], right: list[str]) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(len(columns), np.float32), columns, offsets_of(rows)), (len(left), len(right)))
 
 
-def offsets_of(rows: Sequence[Sized]) -> NDArray[np.int64]:
-    """Where each row begins when all lie one after the other, and where the last ends.
-
-    >>> offsets_of(["ab", "", "c"]).tolist()
-    [0, 2, 2, 3]
-    """
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
-    return offsets
-
-
-def sparse_product(x: sparse.csr_matrix, y: sparse.csr_matrix, epsilon: float) -> sparse.csr_matrix:
-    """Entries of x y^T from epsilon to 1, as float32, made a block of rows at a time.
+def sparse_product(x: sparse.csr_matrix, y: sparse.csr_matrix, at_least: float) -> sparse.csr_matrix:
+    """Entries of x y^T from `at_least` to 1, as float32, made a block of rows at a time.
 
     >>> x, y = sparse.csr_matrix([[1.0, 0.0], [0.75, 0.5]]), sparse.csr_matrix([[0.0, 1.0]])
     >>> sparse_product(x, y, 0.25).toarray().tolist()
@@ -341,7 +381,7 @@ def sparse_product(x: sparse.csr_matrix, y: sparse.csr_matrix, epsilon: float) -
     for start in range(0, x.shape[0], 1024):
         block = (x[start : start + 1024] @ columns).astype(np.float32)
         np.minimum(block.data, 1.0, out=block.data)
-        block.data[block.data < epsilon] = 0.0
+        block.data[block.data < at_least] = 0.0
         block.eliminate_zeros()
         rows.append(block)
     return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, y.shape[0]), dtype=np.float32)

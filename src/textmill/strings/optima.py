@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill.model import check_range
 from textmill.strings.alignment import Alignment, Edge
-from textmill.strings.characters import Levenshtein, NeedlemanWunsch, Osa
-from textmill.strings.measure import Fitted, FittedSequences, Floats
-from textmill.strings.second_level import Ml
 
-__all__ = ["best_alignments"]
+if TYPE_CHECKING:
+    from textmill.strings.measure import Fitted
+
+__all__ = ["Recurrence", "best_alignments", "edits", "in_order"]
 
 Place: TypeAlias = tuple[int, int]
 Link: TypeAlias = tuple[int, int, float]  # left, right, weight
@@ -33,7 +34,16 @@ Move: TypeAlias = tuple[Place, float, tuple[Link, ...]]  # where it comes from, 
 Moves: TypeAlias = Callable[[int, int], Iterator[Move]]
 Graph: TypeAlias = frozenset[Link]
 
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
 _SAME = 1e-9  # sums of weights that differ by less are equal
+
+
+class Recurrence(NamedTuple):
+    """The similarities of the features of two strings, and the moves into each cell of a table over them."""
+
+    similarities: Floats
+    moves: Moves
 
 
 def best_alignments(fitted: Fitted, a: str, b: str, *, limit: int = 1000) -> list[Alignment]:
@@ -47,50 +57,27 @@ def best_alignments(fitted: Fitted, a: str, b: str, *, limit: int = 1000) -> lis
     check_range("limit", limit, at_least=1, whole=True)
     first = fitted.align(a, b)
     x, y = first.left_features, first.right_features
-    sims = _similarities(fitted, list(x), list(y))
-    moves = None if sims is None else _moves(fitted, first, sims)
-    if sims is None or moves is None:
+    recurrence = fitted.recurrence(first)
+    if recurrence is None:
         return [first]
-    found = [first]
+    alignments = [first]
     chosen = {(edge.left, edge.right) for edge in first.edges}
-    for graph in _graphs(len(x), len(y), moves, limit + 1):
-        if {(i, j) for i, j, _ in graph} != chosen and len(found) < limit:
+    for graph in _graphs(len(x), len(y), recurrence.moves, limit + 1):
+        if {(i, j) for i, j, _ in graph} != chosen and len(alignments) < limit:
             edges = (
-                Edge(i, j, weight, float(sims[i, j]), _nested(fitted, x[i], y[j])) for i, j, weight in sorted(graph)
+                Edge(i, j, weight, float(recurrence.similarities[i, j]), _nested(fitted, x[i], y[j]))
+                for i, j, weight in sorted(graph)
             )
-            found.append(replace(first, edges=tuple(edges)))
-    return found
-
-
-def _similarities(fitted: Fitted, x: list[str], y: list[str]) -> Floats | None:
-    """Similarities of all features, None for measures whose graph is not a choice by recurrence."""
-    if isinstance(fitted.measure, Levenshtein | Osa):
-        return np.array([[float(c == d) for d in y] for c in x]).reshape(len(x), len(y))
-    if isinstance(fitted, FittedSequences) and isinstance(fitted.measure, Ml | NeedlemanWunsch):
-        return np.asarray(fitted.word_similarities(x, y).toarray(), np.float64)
-    return None
-
-
-def _moves(fitted: Fitted, one: Alignment, sims: Floats) -> Moves | None:
-    """The moves into each cell."""
-    measure = fitted.measure
-    if isinstance(measure, NeedlemanWunsch):
-        return _edits(sims, measure.gap, swaps=False)
-    if not isinstance(measure, Ml) or not isinstance(fitted, FittedSequences):
-        return _edits(sims, 1.0, swaps=isinstance(measure, Osa))
-    if measure.weights == "idf":
-        left, right = (fitted.idf[fitted.encode([name])[1]] for name in (one.left, one.right))
-        sims = sims * np.outer(left, right)
-    return _in_order(sims, measure.swap_gap)
+            alignments.append(replace(first, edges=tuple(edges)))
+    return alignments
 
 
 def _nested(fitted: Fitted, x: str, y: str) -> Alignment | None:
-    sub = getattr(fitted, "sub", None)
-    return None if sub is None else sub.explain(x, y)
+    return None if fitted.sub is None else fitted.sub.explain(x, y)
 
 
-def _in_order(w: Floats, gap: int) -> Moves:
-    """Moves of ML: gaps cost nothing, matches and transpositions gain their weights."""
+def in_order(similarities: Floats, w: Floats, gap: int) -> Recurrence:
+    """The recurrence of ML: gaps cost nothing, matches and transpositions gain their weights w."""
 
     def moves(i: int, j: int) -> Iterator[Move]:
         if i:
@@ -107,11 +94,11 @@ def _in_order(w: Floats, gap: int) -> Moves:
                 if one > 0 and other > 0:
                     yield (k, h), one + other, ((k, j - 1, one), (i - 1, h, other))
 
-    return moves
+    return Recurrence(similarities, moves)
 
 
-def _edits(sims: Floats, gap: float, *, swaps: bool) -> Moves:
-    """Moves of the edit measures: gaps, pairs and swaps at their costs."""
+def edits(sims: Floats, gap: float, *, swaps: bool) -> Recurrence:
+    """The recurrence of the edit measures: gaps, pairs and swaps at their costs."""
 
     def moves(i: int, j: int) -> Iterator[Move]:
         if i:
@@ -124,7 +111,7 @@ def _edits(sims: Floats, gap: float, *, swaps: bool) -> Moves:
         if swaps and i > 1 and j > 1 and sims[i - 1, j - 2] == sims[i - 2, j - 1] == 1.0 and sims[i - 1, j - 1] < 1.0:
             yield (i - 2, j - 2), -1.0, ((i - 2, j - 1, 0.5), (i - 1, j - 2, 0.5))
 
-    return moves
+    return Recurrence(sims, moves)
 
 
 def _graphs(n: int, m: int, moves: Moves, limit: int) -> list[Graph]:
@@ -133,14 +120,14 @@ def _graphs(n: int, m: int, moves: Moves, limit: int) -> list[Graph]:
     for i in range(n + 1):
         for j in range(m + 1):
             d[i, j] = max((d[place] + gain for place, gain, _ in moves(i, j)), default=0.0)
-    made: dict[Place, list[Graph]] = {(0, 0): [frozenset()]}
+    graphs: dict[Place, list[Graph]] = {(0, 0): [frozenset()]}
     for i, j in _best_places(n, m, d, moves):
         here: dict[Graph, None] = {}
         for place, gain, edges in moves(i, j):
             if abs(d[place] + gain - d[i, j]) <= _SAME:
-                here.update(dict.fromkeys(graph.union(edges) for graph in made[place]))
-        made[i, j] = sorted(here, key=sorted)[:limit]
-    return made[n, m]
+                here.update(dict.fromkeys(graph.union(edges) for graph in graphs[place]))
+        graphs[i, j] = sorted(here, key=sorted)[:limit]
+    return graphs[n, m]
 
 
 def _best_places(n: int, m: int, d: Floats, moves: Moves) -> list[Place]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.strings.measure import Encoded, Fitted, FittedSequences
 from textmill.tables import Column, Picked, Table
+
+if TYPE_CHECKING:
+    from textmill.strings.measure import Encoded, Fitted, FittedSequences
 
 __all__ = ["IndexedJoin", "NameJoin", "Pairs", "best_pairs"]
 
@@ -90,18 +92,18 @@ class Pairs(Table, _PairArrays):
         return chosen
 
 
-def best_pairs(pairs: Pairs, top: int) -> Pairs:
-    """Pairs in order, of each left name only the `top` best unless top is 0.
+def best_pairs(pairs: Pairs, k: int) -> Pairs:
+    """Pairs in order, of each left name only the k best unless k is 0.
 
     >>> best_pairs(Pairs.of([(1, 2, 0.7), (0, 2, 0.8), (0, 1, 0.9)]), 1).right.tolist()
     [1, 2]
     """
     order = np.lexsort((pairs.right, -pairs.score, pairs.left))
     left = pairs.left[order]
-    if top and len(left):
+    if k and len(left):
         starts = np.r_[0, np.flatnonzero(np.diff(left)) + 1]
         rank = np.arange(len(left)) - np.repeat(starts, np.diff(np.r_[starts, len(left)]))
-        order = order[rank < top]
+        order = order[rank < k]
     return pairs.where(order)
 
 
@@ -112,15 +114,15 @@ class NameJoin:
         self.fitted = fitted
         self.names = names
 
-    def among(self, begin: int, end: int, threshold: float, top: int, threads: int) -> Pairs:
-        """Pairs of names begin to end - 1 with others of the collection; with top = 0 each pair once, left < right."""
+    def among(self, begin: int, end: int, threshold: float, k: int, n_jobs: int) -> Pairs:
+        """Pairs of names begin to end - 1 with others of the collection; with k = 0 each pair once, left < right."""
         raise NotImplementedError
 
-    def across(self, others: list[str], threshold: float, top: int, threads: int) -> Pairs:
+    def across(self, others: list[str], threshold: float, k: int, n_jobs: int) -> Pairs:
         """Pairs of other names, on the left, with those of the collection."""
         raise NotImplementedError
 
-    def add(self, names: list[str], threads: int) -> None:
+    def add(self, names: list[str], n_jobs: int) -> None:
         """Take more names into the collection."""
         raise NotImplementedError
 
@@ -131,39 +133,39 @@ class IndexedJoin(NameJoin):
     Attributes: sequences, the fitted measure; encoded, the features of the names.
     """
 
-    _making = threading.Lock()  # of an index, or of numbers for new features
+    _building = threading.Lock()  # of an index, or of numbers for new features
 
     def __init__(self, fitted: FittedSequences, names: list[str]) -> None:
         super().__init__(fitted, names)
         self.sequences = fitted
         self.encoded = fitted.encode(names)
 
-    def index(self, threads: int) -> Any:
+    def index(self, n_jobs: int) -> Any:
         """The native index, made when it is first needed: on a worker from the arrays that were sent."""
-        with self._making:
-            if "_made" not in self.__dict__:
-                self._made = self.make_index(threads)
-                self._weightless = self._made.squares() == 0.0
-        return self._made
+        with self._building:
+            if "_native" not in self.__dict__:
+                self._native = self.make_index(n_jobs)
+                self._weightless = self._native.squares() == 0.0
+        return self._native
 
-    def make_index(self, threads: int) -> Any:
+    def make_index(self, n_jobs: int) -> Any:
         """Build the native index."""
         raise NotImplementedError
 
     def encode(self, others: list[str]) -> Encoded:
         """The features of other names; new ones get numbers."""
-        with self._making:
+        with self._building:
             return self.sequences.encode(others)
 
-    def add(self, names: list[str], threads: int) -> None:
+    def add(self, names: list[str], n_jobs: int) -> None:
         """Take more names."""
         offsets, ids = self.encode(names)
         first, before = self.encoded
         self.encoded = (np.concatenate([first, first[-1] + offsets[1:]]), np.concatenate([before, ids]))
         self.names = [*self.names, *names]
-        self.__dict__.pop("_made", None)
+        self.__dict__.pop("_native", None)
 
-    def equal_among(self, begin: int, end: int, top: int) -> list[tuple[int, int, float]]:
+    def equal_among(self, begin: int, end: int, k: int) -> list[tuple[int, int, float]]:
         """Pairs of names begin to end - 1 that weigh nothing; the index must have been made."""
         places = self._same()
         return [
@@ -171,7 +173,7 @@ class IndexedJoin(NameJoin):
             for i in range(begin, end if places else begin)
             if self._weightless[i]
             for j in places.get(self.names[i], ())
-            if (j > i or (top and j != i))
+            if (j > i or (k and j != i))
         ]
 
     def equal_across(self, others: list[str]) -> list[tuple[int, int, float]]:
@@ -187,4 +189,4 @@ class IndexedJoin(NameJoin):
         return groups
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_made", "_weightless")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_native", "_weightless")}

@@ -9,7 +9,7 @@ Cost: the sum of n m over the pairs, and one similarity for each two words that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from textmill._native import strings as native
 from textmill.corpus import csr_arrays
 from textmill.numeric import SparseRows, sparse
-from textmill.strings.measure import Encoded, FittedSequences
+
+if TYPE_CHECKING:
+    from textmill.strings.measure import Encoded, FittedSequences
 
 __all__ = ["arrays_of", "exact_scores", "met_words"]
 
@@ -32,7 +34,7 @@ def exact_scores(
     weights: NDArray[np.float64],
     pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
     table: sparse.csr_matrix,
-    threads: int,
+    n_jobs: int,
 ) -> NDArray[np.float64]:
     """Scores of pairs (left, right) of names given by ids of words; `table` holds the similarities known already.
 
@@ -40,7 +42,8 @@ def exact_scores(
     >>> fitted = Ml(sub=Jaro(), weights="uniform").fit(["Ann Lee", "Anne Li"])
     >>> names, first = fitted.encode(["Ann Lee", "Anne Li"]), np.zeros(1, np.int32)
     >>> known = fitted.word_table(0.9)
-    >>> exact_scores(fitted, fitted.rule(), (names, names), np.ones(4), (first, first + 1), known, 1).round(6).tolist()
+    >>> rule, both = fitted.measure.rule(), (first, first + 1)
+    >>> exact_scores(fitted, rule, (names, names), np.ones(4), both, known, 1).round(6).tolist()
     [0.763889]
     """
     left, right = pairs
@@ -53,8 +56,8 @@ def exact_scores(
         i, j = met_words(names, (left[start:end], right[start:end]), len(weights))
         out = np.empty(end - start)
         here = (left[start:end], right[start:end])
-        arrays = arrays_of(_completed(fitted, i, j, table, len(weights), threads))
-        native.score_pairs(*names, weights, arrays, *here, out=out, threads=threads, **rule)
+        arrays = arrays_of(_completed(fitted, i, j, table, len(weights), n_jobs))
+        native.score_pairs(*names, weights, arrays, *here, out=out, threads=n_jobs, **rule)
         scores[start:end] = out
         start = end
     return scores
@@ -97,7 +100,7 @@ def _completed(
     j: NDArray[np.int64],
     table: sparse.csr_matrix,
     words: int,
-    threads: int,
+    n_jobs: int,
 ) -> sparse.csr_matrix:
     """Similarities of words i with words j, from the table or else from the sub-measure; i, j rise."""
     inside = (i < table.shape[0]) & (j < table.shape[1])
@@ -108,7 +111,7 @@ def _completed(
     missing = np.flatnonzero(values == 0.0)
     if fitted.sub is not None and len(missing):
         left, right = ([fitted.words[k] for k in ids[missing]] for ids in (i, j))
-        values[missing] = fitted.sub.score_pairs(left, right, threads)
+        values[missing] = fitted.sub.score_pairs(left, right, n_jobs)
     kept = np.flatnonzero(values)
     offsets = np.searchsorted(i[kept], np.arange(words + 1))
     return sparse.csr_matrix((values[kept], j[kept], offsets), (words, words))

@@ -25,8 +25,9 @@ the TF-IDF cosine; Moreau, Yvon & Cappé (2008), who correct it and define ML.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -49,32 +50,78 @@ from textmill.strings.measure import (
     Occurrences,
     equal_strings,
 )
+from textmill.strings.optima import Recurrence, in_order
+from textmill.strings.pairs import NameJoin
 from textmill.strings.rescoring import arrays_of, met_words
+from textmill.strings.word_join import WordJoin
 
-__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SoftTfIdf"]
+__all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SecondLevel", "SoftTfIdf"]
 
 _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
 _TABLE = 1 << 26  # of a table of words for a block of a matrix
 SYMMETRIES = ("none", "mean", "max", "min")
 Matches: TypeAlias = list[tuple[int, int]]
+Rule: TypeAlias = dict[str, Any]
 
 
 _WORDS, _EXACT = Words(), Exact()
 
 
 @dataclass(frozen=True)
-class _SecondLevel(Measure):
+class SecondLevel(Measure):
+    """A sequence whose features are compared by `sub`. Base of the measures here, each of which says how it aligns."""
+
     features: Features = _WORDS
     sub: Measure = _EXACT
+    one_to_one: ClassVar[bool] = True
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        return FittedSecondLevel(self, self.features, strings, self.sub)
+        return FittedSecondLevel(self, self.features, strings, self.sub, weighted=False)
+
+    def rule(self) -> Rule:
+        """The alignment, as the kernels want it."""
+        return {"alignment": "chain", "sides": "forward", "gap": -1, "theta": 0.0, "types": False}
+
+    @property
+    def sides(self) -> str:
+        """Which directions make the score: "forward", or the "mean", "max" or "min" of both."""
+        return "forward"
+
+    @property
+    def least_similarity(self) -> float:
+        """Words that are not nearer than this never match."""
+        return 0.0
+
+    @property
+    def clipped(self) -> bool:
+        """Are scores above 1 cut?"""
+        return False
+
+    def distinct(self, x: list[str], y: list[str]) -> tuple[list[str], list[str]]:
+        """The words of both sides that are aligned."""
+        return x, y
+
+    def multiplicities(self, words: list[str], distinct: list[str]) -> Floats:
+        """How often the weight of each distinct word counts."""
+        return np.ones(len(distinct))
+
+    def edge_weights(self, similarities: Floats, a: Floats, b: Floats) -> tuple[Floats, float]:
+        """What each edge would add, and what the sum is divided by."""
+        return similarities * np.outer(a, b), float(np.sqrt(a @ a) * np.sqrt(b @ b))
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """The edges of the alignment."""
+        raise NotImplementedError
+
+    def recurrence(self, similarities: Floats, weights: Floats) -> Recurrence | None:
+        """The choices behind an alignment, where it is a choice by recurrence."""
+        return None
 
 
 @dataclass(frozen=True)
-class _Weighted(_SecondLevel):
+class _Weighted(SecondLevel):
     weights: str = "idf"
     documents: str = "types"
 
@@ -87,9 +134,14 @@ class _Weighted(_SecondLevel):
         """Weights come from a collection."""
         return self.weights == "idf" or super().learns
 
+    def learn(self, strings: Occurrences) -> Fitted:
+        """Return the fitted measure."""
+        options: Any = {"documents": self.documents, "weighted": self.weights == "idf"}
+        return FittedSecondLevel(self, self.features, strings, self.sub, **options)
+
 
 @dataclass(frozen=True)
-class MongeElkan(_SecondLevel):
+class MongeElkan(SecondLevel):
     """Mean over the left words of the similarity to their closest right word.
 
     >>> from textmill.strings import Jaro
@@ -99,9 +151,31 @@ class MongeElkan(_SecondLevel):
 
     symmetry: str = "none"
     name: ClassVar[str] = "monge_elkan"
+    one_to_one: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_choice("symmetry", self.symmetry, SYMMETRIES)
+
+    def rule(self) -> Rule:
+        """The closest word of each."""
+        return super().rule() | {"alignment": "average", "sides": self.sides}
+
+    @property
+    def sides(self) -> str:
+        """By `symmetry`."""
+        return "forward" if self.symmetry == "none" else self.symmetry
+
+    def distinct(self, x: list[str], y: list[str]) -> tuple[list[str], list[str]]:
+        """Each right word once."""
+        return x, list(dict.fromkeys(y))
+
+    def edge_weights(self, similarities: Floats, a: Floats, b: Floats) -> tuple[Floats, float]:
+        """Similarities, divided by the number of left words."""
+        return similarities, float(len(a)) if len(b) else 0.0
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """The closest right word of each left word."""
+        return _closest(x, y, similarities, -1.0)
 
     @property
     def symmetric(self) -> bool:
@@ -124,6 +198,7 @@ class SoftTfIdf(_Weighted):
     symmetry: str = "none"
     clip: bool = False
     name: ClassVar[str] = "softtfidf"
+    one_to_one: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,6 +206,41 @@ class SoftTfIdf(_Weighted):
         check_choice("multiplicity", self.multiplicity, ["types", "positions"])
         check_choice("symmetry", self.symmetry, SYMMETRIES)
         check_choice("clip", self.clip, [True, False])
+
+    def rule(self) -> Rule:
+        """The closest word of each, if it is nearer than theta."""
+        options = {"theta": _single(self.theta), "types": self.multiplicity == "types"}
+        return super().rule() | {"alignment": "closest", "sides": self.sides} | options
+
+    @property
+    def sides(self) -> str:
+        """By `symmetry`."""
+        return "forward" if self.symmetry == "none" else self.symmetry
+
+    @property
+    def least_similarity(self) -> float:
+        """Theta."""
+        return self.theta
+
+    @property
+    def clipped(self) -> bool:
+        """By `clip`."""
+        return self.clip
+
+    def distinct(self, x: list[str], y: list[str]) -> tuple[list[str], list[str]]:
+        """Each word once where words are types."""
+        return (list(dict.fromkeys(x)), list(dict.fromkeys(y))) if self.multiplicity == "types" else (x, y)
+
+    def multiplicities(self, words: list[str], distinct: list[str]) -> Floats:
+        """Where words are types, how often each occurs."""
+        if self.multiplicity == "positions":
+            return super().multiplicities(words, distinct)
+        counts = Counter(words)
+        return np.array([float(counts[word]) for word in distinct])
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """The closest right word of each left word, if it is nearer than theta."""
+        return _closest(x, y, similarities, _single(self.theta))
 
     @property
     def symmetric(self) -> bool:
@@ -160,6 +270,18 @@ class Ml(_Weighted):
         """Elements that may lie inside a transposition; -1 where there are none."""
         return {"none": -1, "adjacent": 0, "extended": self.gap}[self.transpositions]
 
+    def rule(self) -> Rule:
+        """In order, with transpositions."""
+        return super().rule() | {"gap": self.swap_gap}
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """The heaviest alignment in order."""
+        return _in_order(weights, self.swap_gap)
+
+    def recurrence(self, similarities: Floats, weights: Floats) -> Recurrence:
+        """The choices behind it."""
+        return in_order(similarities, weights, self.swap_gap)
+
 
 @dataclass(frozen=True)
 class Assignment(_Weighted):
@@ -170,6 +292,17 @@ class Assignment(_Weighted):
     """
 
     name: ClassVar[str] = "assignment"
+
+    def rule(self) -> Rule:
+        """Any order, the largest sum."""
+        return super().rule() | {"alignment": "assignment"}
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """The heaviest one-to-one matching."""
+        from scipy.optimize import linear_sum_assignment
+
+        rows, columns = linear_sum_assignment(weights, maximize=True)
+        return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if weights[i, j] > 0]
 
 
 @dataclass(frozen=True)
@@ -187,6 +320,19 @@ class Greedy(_Weighted):
         super().__post_init__()
         check_range("theta", self.theta, at_least=0.0, at_most=1.0)
 
+    def rule(self) -> Rule:
+        """Any order, the heaviest first."""
+        return super().rule() | {"alignment": "greedy", "theta": _single(self.theta)}
+
+    @property
+    def least_similarity(self) -> float:
+        """Theta."""
+        return self.theta
+
+    def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
+        """One-to-one, the heaviest first."""
+        return _largest_first(similarities, weights, _single(self.theta))
+
 
 class FittedSecondLevel(FittedSequences):
     """A fitted second-level measure.
@@ -194,18 +340,18 @@ class FittedSecondLevel(FittedSequences):
     Attributes: measure; words, idf by word id; sub, the fitted sub-measure.
     """
 
-    measure: MongeElkan | SoftTfIdf | Ml | Assignment | Greedy
+    measure: SecondLevel
     _whole: sparse.csr_matrix | None = None  # similarities of all features, once a table of strings was made
 
-    def score_pairs(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def score_pairs(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         """Scores of pairs, a block at a time."""
         scores = np.empty(len(left))
         for start in range(0, len(left), _BLOCK):
             part = slice(start, start + _BLOCK)
-            scores[part] = self._score_block(left[part], right[part], threads)
+            scores[part] = self._score_block(left[part], right[part], n_jobs)
         return scores
 
-    def _score_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def _score_block(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         (x, lefts), (y, rights) = _distinct(left), _distinct(right)
         used, a, b = _numbered_anew(self.encode(x), self.encode(y))
         words = [self.words[at] for at in used]
@@ -216,19 +362,21 @@ class FittedSecondLevel(FittedSequences):
         elif (len(left) > 1 or cells > _CELLS) and cells <= max(
             _CELLS, int((np.diff(a[0])[lefts] * np.diff(b[0])[rights]).sum())
         ):
-            table = self._block_table(words, rows, columns, threads)
+            table = self._block_table(words, rows, columns, n_jobs)
         else:
-            table = self._met_words(words, (a, b), (lefts, rights), threads)
+            table = self._met_words(words, (a, b), (lefts, rights), n_jobs)
         out = np.empty(len(left))
-        weights = self._kernel_weights(used)
-        native.score_pairs(a, b, weights, arrays_of(table), lefts, rights, out=out, threads=threads, **self.rule())
+        weights = self.weights[used]
+        native.score_pairs(
+            a, b, weights, arrays_of(table), lefts, rights, out=out, threads=n_jobs, **self.measure.rule()
+        )
         nothing = (self._norms(a, weights)[lefts] == 0) | (self._norms(b, weights)[rights] == 0)
         for k in np.flatnonzero(nothing):
             out[k] = float(left[k] == right[k])
-        return self._finished(out)
+        return self.finish(out)
 
     def score_matrix(
-        self, left: list[str], right: list[str], threads: int, dtype: type[np.floating[Any]] = np.float64
+        self, left: list[str], right: list[str], n_jobs: int, dtype: type[np.floating[Any]] = np.float64
     ) -> Floats:
         """Scores of all pairs, by a table of the words that both sides have."""
         out = np.empty((len(left), len(right)), dtype)
@@ -239,73 +387,65 @@ class FittedSecondLevel(FittedSequences):
             step //= 2
         for start in range(0, len(left), max(step, 1)):
             part = left[start : start + step]
-            out[start : start + step] = self._matrix_block(part, right, threads)
+            out[start : start + step] = self._matrix_block(part, right, n_jobs)
         return out
 
-    def _matrix_block(self, left: list[str], right: list[str], threads: int) -> NDArray[np.float64]:
+    def _matrix_block(self, left: list[str], right: list[str], n_jobs: int) -> NDArray[np.float64]:
         used, a, b = _numbered_anew(self.encode(left), self.encode(right))
         words = [self.words[at] for at in used]
-        table = self._block_table(words, np.unique(a[1]), np.unique(b[1]), threads)
+        table = self._block_table(words, np.unique(a[1]), np.unique(b[1]), n_jobs)
         out = np.empty((len(left), len(right)))
-        weights = self._kernel_weights(used)
-        native.score_matrix(a, b, weights, arrays_of(table), out=out, threads=threads, **self.rule())
+        weights = self.weights[used]
+        native.score_matrix(a, b, weights, arrays_of(table), out=out, threads=n_jobs, **self.measure.rule())
         nothing = np.flatnonzero(self._norms(b, weights) == 0)
         for i in np.flatnonzero(self._norms(a, weights) == 0):
             for j in nothing:
                 out[i, j] = float(left[i] == right[j])
-        return self._finished(out)
+        return self.finish(out)
 
-    def score_table(self, left: list[str], right: list[str], epsilon: float, threads: int) -> sparse.csr_matrix:
-        """Scores of at least epsilon, found by an index of the right strings."""
-        if epsilon <= 0.0 or len(left) * len(right) <= _CELLS:
-            return super().score_table(left, right, epsilon, threads)
+    def score_table(self, left: list[str], right: list[str], at_least: float, n_jobs: int) -> sparse.csr_matrix:
+        """Scores of at least `at_least`, found by an index of the right strings."""
+        if at_least <= 0.0 or len(left) * len(right) <= _CELLS:
+            return super().score_table(left, right, at_least, n_jobs)
         a, b = self.encode(left), self.encode(right)
-        inner = self._whole = self.word_table(0.0, threads)
-        weights = self._kernel_weights(np.arange(len(self.words)))
-        index = native.NameIndex(b, weights, arrays_of(inner), **self.rule())
+        inner = self._whole = self.word_table(0.0, n_jobs)
+        weights = self.weights
+        index = native.NameIndex(b, weights, arrays_of(inner), **self.measure.rule())
         if left == right and self.measure.symmetric:  # each pair once
-            i, j, found, *_ = index.search_self(0, len(left), threshold=epsilon, top=0, threads=threads)
-            i, j, found = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([found, found])
+            i, j, scores, *_ = index.search_self(0, len(left), threshold=at_least, top=0, threads=n_jobs)
+            i, j, scores = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([scores, scores])
         else:
-            known = np.arange(len(self.words), dtype=np.int32)
-            i, j, found, *_ = index.search(
-                a, weights, known, arrays_of(inner), threshold=epsilon, top=0, threads=threads
+            ids = np.arange(len(self.words), dtype=np.int32)
+            i, j, scores, *_ = index.search(
+                a, weights, ids, arrays_of(inner), threshold=at_least, top=0, threads=n_jobs
             )
-        table = sparse.csr_matrix((self._finished(found).astype(np.float32), (i, j)), (len(left), len(right)))
+        table = sparse.csr_matrix((self.finish(scores).astype(np.float32), (i, j)), (len(left), len(right)))
         nothing = self._norms(a, weights) == 0
         return table.maximum(equal_strings(left, right)) if nothing.any() else table
 
-    def usable_cut(self, epsilon: float) -> float:
+    def finish(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores, cut at 1 in place where the measure asks for it."""
+        return np.minimum(scores, 1.0, out=scores) if self.measure.clipped else scores
+
+    def join(self, names: list[str], *, min_word_similarity: float = 0.0, n_jobs: int = 1) -> NameJoin:
+        """By an index of words."""
+        return WordJoin(self, names, min_word_similarity, n_jobs)
+
+    def usable_cut(self, min_word_similarity: float) -> float:
         """Below which similarity words may be left out of a table that is searched; 0 when that changes nothing."""
-        exact = self.sub is None or isinstance(self.sub.measure, Exact)
-        return 0.0 if exact or epsilon <= getattr(self.measure, "theta", 0.0) else epsilon
+        nothing = self.measure.sub == _EXACT or min_word_similarity <= self.measure.least_similarity
+        return 0.0 if nothing else min_word_similarity
 
     def set_idf(self, idf: Mapping[str, float]) -> None:
         """Replace the weights of features."""
         super().set_idf(idf)
         self._whole = None
 
-    def rule(self) -> dict[str, Any]:
-        """The alignment, as the kernels want it."""
-        measure = self.measure
-        rule = {"alignment": "chain", "sides": "forward", "gap": -1, "theta": 0.0, "types": False}
-        if isinstance(measure, Ml):
-            return rule | {"gap": measure.swap_gap}
-        if isinstance(measure, Greedy):
-            return rule | {"alignment": "greedy", "theta": _single(measure.theta)}
-        if isinstance(measure, Assignment):
-            return rule | {"alignment": "assignment"}
-        sides = "forward" if measure.symmetry == "none" else measure.symmetry
-        if isinstance(measure, MongeElkan):
-            return rule | {"alignment": "average", "sides": sides}
-        types = measure.multiplicity == "types"
-        return rule | {"alignment": "closest", "sides": sides, "theta": _single(measure.theta), "types": types}
-
     def _block_table(
-        self, words: list[str], rows: NDArray[np.int32], columns: NDArray[np.int32], threads: int
+        self, words: list[str], rows: NDArray[np.int32], columns: NDArray[np.int32], n_jobs: int
     ) -> sparse.csr_matrix:
         """Similarities of the words of the left side to those of the right one."""
-        small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], threads=threads).tocoo()
+        small = self.word_similarities([words[i] for i in rows], [words[j] for j in columns], n_jobs=n_jobs).tocoo()
         return sparse.csr_matrix((small.data, (rows[small.row], columns[small.col])), (len(words), len(words)))
 
     def _met_words(
@@ -313,24 +453,19 @@ class FittedSecondLevel(FittedSequences):
         words: list[str],
         names: tuple[Encoded, Encoded],
         pairs: tuple[NDArray[np.int32], NDArray[np.int32]],
-        threads: int,
+        n_jobs: int,
     ) -> SparseRows:
         """Similarities of those words only that meet in a pair; without SciPy, which one pair is not worth."""
-        i, j = met_words(names, pairs, len(words))
-        left, right = [words[k] for k in i], [words[k] for k in j]
-        if self.sub is None:
-            scores = (i == j).astype(np.float32)
+        if self.sub is None or self.measure.sub == _EXACT:  # only equal words match, and need no meeting
+            i = j = np.intersect1d(names[0][1], names[1][1]).astype(np.int64)
+            scores = np.ones(len(i), np.float32)
         else:
-            scores = np.where(i == j, 1.0, self.sub.score_pairs(left, right, threads)).astype(np.float32)
+            i, j = met_words(names, pairs, len(words))
+            left, right = [words[k] for k in i], [words[k] for k in j]
+            scores = np.where(i == j, 1.0, self.sub.score_pairs(left, right, n_jobs)).astype(np.float32)
         kept = np.flatnonzero(scores)
         offsets = np.searchsorted(i[kept], np.arange(len(words) + 1))
         return SparseRows(scores[kept], j[kept].astype(np.int32), offsets, (len(words), len(words)))
-
-    def _kernel_weights(self, used: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The weight of each word of a block."""
-        if getattr(self.measure, "weights", "uniform") == "uniform":
-            return np.ones(len(used))
-        return self.idf[used]
 
     @staticmethod
     def _norms(encoded: Encoded, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -338,53 +473,26 @@ class FittedSecondLevel(FittedSequences):
         sums = np.concatenate([np.zeros(1), np.cumsum(weights[encoded[1]])])
         return np.asarray(np.diff(sums[encoded[0]]))
 
-    def _finished(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.minimum(scores, 1.0, out=scores) if getattr(self.measure, "clip", False) else scores
-
     def explain(self, left: str, right: str) -> Alignment:
         """The alignment of two strings, with those of their words inside."""
-        measure = self.measure
         forward = self._explain(left, right)
-        symmetry = getattr(measure, "symmetry", "none")
-        if symmetry == "none":
+        if self.measure.sides == "forward":
             return forward
-        backward = self._explain(right, left, turned=True)
-        score = {"mean": (forward.score + backward.score) / 2}.get(symmetry)
-        if score is None:
-            score = (max if symmetry == "max" else min)(forward.score, backward.score)
-        return Alignment(
-            str(measure),
-            left,
-            right,
-            forward.left_features,
-            forward.right_features,
-            forward.edges,
-            score,
-            forward.normaliser,
-        )
+        both = forward.score, self._explain(right, left, turned=True).score
+        return replace(forward, score={"mean": sum(both) / 2, "max": max(both), "min": min(both)}[self.measure.sides])
 
     def _explain(self, left: str, right: str, turned: bool = False) -> Alignment:
         """One direction; `turned` when the sub-measure compares words of the right string to those of the left one."""
         measure = self.measure
-        x, y = self.features(left), self.features(right)
-        if isinstance(measure, SoftTfIdf) and measure.multiplicity == "types":
-            x, y = list(dict.fromkeys(x)), list(dict.fromkeys(y))
-        elif isinstance(measure, MongeElkan):
-            y = list(dict.fromkeys(y))
+        x, y = measure.distinct(self.features(left), self.features(right))
         similar = self.word_similarities(y, x).T if turned else self.word_similarities(x, y)
         sims = similar.toarray().astype(np.float64)
         a, b = self._weights_of(left, x), self._weights_of(right, y)
-        weights = sims * np.outer(a, b)
-        if isinstance(measure, MongeElkan):
-            weights = sims
-            matches = _closest(x, y, sims, -1.0)
-            normaliser = float(len(x)) if y else 0.0
-        else:
-            normaliser = float(np.sqrt(a @ a) * np.sqrt(b @ b))
-            matches = self._matches(x, y, sims, weights)
+        weights, normalizer = measure.edge_weights(sims, a, b)
+        matches = measure.matches(x, y, sims, weights)
         total = sum(float(weights[i, j]) for i, j in matches)
-        score = total / normaliser if normaliser else float(left == right)
-        if isinstance(measure, Ml | Assignment | Greedy) or getattr(measure, "clip", False):
+        score = total / normalizer if normalizer else float(left == right)
+        if measure.one_to_one or measure.clipped:
             score = min(score, 1.0)
         edges = tuple(
             Edge(
@@ -396,43 +504,32 @@ class FittedSecondLevel(FittedSequences):
             )
             for i, j in matches
         )
-        return Alignment(str(measure), left, right, tuple(x), tuple(y), edges, score, normaliser)
+        return Alignment(str(measure), left, right, tuple(x), tuple(y), edges, score, normalizer)
 
     def _weights_of(self, name: str, distinct: list[str]) -> Floats:
         """The weight of each word: its idf, times its count where words are types."""
-        if getattr(self.measure, "weights", "uniform") == "uniform":
-            idf = np.ones(len(distinct))
-        else:
-            _, ids = self.encode([name])
-            order = {self.words[at]: self.idf[at] for at in ids}
-            idf = np.array([order[w] for w in distinct])
-        if isinstance(self.measure, SoftTfIdf) and self.measure.multiplicity == "types":
-            every = self.features(name)
-            return np.array([every.count(w) for w in distinct]) * idf
-        return idf
+        _, ids = self.encode([name])
+        weights = self.weights
+        weight = {self.words[at]: weights[at] for at in ids}
+        counts = self.measure.multiplicities(self.features(name), distinct)
+        return np.asarray(counts * np.array([weight[word] for word in distinct]))
 
-    def _matches(self, x: list[str], y: list[str], sims: Floats, weights: Floats) -> Matches:
-        measure = self.measure
-        if isinstance(measure, SoftTfIdf):
-            return _closest(x, y, sims, _single(measure.theta))
-        if isinstance(measure, Ml):
-            return _in_order(weights, measure.swap_gap)
-        if isinstance(measure, Greedy):
-            return _largest_first(sims, weights, _single(measure.theta))
-        from scipy.optimize import linear_sum_assignment
-
-        rows, columns = linear_sum_assignment(weights, maximize=True)
-        return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if weights[i, j] > 0]
+    def recurrence(self, alignment: Alignment) -> Recurrence | None:
+        """The choices behind an alignment in order."""
+        x, y = list(alignment.left_features), list(alignment.right_features)
+        similarities = np.asarray(self.word_similarities(x, y).toarray(), np.float64)
+        a, b = self._weights_of(alignment.left, x), self._weights_of(alignment.right, y)
+        return self.measure.recurrence(similarities, similarities * np.outer(a, b))
 
     def overflows(self, left: Iterable[str], right: Iterable[str], *, warn: bool = True) -> NDArray[np.int64]:
         """Return the positions of pairs whose score exceeds 1, and warn of them; only Soft-TFIDF has such."""
-        found = np.flatnonzero(self.pairs(left, right) > 1.0 + 1e-9)
-        if warn and len(found):
+        places = np.flatnonzero(self.pairs(left, right) > 1.0 + 1e-9)
+        if warn and len(places):
             warn_caller(
-                f"{len(found)} scores of {self.measure} exceed 1, the first at pair {found[0]}; "
+                f"{len(places)} scores of {self.measure} exceed 1, the first at pair {places[0]}; "
                 "raise theta, pass clip=True, or use ml, which is one-to-one"
             )
-        return found
+        return places
 
 
 def _closest(x: list[str], y: list[str], sims: Floats, theta: float) -> Matches:
@@ -440,14 +537,14 @@ def _closest(x: list[str], y: list[str], sims: Floats, theta: float) -> Matches:
 
     Of several, the equal word is taken before others, then the first.
     """
-    found = []
+    matches: Matches = []
     for i, word in enumerate(x):
         if not y:
             break
         j = max(range(len(y)), key=lambda k: (sims[i, k], y[k] == word, -k))
         if sims[i, j] > theta:
-            found += [(i, k) for k in range(len(y)) if y[k] == y[j]]
-    return found
+            matches += [(i, k) for k in range(len(y)) if y[k] == y[j]]
+    return matches
 
 
 def _in_order(w: Floats, gap: int) -> Matches:
@@ -468,16 +565,16 @@ def _in_order(w: Floats, gap: int) -> Matches:
                 if d[k, h] >= best:
                     best, place = d[k, h], (k, h)
             d[i, j], came[i, j] = best, place
-    found = []
+    matches = []
     i, j = n, m
     while i and j:
         k, h = came[i, j]
         if (k, h) == (i - 1, j - 1):
-            found.append((k, h))
+            matches.append((k, h))
         elif k < i and h < j:
-            found += [(i - 1, h), (k, j - 1)]
+            matches += [(i - 1, h), (k, j - 1)]
         i, j = k, h
-    return sorted((i, j) for i, j in found if w[i, j] > 0)
+    return sorted((i, j) for i, j in matches if w[i, j] > 0)
 
 
 def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
@@ -485,13 +582,13 @@ def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
     edges = sorted((-weights[i, j], i, j) for i, j in zip(*np.nonzero(sims > theta), strict=True))
     left: set[int] = set()
     right: set[int] = set()
-    found = []
+    matches = []
     for weight, i, j in edges:
         if weight < 0 and i not in left and j not in right:
             left.add(i)
             right.add(j)
-            found.append((int(i), int(j)))
-    return sorted(found)
+            matches.append((int(i), int(j)))
+    return sorted(matches)
 
 
 def _distinct(strings: list[str]) -> tuple[list[str], NDArray[np.int32]]:

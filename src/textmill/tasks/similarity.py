@@ -27,7 +27,7 @@ from textmill.model import Estimator, Model, Saved, StringTable, check_fitted, c
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tables import Column, Table, beginning
-from textmill.vectors import Index, Neighbours, TextVectorizer, Weighting
+from textmill.vectors import Index, Neighbors, TextVectorizer, Weighting
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -94,7 +94,7 @@ class SimilarDocuments(Estimator, Model):
 
     takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 2
-    layout: ClassVar[dict[str, str]] = {"names_": "name: str", "titles_": "name: str"}
+    layout: ClassVar[dict[str, str]] = {"names_": "document: str", "titles_": "document: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}
     parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index", "model_": "vectors.TextVectorizer"}
 
@@ -202,7 +202,7 @@ class SimilarDocuments(Estimator, Model):
         ['2']
         """
         check_fitted(self)
-        return [self._named(one) for one in self.index_.neighbours_of(self._numbers(ids), k=k)]
+        return [self._named(one) for one in self.index_.neighbors_of(self._numbers(ids), k=k)]
 
     def pairs(self, *, threshold: float) -> Iterator[tuple[str, str, float]]:
         """Yield the ids and score of all pairs of documents at least so near; see `Index.pairs`.
@@ -297,7 +297,7 @@ class SimilarDocuments(Estimator, Model):
     def _filter(self, ids: Sequence[str] | None) -> list[int] | None:
         return None if ids is None else [self._rows()[name] for name in ids if name in self._rows()]
 
-    def _named(self, found: Neighbours) -> Matches:
+    def _named(self, found: Neighbors) -> Matches:
         ids = found.ids.tolist()
         return Matches([self.names_[i] for i in ids], found.scores, found.reason, titles=[self.titles_[i] for i in ids])
 

@@ -1,22 +1,24 @@
 """Topics of a corpus: a few directions that explain many documents.
 
-lda           latent Dirichlet allocation: variational Bayes, Gibbs sampling, CVB0
-lsa           Latent Semantic Analysis of streams, on one machine or many
-factors       NMF, PLSA, PCA and the multinomial mixture
+lda            latent Dirichlet allocation: variational Bayes, Gibbs sampling, CVB0
+lsa            Latent Semantic Analysis of streams, on one machine or many
+factors        NMF, PLSA, PCA and the multinomial mixture
 
-model         what all topic models share: their terms, texts in, topics printed
-chunks        any input as a stream of sparse chunks of one size
-decomposition products and orthonormal bases
-inference     mixtures of new documents by any method, entropies, divergences
-quality       coherence, diversity and exclusivity of topics
-difference    the topics of two models compared
-explain       the words of a text coloured by topic
-pictures      topics by distance and over time
-clustering    clusters of documents and terms, labelled
-map           terms and documents in one plane
-projecting    the topics of any number of documents in one file
-formats       models of other tools
-exchange      files of other tools
+model          what all topic models share: their terms, texts in, topics printed
+chunks         any input as a stream of sparse chunks of one size
+decomposition  products and orthonormal bases
+operators      matrices known by their products
+inference      mixtures of new documents by any method, entropies, divergences
+quality        coherence, diversity and exclusivity of topics
+difference     the topics of two models compared
+explain        the words of a text coloured by topic
+pictures       topics by distance and over time
+clustering     clusters of documents and terms, labelled
+making         a model by the name of its kind
+map            terms and documents in one plane
+projecting     the topics of any number of documents in one file
+formats        models of other tools
+exchange       files of other tools
 """
 
 from typing import TYPE_CHECKING
@@ -43,39 +45,54 @@ if TYPE_CHECKING:
     from textmill.topics.lda.cvb0 import collapse_variational
     from textmill.topics.lda.evidence import left_to_right
     from textmill.topics.lda.gibbs import Sampled, gibbs_mixtures, sample_topics
+    from textmill.topics.lda.learning import Batch, Online
     from textmill.topics.lda.model import LDA
+    from textmill.topics.lda.sampling import CVB0, Gibbs
+    from textmill.topics.lda.statistics import Statistics
     from textmill.topics.lsa.model import LSA
+    from textmill.topics.making import make_model, make_vectorizer
     from textmill.topics.map import Plane, draw_map, plane
-    from textmill.topics.model import FewerTopics
-    from textmill.topics.pictures import Trends, draw_topics, draw_trends, topic_trends
+    from textmill.topics.model import FewerTopics, TopicModel
+    from textmill.topics.operators import Operator, as_operator
+    from textmill.topics.pictures import Trends, draw_model, draw_topics, draw_training, draw_trends, topic_trends
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
 __all__ = [
+    "CVB0",
     "LDA",
     "LSA",
     "NMF",
     "PCA",
     "PLSA",
+    "Batch",
     "Cluster",
     "Clusters",
     "Difference",
     "Drift",
     "Explanation",
     "FewerTopics",
+    "Gibbs",
     "Mixtures",
     "MultinomialMixture",
+    "Online",
+    "Operator",
     "Plane",
     "Sampled",
+    "Statistics",
+    "TopicModel",
     "TopicWord",
     "Trends",
+    "as_operator",
     "cluster_documents",
     "cluster_rows",
     "cluster_terms",
     "collapse_variational",
     "divergences",
     "draw_map",
+    "draw_model",
     "draw_topics",
+    "draw_training",
     "draw_trends",
     "entropy",
     "explain_text",
@@ -84,6 +101,8 @@ __all__ = [
     "gibbs_mixtures",
     "infer_topics",
     "left_to_right",
+    "make_model",
+    "make_vectorizer",
     "monte_carlo",
     "plane",
     "query_likelihood",
@@ -107,14 +126,19 @@ __getattr__, __dir__ = deferred(
         "explain": "Explanation TopicWord explain_text",
         "lda.gibbs": "Sampled gibbs_mixtures sample_topics",
         "inference": "divergences entropy exponentiated_gradient infer_topics monte_carlo query_likelihood",
+        "lda.learning": "Batch Online",
         "lda.model": "LDA",
+        "lda.sampling": "CVB0 Gibbs",
+        "lda.statistics": "Statistics",
         "lsa.model": "LSA",
+        "making": "make_model make_vectorizer",
         "map": "Plane draw_map plane",
         "factors.mixture": "MultinomialMixture",
-        "model": "FewerTopics",
+        "model": "FewerTopics TopicModel",
         "factors.nmf": "NMF",
         "factors.pca": "PCA",
-        "pictures": "Trends draw_topics draw_trends topic_trends",
+        "operators": "Operator as_operator",
+        "pictures": "Trends draw_model draw_topics draw_training draw_trends topic_trends",
         "factors.plsa": "PLSA",
         "projecting": "save_projections",
         "quality": "topic_coherence topic_diversity topic_exclusivity",

@@ -19,7 +19,6 @@ from textmill.corpus import (
     BagFile,
     Bags,
     Documents,
-    Operator,
     TopicStream,
     ZipfStream,
     array_like,
@@ -31,17 +30,19 @@ from textmill.corpus import (
 )
 from textmill.errors import DataError
 from textmill.numeric import sparse
+from textmill.topics.operators import Operator
 from textmill.vectors import TextVectorizer, Vectors
 
-__all__ = ["Chunks", "holds_documents"]
+__all__ = ["Chunks", "gathered", "holds_documents"]
 
 
 class Chunks:
     """A stream of CSR chunks of `size` rows, the last one perhaps shorter, made of whatever a model was given.
 
-    Attributes: one_shot, whether it can be read only once; documents, rows read in the last or running pass; passes,
-    how many were begun; terms, the number of columns, and filled, that of rows with an entry, when they are known
-    beforehand, else None. Entries are finite; they may be negative only if `negative` says so.
+    Attributes: matrix, all rows where X is a matrix, else None; one_shot, whether it can be read only once; documents,
+    rows read in the last or running pass; passes, how many were begun; terms, the number of columns, and filled, that
+    of rows with an entry, when they are known beforehand, else None. Entries are finite; they may be negative only if
+    `negative` says so.
 
     >>> stream = Chunks([check_bags([[1, 0], [2, 1]]), check_bags([[0, 0, 3]])], size=2)
     >>> [chunk.shape for chunk in stream], stream.documents, stream.one_shot
@@ -67,17 +68,19 @@ class Chunks:
         self.documents = 0
         self.passes = 0
         self._open_ended = isinstance(X, BagFile) and X.format in ("svmlight", "ldac")
-        self._matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
-        if self._matrix is not None and vectorizer is not None:
-            self._with_columns(self._matrix, len(vectorizer.terms_), "TextVectorizer")
-        if self._matrix is not None and not self._matrix.shape[1]:
+        self.matrix = check_bags(X, negative=negative) if hasattr(X, "shape") else None
+        if self.matrix is not None and vectorizer is not None:
+            self._with_columns(self.matrix, len(vectorizer.terms_), "TextVectorizer")
+        if self.matrix is not None and not self.matrix.shape[1]:
             raise DataError(
-                f"X has no columns: 0 feature(s) (shape={self._matrix.shape}) while a minimum of 1 is required; "
+                f"X has no columns: 0 feature(s) (shape={self.matrix.shape}) while a minimum of 1 is required; "
                 "pass documents x terms"
             )
-        self.one_shot = self._matrix is None and is_one_shot(_origin(X))
-        self.terms = self._matrix.shape[1] if self._matrix is not None else _columns(X)
-        self.filled = None if self._matrix is None else int((np.diff(self._matrix.indptr) > 0).sum())
+        self.one_shot = self.matrix is None and is_one_shot(_origin(X))
+        self.terms = self.matrix.shape[1] if self.matrix is not None else _columns(X)
+        if vectorizer is not None:
+            self.terms = len(vectorizer.terms_)
+        self.filled = None if self.matrix is None else int((np.diff(self.matrix.indptr) > 0).sum())
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
         self.passes += 1
@@ -101,9 +104,9 @@ class Chunks:
         """
         self.passes += 1
         rows = chunks * (self.size or 1)
-        if self._matrix is not None:
-            for start in range(0, self._matrix.shape[0], rows):
-                yield Chunks(self._matrix[start : start + rows], self.size, negative=self.negative)
+        if self.matrix is not None:
+            for start in range(0, self.matrix.shape[0], rows):
+                yield Chunks(self.matrix[start : start + rows], self.size, negative=self.negative)
         elif isinstance(self.source, Documents) and not self.one_shot and not exact:
             for piece in self.source.chunks(rows):
                 yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
@@ -136,9 +139,9 @@ class Chunks:
         return X if X.shape[1] == terms else widened(X, terms)
 
     def _parts(self) -> Iterator[sparse.csr_matrix]:
-        if self._matrix is not None:
-            step = self.size or max(1, self._matrix.shape[0])
-            return (self._matrix[start : start + step] for start in range(0, self._matrix.shape[0], step))
+        if self.matrix is not None:
+            step = self.size or max(1, self.matrix.shape[0])
+            return (self.matrix[start : start + step] for start in range(0, self.matrix.shape[0], step))
         items = iter(_texts(self.source))
         terms = None if self.vectorizer is None else len(self.vectorizer.terms_)
         if isinstance(self.source, BagFile | Bags) and self.vectorizer is not None and terms is not None:
@@ -159,6 +162,19 @@ class Chunks:
         return parts if terms is None else (self._with_columns(part, terms, "TextVectorizer") for part in parts)
 
 
+def gathered(chunks: Chunks) -> sparse.csr_matrix:
+    """All chunks as one matrix, of as many columns as the widest.
+
+    >>> gathered(Chunks(np.eye(3), 2)).shape
+    (3, 3)
+    """
+    parts = list(chunks)
+    columns = max((part.shape[1] for part in parts), default=0)
+    for part in parts:
+        part.resize(part.shape[0], columns)
+    return sparse.vstack([sparse.csr_matrix((0, columns)), *parts], format="csr") if len(parts) != 1 else parts[0]
+
+
 class _Generated:
     """A range of the documents of a generated stream; small, so that a worker can be sent it."""
 
@@ -168,7 +184,7 @@ class _Generated:
         self.stop = stop
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
-        step = self.stream.chunk
+        step = self.stream.chunk_size
         for start in range(self.start, self.stop, step):
             yield self.stream.bags(start, min(start + step, self.stop))
 

@@ -71,7 +71,7 @@ def cluster_documents(
     X: Any,
     n_clusters: int,
     *,
-    algorithm: str = "kmeans",
+    method: str = "kmeans",
     n_words: int = 8,
     terms: Sequence[str] | None = None,
     random_state: RandomState = None,
@@ -81,13 +81,13 @@ def cluster_documents(
 
     >>> from textmill.topics import NMF
     >>> X = np.array([[3, 1, 0], [2, 1, 0], [0, 0, 5], [0, 1, 7]])
-    >>> found = cluster_documents(NMF(n_topics=2, random_state=0).fit(X), X, 2, n_words=1, terms=["a", "b", "c"])
-    >>> sorted((cluster.members.tolist(), cluster.words) for cluster in found.clusters)
+    >>> clusters = cluster_documents(NMF(n_topics=2, random_state=0).fit(X), X, 2, n_words=1, terms=["a", "b", "c"])
+    >>> sorted((cluster.members.tolist(), cluster.words) for cluster in clusters.clusters)
     [([0, 1], ['a']), ([2, 3], ['c'])]
     """
     names = _names(model, terms)
     rows = np.asarray(model.transform(X), dtype=np.float64)
-    labels, order = cluster_rows(rows, n_clusters, algorithm=algorithm, random_state=random_state, n_jobs=n_jobs)
+    labels, order = cluster_rows(rows, n_clusters, method=method, random_state=random_state, n_jobs=n_jobs)
     everywhere = rows.mean(axis=0)
     clusters = []
     for members in order:
@@ -101,7 +101,7 @@ def cluster_terms(
     model: TopicModel,
     n_clusters: int,
     *,
-    algorithm: str = "kmeans",
+    method: str = "kmeans",
     n_words: int = 8,
     terms: Sequence[str] | None = None,
     random_state: RandomState = None,
@@ -111,14 +111,14 @@ def cluster_terms(
 
     >>> from textmill.topics import NMF
     >>> X = np.array([[3, 1, 0, 0], [2, 1, 0, 0], [0, 0, 5, 2], [0, 0, 7, 3]])
-    >>> found = cluster_terms(NMF(n_topics=2, random_state=0).fit(X), 2, terms=["a", "b", "c", "d"])
-    >>> sorted(cluster.members.tolist() for cluster in found.clusters)
+    >>> clusters = cluster_terms(NMF(n_topics=2, random_state=0).fit(X), 2, terms=["a", "b", "c", "d"])
+    >>> sorted(cluster.members.tolist() for cluster in clusters.clusters)
     [[0, 1], [2, 3]]
     """
     names = _names(model, terms)
-    strengths = model._strengths()
+    strengths = model.strengths()
     rows = model.components_.T if strengths is None else model.components_.T * strengths
-    labels, order = cluster_rows(rows, n_clusters, algorithm=algorithm, random_state=random_state, n_jobs=n_jobs)
+    labels, order = cluster_rows(rows, n_clusters, method=method, random_state=random_state, n_jobs=n_jobs)
     clusters = []
     for members in order:
         inside = rows[members] @ rows[members].mean(axis=0)  # rare terms may point the right way, but say little
@@ -131,7 +131,7 @@ def cluster_rows(
     rows: Any,
     n_clusters: int,
     *,
-    algorithm: str = "kmeans",
+    method: str = "kmeans",
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> tuple[NDArray[np.int64], list[NDArray[np.intp]]]:
@@ -142,7 +142,7 @@ def cluster_rows(
     ([0, 0, 1, -1], [[0, 1], [2]])
     """
     check_range("n_clusters", n_clusters, at_least=1, whole=True)
-    check_choice("algorithm", algorithm, ["kmeans", "minibatch", "agglomerative"])
+    check_choice("method", method, ["kmeans", "minibatch", "agglomerative"])
     rows = np.asarray(rows, dtype=np.float64)
     lengths = np.linalg.norm(rows, axis=1)
     if not np.isfinite(lengths).all():
@@ -151,33 +151,33 @@ def cluster_rows(
     if n_clusters > len(there):
         raise DataError(f"{n_clusters} clusters of {len(there)} rows that are not zero; ask for fewer")
     unit = rows[there] / lengths[there, None]
-    if len(there) > _MOST_PAIRS and algorithm == "agglomerative":
-        raise DataError(f"agglomerative compares all pairs of {len(there)} rows; pass algorithm='minibatch'")
+    if len(there) > _MOST_PAIRS and method == "agglomerative":
+        raise DataError(f"agglomerative compares all pairs of {len(there)} rows; pass method='minibatch'")
     with threadpool_limits(effective_jobs(n_jobs)):
-        found = _fitted(unit, n_clusters, algorithm, random_state)
-    sizes = np.bincount(found, minlength=n_clusters)
+        numbers = _fitted(unit, n_clusters, method, random_state)
+    sizes = np.bincount(numbers, minlength=n_clusters)
     rank = np.empty(n_clusters, dtype=np.int64)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(n_clusters)
     labels = np.full(len(rows), -1, dtype=np.int64)
-    labels[there] = rank[found]
+    labels[there] = rank[numbers]
     members = []
     for number in range(int(np.count_nonzero(sizes))):
         inside = np.flatnonzero(labels[there] == number)
-        centre = unit[inside].mean(axis=0)
-        members.append(there[inside[np.argsort(-(unit[inside] @ centre).round(12), kind="stable")]])
+        center = unit[inside].mean(axis=0)
+        members.append(there[inside[np.argsort(-(unit[inside] @ center).round(12), kind="stable")]])
     return labels, members
 
 
-def _fitted(unit: Floats, n_clusters: int, algorithm: str, random_state: RandomState) -> NDArray[np.int64]:
+def _fitted(unit: Floats, n_clusters: int, method: str, random_state: RandomState) -> NDArray[np.int64]:
     from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 
     seed = None if random_state is None else seed_of(random_state) % 2**32  # scikit-learn takes no Generator
 
-    if algorithm == "agglomerative":
+    if method == "agglomerative":
         if len(unit) == 1:
             return np.zeros(1, dtype=np.int64)
         estimator: Any = AgglomerativeClustering(n_clusters=n_clusters, metric="cosine", linkage="average")
-    elif algorithm == "kmeans":
+    elif method == "kmeans":
         estimator = KMeans(n_clusters=n_clusters, n_init=4, random_state=seed)
     else:
         estimator = MiniBatchKMeans(n_clusters=n_clusters, n_init=4, random_state=seed)
@@ -187,16 +187,16 @@ def _fitted(unit: Floats, n_clusters: int, algorithm: str, random_state: RandomS
 
     with warnings.catch_warnings():  # fewer distinct rows than clusters: some are then empty, which is shown
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found: NDArray[np.int64] = estimator.fit_predict(unit).astype(np.int64)
-    return found
+        numbers: NDArray[np.int64] = estimator.fit_predict(unit).astype(np.int64)
+    return numbers
 
 
 def _names(model: TopicModel, terms: Sequence[str] | None) -> Sequence[str]:
     check_fitted(model)
     columns = model.components_.shape[1]
     if terms is None:
-        known = model.vectorizer_
-        return [str(t) for t in range(columns)] if known is None else known.terms_.to_list()
+        vectorizer = model.vectorizer_
+        return [str(t) for t in range(columns)] if vectorizer is None else vectorizer.terms_.to_list()
     if len(terms) < columns:
         raise DataError(f"there are {len(terms)} terms for {columns} columns; pass one per column")
     return terms

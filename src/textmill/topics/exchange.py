@@ -30,13 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Floats
-from textmill.corpus import open_lines
-from textmill.corpus.writers import writer
+from textmill.corpus import open_lines, writer
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.model import check_fitted, check_range
 from textmill.numeric import sparse
-from textmill.topics.factors.starts import known
 from textmill.topics.formats import from_counts, from_matrix, terms_of, to_pyldavis
 from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
@@ -144,7 +142,7 @@ def write_mallet_state(model: TopicModel, X: Any, path: Path) -> None:
     with writer(path) as out:
         out.write("#doc source pos typeindex type topic\n")
         out.write(f"#alpha : {' '.join(f'{value:.10g}' for value in alpha.tolist())}\n#beta : {beta:.10g}\n")
-        for part in known(model, X):
+        for part in model.rows_of(X):
             theta = np.asarray(model.transform(part), dtype=np.float64)
             for row in range(part.shape[0]):
                 terms, topics = _dealt(part, row, theta[row], phi)

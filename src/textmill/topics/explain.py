@@ -21,7 +21,7 @@ from textmill.arrays import Floats
 from textmill.corpus import Tokenizer
 from textmill.errors import DataError
 from textmill.model import check_fitted, check_range
-from textmill.plot.style import COLORS
+from textmill.plot import COLORS
 from textmill.topics.lda.model import LDA
 from textmill.topics.model import TopicModel
 

@@ -23,6 +23,7 @@ from textmill.model import check_fitted
 from textmill.topics.decomposition import Decomposition, with_signs
 from textmill.topics.lda.model import LDA
 from textmill.topics.lda.priors import alpha_of, eta_of
+from textmill.topics.lda.statistics import Statistics
 from textmill.topics.lsa.model import LSA
 from textmill.topics.model import TopicModel
 from textmill.vectors import TextVectorizer, Weighting
@@ -72,16 +73,12 @@ def from_counts(counts: Any, *, alpha: Any, eta: Any, documents: int = 0, terms:
     k, m = chi.shape
     if terms is not None and len(terms) != m:
         raise DataError(f"there are {len(terms)} terms for {m} columns; pass one per column")
-    made = LDA(n_topics=k, alpha=alpha_of(alpha, k).tolist(), dtype="float64")
-    made._forget_all()
-    made.vectorizer_ = None if terms is None else _reader(terms)
-    made.eta_ = np.ascontiguousarray(eta_of(eta, k, m).T)
-    made.eta = float(made.eta_[0, 0]) if made.eta_.size == 1 else None
-    made.term_topics_ = np.ascontiguousarray(chi.T)
-    made.topic_counts_ = chi.sum(axis=1)
-    made.documents_, made.words_, made.updates_ = documents, float(chi.sum()), 1
-    made.size_ = float(max(documents, 1))
-    return made
+    priors = alpha_of(alpha, k), eta_of(eta, k, m)
+    statistics = Statistics.of_counts(np.ascontiguousarray(chi.T), alpha=priors[0], eta=priors[1], documents=documents)
+    statistics.topic_counts = chi.sum(axis=1)
+    number = priors[1].item() if priors[1].size == 1 else None
+    vectorizer = None if terms is None else _reader(terms)
+    return LDA.of(statistics, vectorizer=vectorizer, alpha=priors[0].tolist(), eta=number, dtype="float64")
 
 
 def from_gensim(model: Any) -> LSA | LDA:
@@ -102,10 +99,8 @@ def from_gensim(model: Any) -> LSA | LDA:
     s = np.array(model.projection.s, dtype=np.float64)
     if not (np.isfinite(U).all() and np.isfinite(s).all() and U.ndim == 2 and s.shape == U.shape[1:]):
         raise DataError(f"this LsiModel holds U of shape {U.shape} and S of shape {s.shape}; train it again in gensim")
-    made = LSA(n_topics=max(1, len(s)), decay=float(model.decay))
-    made.vectorizer_ = None
-    documents = int(model.docs_processed)
-    return made._take(Decomposition(with_signs(U), s, documents, float(s @ s), np.nan))
+    decomposition = Decomposition(with_signs(U), s, int(model.docs_processed), float(s @ s), np.nan)
+    return LSA.of(decomposition, n_topics=max(1, len(s)), decay=float(model.decay))
 
 
 def to_gensim(model: LSA | LDA, id2word: Any = None) -> Any:
@@ -136,7 +131,7 @@ def to_gensim(model: LSA | LDA, id2word: Any = None) -> Any:
             dtype=np.float64,
             random_state=0,
         )
-        made.state.sstats = np.array(model.statistics_, dtype=np.float64)
+        made.state.sstats = np.array(model.term_topics_.T, dtype=np.float64)
         made.state.numdocs = model.documents_
         made.num_updates = model.documents_
         made.sync_state()

@@ -65,7 +65,7 @@ def infer_topics(
     method: str = "em",
     alpha: float | NDArray[Any] | None = None,
     tolerance: float = 1e-6,
-    iterations: int | None = None,
+    max_iter: int | None = None,
     trace: bool = False,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -73,7 +73,7 @@ def infer_topics(
     """Return the mixtures of documents (bags) for fixed topics (terms x topics) by one of the methods above.
 
     `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
-    expected counts), `iterations` the steps of a document, 1000 by default (monte-carlo: samples; gibbs: sweeps, 100 by
+    expected counts), `max_iter` the steps of a document, 1000 by default (monte-carlo: samples; gibbs: sweeps, 100 by
     default). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is that of gibbs
     and monte-carlo: the same documents get the same mixtures.
 
@@ -92,7 +92,7 @@ def infer_topics(
         raise DataError(f"alpha must be finite and above 0, one number or one per topic, got {alpha!r}")
     if trace and method not in ("em", "smoothed-em", "eg"):
         raise DataError(f"method {method!r} has no trace; leave trace out")
-    steps = (100 if method == "gibbs" else 1000) if iterations is None else iterations
+    steps = (100 if method == "gibbs" else 1000) if max_iter is None else max_iter
     return _METHODS[method](X, phi, prior, tolerance, steps, trace, random_state, n_jobs)
 
 
@@ -102,7 +102,7 @@ def exponentiated_gradient(
     *,
     rate: float = 1.0,
     tolerance: float = 1e-6,
-    iterations: int = 1000,
+    max_iter: int = 1000,
     start: Any = None,
     trace: bool = False,
     n_jobs: int | None = None,
@@ -113,22 +113,22 @@ def exponentiated_gradient(
     does not.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
-    >>> exponentiated_gradient([[3, 1]], phi, rate=0.4, iterations=2).theta.round(6).tolist()
+    >>> exponentiated_gradient([[3, 1]], phi, rate=0.4, max_iter=2).theta.round(6).tolist()
     [[0.556326, 0.443674]]
     """
     X, phi, theta = check_problem(X, phi, start)
     check_range("rate", rate, above=0, below=np.inf)
     check_range("tolerance", tolerance, above=0)
-    check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
+    check_range("max_iter", max_iter, at_least=1, below=2**31, whole=True)
     n = X.shape[0]
     likelihood, gap, steps = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)
-    points = np.full((n, iterations if trace else 0), np.nan)
+    points = np.full((n, max_iter if trace else 0), np.nan)
     native.exponentiate(
         *csr_arrays(X, np.float64),
         phi=phi,
         rate=rate,
         tolerance=tolerance,
-        iterations=iterations,
+        iterations=max_iter,
         theta=theta,
         likelihood=likelihood,
         gap=gap,
@@ -227,8 +227,8 @@ def entropy(theta: Any, *, base: float = 2.0) -> Floats:
     check_range("base", base, above=1, below=np.inf)
     rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
     nats = np.abs((rows * np.log(np.where(rows > 0, rows, 1.0))).sum(axis=1))
-    found: Floats = nats / np.log(base)
-    return found
+    entropies: Floats = nats / np.log(base)
+    return entropies
 
 
 def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
@@ -250,36 +250,36 @@ def query_likelihood(queries: Any, theta: Any, phi: Any) -> Floats:
     words = np.unique(queries.indices)
     words = words[phi[words].any(axis=1)]
     asked = queries[:, words].astype(np.float64)
-    found = np.empty((queries.shape[0], len(theta)))
+    scores = np.empty((queries.shape[0], len(theta)))
     for first in range(0, len(theta), _ROWS):
         with np.errstate(divide="ignore"):
             logs = np.log(phi[words] @ theta[first : first + _ROWS].T)
-        found[:, first : first + _ROWS] = asked @ logs if len(words) else 0.0
-    return found
+        scores[:, first : first + _ROWS] = asked @ logs if len(words) else 0.0
+    return scores
 
 
-def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, iterations: int, n_jobs: int | None) -> Mixtures:
+def _variational(X: Any, phi: Any, alpha: Floats, tolerance: float, max_iter: int, n_jobs: int | None) -> Mixtures:
     X, phi, _ = check_problem(X, phi)
     check_range("tolerance", tolerance, at_least=0)
-    check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
+    check_range("max_iter", max_iter, at_least=1, below=2**31, whole=True)
     lost = ~(phi > 0).any(axis=1)[X.indices]
     if lost.any():
         X = X.copy()
         X.data[lost] = 0
         X.eliminate_zeros()
     totals, prior = np.full(phi.shape[1], _CERTAIN), np.ascontiguousarray(alpha)
-    topics = Topics(phi.astype(np.float64) * _CERTAIN, np.zeros((1, 1)), totals, prior, iterations, tolerance)
-    found = infer(X, topics, n_jobs=n_jobs)
-    theta: Floats = found.gamma / found.gamma.sum(axis=1, keepdims=True)
-    bound = found.likelihood + document_parts(found.gamma, prior)[1]
-    return Mixtures(theta, bound, _measured(X, phi, theta, effective_jobs(n_jobs))[1], found.steps)
+    topics = Topics(phi.astype(np.float64) * _CERTAIN, np.zeros((1, 1)), totals, prior, max_iter, tolerance)
+    inferred = infer(X, topics, n_jobs=n_jobs)
+    theta: Floats = inferred.gamma / inferred.gamma.sum(axis=1, keepdims=True)
+    bound = inferred.likelihood + document_parts(inferred.gamma, prior)[1]
+    return Mixtures(theta, bound, _measured(X, phi, theta, effective_jobs(n_jobs))[1], inferred.steps)
 
 
-def _gibbs(X: Any, phi: Any, alpha: Floats, sweeps: int, random_state: RandomState, n_jobs: int | None) -> Mixtures:
+def _gibbs(X: Any, phi: Any, alpha: Floats, max_iter: int, random_state: RandomState, n_jobs: int | None) -> Mixtures:
     X, phi, _ = check_problem(X, phi)
-    theta = gibbs_mixtures(X, phi, alpha=alpha, sweeps=sweeps, random_state=random_state, n_jobs=n_jobs)
+    theta = gibbs_mixtures(X, phi, alpha=alpha, max_iter=max_iter, random_state=random_state, n_jobs=n_jobs)
     likelihood, gap = _measured(X, phi, theta, effective_jobs(n_jobs))
-    return Mixtures(theta, likelihood, gap, np.full(len(theta), sweeps, dtype=np.int32))
+    return Mixtures(theta, likelihood, gap, np.full(len(theta), max_iter, dtype=np.int32))
 
 
 def _kl(p: Floats, q: Floats) -> Floats:
@@ -307,22 +307,22 @@ def _known_lengths(X: sparse.csr_matrix, phi: NDArray[Any]) -> Floats:
 _Method = Callable[[Any, Any, Floats, float, int, bool, RandomState, int | None], Mixtures]
 
 _METHODS: dict[str, _Method] = {
-    "em": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: fold_in(
-        X, phi, tolerance=tolerance, iterations=iterations, trace=trace, n_jobs=n_jobs
+    "em": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: fold_in(
+        X, phi, tolerance=tolerance, max_iter=max_iter, trace=trace, n_jobs=n_jobs
     ),
-    "smoothed-em": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: fold_in(
-        X, phi, prior=alpha, tolerance=tolerance, iterations=iterations, trace=trace, n_jobs=n_jobs
+    "smoothed-em": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: fold_in(
+        X, phi, prior=alpha, tolerance=tolerance, max_iter=max_iter, trace=trace, n_jobs=n_jobs
     ),
-    "eg": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: exponentiated_gradient(
-        X, phi, tolerance=tolerance, iterations=iterations, trace=trace, n_jobs=n_jobs
+    "eg": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: exponentiated_gradient(
+        X, phi, tolerance=tolerance, max_iter=max_iter, trace=trace, n_jobs=n_jobs
     ),
-    "variational": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _variational(
-        X, phi, alpha, tolerance, iterations, n_jobs
+    "variational": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: _variational(
+        X, phi, alpha, tolerance, max_iter, n_jobs
     ),
-    "gibbs": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: _gibbs(
-        X, phi, alpha, iterations, seed, n_jobs
+    "gibbs": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: _gibbs(
+        X, phi, alpha, max_iter, seed, n_jobs
     ),
-    "monte-carlo": lambda X, phi, alpha, tolerance, iterations, trace, seed, n_jobs: monte_carlo(
-        X, phi, alpha=alpha, samples=iterations, random_state=seed, n_jobs=n_jobs
+    "monte-carlo": lambda X, phi, alpha, tolerance, max_iter, trace, seed, n_jobs: monte_carlo(
+        X, phi, alpha=alpha, samples=max_iter, random_state=seed, n_jobs=n_jobs
     ),
 }

@@ -62,7 +62,7 @@ def plane(model: TopicModel, X: Any = None, *, topics: tuple[int, int] = (0, 1))
         clouds = [points[:, chosen] for points in (terms, documents)]
         placed = [points / np.maximum(np.linalg.norm(points, axis=0), 1e-300) for points in clouds]
         return Plane(placed[0], placed[1], (f"topic {topics[0] + 1}", f"topic {topics[1] + 1}"))
-    strengths = model._strengths()
+    strengths = model.strengths()
     profiles = [_shares(terms if strengths is None else terms * strengths), _shares(documents)]
     spread = profiles[1] if len(documents) else profiles[0]
     centre = spread.mean(axis=0)

@@ -8,20 +8,25 @@ turns whatever it was given into sparse chunks. A file holds the vectorizer, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
 from textmill.errors import DataError, warn_caller
 from textmill.model import Model, Transformer, check_fitted, check_range
+from textmill.numeric import sparse
 from textmill.readable import spelled
 from textmill.tables import Column, Table
 from textmill.topics.chunks import Chunks, holds_documents
 from textmill.vectors import TextVectorizer
 
-__all__ = ["MOST_TOPICS", "FewerTopics", "TopicModel", "TopicTerms"]
+__all__ = ["MOST_TOPICS", "ROWS", "FewerTopics", "TopicModel", "TopicTerms", "align_topics"]
+
+MOST_TOPICS = 65_535  # which 16 bits of a token can tell apart; more would only fill the memory
+ROWS = 4096  # documents that are transformed together
 
 
 class FewerTopics(UserWarning):
@@ -34,7 +39,7 @@ class TopicTerms(Table, list[list[tuple[str, float]]]):
     Attributes: strengths, one figure for each topic, or None.
     """
 
-    def __init__(self, topics: Iterable[list[tuple[str, float]]], strengths: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, topics: Iterable[list[tuple[str, float]]], strengths: Floats | None = None) -> None:
         super().__init__(topics)
         self.strengths = strengths
 
@@ -67,7 +72,7 @@ class TopicModel(Transformer, Model):
 
     n_topics: int
     vectorizer: TextVectorizer | None
-    components_: NDArray[np.float64]
+    components_: Floats
     vectorizer_: TextVectorizer | None
 
     @property
@@ -92,11 +97,11 @@ class TopicModel(Transformer, Model):
         for row in self.components_:
             best = _largest(np.abs(row), n_words)
             made.append([(str(j) if terms is None else terms[int(j)], float(row[j])) for j in best if row[j] != 0])
-        return TopicTerms(made, self._strengths())
+        return TopicTerms(made, self.strengths())
 
     def describe_topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> str:
         """Return the topics as lines of text: number, strength where the model has one, and the weighted terms."""
-        strengths = self._strengths()
+        strengths = self.strengths()
         lines = []
         for number, words in enumerate(self.topics(n_words, terms)):
             strength = "" if strengths is None else f" ({strengths[number]:.3f})"
@@ -105,14 +110,14 @@ class TopicModel(Transformer, Model):
             )
         return "\n".join(lines)
 
-    def inverse_transform(self, weights: Any) -> NDArray[np.float64]:
+    def inverse_transform(self, weights: Any) -> Floats:
         """Return dense rows over the terms: what documents with these weights of topics (n, k) would be, on average.
 
         >>> from textmill.topics import NMF
         >>> NMF(n_topics=1, random_state=0).fit(np.array([[3, 1]])).inverse_transform([[8]]).tolist()
         [[6.0, 2.0]]
         """
-        rows: NDArray[np.float64] = self._weights(weights) @ self.components_
+        rows: Floats = self._weights(weights) @ self.components_
         return rows
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -126,15 +131,29 @@ class TopicModel(Transformer, Model):
         tags.input_tags.string = self.vectorizer is not None
         return tags
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> Floats:
         """Return the topics of documents, one row each; every subclass has its own."""
         raise NotImplementedError
 
-    def _strengths(self) -> NDArray[np.float64] | None:
+    def rows_of(self, X: Any, *, negative: bool = False) -> Iterator[sparse.csr_matrix]:
+        """Give the rows of an input over the terms of the fitted model, chunk by chunk.
+
+        >>> from textmill.topics import NMF
+        >>> [part.shape for part in NMF(n_topics=1).fit(np.eye(3)).rows_of(np.ones((1, 3)))]
+        [(1, 3)]
+        """
+        check_fitted(self)
+        yield from self._chunks(X, ROWS, negative=negative).over(self.n_features_in_, type(self).__name__)
+
+    def objective(self) -> str:
+        """Return what the figures of `trace_` are, in words; every subclass that has some says so."""
+        return "objective"
+
+    def strengths(self) -> Floats | None:
         """One figure per topic that is printed with it; a subclass that has such figures returns them."""
         return None
 
-    def _weights(self, weights: Any) -> NDArray[np.float64]:
+    def _weights(self, weights: Any) -> Floats:
         """Rows of weights of topics, once they have a column for each topic."""
         check_fitted(self)
         rows = np.asarray(weights, dtype=np.float64)
@@ -163,6 +182,12 @@ class TopicModel(Transformer, Model):
                 + (", or unit='line' if every line is a document" if self.vectorizer_.documents_ == 1 else "")
             )
 
+    def _make_changeable(self) -> None:
+        """Let `partial_fit` change a fitted model in place, also one from a file."""
+        if self.__sklearn_is_fitted__():
+            check_fitted(self)
+            self.make_writable()
+
     def _warn_of_fewer(self) -> None:
         """Say so when `fit`, which calls this itself, has found fewer topics than were asked for."""
         if len(self.components_) < self.n_topics:
@@ -173,7 +198,35 @@ class TopicModel(Transformer, Model):
             )
 
 
-def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+def align_topics(one: TopicModel, other: TopicModel) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Pair the topics of two models so that the cosines of their rows sum to the most.
+
+    Returns the order of the other's topics, and both components with as many columns; terms must be the same.
+
+    >>> from textmill.topics import NMF
+    >>> one, other = (NMF(n_topics=2, random_state=0).fit(np.diag(scale)) for scale in ([3.0, 2.0], [2.0, 3.0]))
+    >>> align_topics(one, other)[0].tolist()
+    [1, 0]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    check_fitted(one)
+    check_fitted(other)
+    if type(one) is not type(other):
+        raise DataError(f"cannot merge {type(one).__name__} with {type(other).__name__}; pass models of one kind")
+    if len(one.components_) != len(other.components_):
+        raise DataError(f"one model has {len(one.components_)} topics, the other {len(other.components_)}; train alike")
+    terms = [None if model.vectorizer_ is None else model.vectorizer_.terms_.to_list() for model in (one, other)]
+    if terms[0] != terms[1]:
+        raise DataError("the models have different vocabularies; train both with one vectorizer")
+    columns = max(one.components_.shape[1], other.components_.shape[1])
+    both = [np.pad(m.components_, ((0, 0), (0, columns - m.components_.shape[1]))) for m in (one, other)]
+    unit: list[Any] = [rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300) for rows in both]
+    order = linear_sum_assignment(-unit[0] @ unit[1].T)[1]
+    return order, both[0], both[1]
+
+
+def _largest(values: Floats, count: int) -> NDArray[np.intp]:
     """Positions of the `count` largest values, largest first, ties by position; O(m) + O(count log count)."""
     if count < len(values):
         border = np.partition(values, len(values) - count)[len(values) - count]
@@ -183,6 +236,3 @@ def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
         candidates = np.arange(len(values))
     candidates.sort()
     return candidates[np.argsort(-values[candidates], kind="stable")]
-
-
-MOST_TOPICS = 65_535  # which 16 bits of a token can tell apart; more would only fill the memory

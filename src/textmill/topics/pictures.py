@@ -39,14 +39,6 @@ __all__ = ["Trends", "draw_model", "draw_topics", "draw_training", "draw_trends"
 _DATE = re.compile(r"(\d{4})(?:-?(\d{2})(?:-?(\d{2}))?)?(?:[T ].*)?")
 _PERIODS = {"year": 4, "month": 7, "day": 10}  # characters of an ISO date
 _FEW = 4  # periods that are too few for a curve
-_TRACES = {  # what models remember of their training
-    "perplexities_": "held-out perplexity",
-    "bounds_": "bound of a word, nats",
-    "joint_": "log P(words, topics)",
-    "objectives_": "penalised log-likelihood",
-    "likelihoods_": "log-likelihood",
-    "losses_": "loss",
-}
 
 
 class _TrendArrays(NamedTuple):
@@ -103,7 +95,7 @@ def draw_topics(
     ['1 sea ship', '2 sky ship']
     """
     points = topic_plane(model)
-    strengths = model._strengths()
+    strengths = model.strengths()
     shares = np.full(len(points), 1.0 / len(points)) if strengths is None else np.asarray(strengths)
     words = model.topics(n_words, terms)
     order = np.argsort(-shares, kind="stable")  # large topics get their labels first
@@ -182,15 +174,16 @@ def draw_training(model: TopicModel) -> Figure:
     >>> from textmill.topics import MultinomialMixture
     >>> figure = draw_training(MultinomialMixture(n_topics=2, random_state=0).fit(np.eye(3)))
     >>> figure.axes[0].get_ylabel()
-    'penalised log-likelihood'
+    'penalized log-likelihood'
     """
     check_fitted(model)
-    for name, label in _TRACES.items():
-        values = np.asarray(vars(model).get(name, ()), dtype=np.float64)
-        if values.size:
-            updates = vars(model).get("evaluated_") if name == "perplexities_" else None
-            x = np.arange(1, len(values) + 1) if updates is None else updates
-            return plot.lines({label: (x, values)}, x_label="steps" if updates is None else "updates", y_label=label)
+    if isinstance(model, LDA) and len(model.perplexities_):
+        label = "held-out perplexity"
+        return plot.lines({label: (model.evaluated_, model.perplexities_)}, x_label="updates", y_label=label)
+    values = np.asarray(vars(model).get("trace_", ()), dtype=np.float64)
+    if values.size:
+        label = model.objective()
+        return plot.lines({label: (np.arange(1, len(values) + 1), values)}, x_label="steps", y_label=label)
     raise DataError(f"this {type(model).__name__} has no curve of its training; for LDA pass documents to hold out")
 
 

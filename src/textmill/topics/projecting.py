@@ -15,8 +15,6 @@ from textmill.topics.model import TopicModel
 
 __all__ = ["save_projections"]
 
-_ROWS = 4096
-
 
 def save_projections(
     model: TopicModel, X: Any, path: str | os.PathLike[str], *, dtype: str = "float32", **options: Any
@@ -40,7 +38,7 @@ def save_projections(
         if not file.seekable():
             raise DataError("an array needs a file in which its size can be written last; not a pipe")
         begin = _header(file, 0, columns, dtype)
-        for part in track(model._chunks(X, _ROWS), "transforming", unit="chunks"):
+        for part in track(model.rows_of(X, negative=True), "transforming", unit="chunks"):
             block = np.ascontiguousarray(model.transform(part, **options), dtype=dtype)
             file.write(block.data)
             rows += len(block)

@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 from textmill._native import corpus as native_corpus
 from textmill._native import topics as native
 from textmill.arrays import Floats
-from textmill.corpus import BagFile, Documents, Tokenizer, check_bags
-from textmill.corpus.tokenize import text_batches
+from textmill.corpus import BagFile, Documents, Tokenizer, check_bags, text_batches
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse

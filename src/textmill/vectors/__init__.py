@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textmill.vectors.approximate import ApproximateIndex
     from textmill.vectors.coarse import CoarseScan
     from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
-    from textmill.vectors.index import Answers, Index, Neighbours
+    from textmill.vectors.index import Answers, Index, Neighbors
     from textmill.vectors.inverted import InvertedIndex
     from textmill.vectors.kdtree import TreeComparison, compare_with_tree
     from textmill.vectors.scan import PrefixScan, Scan
@@ -34,7 +34,7 @@ __all__ = [
     "Index",
     "InvertedIndex",
     "NegativeWeights",
-    "Neighbours",
+    "Neighbors",
     "PrefixScan",
     "Scan",
     "ShardedIndex",
@@ -58,7 +58,7 @@ __getattr__, __dir__ = deferred(
         "approximate": "ApproximateIndex",
         "coarse": "CoarseScan",
         "distance": "MEASURES compare pairwise pairwise_matrix similarity_of_distance",
-        "index": "Answers Index Neighbours",
+        "index": "Answers Index Neighbors",
         "inverted": "InvertedIndex",
         "kdtree": "TreeComparison compare_with_tree",
         "scan": "PrefixScan Scan",

@@ -66,13 +66,13 @@ class CoarseScan(DenseRows):
         super().keep(rows)
         self.cells_, self.steps_, self.errors_ = self.cells_[rows], self.steps_[rows], self.errors_[rows]
 
-    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, n_jobs: int | None = None) -> Found:
         """Return the wanted rows of each query."""
         if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less
-            return self.rest(0).search(Q, wish, threads)
+            return self.rest(0).search(Q, wish, n_jobs)
         view = self._view(wish.allowed)
         arrays = self.cells_, self.steps_, self.errors_
-        return Found(*native.search_coarse(view, *arrays, Q, wish.k, wish.least, threads))
+        return Found(*native.search_coarse(view, *arrays, Q, wish.k, wish.least, effective_jobs(n_jobs)))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""

@@ -82,21 +82,21 @@ def pairwise(
     p: float | None = None,
     base: float = math.e,
     normalize: bool = False,
-    block: int | None = None,
+    chunk_size: int | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[tuple[int, Floats]]:
     """Yield (first row, dense block) of the matrix of all rows of X against all rows of Y, or of X itself.
 
-    Only one block exists at a time: `block` rows, or as many as make about 32 MiB. The other options are those of
+    Only one block exists at a time: `chunk_size` rows, or as many as make about 32 MiB. The other options are those of
     `compare`. Results are float32 when both matrices are, else float64, and have the same bytes for any `n_jobs`.
 
     >>> X = sparse.csr_matrix([[1, 0], [1, 1], [0, 2]])
-    >>> for first, rows in pairwise(X, measure="cosine", block=2):
+    >>> for first, rows in pairwise(X, measure="cosine", chunk_size=2):
     ...     first, rows.round(4).tolist()
     (0, [[1.0, 0.7071, 0.0], [0.7071, 1.0, 0.7071]])
     (2, [[0.0, 0.7071, 1.0]])
     """
-    return _pairwise(X, Y, ("X", "Y"), measure, p, base, normalize, block, n_jobs)
+    return _pairwise(X, Y, ("X", "Y"), measure, p, base, normalize, chunk_size, n_jobs)
 
 
 def pairwise_matrix(X: Any, Y: Any = None, **options: Any) -> Floats:
@@ -126,7 +126,7 @@ def _pairwise(
     p: float | None,
     base: float,
     normalize: bool,
-    block: int | None,
+    chunk_size: int | None,
     n_jobs: int | None,
 ) -> Iterator[tuple[int, Floats]]:
     """Check everything now and return the blocks, which are made as they are asked for."""
@@ -135,9 +135,9 @@ def _pairwise(
     Y = X if Y is None else _matrix(Y, names[1])
     if X.shape[1] != Y.shape[1]:
         raise DataError(f"{names[0]} has {X.shape[1]} columns but {names[1]} {Y.shape[1]}; compare rows of one space")
-    if block is None:
-        block = max(1, _BLOCK // max(1, Y.shape[0]))
-    check_range("block", block, at_least=1, whole=True)
+    if chunk_size is None:
+        chunk_size = max(1, _BLOCK // max(1, Y.shape[0]))
+    check_range("chunk_size", chunk_size, at_least=1, whole=True)
     dtype = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
     some_sparse = sparse.issparse(X) or sparse.issparse(Y)
     prepare: Callable[..., Any] = partial(_sparse, n_jobs=n_jobs) if some_sparse else _dense
@@ -147,8 +147,8 @@ def _pairwise(
     scale = math.sqrt(0.5) if measure == "hellinger" else 1.0 / math.log(base)
 
     def blocks() -> Iterator[tuple[int, Floats]]:
-        for first in range(0, left.shape[0], block):
-            result = compute(left[first : first + block])
+        for first in range(0, left.shape[0], chunk_size):
+            result = compute(left[first : first + chunk_size])
             if measure in _PROBABILITIES and scale != 1.0:
                 result *= scale
             if measure == "hellinger":

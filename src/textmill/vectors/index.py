@@ -41,7 +41,7 @@ from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared
 from textmill.vectors.scan import DenseRows, Found, PrefixScan, Scan, Wish
 from textmill.vectors.vafile import VAFile
 
-__all__ = ["Answers", "Index", "Neighbours"]
+__all__ = ["Answers", "Index", "Neighbors"]
 
 METHODS = ("auto", "scan", "coarse", "prefix", "va", "inverted")
 
@@ -51,8 +51,8 @@ _ZERO = "the query is a vector of zeros, which is near nothing"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Neighbours(Table):
-    """What one query found: ids and scores, nearest first; `reason` says why there is nothing, where that has one."""
+class Neighbors(Table):
+    """What one query found: ids and scores, nearest first; `reason`: why the result is empty, if known."""
 
     ids: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -71,8 +71,8 @@ class Neighbours(Table):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answers(Table, Sequence[Neighbours]):
-    """What several queries found: a sequence of `Neighbours`.
+class Answers(Table, Sequence[Neighbors]):
+    """What several queries found: a sequence of `Neighbors`.
 
     `read` counts the vectors that were read in full for all queries together, of `searched` that there were.
     """
@@ -93,15 +93,15 @@ class Answers(Table, Sequence[Neighbours]):
         return {"query": query, "id": self.ids, "score": self.scores}
 
     @overload
-    def __getitem__(self, i: int) -> Neighbours: ...
+    def __getitem__(self, i: int) -> Neighbors: ...
     @overload
-    def __getitem__(self, i: slice) -> list[Neighbours]: ...
-    def __getitem__(self, i: int | slice) -> Neighbours | list[Neighbours]:
+    def __getitem__(self, i: slice) -> list[Neighbors]: ...
+    def __getitem__(self, i: int | slice) -> Neighbors | list[Neighbors]:
         if isinstance(i, slice):
             return [self[j] for j in range(*i.indices(len(self)))]
         i = range(len(self))[i]
         part = slice(self.offsets[i], self.offsets[i + 1])
-        return Neighbours(self.ids[part], self.scores[part], self.reasons[i])
+        return Neighbors(self.ids[part], self.scores[part], self.reasons[i])
 
 
 class Index(Estimator, Model):
@@ -243,7 +243,7 @@ class Index(Estimator, Model):
 
         >>> index = Index(measure="euclidean").fit([[0.0], [1.0], [5.0]])
         >>> index.query([[4.0]], k=1, deny=[2])[0]
-        Neighbours, 1 row
+        Neighbors, 1 row
         id  score
          1      3
         """
@@ -262,10 +262,10 @@ class Index(Estimator, Model):
         check_fitted(self)
         return self._search(*self._rows(Q, "Q"), 0, self._least(threshold), self._allowed(allow, deny))
 
-    def neighbours_of(self, ids: ArrayLike, *, k: int = 10) -> Answers:
+    def neighbors_of(self, ids: ArrayLike, *, k: int = 10) -> Answers:
         """Return the k nearest vectors of vectors in the index, but for themselves.
 
-        >>> Index().fit([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).neighbours_of([2], k=1)[0].ids.tolist()
+        >>> Index().fit([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).neighbors_of([2], k=1)[0].ids.tolist()
         [1]
         """
         check_range("k", k, at_least=1, whole=True)
@@ -275,7 +275,7 @@ class Index(Estimator, Model):
         parts = []
         for row, found in zip(rows, answers, strict=True):
             others = found.ids != self.ids_[row]  # a vector of which more than k are copies may not have found itself
-            parts.append(Neighbours(found.ids[others][:k], found.scores[others][:k]))
+            parts.append(Neighbors(found.ids[others][:k], found.scores[others][:k]))
         return _answers(parts, answers)
 
     def pairs(self, *, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
@@ -415,7 +415,7 @@ def _of_few(engine: DenseRows, Q: Any, k: int, least: float, rows: NDArray[np.in
     return Found(offsets, found, keys, len(rows) * len(Q))
 
 
-def _answers(parts: list[Neighbours], like: Answers) -> Answers:
+def _answers(parts: list[Neighbors], like: Answers) -> Answers:
     return Answers(
         np.cumsum([0, *map(len, parts)]),
         np.concatenate([part.ids for part in parts]) if parts else like.ids,

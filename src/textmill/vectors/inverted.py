@@ -22,7 +22,7 @@ from textmill._native import vectors as native
 from textmill.arrays import Singles
 from textmill.corpus import csr_arrays
 from textmill.errors import ModelFileError
-from textmill.model import Model
+from textmill.model import Model, effective_jobs
 from textmill.numeric import SparseRows, sparse
 from textmill.vectors.scan import Found, Wish
 
@@ -93,11 +93,11 @@ class InvertedIndex(Model):
         shape = len(self), len(self.largest_)
         return SparseRows(self.values_, self.columns_, self.row_offsets_, shape)[rows]
 
-    def search(self, Q: Any, wish: Wish, threads: int, first: NDArray[np.int64] | None = None) -> Found:
+    def search(self, Q: Any, wish: Wish, n_jobs: int | None = None, first: NDArray[np.int64] | None = None) -> Found:
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
-        return Found(*self._postings().search(csr_arrays(Q), mask, wish.k, wish.least, starts, threads))
+        return Found(*self._postings().search(csr_arrays(Q), mask, wish.k, wish.least, starts, effective_jobs(n_jobs)))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""

@@ -29,7 +29,7 @@ from threadpoolctl import ThreadpoolController
 from textmill._native import vectors as native
 from textmill.arrays import Singles
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Model, check_range
+from textmill.model import Model, check_range, effective_jobs
 
 __all__ = ["FEW_QUERIES", "DenseRows", "Found", "PrefixScan", "Scan", "Wish"]
 
@@ -137,14 +137,16 @@ class Scan(DenseRows):
         scan._take(kind, X)
         return scan
 
-    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, n_jobs: int | None = None) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
         if len(Q) < FEW_QUERIES:
-            found = Found(*native.scan(view, Q, wish.k, wish.least, threads))
+            found = Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
         else:
             batches = range(0, len(Q), _QUERIES)
-            found = _join([_tiles(view, self.vectors_, Q[i : i + _QUERIES], wish, threads) for i in batches])
+            found = _join(
+                [_tiles(view, self.vectors_, Q[i : i + _QUERIES], wish, effective_jobs(n_jobs)) for i in batches]
+            )
         return found._replace(read=len(self) * len(Q))
 
 
@@ -189,15 +191,15 @@ class PrefixScan(DenseRows):
         super().keep(rows)
         self.heads_, self.tails_ = self.heads_[rows], self.tails_[rows]
 
-    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, n_jobs: int | None = None) -> Found:
         """Return the wanted rows of each query."""
         if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less than looking twice
-            return self.rest(0).search(Q, wish, threads)
+            return self.rest(0).search(Q, wish, n_jobs)
         whole = self.heads_.shape[1] == self.vectors_.shape[1]
         tails, halves = (_NO_FLOATS if whole else self.tails_), (_NO_FLOATS if self.halves_ is None else self.halves_)
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         view = native.DenseView(self.kind_, self.vectors_, self.heads_, tails, halves, mask, self.longest_)
-        return Found(*native.scan(view, Q, wish.k, wish.least, threads))
+        return Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""

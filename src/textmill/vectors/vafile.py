@@ -77,10 +77,14 @@ class VAFile(DenseRows):
         super().keep(rows)
         self.cells_ = self.cells_[rows]
 
-    def search(self, Q: Singles, wish: Wish, threads: int) -> Found:
+    def search(self, Q: Singles, wish: Wish, n_jobs: int | None = None) -> Found:
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
-        return Found(*native.search_cells(view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, threads))
+        return Found(
+            *native.search_cells(
+                view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, effective_jobs(n_jobs)
+            )
+        )
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""

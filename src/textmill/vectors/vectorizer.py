@@ -45,7 +45,7 @@ class TextVectorizer(Transformer, Model):
     >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth"))
     >>> vectorizer.fit_transform(["to be", "to do"]).toarray().round(4).tolist()
     [[0.5797, 0.8148, 0.0], [0.5797, 0.0, 0.8148]]
-    >>> [[term for term, weight in row] for row in vectorizer.inverse(vectorizer.transform(["do be do", "to"]), top=2)]
+    >>> [[term for term, weight in row] for row in vectorizer.inverse(vectorizer.transform(["do be do", "to"]), k=2)]
     [['do', 'be'], ['to']]
     """
 
@@ -131,9 +131,9 @@ class TextVectorizer(Transformer, Model):
             )
         return self.fit(documents, **options).vectors(documents)
 
-    def inverse(self, X: Any, *, top: int = 10) -> list[list[tuple[str, float]]]:
-        """Return for each row the terms of the `top` largest weights with these, ties in the order of the columns."""
-        check_range("top", top, at_least=1, whole=True)
+    def inverse(self, X: Any, *, k: int = 10) -> list[list[tuple[str, float]]]:
+        """Return for each row the terms of the `k` largest weights with these, ties in the order of the columns."""
+        check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
         X = check_bags(X, negative=True)
         if X.shape[1] != len(self.terms_):
@@ -143,8 +143,8 @@ class TextVectorizer(Transformer, Model):
         rows = []
         for begin, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
             weights, columns = X.data[begin:end], X.indices[begin:end]
-            best = [k for k in np.argsort(-weights, kind="stable") if weights[k] != 0][:top]
-            rows.append([(self.terms_[int(columns[k])], float(weights[k])) for k in best])
+            best = [i for i in np.argsort(-weights, kind="stable") if weights[i] != 0][:k]
+            rows.append([(self.terms_[int(columns[i])], float(weights[i])) for i in best])
         return rows
 
     def inverse_transform(self, X: Any) -> list[list[str]]:

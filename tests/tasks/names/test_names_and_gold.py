@@ -1,4 +1,4 @@
-"""Files of names, of gold labels and of pairs; normalisation; pooling; calibration."""
+"""Files of names, of gold labels and of pairs; normalization; pooling; calibration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from textmill.corpus import SkippedRecords
 from textmill.errors import DataError
-from textmill.strings import Normaliser, Pairs, parse_measure
+from textmill.strings import Normalizer, Pairs, parse_measure
 from textmill.tasks.names import (
     Calibration,
     Gold,
@@ -235,23 +235,23 @@ def test_bad_pairs_are_refused(tmp_path: Path) -> None:
         write_pairs("-", [], NameList.of([]), format="parquet")
 
 
-def test_normalisation_is_off_and_each_step_does_its_own() -> None:
+def test_normalization_is_off_and_each_step_does_its_own() -> None:
     name = " Dr. Élodie  O’Neill-GROẞ, Ltd. "
-    assert Normaliser()(name) == "Dr. Élodie O’Neill-GROẞ, Ltd."
-    assert Normaliser(case=True)(name) == "dr. élodie o’neill-gross, ltd."
-    assert Normaliser(accents=True)("Élodie Łódź Müller Straße") == "Elodie Lodz Muller Strasse"
-    assert Normaliser(punctuation=True)(name) == "Dr Élodie O’Neill-GROẞ Ltd"
-    assert Normaliser(titles=True)(name) == "Élodie O’Neill-GROẞ, Ltd."
-    assert Normaliser(legal_forms=True)("ACME G.m.b.H. & Co. KG") == "ACME G.m.b.H. &"
-    assert Normaliser(legal_forms=["SpA"])("Ferro S.p.A.") == "Ferro"
-    assert Normaliser(form="NFKC")("Ｊｏｈｎ") == "John"
-    assert Normaliser(transliterate=lambda text: text.replace("ж", "zh"))("жук") == "zhук"
-    assert Normaliser(titles=True)("Mr. Dr.") == "Mr. Dr."
-    assert Normaliser(punctuation=True)("...") == ""
+    assert Normalizer()(name) == "Dr. Élodie O’Neill-GROẞ, Ltd."
+    assert Normalizer(case=True)(name) == "dr. élodie o’neill-gross, ltd."
+    assert Normalizer(accents=True)("Élodie Łódź Müller Straße") == "Elodie Lodz Muller Strasse"
+    assert Normalizer(punctuation=True)(name) == "Dr Élodie O’Neill-GROẞ Ltd"
+    assert Normalizer(titles=True)(name) == "Élodie O’Neill-GROẞ, Ltd."
+    assert Normalizer(legal_forms=True)("ACME G.m.b.H. & Co. KG") == "ACME G.m.b.H. &"
+    assert Normalizer(legal_forms=["SpA"])("Ferro S.p.A.") == "Ferro"
+    assert Normalizer(form="NFKC")("Ｊｏｈｎ") == "John"
+    assert Normalizer(transliterate=lambda text: text.replace("ж", "zh"))("жук") == "zhук"
+    assert Normalizer(titles=True)("Mr. Dr.") == "Mr. Dr."
+    assert Normalizer(punctuation=True)("...") == ""
     with pytest.raises(DataError, match="form must be one of"):
-        Normaliser(form="NFX")
+        Normalizer(form="NFX")
     with pytest.raises(DataError, match="list of words"):
-        Normaliser(titles="Mr")
+        Normalizer(titles="Mr")
 
 
 def test_the_pool_is_the_union_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,9 +265,11 @@ def test_the_pool_is_the_union_of_the_best(monkeypatch: pytest.MonkeyPatch) -> N
             expected.setdefault((i, j), {})[measure] = rank
     for cells in (1 << 20, 200):
         monkeypatch.setattr("textmill.tasks.names.evaluation._CELLS", cells)
-        assert {(pair.left, pair.right): pair.ranks for pair in pool_pairs(names, measures, best=12)} == expected
+        assert {
+            (pair.left, pair.right): pair.ranks for pair in pool_pairs(names, measures, k=12, normalize=None)
+        } == expected
     done = Gold({(names.ids[i], names.ids[j]): "neg" for i, j in list(expected)[:5]})
-    again = {(pair.left, pair.right) for pair in pool_pairs(names, measures, best=12, gold=done)}
+    again = {(pair.left, pair.right) for pair in pool_pairs(names, measures, k=12, gold=done)}
     assert not again & set(list(expected)[:5])
     with pytest.raises(DataError, match="no measure"):
         pool_pairs(names, [])

@@ -35,10 +35,10 @@ def test_plain_em_gives_the_steps_of_the_worked_example() -> None:
     thetas = [0.641414, 0.712804, 0.747562, 0.765189, 0.774481]
     likelihoods = [-2.343955, -2.274995, -2.256618, -2.251489, -2.249991]
     for step, (theta, likelihood) in enumerate(zip(thetas, likelihoods, strict=True), 2):
-        found = fold_in([[3, 1]], PHI, iterations=step, accelerate=False)
+        found = fold_in([[3, 1]], PHI, max_iter=step, accelerate=False)
         assert found.theta[0] == pytest.approx([theta, 1 - theta], abs=1e-6)
         assert found.log_likelihood[0] == pytest.approx(likelihood, abs=1e-6)
-        assert found.iterations[0] == step
+        assert found.n_iter[0] == step
 
 
 @pytest.mark.parametrize("accelerate", [False, True])
@@ -50,7 +50,7 @@ def test_the_fixed_point_of_the_worked_example(accelerate: bool) -> None:
 
 
 def test_the_smoothed_steps_of_the_worked_example() -> None:
-    first = fold_in([[3, 1]], PHI, prior=0.1, iterations=2, accelerate=False)
+    first = fold_in([[3, 1]], PHI, prior=0.1, max_iter=2, accelerate=False)
     assert first.theta[0] == pytest.approx([0.634680, 0.365320], abs=1e-6)
     found = fold_in([[3, 1]], PHI, prior=0.1, tolerance=1e-12)
     assert found.theta[0] == pytest.approx([0.757533, 0.242467], abs=1e-6)
@@ -62,8 +62,8 @@ def test_the_likelihood_never_falls_on_a_thousand_problems(accelerate: bool) -> 
     for steps in (1, 2, 3, 5, 9, 17):
         values = []
         for counts, phi in problems[steps::17]:
-            found = fold_in(counts, phi, iterations=steps, accelerate=accelerate)
-            after = fold_in(counts, phi, iterations=steps + 1, accelerate=accelerate)
+            found = fold_in(counts, phi, max_iter=steps, accelerate=accelerate)
+            after = fold_in(counts, phi, max_iter=steps + 1, accelerate=accelerate)
             values.append((found.log_likelihood[0], after.log_likelihood[0]))
         before, later = np.array(values).T
         assert (later >= before - 1e-9).all()
@@ -73,8 +73,8 @@ def test_the_gap_closes_on_a_thousand_problems_and_bounds_what_is_missing() -> N
     worst = 0.0
     for seed in range(1000):
         counts, phi = random_problem(seed)
-        found = fold_in(counts, phi, tolerance=1e-6, iterations=5000)
-        best = fold_in(counts, phi, tolerance=1e-12, iterations=5000)
+        found = fold_in(counts, phi, tolerance=1e-6, max_iter=5000)
+        best = fold_in(counts, phi, tolerance=1e-12, max_iter=5000)
         worst = max(worst, found.gap[0])
         missing = (best.log_likelihood[0] - found.log_likelihood[0]) / counts[0, phi.any(axis=1)].sum()
         assert -1e-9 <= missing <= found.gap[0] + 1e-9
@@ -85,7 +85,7 @@ def test_the_gap_closes_on_a_thousand_problems_and_bounds_what_is_missing() -> N
 @pytest.mark.parametrize("prior", [0.0, 0.3])
 def test_a_general_solver_finds_the_same_optimum(seed: int, prior: float) -> None:
     counts, phi = random_problem(seed, topics=4)
-    found = fold_in(counts, phi, prior=prior, tolerance=1e-10, iterations=20000)
+    found = fold_in(counts, phi, prior=prior, tolerance=1e-10, max_iter=20000)
     result = minimize(
         lambda theta: -objective(np.maximum(theta, 1e-12), counts[0], phi, prior),
         np.full(4, 0.25),
@@ -165,7 +165,7 @@ def test_learning_is_monotone_and_extrapolation_gets_further() -> None:
     random = np.random.default_rng(2)
     X = csr_matrix(random.poisson(0.5, (60, 40)).astype(float))
     theta, phi = random.dirichlet(np.ones(5), 60), np.ascontiguousarray(random.dirichlet(np.ones(40), 5).T)
-    traces = [learn(X, theta, phi, iterations=30, accelerate=fast)[2] for fast in (False, True)]
+    traces = [learn(X, theta, phi, max_iter=30, accelerate=fast)[2] for fast in (False, True)]
     for trace in traces:
         assert (np.diff(trace) >= -1e-9 * abs(trace[0])).all()
     assert traces[1][-1] >= traces[0][-1]
@@ -173,8 +173,8 @@ def test_learning_is_monotone_and_extrapolation_gets_further() -> None:
 
 def test_online_steps_remember_what_forget_says() -> None:
     X = csr_matrix(np.array([[3.0, 1.0]]))
-    _, once, _ = blend(X, PHI, np.zeros((2, 2)), forget=1.0, smoothing=0.0, temper=1.0, threads=1)
-    _, twice, _ = blend(X, PHI, once, forget=0.5, smoothing=0.0, temper=1.0, threads=1)
+    _, once, _ = blend(X, PHI, np.zeros((2, 2)), decay=1.0, smoothing=0.0, temper=1.0, threads=1)
+    _, twice, _ = blend(X, PHI, once, decay=0.5, smoothing=0.0, temper=1.0, threads=1)
     assert twice == pytest.approx(1.5 * once)
 
 
@@ -189,7 +189,7 @@ def test_online_steps_remember_what_forget_says() -> None:
         ({"prior": -1.0}, "prior"),
         ({"temper": 0.0}, "temper"),
         ({"tolerance": 0.0}, "tolerance"),
-        ({"iterations": 0}, "iterations"),
+        ({"max_iter": 0}, "max_iter"),
         ({"start": np.zeros((1, 2))}, "start"),
     ],
 )

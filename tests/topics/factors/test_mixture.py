@@ -36,7 +36,7 @@ def test_posteriors_and_likelihood_of_the_printed_example() -> None:
 def test_the_m_step_of_the_printed_example(monkeypatch: pytest.MonkeyPatch) -> None:
     model = example()
     monkeypatch.setattr(MultinomialMixture, "_begin", lambda self, chunks: list(chunks))
-    model.set_params(iterations=1).fit(DOCUMENTS)
+    model.set_params(max_iter=1).fit(DOCUMENTS)
     assert model.weights_ == pytest.approx([0.5, 0.5], abs=1e-12)
     wanted = np.array([[0.552769, 0.333333, 0.113898], [0.113898, 0.333333, 0.552769]])
     assert model.components_ == pytest.approx(wanted, abs=1e-6)
@@ -50,7 +50,7 @@ def random_bags(seed: int, n: int = 60, m: int = 40) -> sparse.csr_matrix:
 
 def test_posteriors_are_those_of_the_definition() -> None:
     X = random_bags(0)
-    model = MultinomialMixture(n_topics=3, random_state=0, iterations=3).fit(X)
+    model = MultinomialMixture(n_topics=3, random_state=0, max_iter=3).fit(X)
     for row, found, likelihood in zip(X.toarray(), model.transform(X), model.log_likelihood(X), strict=True):
         joint = [
             math.fsum([math.log(w), *(c * math.log(p) for c, p in zip(row, phi, strict=True))])
@@ -64,7 +64,7 @@ def test_posteriors_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_the_penalised_likelihood_never_falls(seed: int) -> None:
     model = MultinomialMixture(n_topics=4, random_state=seed, tolerance=0).fit(random_bags(seed))
-    assert (np.diff(model.objectives_) >= -1e-9 * np.abs(model.objectives_[:-1])).all()
+    assert (np.diff(model.trace_) >= -1e-9 * np.abs(model.trace_[:-1])).all()
 
 
 def test_documents_are_sorted_by_the_topic_they_were_drawn_from() -> None:
@@ -147,7 +147,7 @@ def test_posteriors_of_real_documents_are_almost_one_topic(data: Path) -> None:
     vectorizer = TextVectorizer(vocabulary=preset("reuters"), weighting=Weighting(scheme="nnn"))
     X = vectorizer.fit_transform(read_documents(data / "reuters" / "reuters21578.jsonl.gz"))
     long = X[np.asarray(X.sum(axis=1)).ravel() >= 80]
-    model = MultinomialMixture(n_topics=50, random_state=0, iterations=30).fit(X)
+    model = MultinomialMixture(n_topics=50, random_state=0, max_iter=30).fit(X)
     assert model.entropy(long).mean() < 0.5
 
 

@@ -15,7 +15,7 @@ import textmill
 from textmill._native import topics as native
 from textmill.errors import DataError
 from textmill.topics import NMF
-from textmill.topics.factors.nmf import factorise
+from textmill.topics.factors.nmf import factorize
 from textmill.topics.factors.starts import start_factors
 
 X = csr_matrix(COUNTS.astype(float))
@@ -42,14 +42,14 @@ def problem(seed: int) -> csr_matrix:
     [("euclidean", [13.865939, 13.486170, 13.486052]), ("kl", [20.427745, 19.528661, 19.528659])],
 )
 def test_multiplicative_updates_give_the_worked_example(loss: str, values: list[float]) -> None:
-    losses = factorise(X, H, W, loss=loss, solver="multiplicative", iterations=100, tolerance=-1.0)[2]
+    losses = factorize(X, H, W, loss=loss, method="multiplicative", max_iter=100, tolerance=-1.0)[2]
     assert [losses[0], losses[9], losses[99]] == pytest.approx(values, abs=1e-6)
     assert (np.diff(losses) <= 1e-9).all()
 
 
 @pytest.mark.parametrize(("loss", "value"), [("euclidean", 13.486052), ("kl", 19.528659)])
 def test_the_fast_solvers_reach_the_same_optimum_sooner(loss: str, value: float) -> None:
-    losses = factorise(X, H, W, loss=loss, solver="fast", iterations=15, tolerance=-1.0)[2]
+    losses = factorize(X, H, W, loss=loss, method="fast", max_iter=15, tolerance=-1.0)[2]
     assert losses[-1] == pytest.approx(value, abs=1e-6)
 
 
@@ -60,8 +60,8 @@ def test_losses_never_rise_and_factors_are_never_negative(loss: str, solver: str
         data = problem(seed)
         theta, phi = start_factors(data, 4, "random", seed)
         iterations = 1000 if seed < 3 else 60
-        settings = {"loss": loss, "solver": solver, "iterations": iterations, "tolerance": -1.0}
-        made_h, made_w, losses = factorise(data, theta * np.asarray(data.sum(axis=1)), phi, **settings)
+        settings = {"loss": loss, "method": solver, "max_iter": iterations, "tolerance": -1.0}
+        made_h, made_w, losses, _ = factorize(data, theta * np.asarray(data.sum(axis=1)), phi, **settings)
         assert (np.diff(losses) <= 1e-9 * losses[0]).all()
         assert made_h.min() >= 0
         assert made_w.min() >= 0
@@ -78,7 +78,7 @@ def test_no_worse_than_scikit_learn(loss: str) -> None:
     solver = {"solver": "mu", "beta_loss": "kullback-leibler"} if loss == "kl" else {"solver": "cd"}
     peer = decomposition.NMF(8, init="nndsvda", max_iter=300, tol=0, random_state=0, **solver).fit(data)
     theirs = peer.reconstruction_err_**2 / (2 if loss == "kl" else 1)
-    ours = NMF(n_topics=8, loss=loss, iterations=300, tolerance=1e-7, random_state=0).fit(data).losses_[-1]
+    ours = NMF(n_topics=8, loss=loss, max_iter=300, tolerance=1e-7, random_state=0).fit(data).trace_[-1]
     assert ours <= 1.01 * theirs
 
 
@@ -94,10 +94,10 @@ def test_coordinate_descent_solves_non_negative_least_squares() -> None:
 @pytest.mark.parametrize("loss", ["euclidean", "kl"])
 def test_transform_is_the_best_for_the_topics(loss: str) -> None:
     data = problem(3)
-    nmf = NMF(n_topics=4, loss=loss, iterations=500, tolerance=0.0, random_state=0).fit(data)
+    nmf = NMF(n_topics=4, loss=loss, max_iter=500, tolerance=0.0, random_state=0).fit(data)
     made = nmf.transform(data)
     assert nmf.components_.sum(axis=1) == pytest.approx(np.ones(4))
-    assert true_loss(data, made + 1e-300, nmf.components_.T, loss) <= nmf.losses_[-1] * (1 + 1e-6)
+    assert true_loss(data, made + 1e-300, nmf.components_.T, loss) <= nmf.trace_[-1] * (1 + 1e-6)
     if loss == "kl":
         assert made.sum(axis=1) == pytest.approx(np.asarray(data.sum(axis=1)).ravel())
 
@@ -108,7 +108,7 @@ def test_mini_batches_come_near_all_at_once_and_memory_is_that_of_a_chunk(loss: 
     topics = random.dirichlet(np.full(60, 0.1), 4)
     data = csr_matrix(random.poisson(30 * random.dirichlet(np.full(4, 0.3), 1500) @ topics).astype(float))
     batch = NMF(n_topics=4, loss=loss, random_state=0).fit(data)
-    online = NMF(n_topics=4, loss=loss, chunk_size=100, passes=3, random_state=0)
+    online = NMF(n_topics=4, loss=loss, chunk_size=100, max_iter=3, random_state=0)
     online.fit([data[start : start + 100] for start in range(0, 1500, 100)])
     scores = [true_loss(data, m.transform(data) + 1e-300, m.components_.T + 1e-300, loss) for m in (batch, online)]
     assert scores[1] < 1.05 * scores[0]
@@ -128,9 +128,9 @@ def test_partial_fit_goes_on_from_a_file_and_grows_with_the_vocabulary(tmp_path)
 
 def test_restarts_keep_the_best() -> None:
     data = problem(7)
-    settings = {"n_topics": 5, "init": "random", "iterations": 30, "tolerance": 0.0}
-    single = [NMF(random_state=2 * r, **settings).fit(data).losses_[-1] for r in range(5)]
-    best = NMF(random_state=0, restarts=5, **settings).fit(data).losses_[-1]
+    settings = {"n_topics": 5, "init": "random", "max_iter": 30, "tolerance": 0.0}
+    single = [NMF(random_state=2 * r, **settings).fit(data).trace_[-1] for r in range(5)]
+    best = NMF(random_state=0, restarts=5, **settings).fit(data).trace_[-1]
     assert best == pytest.approx(min(single))
 
 
@@ -158,7 +158,7 @@ def test_the_cost_of_kl_grows_with_the_non_zeros() -> None:
         times = []
         for _ in range(3):
             begin = time.process_time()
-            factorise(data, theta, phi, loss="kl", solver="multiplicative", iterations=5, tolerance=-1.0, n_jobs=1)
+            factorize(data, theta, phi, loss="kl", method="multiplicative", max_iter=5, tolerance=-1.0, n_jobs=1)
             times.append(time.process_time() - begin)
         return min(times)
 
@@ -170,13 +170,13 @@ def test_the_cost_of_kl_grows_with_the_non_zeros() -> None:
     [
         {"n_topics": 0},
         {"loss": "l1"},
-        {"solver": "magic"},
+        {"method": "magic"},
         {"init": "magic"},
         {"tolerance": -1.0},
         {"restarts": 2},
-        {"forget": -0.1},
+        {"decay": -0.1},
         {"chunk_size": 0},
-        {"passes": 0},
+        {"max_iter": 0},
     ],
 )
 def test_parameters_are_checked_by_fit(parameters: dict) -> None:

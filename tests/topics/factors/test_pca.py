@@ -17,14 +17,14 @@ from textmill.errors import DataError
 from textmill.topics import PCA
 
 pytestmark = pytest.mark.filterwarnings("ignore::textmill.topics.FewerTopics")  # of low rank on purpose
-FILES = Path(__file__).parent.parent / "files"
+FILES = Path(__file__).parents[2] / "files"
 X = csr_matrix(COUNTS.astype(float))
 EIGENVALUES = [1.038325, 0.701322, 0.378963, 0.306965, 0.213936, 0.099437, 0.055329, 0.039057]
 
 
-@pytest.mark.parametrize("algorithm", ["lanczos", "krylov", "one_pass"])
-def test_eigenvalues_of_the_worked_example(algorithm: str) -> None:
-    pca = PCA(n_topics=12, algorithm=algorithm, random_state=0).fit(X)
+@pytest.mark.parametrize("method", ["lanczos", "krylov", "one_pass"])
+def test_eigenvalues_of_the_worked_example(method: str) -> None:
+    pca = PCA(n_topics=12, method=method, random_state=0).fit(X)
     assert pca.explained_variance_ == pytest.approx(EIGENVALUES, abs=1e-6)  # the ninth is 0 and no direction
     assert pca.total_variance_ == pytest.approx(2.833333, abs=1e-6)
     assert pca.explained_variance_ratio_.sum() == pytest.approx(1)
@@ -53,7 +53,7 @@ def test_equals_dense_pca(seed: int, shape: tuple[int, int]) -> None:
 def test_krylov_is_near_in_few_passes_and_orthonormal() -> None:
     data = sparse.random(400, 300, 0.03, format="csr", random_state=2)
     exact = PCA(n_topics=10, random_state=0).fit(data).explained_variance_
-    near = PCA(n_topics=10, algorithm="krylov", power_iterations=4, random_state=0).fit(data)
+    near = PCA(n_topics=10, method="krylov", power_iterations=4, random_state=0).fit(data)
     assert near.explained_variance_ == pytest.approx(exact, rel=1e-3)
     assert (near.explained_variance_ <= exact * (1 + 1e-9)).all()
     assert np.abs(near.components_ @ near.components_.T - np.eye(10)).max() < 1e-12
@@ -65,7 +65,7 @@ def test_chunks_give_the_exact_mean_and_total_variance_and_nearly_the_components
     data = csr_matrix(np.where(random.random((500, 60)) < 0.4, low, 0))
     whole = PCA(n_topics=3, random_state=0).fit(data)
     for size in (50, 128, 500):
-        parts = PCA(n_topics=3, algorithm="one_pass", chunk_size=size, random_state=0).fit(data)
+        parts = PCA(n_topics=3, method="one_pass", chunk_size=size, random_state=0).fit(data)
         assert parts.mean_ == pytest.approx(whole.mean_, abs=1e-12)
         assert parts.total_variance_ == pytest.approx(whole.total_variance_, rel=1e-12)
         assert parts.explained_variance_ == pytest.approx(whole.explained_variance_, rel=0.02)
@@ -76,7 +76,7 @@ def test_untruncated_chunks_and_merges_are_exact() -> None:
     dense = decomposition.PCA(20, svd_solver="full").fit(data.toarray())
     one = PCA(n_topics=20, random_state=0).partial_fit(data[:30]).partial_fit(data[30:50])
     merged = one.merge(PCA(n_topics=20, random_state=0).fit(data[50:]))
-    for pca in (merged, PCA(n_topics=20, algorithm="one_pass", chunk_size=13, random_state=0).fit(data)):
+    for pca in (merged, PCA(n_topics=20, method="one_pass", chunk_size=13, random_state=0).fit(data)):
         assert pca.explained_variance_ == pytest.approx(dense.explained_variance_, abs=1e-10)
         assert pca.documents_ == 90
 
@@ -95,7 +95,7 @@ def test_further_documents_leave_the_number_of_topics() -> None:
 
 def test_documents_added_later_give_the_model_of_one_pass_over_all() -> None:
     data = sparse.random(200, 60, 0.2, format="csr", random_state=4)
-    settings = {"n_topics": 3, "algorithm": "one_pass", "chunk_size": 50, "random_state": 0}
+    settings = {"n_topics": 3, "method": "one_pass", "chunk_size": 50, "random_state": 0}
     whole = PCA(**settings).fit(data)
     parts = PCA(**settings).fit(data[:100]).partial_fit(data[100:])
     assert parts.components_.tobytes() == whole.components_.tobytes()
@@ -119,17 +119,17 @@ def test_streams_are_read_as_often_as_the_algorithm_needs() -> None:
 
     assert PCA(n_topics=2).fit(chunks()).documents_ == 9
     with pytest.raises(DataError, match="passes"):
-        PCA(n_topics=2, algorithm="krylov").fit(chunks())
-    again = PCA(n_topics=2, algorithm="krylov", random_state=0).fit([X[:4], X[4:]])
+        PCA(n_topics=2, method="krylov").fit(chunks())
+    again = PCA(n_topics=2, method="krylov", random_state=0).fit([X[:4], X[4:]])
     assert again.explained_variance_ == pytest.approx(EIGENVALUES[:2], abs=1e-6)
 
 
 def test_memory_does_not_grow_with_documents_times_terms() -> None:
     random = np.random.default_rng(0)
     data = csr_matrix((random.random(20000), random.integers(0, 10000, 20000), np.arange(0, 20001, 10)), (2000, 10000))
-    for algorithm in ("krylov", "one_pass"):
+    for method in ("krylov", "one_pass"):
         tracemalloc.start()
-        PCA(n_topics=5, algorithm=algorithm, oversampling=5, random_state=0).fit(data)
+        PCA(n_topics=5, method=method, oversampling=5, random_state=0).fit(data)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 2000 * 10000 * 8 / 5
@@ -155,10 +155,10 @@ def test_identical_documents_have_no_components() -> None:
     assert np.isfinite(pca.transform(np.ones((2, 3)))).all()
 
 
-@pytest.mark.parametrize("algorithm", ["lanczos", "krylov", "one_pass"])
-def test_zeros_one_document_and_too_many_topics_are_no_faults(algorithm: str) -> None:
+@pytest.mark.parametrize("method", ["lanczos", "krylov", "one_pass"])
+def test_zeros_one_document_and_too_many_topics_are_no_faults(method: str) -> None:
     for data in (np.zeros((4, 3)), np.ones((1, 3)), np.eye(3), np.eye(2, 50)):
-        pca = PCA(n_topics=40, algorithm=algorithm, random_state=0).fit(data)
+        pca = PCA(n_topics=40, method=method, random_state=0).fit(data)
         assert np.isfinite(pca.transform(data)).all()
 
 
@@ -176,7 +176,7 @@ def test_bad_input_is_one_clear_error(bad: object, message: str) -> None:
         PCA(n_topics=2).fit(bad)
 
 
-@pytest.mark.parametrize("parameters", [{"n_topics": 0}, {"algorithm": "x"}, {"oversampling": -1}, {"chunk_size": 0}])
+@pytest.mark.parametrize("parameters", [{"n_topics": 0}, {"method": "x"}, {"oversampling": -1}, {"chunk_size": 0}])
 def test_parameters_are_checked_by_fit(parameters: dict) -> None:
     with pytest.raises(DataError):
         PCA(**parameters).fit(X)

@@ -12,7 +12,7 @@ from textmill.corpus import Vocabulary
 from textmill.errors import DataError
 from textmill.topics import NMF, PLSA
 from textmill.topics.factors.em import learn
-from textmill.topics.factors.nmf import factorise
+from textmill.topics.factors.nmf import factorize
 from textmill.vectors import TextVectorizer, Weighting
 
 X = csr_matrix(COUNTS.astype(float))
@@ -34,7 +34,7 @@ def worked(iterations: int, **options):
     """PLSA from the start of the worked example: P(z) = 1/2, columns of W and H normalised."""
     joint = 0.5 * H / H.sum(axis=0)
     theta = joint / joint.sum(axis=1, keepdims=True)
-    return learn(X, theta, W / W.sum(axis=0), iterations=iterations, tolerance=-1.0, **options)
+    return learn(X, theta, W / W.sum(axis=0), max_iter=iterations, tolerance=-1.0, **options)[:3]
 
 
 def test_likelihoods_of_the_worked_example() -> None:
@@ -63,15 +63,13 @@ def test_the_kl_loss_equals_that_of_nmf() -> None:
     trace = worked(1000)[2]
     x = COUNTS[COUNTS > 0].astype(float)
     loss = float((x * np.log(x)).sum() - (LENGTH * np.log(LENGTH)).sum()) - trace[-1]
-    factors = factorise(X, H, W, loss="kl", solver="multiplicative", iterations=1000, tolerance=-1.0)[2]
+    factors = factorize(X, H, W, loss="kl", method="multiplicative", max_iter=1000, tolerance=-1.0)[2]
     assert loss == pytest.approx(19.528659, abs=1e-6)
     assert loss == pytest.approx(factors[-1], abs=1e-6)
 
 
 def test_no_random_start_of_fifty_is_better_than_the_worked_example() -> None:
-    best = max(
-        PLSA(n_topics=2, iterations=300, tolerance=0.0, random_state=s).fit(X).likelihoods_[-1] for s in range(50)
-    )
+    best = max(PLSA(n_topics=2, max_iter=300, tolerance=0.0, random_state=s).fit(X).trace_[-1] for s in range(50))
     assert best + float(LENGTH @ np.log(LENGTH / TOTAL)) == pytest.approx(-115.793944, abs=1e-4)
 
 
@@ -79,16 +77,16 @@ def test_no_random_start_of_fifty_is_better_than_the_worked_example() -> None:
 def test_the_likelihood_never_falls_and_nothing_becomes_nan(accelerate: bool) -> None:
     random = np.random.default_rng(0)
     counts = csr_matrix(random.poisson(0.2, (40, 30)).astype(float))
-    plsa = PLSA(n_topics=7, iterations=1000, tolerance=0.0, accelerate=accelerate, random_state=1).fit(counts)
-    assert (np.diff(plsa.likelihoods_) >= -1e-9 * abs(plsa.likelihoods_[0])).all()
+    plsa = PLSA(n_topics=7, max_iter=1000, tolerance=0.0, accelerate=accelerate, random_state=1).fit(counts)
+    assert (np.diff(plsa.trace_) >= -1e-9 * abs(plsa.trace_[0])).all()
     assert np.isfinite(plsa.components_).all()
     assert plsa.components_.sum(axis=1) == pytest.approx(np.ones(7))
 
 
 def test_tempering_lowers_the_training_likelihood_and_smoothing_leaves_no_word_impossible() -> None:
     train = drawn(150, 300, 5, 30, 3)
-    plain, warm = (PLSA(n_topics=20, temper=t, iterations=200, random_state=0).fit(train) for t in (1.0, 0.7))
-    smooth = PLSA(n_topics=20, iterations=200, smoothing=0.1, random_state=0).fit(train)
+    plain, warm = (PLSA(n_topics=20, temper=t, max_iter=200, random_state=0).fit(train) for t in (1.0, 0.7))
+    smooth = PLSA(n_topics=20, max_iter=200, smoothing=0.1, random_state=0).fit(train)
     assert plain.components_.min() == 0.0
     assert smooth.components_.min() > 0.0
     assert warm.score(train) < plain.score(train)
@@ -96,19 +94,19 @@ def test_tempering_lowers_the_training_likelihood_and_smoothing_leaves_no_word_i
 
 def test_held_out_documents_stop_em_early_and_cool_it() -> None:
     corpus = drawn(300, 200, 4, 30, 5)
-    settings = {"n_topics": 15, "iterations": 200, "tolerance": 0.0, "random_state": 0, "smoothing": 0.01}
+    settings = {"n_topics": 15, "max_iter": 200, "tolerance": 0.0, "random_state": 0, "smoothing": 0.01}
     free = PLSA(**settings).fit(corpus)
     stopped = PLSA(held_out=0.2, **settings).fit(corpus)
     cooled = PLSA(held_out=0.2, cooling=0.9, **settings).fit(corpus)
-    assert len(stopped.likelihoods_) < len(free.likelihoods_)
-    assert len(cooled.likelihoods_) > len(stopped.likelihoods_)
+    assert len(stopped.trace_) < len(free.trace_)
+    assert len(cooled.trace_) > len(stopped.trace_)
     assert 0 < cooled.temper_ <= 1
 
 
 def test_online_em_comes_near_batch_em() -> None:
     corpus = drawn(2000, 300, 5, 60, 7)
     batch = PLSA(n_topics=5, random_state=0).fit(corpus)
-    online = PLSA(n_topics=5, chunk_size=200, passes=4, random_state=0).fit(corpus)
+    online = PLSA(n_topics=5, chunk_size=200, max_iter=4, random_state=0).fit(corpus)
     assert online.documents_ == 2000
     assert online.score(corpus) > batch.score(corpus) - 0.03
 
@@ -124,7 +122,7 @@ def test_one_shot_streams_are_read_once_or_refused_before_they_are_read() -> Non
     PLSA(n_topics=2, chunk_size=3, random_state=0).fit(chunks())
     assert read == [0, 3, 6]
     with pytest.raises(DataError, match="2 passes"):
-        PLSA(n_topics=2, chunk_size=3, passes=2).fit(chunks())
+        PLSA(n_topics=2, chunk_size=3, max_iter=2).fit(chunks())
     assert read == [0, 3, 6]
 
 
@@ -143,8 +141,8 @@ def test_texts_come_in_through_the_vectorizer_and_the_file_carries_it(tmp_path) 
 
 def test_merging_pairs_topics_whatever_their_order() -> None:
     whole = csr_matrix(np.kron(np.eye(3), np.ones((20, 4))))
-    one = PLSA(n_topics=3, random_state=0, iterations=500).fit(whole)
-    other = PLSA(n_topics=3, random_state=9, iterations=500).fit(whole)
+    one = PLSA(n_topics=3, random_state=0, max_iter=500).fit(whole)
+    other = PLSA(n_topics=3, random_state=9, max_iter=500).fit(whole)
     merged = one.merge(other)
     assert merged.documents_ == 120
     assert merged.components_ == pytest.approx(one.components_, abs=1e-3)
@@ -196,9 +194,9 @@ def test_more_topics_than_documents_and_terms_identical_and_empty_documents(mode
         {"held_out": 1.0},
         {"cooling": 0.9},
         {"smoothing": -1.0},
-        {"iterations": 0},
+        {"max_iter": 0},
         {"init": "magic"},
-        {"forget": 2.0},
+        {"decay": 2.0},
         {"chunk_size": 0},
         {"chunk_size": 5, "held_out": 0.5},
         {"random_state": -1},

@@ -18,7 +18,7 @@ from textmill.topics import NMF, PCA, PLSA
 from textmill.topics.chunks import Chunks
 from textmill.topics.factors.rows import Part, Rows
 
-STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk=64, seed=3)
+STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk_size=64, seed=3)
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +28,14 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MODELS: dict[str, Any] = {
-    "pca krylov": PCA(n_topics=6, algorithm="krylov", random_state=1),
-    "pca lanczos": PCA(n_topics=2, algorithm="lanczos", random_state=1),
-    "nmf": NMF(n_topics=6, iterations=4, tolerance=0, random_state=1),
-    "nmf multiplicative": NMF(n_topics=6, solver="multiplicative", init="random", iterations=4, random_state=1),
-    "nmf kl": NMF(n_topics=6, loss="kl", iterations=4, tolerance=0, random_state=1),
-    "nmf kl multiplicative": NMF(n_topics=6, loss="kl", solver="multiplicative", iterations=4, random_state=1),
-    "plsa": PLSA(n_topics=6, iterations=4, tolerance=0, random_state=1),
-    "plsa tempered": PLSA(n_topics=6, iterations=4, temper=0.9, smoothing=0.01, init="nndsvd", random_state=1),
+    "pca krylov": PCA(n_topics=6, method="krylov", random_state=1),
+    "pca lanczos": PCA(n_topics=2, method="lanczos", random_state=1),
+    "nmf": NMF(n_topics=6, max_iter=4, tolerance=0, random_state=1),
+    "nmf multiplicative": NMF(n_topics=6, method="multiplicative", init="random", max_iter=4, random_state=1),
+    "nmf kl": NMF(n_topics=6, loss="kl", max_iter=4, tolerance=0, random_state=1),
+    "nmf kl multiplicative": NMF(n_topics=6, loss="kl", method="multiplicative", max_iter=4, random_state=1),
+    "plsa": PLSA(n_topics=6, max_iter=4, tolerance=0, random_state=1),
+    "plsa tempered": PLSA(n_topics=6, max_iter=4, temper=0.9, smoothing=0.01, init="nndsvd", random_state=1),
 }
 
 
@@ -57,7 +57,7 @@ def test_workers_give_the_model_of_one_process(client: Any, name: str) -> None:
 
 def test_matrices_and_streams_can_be_sent_to_workers(client: Any) -> None:
     X = sparse.vstack(list(STREAM), format="csr")
-    settings = {"n_topics": 4, "init": "random", "iterations": 2, "random_state": 1}
+    settings = {"n_topics": 4, "init": "random", "max_iter": 2, "random_state": 1}
     here = NMF(**settings).fit(X)
     for sent in (X, iter(STREAM), X.toarray()):
         same(NMF(**settings).fit(sent, cluster=client), here)
@@ -121,8 +121,8 @@ def test_what_one_machine_must_do_is_refused_on_a_cluster(client: Any) -> None:
         NMF(chunk_size=10).fit(STREAM, cluster=client)
     with pytest.raises(DataError, match="leave out held_out or cluster"):
         PLSA(held_out=0.1).fit(STREAM, cluster=client)
-    with pytest.raises(DataError, match="pass algorithm='krylov'"):
-        PCA(algorithm="one_pass").fit(STREAM, cluster=client)
+    with pytest.raises(DataError, match="pass method='krylov'"):
+        PCA(method="one_pass").fit(STREAM, cluster=client)
     with pytest.raises(DataError, match="no documents"):
         PLSA().fit([], cluster=client)
     with pytest.raises(DataError, match="only zeros"):

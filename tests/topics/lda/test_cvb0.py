@@ -27,7 +27,7 @@ def test_the_result_is_a_fixed_point_of_the_update(matrix: bool) -> None:
     X = csr_matrix(random.poisson(1.0, (6, 9)).astype(np.int32))
     alpha = np.array([0.3, 0.5, 0.9])
     eta = random.uniform(0.2, 1.0, (3, 9)) if matrix else np.full((3, 9), 0.4)
-    found = collapse_variational(X, 3, alpha=alpha, eta=eta if matrix else 0.4, sweeps=3000, random_state=1)
+    found = collapse_variational(X, 3, alpha=alpha, eta=eta if matrix else 0.4, max_iter=3000, random_state=1)
     K = found.counts
     J = found.theta * (np.asarray(X.sum(axis=1)) + alpha.sum()) - alpha
     by_word, by_document = np.zeros_like(K), np.zeros_like(J)
@@ -58,7 +58,9 @@ def test_counts_add_up_after_every_sweep() -> None:
 
 def test_any_number_of_threads_gives_the_same_bytes() -> None:
     X = drawn(1500, 300, 6, 80, seed=1)
-    found = [collapse_variational(X, 6, sweeps=12, learn_alpha=True, random_state=3, n_jobs=jobs) for jobs in (1, 2, 8)]
+    found = [
+        collapse_variational(X, 6, max_iter=12, learn_alpha=True, random_state=3, n_jobs=jobs) for jobs in (1, 2, 8)
+    ]
     for other in found[1:]:
         for name in ("counts", "theta", "alpha", "joint", "assignments"):
             assert getattr(other, name).tobytes() == getattr(found[0], name).tobytes()
@@ -71,7 +73,7 @@ def test_it_predicts_as_well_as_gibbs_with_as_many_sweeps() -> None:
     for name, method in (("gibbs", sample_topics), ("cvb0", collapse_variational)):
         scores = []
         for seed in range(3):
-            counts = method(train, 8, alpha=0.1, eta=0.05, sweeps=60, random_state=seed).counts
+            counts = method(train, 8, alpha=0.1, eta=0.05, max_iter=60, random_state=seed).counts
             phi = (counts + 0.05) / (counts.sum(axis=0) + 0.05 * 400)
             scores.append(fold_in(test, phi).log_likelihood.sum() / test.sum() / np.log(2))
         bits[name] = np.mean(scores)
@@ -97,7 +99,7 @@ def test_counts_of_other_documents_stay() -> None:
 def test_hard_documents_are_inferred() -> None:
     X = csr_matrix(np.array([[0, 0, 0], [0, 1, 0], [50_000, 20_000, 0], [1, 1, 1]]))
     for prior in (1e-3, 1.0):
-        found = collapse_variational(X, 11, alpha=prior, eta=prior, sweeps=20, random_state=0)
+        found = collapse_variational(X, 11, alpha=prior, eta=prior, max_iter=20, random_state=0)
         assert np.isfinite(found.counts).all()
         assert found.theta.sum(axis=1) == pytest.approx(np.ones(4))
         assert found.counts.sum() == pytest.approx(70_004, rel=1e-5)
@@ -110,7 +112,7 @@ def test_hard_documents_are_inferred() -> None:
         ({"n_topics": 0}, "n_topics"),
         ({"alpha": 0.0}, "alpha"),
         ({"eta": -1.0}, "eta"),
-        ({"sweeps": 0}, "sweeps"),
+        ({"max_iter": 0}, "max_iter"),
         ({"trace_every": 0}, "trace_every"),
         ({"dtype": "int"}, "dtype"),
         ({"start": np.zeros(3, int)}, "start"),

@@ -156,17 +156,18 @@ def test_joint_equals_the_definition_for_vector_and_matrix_priors() -> None:
 )
 def test_any_number_of_threads_gives_the_same_bytes(options: dict) -> None:
     X = large()
-    found = [sample_topics(X, 6, sweeps=12, random_state=3, n_jobs=jobs, **options) for jobs in (1, 2, 8)]
+    found = [sample_topics(X, 6, max_iter=12, random_state=3, n_jobs=jobs, **options) for jobs in (1, 2, 8)]
     for other in found[1:]:
         for name in ("counts", "theta", "alpha", "joint", "assignments"):
             assert getattr(other, name).tobytes() == getattr(found[0], name).tobytes()
 
 
 def test_seeds_matter_and_repeat() -> None:
-    one, same, other = (sample_topics(TINY, 2, sweeps=5, random_state=seed).assignments for seed in (1, 1, 2))
+    one, same, other = (sample_topics(TINY, 2, max_iter=5, random_state=seed).assignments for seed in (1, 1, 2))
     assert one.tolist() == same.tolist()
     assert any(
-        sample_topics(TINY, 2, sweeps=5, random_state=seed).assignments.tolist() != other.tolist() for seed in range(9)
+        sample_topics(TINY, 2, max_iter=5, random_state=seed).assignments.tolist() != other.tolist()
+        for seed in range(9)
     )
 
 
@@ -181,7 +182,7 @@ def matched_error(phi: np.ndarray, truth: np.ndarray) -> float:
 def test_known_topics_are_recovered_by_the_best_of_five_chains() -> None:
     X, truth = drawn(2500, 500, 10, 100, seed=5)
     train, test = X[:2000], X[2000:]
-    found = sample_topics(train, 10, alpha=0.1, eta=0.05, sweeps=200, chains=5, random_state=0)
+    found = sample_topics(train, 10, alpha=0.1, eta=0.05, max_iter=200, n_chains=5, random_state=0)
     phi = (found.counts + 0.05) / (found.counts.sum(axis=0) + 0.05 * 500)
     assert matched_error(phi.T, truth) < 0.12
     bits = [fold_in(test, topics).log_likelihood.sum() / test.sum() / np.log(2) for topics in (phi, truth.T + 1e-12)]
@@ -190,7 +191,7 @@ def test_known_topics_are_recovered_by_the_best_of_five_chains() -> None:
 
 def test_the_chain_with_the_best_joint_is_taken() -> None:
     X = drawn(60, 40, 4, 20, seed=2)[0]
-    found = sample_topics(X, 4, sweeps=30, chains=4, random_state=0)
+    found = sample_topics(X, 4, max_iter=30, n_chains=4, random_state=0)
     seeds = np.random.SeedSequence(0).generate_state(4, np.uint64)
     scores = []
     for seed in seeds:
@@ -224,8 +225,8 @@ def test_learnt_alpha_satisfies_the_fixed_point_and_finds_rare_topics() -> None:
 
 def test_auto_is_learning_from_the_symmetric_prior() -> None:
     X = large()
-    auto = sample_topics(X, 6, alpha="auto", sweeps=20, random_state=2**70)
-    learnt = sample_topics(X, 6, learn_alpha=True, sweeps=20, random_state=2**70)
+    auto = sample_topics(X, 6, alpha="auto", max_iter=20, random_state=2**70)
+    learnt = sample_topics(X, 6, learn_alpha=True, max_iter=20, random_state=2**70)
     assert auto.alpha.tobytes() == learnt.alpha.tobytes()
     assert not np.allclose(auto.alpha, 1 / 6)
     assert gibbs_mixtures(X[:2], auto.counts, random_state=2**70).shape == (2, 6)
@@ -235,13 +236,13 @@ def test_guided_topics_keep_their_words() -> None:
     X = csr_matrix(np.tile(np.array([[3, 2, 0, 0], [0, 0, 2, 3]], np.int32), (10, 1)))
     eta = np.array([[0.01, 0.01, 5.0, 5.0], [5.0, 5.0, 0.01, 0.01]])
     for seed in range(5):
-        counts = sample_topics(X, 2, alpha=0.1, eta=eta, sweeps=20, random_state=seed).counts
+        counts = sample_topics(X, 2, alpha=0.1, eta=eta, max_iter=20, random_state=seed).counts
         assert counts.argmax(axis=1).tolist() == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("weights", ["idf", "pmi", np.array([1.0, 2.0, 0.0])])
 def test_weights_decide_what_a_token_counts(weights: object) -> None:
-    counts = sample_topics(TINY, 2, sweeps=10, weights=weights, random_state=0).counts.sum(axis=1)
+    counts = sample_topics(TINY, 2, max_iter=10, weights=weights, random_state=0).counts.sum(axis=1)
     share = np.array([2, 3, 1]) / 6
     n = TINY.toarray()
     expected = {
@@ -253,8 +254,8 @@ def test_weights_decide_what_a_token_counts(weights: object) -> None:
 
 def test_training_goes_on_from_assignments() -> None:
     X = large()
-    first = sample_topics(X, 6, alpha=0.1, eta=0.1, sweeps=60, random_state=0)
-    second = sample_topics(X, 6, alpha=0.1, eta=0.1, sweeps=2, start=first.assignments, random_state=1)
+    first = sample_topics(X, 6, alpha=0.1, eta=0.1, max_iter=60, random_state=0)
+    second = sample_topics(X, 6, alpha=0.1, eta=0.1, max_iter=2, start=first.assignments, random_state=1)
     assert second.joint[-1] == pytest.approx(first.joint[-1], rel=0.01)
     assert (second.assignments == first.assignments).mean() > 0.6
 
@@ -262,8 +263,8 @@ def test_training_goes_on_from_assignments() -> None:
 def test_new_documents_are_added_to_the_counts_of_old_ones() -> None:
     X = drawn(900, 300, 6, 50, seed=1)[0]
     old, new = X[:700], X[700:]
-    first = sample_topics(old, 6, alpha=0.1, eta=0.1, sweeps=60, random_state=0)
-    both = sample_topics(new, 6, alpha=0.1, eta=0.1, sweeps=20, start=first.counts, random_state=1)
+    first = sample_topics(old, 6, alpha=0.1, eta=0.1, max_iter=60, random_state=0)
+    both = sample_topics(new, 6, alpha=0.1, eta=0.1, max_iter=20, start=first.counts, random_state=1)
     assert both.counts.sum() == pytest.approx(X.sum())
     assert (both.counts - first.counts).min() >= 0
     phi = first.counts / first.counts.sum(axis=0)
@@ -277,11 +278,11 @@ def test_means_are_those_of_the_sweeps_after_burn_in() -> None:
     def watch(sweep: int, counts: np.ndarray, alpha: np.ndarray) -> None:
         seen[sweep] = counts
 
-    found = sample_topics(TINY, 2, sweeps=40, burn_in=10, thin=5, random_state=0, watch=watch)
+    found = sample_topics(TINY, 2, max_iter=40, burn_in=10, thin=5, random_state=0, watch=watch)
     assert sorted(seen) == list(range(5, 41, 5))
     assert found.counts == pytest.approx(np.mean([seen[i] for i in range(15, 41, 5)], axis=0))
     assert found.joint_at.tolist() == sorted(seen)
-    stopped = sample_topics(TINY, 2, sweeps=40, thin=5, random_state=0, watch=lambda i, counts, alpha: i == 10)
+    stopped = sample_topics(TINY, 2, max_iter=40, thin=5, random_state=0, watch=lambda i, counts, alpha: i == 10)
     assert stopped.joint_at[-1] == 10
 
 
@@ -291,7 +292,7 @@ def test_an_interrupt_keeps_what_was_sampled() -> None:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.warns(TrainingInterrupted):
-        found = sample_topics(TINY, 2, sweeps=40, thin=5, chains=3, random_state=0, watch=watch)
+        found = sample_topics(TINY, 2, max_iter=40, thin=5, n_chains=3, random_state=0, watch=watch)
     assert found.joint_at[-1] == 10
     assert found.counts.sum() == pytest.approx(6)
 
@@ -303,7 +304,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from textmill.topics.lda.gibbs import sample_topics
 X = csr_matrix(np.random.default_rng(0).poisson(0.5, (100, 60)))
-found = sample_topics(X, 13, sweeps=20, random_state=0, collapsed={collapsed})
+found = sample_topics(X, 13, max_iter=20, random_state=0, collapsed={collapsed})
 print(found.assignments.tolist())
 """
     runs = [
@@ -321,7 +322,7 @@ def test_folding_in_gives_the_posterior_mean() -> None:
     words = [0, 0, 1, 3, 3]
     X = csr_matrix(np.tile(np.bincount(words, minlength=4), (200, 1)))
     _, expected = with_fixed_topics(words, phi, alpha)
-    theta = gibbs_mixtures(X, phi, alpha=alpha, sweeps=2000, burn_in=10, random_state=0)
+    theta = gibbs_mixtures(X, phi, alpha=alpha, max_iter=2000, burn_in=10, random_state=0)
     error = theta.std(axis=0, ddof=1) / np.sqrt(len(theta))
     assert (np.abs(theta.mean(axis=0) - expected) < 4.5 * error).all()
     assert theta.sum(axis=1) == pytest.approx(np.ones(200))
@@ -331,9 +332,9 @@ def test_folding_in_gives_the_posterior_mean() -> None:
 def test_folding_in_is_the_same_for_any_thread_count_and_scale_of_words(dtype: type) -> None:
     X = large()[:60]
     phi = np.random.default_rng(0).dirichlet(np.full(300, 0.1), 6).T.astype(dtype)
-    one = gibbs_mixtures(X, phi, alpha=0.1, sweeps=20, random_state=0, n_jobs=1)
-    assert one.tobytes() == gibbs_mixtures(X, phi, alpha=0.1, sweeps=20, random_state=0, n_jobs=4).tobytes()
-    scaled = gibbs_mixtures(X, phi.astype(float) * 1e-40, alpha=0.1, sweeps=20, random_state=0)
+    one = gibbs_mixtures(X, phi, alpha=0.1, max_iter=20, random_state=0, n_jobs=1)
+    assert one.tobytes() == gibbs_mixtures(X, phi, alpha=0.1, max_iter=20, random_state=0, n_jobs=4).tobytes()
+    scaled = gibbs_mixtures(X, phi.astype(float) * 1e-40, alpha=0.1, max_iter=20, random_state=0)
     assert scaled.argmax(axis=1).tolist() == one.argmax(axis=1).tolist()
 
 
@@ -342,12 +343,12 @@ def test_hard_documents_are_sampled() -> None:
     X = csr_matrix(np.array([[0, 0, 0], [0, 1, 0], [50_000, 20_000, 0], [1, 1, 1]]))
     for alpha, eta in itertools.product((1e-3, 1.0), (1e-3, 1.0)):
         for collapsed in (True, False):
-            found = sample_topics(X, 11, alpha=alpha, eta=eta, sweeps=4, collapsed=collapsed, random_state=0)
+            found = sample_topics(X, 11, alpha=alpha, eta=eta, max_iter=4, collapsed=collapsed, random_state=0)
             assert np.isfinite(found.counts).all()
             assert found.theta.sum(axis=1) == pytest.approx(np.ones(4))
             assert found.theta[0] == pytest.approx(np.full(11, 1 / 11))
             assert found.counts.sum() == pytest.approx(70_004)
-    assert len(sample_topics(csr_matrix((2, 3)), 2, sweeps=2, random_state=0).assignments) == 0
+    assert len(sample_topics(csr_matrix((2, 3)), 2, max_iter=2, random_state=0).assignments) == 0
 
 
 @pytest.mark.parametrize(
@@ -366,10 +367,10 @@ def test_hard_documents_are_sampled() -> None:
         ({"eta": 0.0}, "eta"),
         ({"eta": np.nan}, "eta"),
         ({"eta": np.ones(3)}, "eta"),
-        ({"sweeps": 0}, "sweeps"),
+        ({"max_iter": 0}, "max_iter"),
         ({"burn_in": 300}, "burn_in"),
         ({"thin": 0}, "thin"),
-        ({"chains": 0}, "chains"),
+        ({"n_chains": 0}, "n_chains"),
         ({"dtype": "float16"}, "dtype"),
         ({"weights": "tf"}, "idf"),
         ({"weights": [1.0, -1.0]}, "weights"),
@@ -381,14 +382,14 @@ def test_hard_documents_are_sampled() -> None:
     ],
 )
 def test_bad_input_is_one_clear_error(arguments: dict, message: str) -> None:
-    given = {"X": [[1, 1]], "n_topics": 2, "sweeps": 3, **arguments}
+    given = {"X": [[1, 1]], "n_topics": 2, "max_iter": 3, **arguments}
     with pytest.raises(DataError, match=message):
         sample_topics(given.pop("X"), given.pop("n_topics"), **given)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"phi": np.ones((3, 2))}, "2 columns"), ({"phi": -np.ones((2, 2))}, "negative"), ({"sweeps": 0}, "sweeps"),
+    [({"phi": np.ones((3, 2))}, "2 columns"), ({"phi": -np.ones((2, 2))}, "negative"), ({"max_iter": 0}, "max_iter"),
      ({"burn_in": 100}, "burn_in"), ({"alpha": 0}, "alpha")],
 )  # fmt: skip
 def test_bad_input_of_folding_in_is_one_clear_error(arguments: dict, message: str) -> None:

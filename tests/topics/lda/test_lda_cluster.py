@@ -14,14 +14,14 @@ import pytest
 from textmill.cluster import Traffic
 from textmill.corpus import TopicStream
 from textmill.errors import DataError
-from textmill.topics import LDA
+from textmill.topics import LDA, make_model
 
-STREAM = TopicStream(1600, vocabulary=300, topics=6, alpha=0.1, eta=0.05, length=40, chunk=100, seed=3)
+STREAM = TopicStream(1600, vocabulary=300, topics=6, alpha=0.1, eta=0.05, length=40, chunk_size=100, seed=3)
 SETTINGS: dict[str, Any] = {
     "n_topics": 6,
     "chunk_size": 100,
     "update_every": 4,
-    "passes": 2,
+    "max_iter": 2,
     "random_state": 0,
     "n_jobs": 1,
 }
@@ -55,8 +55,8 @@ class DiesOnce:
 
 @pytest.mark.parametrize("method", ["online", "batch"])
 def test_workers_give_the_bytes_of_one_process(client: Any, method: str) -> None:
-    here = LDA(method=method, **SETTINGS).fit(STREAM)
-    there = LDA(method=method, **SETTINGS).fit(STREAM, cluster=client)
+    here = make_model("lda", method=method, **SETTINGS).fit(STREAM)
+    there = make_model("lda", method=method, **SETTINGS).fit(STREAM, cluster=client)
     assert same(here, there)
     assert there.documents_ == 1600
     assert there.updates_ == (8 if method == "online" else 2)
@@ -64,11 +64,14 @@ def test_workers_give_the_bytes_of_one_process(client: Any, method: str) -> None
 
 def test_matrices_streams_and_further_documents_can_be_sent(client: Any) -> None:
     chunks = list(STREAM)
-    settings = SETTINGS | {"passes": 1, "total_docs": 1600}
-    here = LDA(**settings).fit(STREAM)
+    settings = SETTINGS | {"max_iter": 1, "total_docs": 1600}
+    here = make_model("lda", **settings).fit(STREAM)
     for sent in (iter(chunks), chunks, STREAM.bags(0, 1600)):
-        assert same(LDA(**settings).fit(sent, cluster=client), here)
-    more = [LDA(**SETTINGS).fit(STREAM).partial_fit(STREAM.bags(0, 500), cluster=cluster) for cluster in (None, client)]
+        assert same(make_model("lda", **settings).fit(sent, cluster=client), here)
+    more = [
+        make_model("lda", **SETTINGS).fit(STREAM).partial_fit(STREAM.bags(0, 500), cluster=cluster)
+        for cluster in (None, client)
+    ]
     assert same(*more)
     with pytest.raises(DataError, match="runs on one machine"):
         LDA(method="gibbs").fit(STREAM, cluster=client)
@@ -81,28 +84,28 @@ def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path, monkeypatc
         for start in range(0, 1600, 100):
             yield Chunks(DiesOnce(tmp_path, start), 100)
 
-    expected = LDA(**SETTINGS).fit(STREAM)
+    expected = make_model("lda", **SETTINGS).fit(STREAM)
     monkeypatch.setattr(Chunks, "jobs", jobs)
-    model = LDA(**SETTINGS).fit(STREAM, cluster=client)
+    model = make_model("lda", **SETTINGS).fit(STREAM, cluster=client)
     assert (tmp_path / "died").exists()
     assert same(model, expected)
 
 
 def test_only_topics_and_rows_of_words_travel(client: Any) -> None:
     traffic = Traffic()
-    LDA(**SETTINGS | {"passes": 1}).fit(STREAM, cluster=client, traffic=traffic)
+    make_model("lda", **SETTINGS | {"max_iter": 1}).fit(STREAM, cluster=client, traffic=traffic)
     topics = 300 * 6 * 4  # bytes of the statistics
     updates = 4
     # each update: topics to two workers, at most 4 partial sums between them and 1 to this process, small things
     assert traffic.bytes <= updates * 7 * (topics + 8_000)
     fewer = Traffic()
-    LDA(**SETTINGS | {"passes": 1, "update_every": 16}).fit(STREAM, cluster=client, traffic=fewer)
+    make_model("lda", **SETTINGS | {"max_iter": 1, "update_every": 16}).fit(STREAM, cluster=client, traffic=fewer)
     assert fewer.messages < traffic.messages  # kappa trades messages against updates
 
 
 @pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_bytes(cluster_of: Callable[[int], AbstractContextManager[Any]]) -> None:
-    expected = LDA(**SETTINGS).fit(STREAM)
+    expected = make_model("lda", **SETTINGS).fit(STREAM)
     for workers in (1, 2, 4):  # kappa = 4, 2, 1 chunks a worker and update
         with cluster_of(workers) as client:
-            assert same(LDA(**SETTINGS).fit(STREAM, cluster=client), expected)
+            assert same(make_model("lda", **SETTINGS).fit(STREAM, cluster=client), expected)

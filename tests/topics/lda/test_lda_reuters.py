@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from textmill.corpus import preset
-from textmill.topics import LDA
+from textmill.topics import make_model
 from textmill.topics.lda.perplexity import split_words
 
 
@@ -30,22 +30,22 @@ def reuters(data: Path) -> tuple[csr_matrix, csr_matrix]:
 
 def learnt(reuters: tuple[csr_matrix, csr_matrix], seed: int, **options: Any) -> float:
     train, test = reuters
-    return LDA(**{"n_topics": 50, "random_state": seed} | options).fit(train).perplexity(test)
+    return make_model("lda", **{"n_topics": 50, "random_state": seed} | options).fit(train).perplexity(test)
 
 
 @pytest.mark.data
 def test_default_schedule_reaches_the_perplexities_that_are_asked_for(reuters: Any) -> None:
-    one = np.mean([learnt(reuters, seed, passes=1) for seed in range(3)])
-    three = np.mean([learnt(reuters, seed, passes=3) for seed in range(3)])
+    one = np.mean([learnt(reuters, seed, max_iter=1) for seed in range(3)])
+    three = np.mean([learnt(reuters, seed, max_iter=3) for seed in range(3)])
     assert one <= 1560
     assert three <= 1480
-    paper = learnt(reuters, 0, passes=1, offset=1)
+    paper = learnt(reuters, 0, max_iter=1, learning_offset=1)
     assert one <= 0.88 * paper
 
 
 @pytest.mark.data
 def test_float32_and_float64_train_alike(reuters: Any) -> None:
-    single, double = (learnt(reuters, 0, passes=2, dtype=dtype) for dtype in ("float32", "float64"))
+    single, double = (learnt(reuters, 0, max_iter=2, dtype=dtype) for dtype in ("float32", "float64"))
     assert single == pytest.approx(double, rel=0.01)
 
 
@@ -54,22 +54,22 @@ def test_float32_and_float64_train_alike(reuters: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"method": "batch", "passes": 1}, 2223),
-        ({"method": "batch", "passes": 3}, 1656),
-        ({"method": "batch", "passes": 8}, 1481),
-        ({"offset": 1, "passes": 1}, 1748),
-        ({"offset": 1, "passes": 3}, 1698),
-        ({"offset": 1, "passes": 1, "chunk_size": 256, "update_every": 4}, 1748),
-        ({"offset": 1, "passes": 1, "chunk_size": 256}, 2059),
-        ({"offset": 1, "passes": 1, "chunk_size": 256, "decay": 0.7}, 1970),
-        ({"decay": 0.7, "passes": 1}, 1729),
-        ({"decay": 0.7, "passes": 2}, 1556),
-        ({"decay": 0.7, "passes": 3}, 1494),
-        ({"decay": 0.7, "passes": 1, "chunk_size": 256}, 1554),
-        ({"decay": 0.7, "passes": 1, "chunk_size": 256, "offset": 65}, 1683),
-        ({"offset": 2, "passes": 1}, 1637),
-        ({"passes": 1}, 1514),
-        ({"passes": 3}, 1440),
+        ({"method": "batch", "max_iter": 1}, 2223),
+        ({"method": "batch", "max_iter": 3}, 1656),
+        ({"method": "batch", "max_iter": 8}, 1481),
+        ({"learning_offset": 1, "max_iter": 1}, 1748),
+        ({"learning_offset": 1, "max_iter": 3}, 1698),
+        ({"learning_offset": 1, "max_iter": 1, "chunk_size": 256, "update_every": 4}, 1748),
+        ({"learning_offset": 1, "max_iter": 1, "chunk_size": 256}, 2059),
+        ({"learning_offset": 1, "max_iter": 1, "chunk_size": 256, "learning_decay": 0.7}, 1970),
+        ({"learning_decay": 0.7, "max_iter": 1}, 1729),
+        ({"learning_decay": 0.7, "max_iter": 2}, 1556),
+        ({"learning_decay": 0.7, "max_iter": 3}, 1494),
+        ({"learning_decay": 0.7, "max_iter": 1, "chunk_size": 256}, 1554),
+        ({"learning_decay": 0.7, "max_iter": 1, "chunk_size": 256, "learning_offset": 65}, 1683),
+        ({"learning_offset": 2, "max_iter": 1}, 1637),
+        ({"max_iter": 1}, 1514),
+        ({"max_iter": 3}, 1440),
     ],
 )
 def test_perplexities_are_those_of_the_table(reuters: Any, options: dict[str, Any], expected: float) -> None:

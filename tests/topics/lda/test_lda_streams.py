@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from textmill.corpus import DriftingStream, TopicStream
-from textmill.topics import LDA
+from textmill.topics import LDA, Online, make_model
 
 MEMORY = """
 import sys
 import numpy as np
 from scipy.sparse import csr_matrix
-from textmill.topics import LDA
+from textmill.topics import LDA, Online
 
 documents, topics, terms, length = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
@@ -25,7 +25,7 @@ def stream():
         words = np.minimum(random.pareto(0.6, (1000, length)) * 20, terms - 1).astype(np.int32)
         yield csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, length)), (1000, terms))
 
-LDA(n_topics=topics, chunk_size=1000, total_docs=documents, inner_iterations=10, random_state=0, n_jobs=1).fit(stream())
+LDA(n_topics=topics, method=Online(total_docs=documents), inner_max_iter=10, random_state=0, n_jobs=1).fit(stream())
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]))  # of this program only; ru_maxrss would count the one that started it
 """
@@ -58,7 +58,7 @@ def test_an_endless_stationary_stream_does_not_wear_the_model_out() -> None:
     stream = TopicStream(5200, vocabulary=400, topics=8, alpha=0.1, eta=0.05, length=50, seed=1)
     corpus = stream.bags(0, 5200)
     held = corpus[5000:]
-    lda = LDA(n_topics=8, alpha=0.1, eta=0.05, chunk_size=50, random_state=0)
+    lda = LDA(n_topics=8, alpha=0.1, eta=0.05, method=Online(chunk_size=50), random_state=0)
     perplexities = [lda.partial_fit(corpus[i : i + 50]).perplexity(held) for i in range(0, 5000, 50)]
     assert lda.updates_ == 100
     assert np.mean(perplexities[-10:]) <= 1.01 * min(perplexities)
@@ -72,9 +72,9 @@ def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
     made = []
     for seed in range(3):
         settings["random_state"] = seed
-        fresh = LDA(**settings).partial_fit(corpus[4000:6000])
-        forgetting = LDA(half_life=400, **settings).partial_fit(corpus[:6000])
-        keeping = LDA(decay=1.0, **settings).partial_fit(corpus[:6000])
+        fresh = make_model("lda", **settings).partial_fit(corpus[4000:6000])
+        forgetting = make_model("lda", half_life=400, **settings).partial_fit(corpus[:6000])
+        keeping = make_model("lda", learning_decay=1.0, **settings).partial_fit(corpus[:6000])
         made.append([lda.perplexity(held) for lda in (fresh, forgetting, keeping)])
     fresh, forgetting, keeping = np.mean(made, axis=0)
     # five half-lives after the change; after one, half of the statistics are old, so the perplexity is twice as high
@@ -86,12 +86,14 @@ def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
     corpus = TopicStream(2000, vocabulary=100, topics=4, length=30, seed=2).bags(0, 2000)
     old, new = corpus[:1000].toarray(), corpus[1000:].toarray()
     old[:, 50:] = new[:, :50] = 0  # no words in common
-    lda = LDA(n_topics=4, half_life=1000, chunk_size=100, random_state=0, dtype="float64").partial_fit(old)
-    before, documents = lda.statistics_[:, :50].sum(), lda.documents_
+    lda = LDA(n_topics=4, method=Online(half_life=1000, chunk_size=100), random_state=0, dtype="float64").partial_fit(
+        old
+    )
+    before, documents = lda.term_topics_.T[:, :50].sum(), lda.documents_
     lda.partial_fit(new)
     background = 4 * 50  # one per topic and word, kept up for ever
     share = 0.5 ** ((lda.documents_ - documents) / 1000)
-    assert lda.statistics_[:, :50].sum() - background == pytest.approx((before - background) * share, rel=0.02)
+    assert lda.term_topics_.T[:, :50].sum() - background == pytest.approx((before - background) * share, rel=0.02)
 
 
 def test_what_is_forgotten_is_replaced_by_noise_in_proportion_to_the_topics() -> None:
@@ -99,11 +101,11 @@ def test_what_is_forgotten_is_replaced_by_noise_in_proportion_to_the_topics() ->
     unseen = np.asarray(corpus[300:].sum(axis=0)).ravel() == 0
     patterns = []
     for seed in (0, 1):
-        lda = LDA(n_topics=3, half_life=100, chunk_size=100, random_state=seed, dtype="float64")
+        lda = LDA(n_topics=3, method=Online(half_life=100, chunk_size=100), random_state=seed, dtype="float64")
         lda.partial_fit(corpus[:300])
-        before, counts = lda.statistics_.copy(), lda.topic_counts_.copy()
+        before, counts = lda.term_topics_.T.copy(), lda.topic_counts_.copy()
         lda.partial_fit(corpus[300:])
-        gain = lda.statistics_[:, unseen] - 0.5 * before[:, unseen]
+        gain = lda.term_topics_.T[:, unseen] - 0.5 * before[:, unseen]
         expected = 0.5 * counts / counts.mean()
         patterns.append(gain / expected[:, None])
         assert np.ptp(expected) > 0.02

@@ -36,7 +36,7 @@ def random_problem(seed: int, documents: int, terms: int, topics: int) -> tuple[
 
 
 def test_worked_example_of_fixed_topics() -> None:
-    topics = topics_of(LAMBDA, 0.5, 0.5, iterations=10_000, tolerance=1e-13)
+    topics = topics_of(LAMBDA, 0.5, 0.5, max_iter=10_000, tolerance=1e-13)
     found = infer(csr_matrix(COUNTS.astype(float)), topics, collect=True)
     expected = [
         (3.476214, 0.523786),
@@ -62,8 +62,8 @@ def test_worked_example_of_a_tiny_document() -> None:
     topics = topics_of([[9, 1], [1, 9]], 0.5, 0.5, tolerance=1e-14)
     steps = {1: (2.438072, 1.561928), 2: (2.534098, 1.465902), 3: (2.556437, 1.443563), 1000: (2.563553, 1.436447)}
     for iterations, gamma in steps.items():
-        assert infer(X, replace(topics, iterations=iterations)).gamma[0] == pytest.approx(gamma, abs=6e-7)
-    found = infer(X, replace(topics, iterations=1000), collect=True)
+        assert infer(X, replace(topics, max_iter=iterations)).gamma[0] == pytest.approx(gamma, abs=6e-7)
+    found = infer(X, replace(topics, max_iter=1000), collect=True)
     assert found.gamma[0] / found.gamma.sum() == pytest.approx((0.640888, 0.359112), abs=6e-7)
     assert pytest.approx(np.array([[1.940016, 0.123538], [0.059984, 0.876462]]), abs=6e-7) == found.statistics.T
     assert word_topics(X, topics, found.gamma)[:, 0] == pytest.approx((0.970008, 0.123538), abs=6e-7)
@@ -89,7 +89,7 @@ def test_e_step_is_that_of_the_formulas(seed: int, documents: int, terms: int, t
     X, lam = random_problem(seed, documents, terms, topics)
     told = np.flatnonzero(X.getnnz(axis=1))
     gamma, chi, words = e_step(X.toarray(), lam, alpha, 60, 1e-6)
-    made = infer(X, topics_of(lam, alpha, 0.01, iterations=60, tolerance=1e-6), collect=True)
+    made = infer(X, topics_of(lam, alpha, 0.01, max_iter=60, tolerance=1e-6), collect=True)
     assert made.gamma[told] == pytest.approx(gamma[told], rel=1e-7, abs=1e-9)
     assert made.statistics == pytest.approx(chi.T[made.words], rel=1e-7, abs=1e-9)
     assert made.likelihood.sum() == pytest.approx(words, rel=1e-9, abs=1e-9)
@@ -182,7 +182,7 @@ def test_the_bound_is_below_the_likelihood_by_enumeration() -> None:
             gamma, chi, _ = e_step(X, lam, 0.7, 500, 1e-12)
             assert bound(X, lam, gamma, 0.7, 0.4) <= exact
             lam = 0.4 + chi
-        topics = topics_of(lam, 0.7, 0.4, iterations=500, tolerance=1e-12)
+        topics = topics_of(lam, 0.7, 0.4, max_iter=500, tolerance=1e-12)
         found = infer(csr_matrix(X), topics)
         ours = found.likelihood.sum() + document_parts(found.gamma, topics.alpha)[1].sum() + topics_part(topics)
         assert ours == pytest.approx(bound(X, lam, found.gamma, 0.7, 0.4), rel=1e-10)
@@ -194,7 +194,7 @@ def test_the_bound_is_flat_at_the_fixed_point_of_batch_learning() -> None:
     dense = X.toarray()[X.getnnz(axis=1) > 0]
     X = csr_matrix(dense)
     for _ in range(3000):
-        topics = topics_of(lam, 0.6, 0.3, iterations=3000, tolerance=1e-14)
+        topics = topics_of(lam, 0.6, 0.3, max_iter=3000, tolerance=1e-14)
         found = infer(X, topics, collect=True)
         new = np.full_like(lam, 0.3)
         new[:, found.words] += found.statistics.T
@@ -228,7 +228,7 @@ def test_e_step_is_that_of_the_peers_on_real_documents(data: Path) -> None:
     X = X[X.getnnz(axis=1) > 0]
     k, m = 20, X.shape[1]
     lam = np.random.default_rng(0).gamma(100.0, 0.01, (k, m)) * np.random.default_rng(1).gamma(0.1, 10, (k, m)) + 0.05
-    found = infer(X, topics_of(lam, 0.05, 0.05, iterations=2000, tolerance=1e-9), collect=True)
+    found = infer(X, topics_of(lam, 0.05, 0.05, max_iter=2000, tolerance=1e-9), collect=True)
     theirs = LatentDirichletAllocation(
         k, doc_topic_prior=0.05, topic_word_prior=0.05, mean_change_tol=1e-9, max_doc_update_iter=2000
     )

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 X = sparse.csr_matrix(COUNTS)
 TRUE = [3.340884, 2.541701, 2.353944, 1.644532, 1.504832, 1.306382, 0.845903, 0.560134, 0.363677]
-ALGORITHMS = ["one_pass", "hybrid", "refined", "two_pass"]
+METHODS = ["one_pass", "hybrid", "refined", "two_pass"]
 QUERY = np.isin(TERMS, ["human", "computer"]).astype(float)[None, :]
 
 
@@ -67,12 +67,12 @@ def drift(model: LSA) -> float:
     return float(np.abs(U @ U.T - np.eye(len(U))).max(initial=0.0))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_sample_has_its_singular_values(algorithm: str) -> None:
-    model = LSA(n_topics=9, algorithm=algorithm).fit(X)
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sample_has_its_singular_values(method: str) -> None:
+    model = LSA(n_topics=9, method=method).fit(X)
     assert model.singular_values_ == pytest.approx(TRUE, abs=1e-6)
     assert model.energy_ == 31
-    two = LSA(n_topics=2, oversampling=7, algorithm=algorithm).fit(X)
+    two = LSA(n_topics=2, oversampling=7, method=method).fit(X)
     explained = (two.singular_values_**2).sum()
     assert explained / 31 == pytest.approx(0.568443, abs=1e-6)
     assert np.sqrt(31 - explained) == pytest.approx(3.657629, abs=1e-6)
@@ -109,7 +109,7 @@ def test_one_document_at_a_time_depends_on_the_order_and_oversampling_helps() ->
         (X, 2, [3.340809, 2.496758]),
         (mixed, 2, [3.339916, 2.531332]),
     ):
-        model = LSA(n_topics=2, oversampling=extra, chunk_size=1, algorithm="one_pass").fit(corpus)
+        model = LSA(n_topics=2, oversampling=extra, chunk_size=1, method="one_pass").fit(corpus)
         assert model.singular_values_ == pytest.approx(expected, abs=1e-6)
 
 
@@ -124,7 +124,7 @@ def test_one_document_at_a_time_depends_on_the_order_and_oversampling_helps() ->
     ],
 )
 def test_two_passes_on_the_sample_have_the_printed_means(extra: int, q: int, means: list[float]) -> None:
-    settings = {"n_topics": 2, "algorithm": "two_pass", "oversampling": extra, "power_iterations": q, "n_jobs": 1}
+    settings = {"n_topics": 2, "method": "two_pass", "oversampling": extra, "power_iterations": q, "n_jobs": 1}
     found = np.array([LSA(random_state=seed, **settings).fit(X).singular_values_ for seed in range(200)])
     assert (found <= np.array(TRUE[:2]) + 1e-6).all()
     assert found.mean(axis=0) == pytest.approx(means, abs=0.06)
@@ -132,11 +132,11 @@ def test_two_passes_on_the_sample_have_the_printed_means(extra: int, q: int, mea
 
 def test_two_passes_are_exact_when_the_sample_spans_everything() -> None:
     for seed in range(5):
-        model = LSA(n_topics=2, oversampling=7, algorithm="two_pass", power_iterations=0, random_state=seed).fit(X)
+        model = LSA(n_topics=2, oversampling=7, method="two_pass", power_iterations=0, random_state=seed).fit(X)
         assert model.singular_values_ == pytest.approx(TRUE[:2], abs=1e-6)
 
 
-def check_full_rank(seed: int, jobs: int, algorithm: str) -> None:
+def check_full_rank(seed: int, jobs: int, method: str) -> None:
     random = np.random.default_rng(seed)
     corpus = random_corpus(seed, int(random.integers(5, 60)), int(random.integers(5, 40)), 0.2)
     if not corpus.nnz:
@@ -145,7 +145,7 @@ def check_full_rank(seed: int, jobs: int, algorithm: str) -> None:
     rank = int((true > 1e-12 * true[0]).sum())
     size = -(-corpus.shape[0] // jobs)
     for model in (
-        LSA(n_topics=60, oversampling=0, chunk_size=size, algorithm=algorithm).fit(corpus)._decomposition(),
+        LSA(n_topics=60, oversampling=0, chunk_size=size, method=method).fit(corpus)._decomposition(),
         node([corpus[i : i + size] for i in range(0, corpus.shape[0], size)], Plan(60, merge=merge_qr)),
     ):
         assert model.rank == rank
@@ -160,40 +160,40 @@ splits = given(st.integers(0, 2**31 - 1), st.integers(1, 10), st.sampled_from(["
 
 @settings(max_examples=20)
 @splits
-def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, algorithm: str) -> None:
-    check_full_rank(seed, jobs, algorithm)
+def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, method: str) -> None:
+    check_full_rank(seed, jobs, method)
 
 
 @pytest.mark.slow
 @settings(max_examples=200)
 @splits
-def test_full_rank_is_exact_for_two_hundred_splits(seed: int, jobs: int, algorithm: str) -> None:
-    check_full_rank(seed, jobs, algorithm)
+def test_full_rank_is_exact_for_two_hundred_splits(seed: int, jobs: int, method: str) -> None:
+    check_full_rank(seed, jobs, method)
 
 
-def check_underestimation(seed: int, algorithm: str, size: int) -> None:
+def check_underestimation(seed: int, method: str, size: int) -> None:
     corpus = random_corpus(seed)
     true = singular_values(corpus)
-    model = LSA(n_topics=4, oversampling=2, chunk_size=size, algorithm=algorithm, n_jobs=1).fit(corpus)
+    model = LSA(n_topics=4, oversampling=2, chunk_size=size, method=method, n_jobs=1).fit(corpus)
     assert (model.singular_values_ <= true[:4] * (1 + 1e-10)).all()
     assert (model.intervals()[:, 1] >= true[:4] * (1 - 1e-10)).all()
     assert drift(model) < 1e-11
 
 
-streams = given(st.integers(0, 2**31 - 1), st.sampled_from(ALGORITHMS), st.integers(1, 30))
+streams = given(st.integers(0, 2**31 - 1), st.sampled_from(METHODS), st.integers(1, 30))
 
 
 @settings(max_examples=20)
 @streams
-def test_no_singular_value_is_overestimated_and_intervals_hold(seed: int, algorithm: str, size: int) -> None:
-    check_underestimation(seed, algorithm, size)
+def test_no_singular_value_is_overestimated_and_intervals_hold(seed: int, method: str, size: int) -> None:
+    check_underestimation(seed, method, size)
 
 
 @pytest.mark.slow
 @settings(max_examples=400)
 @streams
-def test_no_singular_value_of_a_hundred_streams_is_overestimated(seed: int, algorithm: str, size: int) -> None:
-    check_underestimation(seed, algorithm, size)  # a hundred for each algorithm
+def test_no_singular_value_of_a_hundred_streams_is_overestimated(seed: int, method: str, size: int) -> None:
+    check_underestimation(seed, method, size)  # a hundred for each method
 
 
 @settings(max_examples=20)
@@ -201,7 +201,7 @@ def test_no_singular_value_of_a_hundred_streams_is_overestimated(seed: int, algo
 def test_decay_is_the_decomposition_of_weighted_chunks(seed: int, decay: float, chunks: int) -> None:
     corpus = random_corpus(seed, 10 * chunks, 15, 0.3)
     weights = np.repeat(decay ** np.arange(chunks - 1, -1, -1), 10)
-    model = LSA(n_topics=15, chunk_size=10, decay=decay, algorithm="one_pass").fit(corpus)
+    model = LSA(n_topics=15, chunk_size=10, decay=decay, method="one_pass").fit(corpus)
     s = singular_values(sparse.diags(weights) @ corpus)[: len(model.singular_values_)]
     assert model.singular_values_ == pytest.approx(s, rel=1e-9, abs=1e-12)
     assert model.energy_ == pytest.approx((s**2).sum())
@@ -209,11 +209,11 @@ def test_decay_is_the_decomposition_of_weighted_chunks(seed: int, decay: float, 
 
 def test_half_life_does_not_depend_on_the_chunk_size() -> None:
     corpus = random_corpus(3, 40, 15, 0.3)
-    models = [LSA(n_topics=15, chunk_size=c, half_life=20, algorithm="one_pass").fit(corpus) for c in (1, 40)]
+    models = [LSA(n_topics=15, chunk_size=c, half_life=20, method="one_pass").fit(corpus) for c in (1, 40)]
     ages = np.arange(39, -1, -1)
     by_one = singular_values(sparse.diags(0.5 ** (ages / 40)) @ corpus)
     assert models[0].singular_values_ == pytest.approx(by_one[:15], rel=1e-9)
-    assert LSA(n_topics=15, chunk_size=10, half_life=20, algorithm="one_pass").fit(
+    assert LSA(n_topics=15, chunk_size=10, half_life=20, method="one_pass").fit(
         sparse.vstack([corpus[:10], corpus[:10]])
     ).singular_values_ == pytest.approx(singular_values(corpus[:10])[:10] * np.sqrt(1 + 0.5**0.5), rel=1e-9)
     assert models[1].singular_values_ == pytest.approx(singular_values(corpus)[:15], rel=1e-9)
@@ -226,7 +226,7 @@ def test_two_passes_do_not_depend_on_chunks_and_read_as_often_as_they_say(krylov
     for size, per_job in ((200, None), (7, None), (31, 2)):
         counted = Counted(corpus)
         model = LSA(
-            n_topics=5, oversampling=3, algorithm="two_pass", power_iterations=2, chunk_size=size, random_state=4,
+            n_topics=5, oversampling=3, method="two_pass", power_iterations=2, chunk_size=size, random_state=4,
             krylov=krylov, chunks_per_job=per_job,
         ).fit(counted)  # fmt: skip
         assert counted.passes == 2 + 2
@@ -237,20 +237,20 @@ def test_two_passes_do_not_depend_on_chunks_and_read_as_often_as_they_say(krylov
 
 
 def test_krylov_blocks_are_more_accurate_for_the_same_passes() -> None:
-    corpus = next(iter(TopicStream(600, vocabulary=500, topics=30, chunk=600, length=80, seed=1)))
+    corpus = next(iter(TopicStream(600, vocabulary=500, topics=30, chunk_size=600, length=80, seed=1)))
     true = singular_values(corpus)[:10]
-    settings = {"n_topics": 10, "oversampling": 0, "algorithm": "two_pass", "power_iterations": 2}
+    settings = {"n_topics": 10, "oversampling": 0, "method": "two_pass", "power_iterations": 2}
     plain, krylov = (LSA(krylov=k, **settings).fit(corpus).singular_values_ for k in (False, True))
     assert (true - krylov).sum() < 0.5 * (true - plain).sum()
 
 
-@pytest.mark.parametrize("algorithm", ["one_pass", "hybrid"])
-def test_one_pass_reads_every_document_once_and_takes_a_generator(algorithm: str) -> None:
+@pytest.mark.parametrize("method", ["one_pass", "hybrid"])
+def test_one_pass_reads_every_document_once_and_takes_a_generator(method: str) -> None:
     corpus = random_corpus(6)
     counted = Counted(corpus)
-    model = LSA(n_topics=5, algorithm=algorithm, chunk_size=10).fit(counted)
+    model = LSA(n_topics=5, method=method, chunk_size=10).fit(counted)
     assert (counted.passes, counted.read, model.documents_) == (1, 60, 60)
-    again = LSA(n_topics=5, algorithm=algorithm, chunk_size=10).fit(chunk for chunk in [corpus[:13], corpus[13:]])
+    again = LSA(n_topics=5, method=method, chunk_size=10).fit(chunk for chunk in [corpus[:13], corpus[13:]])
     assert again.singular_values_ == pytest.approx(model.singular_values_, rel=1e-12)
 
 
@@ -267,17 +267,17 @@ def test_the_default_refines_what_can_be_read_again_and_reads_a_generator_once()
     assert once.bound_ is not None
 
 
-@pytest.mark.parametrize("algorithm", ["two_pass", "refined"])
-def test_several_passes_over_a_generator_are_refused_before_it_is_read(algorithm: str) -> None:
+@pytest.mark.parametrize("method", ["two_pass", "refined"])
+def test_several_passes_over_a_generator_are_refused_before_it_is_read(method: str) -> None:
     left = iter([X])
     with pytest.raises(DataError, match="passes but this stream can be read once"):
-        LSA(algorithm=algorithm).fit(left)
+        LSA(method=method).fit(left)
     assert next(left) is X
 
 
 def test_merging_saved_halves_is_the_run_of_two_jobs_bit_for_bit(tmp_path: Path) -> None:
     corpus = random_corpus(8, 100, 60)
-    settings = {"n_topics": 6, "oversampling": 2, "algorithm": "hybrid", "chunk_size": 50, "n_jobs": 1}
+    settings = {"n_topics": 6, "oversampling": 2, "method": "hybrid", "chunk_size": 50, "n_jobs": 1}
     for name, part in (("a", corpus[:50]), ("b", corpus[50:])):
         LSA(**settings).fit(part).save(tmp_path / f"{name}.mill")
     halves = [textmill.load(tmp_path / f"{name}.mill") for name in "ab"]
@@ -292,7 +292,7 @@ def test_merging_saved_halves_is_the_run_of_two_jobs_bit_for_bit(tmp_path: Path)
 
 def test_a_model_takes_documents_for_ever_and_a_copy_is_a_snapshot() -> None:
     corpus = random_corpus(9)
-    model = LSA(n_topics=40, algorithm="one_pass").partial_fit(corpus[:10])
+    model = LSA(n_topics=40, method="one_pass").partial_fit(corpus[:10])
     snapshot = copy.copy(model)
     before = snapshot.components_.copy()
     model.add_documents(Counted(corpus[10:30])).partial_fit(corpus[30:])
@@ -305,18 +305,18 @@ def test_a_model_takes_documents_for_ever_and_a_copy_is_a_snapshot() -> None:
 def test_the_vocabulary_may_grow() -> None:
     corpus = random_corpus(10, 30, 20, 0.3)
     narrow = sparse.csr_matrix(corpus[:15, :12])
-    model = LSA(n_topics=20, algorithm="one_pass").fit(narrow).add_documents([corpus[15:]])
+    model = LSA(n_topics=20, method="one_pass").fit(narrow).add_documents([corpus[15:]])
     whole = sparse.vstack([sparse.hstack([narrow, sparse.csr_matrix((15, 8))]), corpus[15:]]).tocsr()
     assert model.components_.shape[1] == 20
     assert model.singular_values_ == pytest.approx(singular_values(whole)[: len(model.singular_values_)], rel=1e-9)
-    for algorithm in ("two_pass", "refined"):
-        grown = LSA(n_topics=20, algorithm=algorithm).fit([narrow, corpus[15:]])
+    for method in ("two_pass", "refined"):
+        grown = LSA(n_topics=20, method=method).fit([narrow, corpus[15:]])
         assert grown.singular_values_ == pytest.approx(model.singular_values_, rel=1e-7)
 
 
 def test_folding_in_the_documents_of_training_gives_the_rows_of_v() -> None:
     corpus = random_corpus(11, 30, 50, 0.2)
-    model = LSA(n_topics=30, algorithm="one_pass").fit(corpus)
+    model = LSA(n_topics=30, method="one_pass").fit(corpus)
     V = model.transform(corpus, scaled=True)
     assert np.abs(V.T @ V - np.eye(V.shape[1])).max() < 1e-10
     assert np.abs((V * model.singular_values_) @ model.components_ - corpus.toarray()).max() < 1e-10
@@ -324,27 +324,27 @@ def test_folding_in_the_documents_of_training_gives_the_rows_of_v() -> None:
     assert np.abs(streamed - V).max() < 1e-12
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_corners_have_defined_results(algorithm: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_corners_have_defined_results(method: str) -> None:
     for corpus, rank in (
         (sparse.csr_matrix(np.ones((3, 4))), 1),
         (sparse.csr_matrix(np.eye(3, 40)), 3),
         (sparse.csr_matrix(np.vstack([np.eye(3)] * 20)), 3),
         (sparse.csr_matrix(np.array([[2.0]])), 1),
     ):
-        model = LSA(n_topics=5, algorithm=algorithm, chunk_size=2).fit(corpus)
+        model = LSA(n_topics=5, method=method, chunk_size=2).fit(corpus)
         assert model.components_.shape == (rank, corpus.shape[1])
         assert model.transform(corpus).shape == (corpus.shape[0], rank)
         assert np.isfinite(model.intervals()).all()
-    one = LSA(n_topics=1, oversampling=0, algorithm=algorithm).fit(random_corpus(12))
+    one = LSA(n_topics=1, oversampling=0, method=method).fit(random_corpus(12))
     assert one.components_.shape == (1, 40)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_empty_corpus_is_refused(algorithm: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_corpus_is_refused(method: str) -> None:
     for nothing in ([], sparse.csr_matrix((0, 5))):
         with pytest.raises(DataError, match="there are no documents"):
-            LSA(algorithm=algorithm).fit(nothing)
+            LSA(method=method).fit(nothing)
 
 
 @pytest.mark.parametrize("kind", [LSA, PCA])
@@ -354,18 +354,18 @@ def test_fewer_topics_than_were_asked_for_are_warned_of(kind: Any) -> None:
     assert told[0].filename == __file__
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_documents_without_a_word_are_refused(algorithm: str) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_without_a_word_are_refused(method: str) -> None:
     with pytest.raises(DataError, match="only zeros"):
-        LSA(algorithm=algorithm).fit(sparse.csr_matrix((3, 4)))
+        LSA(method=method).fit(sparse.csr_matrix((3, 4)))
     with pytest.raises(DataError, match="only zeros"):
-        LSA(algorithm=algorithm).partial_fit(np.zeros((3, 4)))
+        LSA(method=method).partial_fit(np.zeros((3, 4)))
     for vectorizer, documents in (
         (TextVectorizer(), ["", "", ""]),
         (TextVectorizer(vocabulary=Vocabulary(min_df=1000)), ["a mill", "a mill"]),
     ):
         with pytest.raises(DataError, match="the vocabulary has no terms"):
-            LSA(algorithm=algorithm, vectorizer=vectorizer).fit(documents)
+            LSA(method=method, vectorizer=vectorizer).fit(documents)
 
 
 def test_numbers_that_are_none_are_refused_with_their_place() -> None:
@@ -392,9 +392,9 @@ def test_documents_without_a_vectorizer_are_refused() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"n_topics": 0}, {"algorithm": "three_pass"}, {"chunk_size": 0}, {"oversampling": -1}, {"decay": 1.5},
-        {"power_iterations": -1}, {"solver": "magic"}, {"half_life": 0}, {"random_state": -1}, {"chunks_per_job": 0},
-        {"decay": 0.5, "algorithm": "two_pass"},
+        {"n_topics": 0}, {"method": "three_pass"}, {"chunk_size": 0}, {"oversampling": -1}, {"decay": 1.5},
+        {"power_iterations": -1}, {"chunk_method": "magic"}, {"half_life": 0}, {"random_state": -1},
+        {"chunks_per_job": 0}, {"decay": 0.5, "method": "two_pass"},
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
@@ -453,7 +453,7 @@ class Reuters:
     def __init__(self, data: Path) -> None:
         vectorizer = TextVectorizer(vocabulary=preset("reuters"))
         self.X = vectorizer.fit_transform(read_documents(data / "reuters" / "reuters21578.jsonl.gz"))
-        self.truth = LSA(n_topics=100, algorithm="one_pass", oversampling=0, n_jobs=1).fit(self.X)
+        self.truth = LSA(n_topics=100, method="one_pass", oversampling=0, n_jobs=1).fit(self.X)
         self.true = self.truth.singular_values_
         self.some = self.X[np.random.default_rng(0).choice(self.X.shape[0], 1000, replace=False)]
         self.true_vectors = self.truth.transform(self.some)
@@ -482,10 +482,10 @@ def test_reuters_has_its_published_spectrum(reuters: Reuters) -> None:
 @pytest.mark.parametrize(
     ("settings", "mean", "rmse"),
     [
-        ({"algorithm": "one_pass", "chunk_size": 1000, "oversampling": 0}, 0.117 * 1.1, 0.0326 * 1.1),
-        ({"algorithm": "hybrid", "chunk_size": 5000, "oversampling": 0}, 0.059 * 1.1, 0.0272 * 1.1),
-        ({"algorithm": "two_pass", "oversampling": 0, "power_iterations": 1}, 0.107 * 1.1, 0.058 * 1.1),
-        ({"algorithm": "two_pass", "oversampling": 100, "power_iterations": 3}, 0.0025 * 1.1, 0.0127 * 1.1),
+        ({"method": "one_pass", "chunk_size": 1000, "oversampling": 0}, 0.117 * 1.1, 0.0326 * 1.1),
+        ({"method": "hybrid", "chunk_size": 5000, "oversampling": 0}, 0.059 * 1.1, 0.0272 * 1.1),
+        ({"method": "two_pass", "oversampling": 0, "power_iterations": 1}, 0.107 * 1.1, 0.058 * 1.1),
+        ({"method": "two_pass", "oversampling": 100, "power_iterations": 3}, 0.0025 * 1.1, 0.0127 * 1.1),
         ({"chunk_size": 1000, "oversampling": 100}, 0.005, 0.0105),
         ({"chunk_size": 1000, "oversampling": 100, "power_iterations": 1}, 0.001, 0.0055),
     ],
@@ -501,8 +501,8 @@ def test_reuters_is_as_accurate_as_published(
 @pytest.mark.data
 @pytest.mark.slow
 def test_reuters_shows_what_oversampling_power_and_order_do(reuters: Reuters) -> None:
-    one = {"algorithm": "one_pass", "chunk_size": 1000}
-    two = {"algorithm": "two_pass", "oversampling": 100}
+    one = {"method": "one_pass", "chunk_size": 1000}
+    two = {"method": "two_pass", "oversampling": 100}
     _, plain = reuters.errors(oversampling=0, **one)
     _, doubled = reuters.errors(oversampling=100, **one)
     assert doubled <= 0.6 * plain
@@ -525,8 +525,8 @@ CHILD = """
 import sys
 from textmill.corpus import ZipfStream
 from textmill.topics import LSA
-stream = ZipfStream(int(sys.argv[1]), vocabulary=50_000, length=20, chunk=2048, seed=1)
-LSA(n_topics=60, oversampling=0, algorithm="hybrid", chunk_size=4_000, n_jobs=1).fit(iter(stream))
+stream = ZipfStream(int(sys.argv[1]), vocabulary=50_000, length=20, chunk_size=2048, seed=1)
+LSA(n_topics=60, oversampling=0, method="hybrid", chunk_size=4_000, n_jobs=1).fit(iter(stream))
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 

@@ -18,7 +18,7 @@ from textmill.corpus import TopicStream
 from textmill.topics import LSA
 from textmill.topics.lsa.basecase import base_case
 
-STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk=64, seed=3)
+STREAM = TopicStream(1920, vocabulary=400, topics=15, length=40, chunk_size=64, seed=3)
 SETTINGS: dict[str, Any] = {"n_topics": 8, "oversampling": 8, "chunk_size": 64, "chunks_per_job": 5, "n_jobs": 1}
 
 
@@ -39,10 +39,10 @@ class DiesOnce:
         return made.U, made.s
 
 
-@pytest.mark.parametrize("algorithm", ["one_pass", "hybrid", "refined", "two_pass"])
-def test_workers_give_the_model_of_one_process(client: Any, algorithm: str) -> None:
-    here = LSA(algorithm=algorithm, **SETTINGS).fit(STREAM)
-    there = LSA(algorithm=algorithm, **SETTINGS).fit(STREAM, cluster=client)
+@pytest.mark.parametrize("method", ["one_pass", "hybrid", "refined", "two_pass"])
+def test_workers_give_the_model_of_one_process(client: Any, method: str) -> None:
+    here = LSA(method=method, **SETTINGS).fit(STREAM)
+    there = LSA(method=method, **SETTINGS).fit(STREAM, cluster=client)
     assert there.documents_ == 1920
     assert there.singular_values_.tobytes() == here.singular_values_.tobytes()
     assert there.components_.tobytes() == here.components_.tobytes()
@@ -50,15 +50,15 @@ def test_workers_give_the_model_of_one_process(client: Any, algorithm: str) -> N
 
 def test_matrices_and_streams_can_be_sent_to_workers(client: Any) -> None:
     chunks = list(STREAM)
-    here = LSA(algorithm="hybrid", **SETTINGS).fit(STREAM)
+    here = LSA(method="hybrid", **SETTINGS).fit(STREAM)
     for sent in (iter(chunks), chunks):
-        there = LSA(algorithm="hybrid", **SETTINGS).fit(sent, cluster=client)
+        there = LSA(method="hybrid", **SETTINGS).fit(sent, cluster=client)
         assert there.singular_values_ == pytest.approx(here.singular_values_, rel=1e-10)
 
 
 def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
-    expected = LSA(algorithm="one_pass", solver="dense", **SETTINGS).fit(STREAM)
-    model = LSA(algorithm="one_pass", **SETTINGS).set_params(solver=DiesOnce(tmp_path)).fit(STREAM, cluster=client)
+    expected = LSA(method="one_pass", chunk_method="dense", **SETTINGS).fit(STREAM)
+    model = LSA(method="one_pass", **SETTINGS).set_params(chunk_method=DiesOnce(tmp_path)).fit(STREAM, cluster=client)
     assert (tmp_path / "died").exists()
     assert model.documents_ == expected.documents_
     assert model.singular_values_ == pytest.approx(expected.singular_values_, rel=1e-10)
@@ -67,11 +67,11 @@ def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
 def test_models_travel_and_documents_do_not(client: Any) -> None:
     models = 400 * 16 * 8  # bytes: terms x factors
     traffic = Traffic()
-    LSA(algorithm="one_pass", **SETTINGS).fit(STREAM, cluster=client, traffic=traffic)
+    LSA(method="one_pass", **SETTINGS).fit(STREAM, cluster=client, traffic=traffic)
     assert traffic.bytes <= 6 * (models + 8_000)  # each model of 6 jobs at most once, addresses and plans beside it
     assert traffic.bytes >= models  # the result came here
     two = Traffic()
-    LSA(algorithm="one_pass", **SETTINGS | {"chunks_per_job": 15}).fit(STREAM, cluster=client, traffic=two)
+    LSA(method="one_pass", **SETTINGS | {"chunks_per_job": 15}).fit(STREAM, cluster=client, traffic=two)
     assert two.bytes <= 2 * (models + 8_000)  # p = 2 workers, p jobs: p models
 
 
@@ -79,7 +79,7 @@ def test_a_slow_network_costs_time_for_models_and_not_for_chunks(client: Any) ->
     def seconds(jobs: int, chunks: int, traffic: Traffic) -> float:
         settings = SETTINGS | {"chunk_size": 1920 // chunks, "chunks_per_job": chunks // jobs}
         began = time.monotonic()
-        LSA(algorithm="one_pass", **settings).fit(STREAM, cluster=client, traffic=traffic)
+        LSA(method="one_pass", **settings).fit(STREAM, cluster=client, traffic=traffic)
         return time.monotonic() - began
 
     seconds(2, 24, Traffic())
@@ -102,7 +102,7 @@ def test_any_number_of_workers_gives_similar_documents(
     for workers in (1, 2, 4):
         with cluster_of(workers) as client:  # as many jobs as workers: p models
             settings = SETTINGS | {"chunks_per_job": -(-30 // workers)}
-            model = LSA(algorithm="one_pass", **settings).fit(STREAM, cluster=client)
+            model = LSA(method="one_pass", **settings).fit(STREAM, cluster=client)
         made.append(pairwise_matrix(model.transform(STREAM.bags(0, 300)), measure="cosine"))
     for other in made[1:]:
         assert np.sqrt(np.mean((other - made[0]) ** 2)) < 0.005
@@ -114,7 +114,7 @@ def test_jobs_of_any_size_give_similar_documents(client: Any) -> None:
     documents = STREAM.bags(0, 300)
     made = []
     for per_job in (2, 8, 30):
-        model = LSA(algorithm="one_pass", **SETTINGS | {"chunks_per_job": per_job}).fit(STREAM, cluster=client)
+        model = LSA(method="one_pass", **SETTINGS | {"chunks_per_job": per_job}).fit(STREAM, cluster=client)
         made.append(pairwise_matrix(model.transform(documents), measure="cosine"))
     for other in made[1:]:
         assert np.sqrt(np.mean((other - made[0]) ** 2)) < 0.005

@@ -89,7 +89,7 @@ def test_a_model_merged_with_itself_does_not_grow() -> None:
     assert made.s == pytest.approx(model.s * np.sqrt(2), rel=1e-14)
     assert drift(made) < 1e-14
     U, s = printed_merge(model.U, model.s, model.U, model.s, 10)
-    assert len(s) > made.rank  # the printed algorithm adds junk
+    assert len(s) > made.rank  # the printed method adds junk
     assert np.abs(U.T @ U - np.eye(len(s))).max() > 0.5
 
 

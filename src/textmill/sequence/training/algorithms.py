@@ -159,7 +159,7 @@ class _QuasiNewton(Algorithm):
             state = WorkingSet.begin(np.empty(0, np.int64), objective.spread(*start))
         stopping = self._stopping(session, gradient_tolerance=self.gradient_tolerance, window=self.window)
         return train_dense(
-            objective, state, memory=self.memory, stopping=stopping, watch=session.watch, saved=session.save
+            objective, state, memory=self.memory, stopping=stopping, watch=session.watch, save=session.save
         )
 
 
@@ -203,7 +203,7 @@ class OWLQN(_QuasiNewton):
             memory=self.memory,
             stopping=self._stopping(session, gradient_tolerance=self.gradient_tolerance, window=self.window),
             watch=session.watch,
-            saved=session.keep,
+            save=session.keep,
         )
 
 
@@ -339,7 +339,7 @@ class BlockDescent(Algorithm):
             threads=objective.threads,
             stopping=self._stopping(session, window=self.window),
             watch=session.watch,
-            saved=session.keep,
+            save=session.keep,
         )
 
 
@@ -370,7 +370,7 @@ class Perceptron(Algorithm):
             seed=session.seed,
             stopping=self._stopping(session),
             watch=session.watch,
-            saved=session.keep,
+            save=session.keep,
         )
 
 
@@ -436,5 +436,5 @@ def _sgd(
         seed=session.seed,
         stopping=stopping,
         watch=session.watch,
-        saved=session.keep,
+        save=session.keep,
     )

@@ -28,7 +28,7 @@ from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minim
 from textmill.optimize.lbfgs import History
 from textmill.sequence.training.objective import ChainObjective
 
-__all__ = ["Progressed", "Result", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
+__all__ = ["Result", "Snapshot", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
 
 
 FIRST_ROUND, ROUND = 4, 8  # iterations between looks at all features
@@ -36,7 +36,7 @@ NEAR = 0.8  # a feature of the working set leaves it when its slope falls below 
 
 
 @dataclass(frozen=True, slots=True)
-class Progressed:
+class Snapshot:
     """One iteration as the caller sees it: the objective with penalties, the number of weights that are not zero.
 
     `theta` has a weight for each of `features`, or for every feature where that is None; it changes afterwards.
@@ -53,7 +53,7 @@ class Progressed:
         return nonzero_weights(self.theta, self.features)
 
 
-Watch = Callable[[Progressed], bool]  # True stops the run
+Watch = Callable[[Snapshot], bool]  # True stops the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ def train_dense(
     memory: int,
     stopping: Stopping,
     watch: Watch,
-    saved: Callable[[WorkingSet], None] | None = None,
+    save: Callable[[WorkingSet], None] | None = None,
 ) -> Result:
     """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
 
-    With `saved` the run is cut into rounds, and `saved` is given the state after each of them; the result is the same.
+    With `save` the run is cut into rounds, and `save` is given the state after each of them; the result is the same.
     """
-    known: Callable[[Floats], tuple[float, Floats]] = objective
+    cached: Callable[[Floats], tuple[float, Floats]] = objective
     while True:
         history = History(len(state.weights), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
@@ -109,14 +109,14 @@ def train_dense(
 
         def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
             values.append(done.value)
-            asked = watch(_progressed(done, objective, before))
+            asked = watch(_snapshot(done, objective, before))
             return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimiser cannot see
 
         left = stopping.max_iter - before
         solution = minimize_lbfgs(
-            known,
+            cached,
             state.weights,
-            stopping=replace(stopping, max_iter=left if saved is None else min(left, ROUND)),
+            stopping=replace(stopping, max_iter=left if save is None else min(left, ROUND)),
             callback=look,
             history=history,
         )
@@ -126,14 +126,14 @@ def train_dense(
         state.weights = solution.theta
         state.s, state.y = history.pairs()
         state.iterations = before + report.iterations
-        state.evaluations += report.evaluations - isinstance(known, _Known)  # its first is the last of the round before
+        state.evaluations += report.evaluations - isinstance(cached, _CachedStart)  # the last of the round before
         reason = report.reason
         if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
         if reason == "iterations" and state.iterations < stopping.max_iter:
-            if saved is not None:
-                saved(state)
-            known = _Known(objective, solution.theta.copy(), solution.value, solution.gradient)
+            if save is not None:
+                save(state)
+            cached = _CachedStart(objective, solution.theta.copy(), solution.value, solution.gradient)
             continue
         features, weights = nonzero_weights(state.weights, objective.features)
         return Result(features, weights, reason, state.iterations, state.evaluations, values)
@@ -155,7 +155,7 @@ def train_rprop(
         l1=l1,
         variant=variant,
         stopping=stopping,
-        callback=lambda it: watch(_progressed(it, objective, 0)),
+        callback=lambda it: watch(_snapshot(it, objective, 0)),
     )
     report = solution.report
     features, weights = nonzero_weights(solution.theta, objective.features)
@@ -170,35 +170,35 @@ def train_working_set(
     memory: int,
     stopping: Stopping,
     watch: Watch,
-    saved: Callable[[WorkingSet], None] = lambda state: None,
+    save: Callable[[WorkingSet], None] = lambda state: None,
 ) -> Result:
-    """Minimise with an L1 penalty by OWL-QN on a working set; `saved` is given the state after every round."""
+    """Minimise with an L1 penalty by OWL-QN on a working set; `save` is given the state after every round."""
     tolerance = max(stopping.violation_tolerance, stopping.gradient_tolerance)
     while True:
         objective.restrict(state.features)
-        value, gradient, found, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
+        value, gradient, violators, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
         state.evaluations += 1
         if not state.objectives:
             state.objectives.append(value + l1 * float(np.abs(state.weights).sum()))
         if state.iterations >= stopping.max_iter:
             return _result(state, "iterations")
-        state, gradient = _enlarged(state, gradient, found, slopes, l1, memory)
-        saved(state)
+        state, gradient = _enlarge(state, gradient, violators, slopes, l1, memory)
+        save(state)
         objective.restrict(state.features)
         history = History(len(state.features), memory=memory, diagonal=objective.scales())
         for s, y in zip(state.s, state.y, strict=True):
             history.add(s, y)
-        known = _Known(objective, state.weights.copy(), value, gradient)
+        cached = _CachedStart(objective, state.weights.copy(), value, gradient)
         before = state.iterations
         rounds = FIRST_ROUND if before < 2 * FIRST_ROUND else ROUND
         values = state.objectives
 
         def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
             values.append(done.value)
-            return watch(_progressed(done, objective, before))
+            return watch(_snapshot(done, objective, before))
 
         solution = minimize_owlqn(
-            known,
+            cached,
             state.weights,
             l1=l1,
             stopping=replace(stopping, max_iter=min(rounds, stopping.max_iter - before)),
@@ -215,37 +215,37 @@ def train_working_set(
         done = report.reason if report.reason in ("gradient", "value", "line_search") else None
         if done is None and stopping.settled(state.objectives):
             done = "value"
-        if done is not None and not len(found) and (report.reason != "line_search" or report.iterations == 0):
+        if done is not None and not len(violators) and (report.reason != "line_search" or report.iterations == 0):
             return _result(state, done)
-        if done == "value" and len(found) < 1e-3 * len(state.features):
+        if done == "value" and len(violators) < 1e-3 * len(state.features):
             return _result(state, done)
 
 
-def _enlarged(
-    state: WorkingSet, gradient: Floats, found: Ints, slopes: Floats, l1: float, memory: int
+def _enlarge(
+    state: WorkingSet, gradient: Floats, violators: Ints, slopes: Floats, l1: float, memory: int
 ) -> tuple[WorkingSet, Floats]:
     """The state on the new working set, and the gradient there."""
-    kept = (state.weights != 0) | (np.abs(gradient) > NEAR * l1)
-    features = np.concatenate([state.features[kept], found])
+    stays = (state.weights != 0) | (np.abs(gradient) > NEAR * l1)
+    features = np.concatenate([state.features[stays], violators])
     order = np.argsort(features, kind="stable")
 
-    def grown(old: Floats, new: Floats | None = None) -> Floats:
-        fresh = np.zeros((*old.shape[:-1], len(found))) if new is None else new
-        return np.concatenate([old[..., kept], fresh], axis=-1)[..., order]
+    def enlarge(old: Floats, new: Floats | None = None) -> Floats:
+        fresh = np.zeros((*old.shape[:-1], len(violators))) if new is None else new
+        return np.concatenate([old[..., stays], fresh], axis=-1)[..., order]
 
     bigger = WorkingSet(
         features[order],
-        grown(state.weights),
-        grown(state.s),
-        grown(state.y),
+        enlarge(state.weights),
+        enlarge(state.s),
+        enlarge(state.y),
         state.objectives,
         state.iterations,
         state.evaluations,
     )
-    return bigger, grown(gradient, slopes)
+    return bigger, enlarge(gradient, slopes)
 
 
-class _Known:
+class _CachedStart:
     """The objective, whose answer at the start is known already."""
 
     def __init__(self, objective: ChainObjective, theta: Floats, value: float, gradient: Floats) -> None:
@@ -274,8 +274,8 @@ def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]
     return active if features is None else features[active], theta[active]
 
 
-def _progressed(done: Iteration, objective: ChainObjective, before: int) -> Progressed:
-    return Progressed(before + done.number, done.value, done.active, done.theta, objective.features)
+def _snapshot(done: Iteration, objective: ChainObjective, before: int) -> Snapshot:
+    return Snapshot(before + done.number, done.value, done.active, done.theta, objective.features)
 
 
 def _result(state: WorkingSet, reason: Reason) -> Result:

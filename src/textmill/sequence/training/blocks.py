@@ -21,7 +21,7 @@ from textmill.optimize import Reason, Stopping
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
-from textmill.sequence.training.batch import Progressed, Result, Watch
+from textmill.sequence.training.batch import Result, Snapshot, Watch
 from textmill.sequence.training.objective import ChainObjective
 from textmill.sequence.training.online import training_data
 
@@ -65,7 +65,7 @@ def train_blocks(
     stopping: Stopping,
     watch: Watch,
     truncated: bool = True,
-    saved: Callable[[BlockState], None] = lambda state: None,
+    save: Callable[[BlockState], None] = lambda state: None,
 ) -> Result:
     """Sweeps of block coordinate descent."""
     descent = native.Descent(training_data(layout, data), l1, l2, truncated)
@@ -82,13 +82,13 @@ def train_blocks(
                 change, changed = change + part, changed + some
             state.objectives.append(state.objectives[-1] + change)
             state.sweep = sweep + 1
-            if watch(Progressed(state.sweep, state.objectives[-1], int(np.count_nonzero(state.w)), state.w)):
+            if watch(Snapshot(state.sweep, state.objectives[-1], int(np.count_nonzero(state.w)), state.w)):
                 reason = "stopped"
                 break
             if changed == 0 or stopping.settled(state.objectives):
                 reason = "value"
                 break
-            saved(state)  # after `watch`, see online.py
+            save(state)  # after `watch`, see online.py
         if sweeps.interrupted:
             reason = "interrupted"
     features = np.flatnonzero(state.w)

@@ -35,7 +35,7 @@ from textmill.arrays import Floats, Ints
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
 from textmill.model import effective_jobs
-from textmill.optimize.vector import add_scaled, dot
+from textmill.optimize import add_scaled, dot
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 

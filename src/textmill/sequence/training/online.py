@@ -2,7 +2,7 @@
 
 The updates are native (native/sequence/online.h has the formulas). Here are the epochs: a random order for each, a
 learning rate found by trying, what the caller sees after an epoch, and the state from which a run goes on. `watch` sees
-an epoch before `saved` keeps it, so a checkpoint never lacks what was measured; an epoch that ends the run is not kept,
+an epoch before `save` keeps it, so a checkpoint never lacks what was measured; an epoch that ends the run is not kept,
 and a run that finds the checkpoint before it comes to the same end.
 
     eta_j = eta0 alpha^(j / N)         SGD with L1        eta_j = eta0 / (1 + eta0 l2 j / N)         SGD with L2
@@ -22,12 +22,11 @@ import numpy as np
 from textmill._native import sequence as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.optimize import Reason, Stopping
-from textmill.optimize.vector import dot
+from textmill.optimize import Reason, Stopping, dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
-from textmill.sequence.training.batch import Progressed, Result, Watch
+from textmill.sequence.training.batch import Result, Snapshot, Watch
 from textmill.sequence.training.objective import ChainObjective, select_sequences
 
 __all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
@@ -82,7 +81,7 @@ def train_sgd(
     seed: int,
     stopping: Stopping,
     watch: Watch,
-    saved: Callable[[OnlineState], None] = lambda state: None,
+    save: Callable[[OnlineState], None] = lambda state: None,
 ) -> Result:
     """Epochs of SGD; alpha 0 takes the rate for L2. Weights are flushed after every epoch."""
     training = training_data(layout, data)
@@ -103,13 +102,13 @@ def train_sgd(
             norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * dot(state.w, state.w)
             state.objectives.append(loss + norms)
             state.epoch = epoch + 1
-            if watch(_progressed(state, state.w)):
+            if watch(_snapshot(state, state.w)):
                 reason = "stopped"
                 break
             if stopping.settled(state.objectives):
                 reason = "value"
                 break
-            saved(state)
+            save(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, state.w, reason)
@@ -123,7 +122,7 @@ def train_perceptron(
     seed: int,
     stopping: Stopping,
     watch: Watch,
-    saved: Callable[[OnlineState], None] = lambda state: None,
+    save: Callable[[OnlineState], None] = lambda state: None,
 ) -> Result:
     """Epochs of the averaged perceptron; the objective is the number of wrong labels met in the epoch."""
     training = training_data(layout, data)
@@ -140,13 +139,13 @@ def train_perceptron(
             average = state.average()
             state.objectives.append(float(wrong))
             state.epoch = epoch + 1
-            if watch(_progressed(state, average)):
+            if watch(_snapshot(state, average)):
                 reason = "stopped"
                 break
             if wrong == 0:
                 reason = "value"
                 break
-            saved(state)
+            save(state)
         if epochs.interrupted:
             reason = "interrupted"
     return _result(state, average, reason)
@@ -188,8 +187,8 @@ def calibrated_rate(
     return best
 
 
-def _progressed(state: OnlineState, w: Floats) -> Progressed:
-    return Progressed(state.epoch, state.objectives[-1], int(np.count_nonzero(w)), w)
+def _snapshot(state: OnlineState, w: Floats) -> Snapshot:
+    return Snapshot(state.epoch, state.objectives[-1], int(np.count_nonzero(w)), w)
 
 
 def _result(state: OnlineState, w: Floats, reason: Reason) -> Result:

@@ -29,7 +29,7 @@ from textmill.progress import Step, interruptible, start
 from textmill.sequence.decoders import ChainScorer, viterbi
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.training.algorithms import Algorithm, Session, SparseWeights
-from textmill.sequence.training.batch import Progressed, Result, Watch
+from textmill.sequence.training.batch import Result, Snapshot, Watch
 from textmill.sequence.training.objective import ChainObjective
 
 __all__ = ["CLOCKS", "Run"]
@@ -57,7 +57,7 @@ class Run:
 
     def train(self, begin: SparseWeights) -> Result:
         """Train from these weights (none: from zero)."""
-        state = self._resumed()
+        state = self._resume()
         spent = np.array([self.log[-1][name] for name in CLOCKS] if self.log else [0.0, 0.0])
         spent -= perf_counter(), process_time()
         with (
@@ -67,7 +67,7 @@ class Run:
             if self.log:
                 step.advance(len(self.log))
 
-            def watch(done: Progressed) -> bool:
+            def watch(done: Snapshot) -> bool:
                 stop = self._watch(done, step, np.add(spent, (perf_counter(), process_time())))
                 return stop or loop.interrupted
 
@@ -79,12 +79,12 @@ class Run:
             if self.best is not None:
                 result = replace(result, features=self.best[1], weights=self.best[2])
             if self.fine_tune and not loop.interrupted:
-                result = self._fine_tuned(result, watch)
+                result = self._tune(result, watch)
             if loop.interrupted:
                 result = replace(result, reason="interrupted")
         return result
 
-    def _fine_tuned(self, result: Result, watch: Watch) -> Result:
+    def _tune(self, result: Result, watch: Watch) -> Result:
         """A few iterations of L-BFGS without L1 on the weights that are not zero."""
         self.objective.restrict(result.features)
         self.best = None
@@ -100,7 +100,7 @@ class Run:
             objectives=[*result.objectives, *tuned.objectives],
         )
 
-    def _watch(self, done: Progressed, step: Step, clocks: Floats) -> bool:
+    def _watch(self, done: Snapshot, step: Step, clocks: Floats) -> bool:
         """Note an iteration; True when the development error has levelled off."""
         entry = {
             "iteration": float(len(self.log) + 1),
@@ -116,7 +116,7 @@ class Run:
         step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
         return self.dev is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
 
-    def _dev_error(self, done: Progressed) -> float:
+    def _dev_error(self, done: Snapshot) -> float:
         """Wrong labels of the development sequences, in percent."""
         assert self.dev is not None
         assert self.dev.labels is not None
@@ -161,7 +161,7 @@ class Run:
             arrays["signature"] = np.frombuffer(self._signature().encode(), np.uint8)
             np.savez(file, allow_pickle=False, **arrays)
 
-    def _resumed(self) -> dict[str, Any] | None:
+    def _resume(self) -> dict[str, Any] | None:
         """The state of a checkpoint, log and best weights taken over; None when there is none."""
         if self.checkpoint is None or not os.path.exists(self.checkpoint):
             return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         fixed_threshold,
         make_sets,
     )
-    from textmill.tasks.coherence.forgery import KINDS, Forger
+    from textmill.tasks.coherence.forgery import KINDS, Forger, kind_of
     from textmill.tasks.coherence.sample import sample_pages
     from textmill.tasks.coherence.scores import (
         CoherenceScores,
@@ -69,6 +69,7 @@ __all__ = [
     "equal_error",
     "evaluate",
     "fixed_threshold",
+    "kind_of",
     "make_sets",
     "sample_pages",
     "tune_weight",
@@ -81,7 +82,7 @@ __getattr__, __dir__ = deferred(
         "detector": "CoherenceDetector DocumentScore Explanation SentenceScore",
         "experiments": "ErrorRow Evaluation by_kind by_length by_noise by_topics draw_errors draw_histograms "
         "draw_roc evaluate fixed_threshold make_sets",
-        "forgery": "KINDS Forger",
+        "forgery": "Forger KINDS kind_of",
         "sample": "sample_pages",
         "scores": "CoherenceScores MixtureScorer TopicScorer combine effective_topics entropy equal_error tune_weight",
     },

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import corpus as native
-from textmill.corpus import Document, Vocabulary, split_sentences
-from textmill.corpus.counting import Cutter, texts_of
-from textmill.corpus.tokenize import text_batches
+from textmill.corpus import Cutter, Document, Vocabulary, split_sentences, text_batches, texts_of
 from textmill.model import check_fitted
 from textmill.numeric import sparse
 
@@ -53,11 +51,11 @@ class Content:
         """The document of each content word."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
 
-    def first(self, words: int) -> Content:
+    def first(self, n_words: int) -> Content:
         """Cut every document after a number of content words."""
         place = np.arange(len(self.ids)) - self.offsets[:-1][self.documents]
-        lengths = np.minimum(self.lengths, words)
-        return Content(np.concatenate([[0], np.cumsum(lengths)]), self.ids[place < words], self.unknown)
+        lengths = np.minimum(self.lengths, n_words)
+        return Content(np.concatenate([[0], np.cumsum(lengths)]), self.ids[place < n_words], self.unknown)
 
     def take(self, documents: NDArray[np.bool_]) -> Content:
         """Keep some of the documents.
@@ -132,11 +130,11 @@ class ContentReader:
         ids = np.where(ids < self.terms, ids, -1)
         return list(zip(lists, np.split(ids, offsets[1:-1]), strict=True))
 
-    def cut(self, text: str, words: int) -> str:
+    def cut(self, text: str, n_words: int) -> str:
         """Cut a text after a number of content words; what is left are its tokens, parted by blanks."""
         ((tokens, terms),) = self.tokens([text])
         places = np.flatnonzero(terms >= 0)
-        return " ".join(tokens if len(places) <= words else tokens[: places[words - 1] + 1] if words else [])
+        return " ".join(tokens if len(places) <= n_words else tokens[: places[n_words - 1] + 1] if n_words else [])
 
 
 def sentences_of(text: str) -> list[str]:

@@ -31,10 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Floats
-from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, Vocabulary
-from textmill.corpus.counting import TokenizerLike, texts_of
+from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, TokenizerLike, Vocabulary, texts_of
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Estimator, Model, RandomState, check_choice, check_fitted, check_range, seed_of
+from textmill.model import Estimator, Model, RandomState, Saved, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tasks.coherence.calibration import LengthCurve
@@ -111,7 +110,7 @@ class CoherenceDetector(Estimator, Model):
         n_topics: Number of topics.
         alpha: Prior of topics in documents.
         eta: Prior of words in topics.
-        sweeps: Number of sweeps of the Gibbs sampler.
+        max_iter: Number of sweeps of the Gibbs sampler.
         smoothing: Prior count of each topic when the mixture of a document is inferred.
         function_words: Words that are left out.
         tokenizer: What cuts texts into words; None for words without numbers.
@@ -133,14 +132,14 @@ class CoherenceDetector(Estimator, Model):
         equal_errors_: Equal error rate of each kind of forgery on the held-out documents.
 
     >>> from textmill.tasks.coherence import sample_pages
-    >>> detector = CoherenceDetector(n_topics=12, sweeps=50).fit(sample_pages(200))
+    >>> detector = CoherenceDetector(n_topics=12, max_iter=50).fit(sample_pages(200))
     >>> pages = [page.text for page in sample_pages(3, random_state=8)]
     >>> detector.predict([pages[0], " ".join(pages), ""]).tolist()
     ['coherent', 'incoherent', 'empty']
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "components_": "topic term",
         "background_": "topic",
@@ -168,7 +167,7 @@ class CoherenceDetector(Estimator, Model):
         n_topics: int = 50,
         alpha: float = 1.0,
         eta: float = 0.1,
-        sweeps: int = 300,
+        max_iter: int = 300,
         smoothing: float = 0.0,
         function_words: Collection[str] = FUNCTION_WORDS,
         tokenizer: TokenizerLike = None,
@@ -181,7 +180,7 @@ class CoherenceDetector(Estimator, Model):
         self.n_topics = n_topics
         self.alpha = alpha
         self.eta = eta
-        self.sweeps = sweeps
+        self.max_iter = max_iter
         self.smoothing = smoothing
         self.function_words = function_words
         self.tokenizer = tokenizer
@@ -190,6 +189,12 @@ class CoherenceDetector(Estimator, Model):
         self.forgeries = forgeries
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Rename what format 1 called `sweeps`."""
+        saved.parameters["max_iter"] = saved.parameters.pop("sweeps")
+        return saved
 
     def fit(self, documents: Iterable[Any], y: object = None, *, topics: Any = None) -> CoherenceDetector:
         """Learn from good documents, texts or `Document`s; they are held in memory.
@@ -306,7 +311,7 @@ class CoherenceDetector(Estimator, Model):
             method="gibbs",
             alpha=self.alpha,
             eta=self.eta,
-            sweeps=self.sweeps,
+            max_iter=self.max_iter,
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(X)

@@ -119,7 +119,7 @@ def by_topics(
     false: Mapping[str, Content],
     numbers: Iterable[int] = TOPICS,
     *,
-    sweeps: int = 300,
+    max_iter: int = 300,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[ErrorRow]:
@@ -131,7 +131,7 @@ def by_topics(
             method="gibbs",
             alpha=1.0,
             eta=0.1,
-            sweeps=sweeps,
+            max_iter=max_iter,
             random_state=random_state,
             n_jobs=n_jobs,
         ).fit(X)

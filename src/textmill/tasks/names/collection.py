@@ -17,15 +17,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textmill.corpus import open_lines, read_records
-from textmill.corpus.readers import BadRecords
+from textmill.corpus import BadRecords, open_lines, read_records
 from textmill.errors import DataError
+from textmill.strings.normalize import Normalize, normalizer_of
 
 __all__ = ["FORMATS", "NameList", "read_names"]
 
@@ -50,6 +50,15 @@ class NameList:
     counts: NDArray[np.int64] | None = None
     clusters: list[str] | None = None
     relations: list[str] | None = None
+
+    def normalized(self, normalize: Normalize) -> NameList:
+        """The names as they are compared, after steps of `textmill.strings.STEPS` or a function.
+
+        >>> NameList.of(["ANN Smith"]).normalized(["case"]).names
+        ['ann smith']
+        """
+        normalizer = normalizer_of(normalize)
+        return self if normalizer is None else replace(self, names=[normalizer(name) for name in self.names])
 
     @classmethod
     def of(

@@ -31,6 +31,7 @@ from textmill.metrics import BinaryCounts, FWeight, RatioUtility, ScoreCounts
 from textmill.model import check_choice, check_range
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Fitted, Measure
+from textmill.strings.normalize import DEFAULT_STEPS, Normalize
 from textmill.tables import Table
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.gold import Gold
@@ -224,37 +225,40 @@ def evaluate(
     other: NameList | None = None,
     unlabelled: str = "negative",
     floor: float = 0.0,
+    normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
 ) -> Evaluation:
     """Rank all pairs of a collection, or all between two, and compare the ranking with the gold.
 
-    The measure learns from all names. One that has a direction is taken as the mean of both. Discarded names do not
+    Names are compared without case and accents unless `normalize` says otherwise. The measure learns from all names;
+    one that has a direction is taken as the mean of both. Discarded names do not
     take part, and a collection of two relations is evaluated between them.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones", "Jones Tom"], clusters=[1, 1, 2, 2])
-    >>> found = evaluate(names, Gold.from_clusters(names), "jaro")
-    >>> found.curve.best().pairs, round(found.curve.best().f, 3)
+    >>> evaluation = evaluate(names, Gold.from_clusters(names), "jaro")
+    >>> evaluation.curve.best().pairs, round(evaluation.curve.best().f, 3)
     (2, 1.0)
     """
     check_choice("unlabelled", unlabelled, ["negative", "ignore"])
     check_range("floor", floor, at_least=0.0, at_most=1.0)
-    made = parse_measure(measure) if isinstance(measure, str) else measure
+    chosen = parse_measure(measure) if isinstance(measure, str) else measure
     if gold.discarded:
         names = names.filter(without=gold.discarded)
         other = None if other is None else other.filter(without=gold.discarded)
+    names, other = names.normalized(normalize), None if other is None else other.normalized(normalize)
     rows, columns, labels = gold.places(names, other)
     if not (labels == 0).any():
         raise DataError("the gold has no positive pair, so recall is not defined; label some pairs pos")
     relations = None if names.relations is None or len(set(names.relations)) != 2 else np.array(names.relations)
-    fitted = made.fit([*names, *(other or ())])
-    found = np.zeros(len(rows))
+    fitted = chosen.fit([*names, *(other or ())])
+    scores_of_gold = np.zeros(len(rows))
     scores: list[_Floats] = []
     truths: list[NDArray[np.bool_]] = []
     folds: list[_Ints] = []
     for start, block in scored_blocks(fitted, names.names, None if other is None else other.names, n_jobs=n_jobs):
         stop = start + len(block)
         mine = slice(*np.searchsorted(rows, [start, stop]).tolist())
-        found[mine] = block[rows[mine] - start, columns[mine]]
+        scores_of_gold[mine] = block[rows[mine] - start, columns[mine]]
         wanted = block > floor
         if other is None:
             wanted &= np.arange(block.shape[1]) > np.arange(start, stop)[:, None]
@@ -262,7 +266,7 @@ def evaluate(
             wanted &= relations[start:stop, None] != relations
         if unlabelled == "ignore":
             wanted[:] = False
-        wanted[rows[mine] - start, columns[mine]] = (labels[mine] != 2) & (found[mine] > floor)
+        wanted[rows[mine] - start, columns[mine]] = (labels[mine] != 2) & (scores_of_gold[mine] > floor)
         positive = np.zeros(block.shape, dtype=bool)
         positive[rows[mine] - start, columns[mine]] = labels[mine] == 0
         i, j = np.nonzero(wanted)
@@ -270,15 +274,15 @@ def evaluate(
         truths.append(positive[i, j])
         folds.append(_fold(i + start, j))
     score, truth, fold = np.concatenate(scores), np.concatenate(truths), np.concatenate(folds)
-    lost = (labels == 0) & ~(found > floor)
+    lost = (labels == 0) & ~(scores_of_gold > floor)
     lost_folds = np.bincount(_fold(rows[lost], columns[lost]), minlength=_FOLDS)
     parts = tuple(_counted(score[fold == k], truth[fold == k], int(lost_folds[k])) for k in range(_FOLDS))
     ids = names.ids if other is None else other.ids
     positives = [(names.ids[i], ids[j]) for i, j in zip(rows[labels == 0], columns[labels == 0], strict=True)]
     curve = MatchCurve(_counted(score, truth, int(lost.sum())))
     if not len(curve.counts.scores):
-        raise DataError(f"{made} gives no pair a score above {floor:g}; lower the floor or take another measure")
-    return Evaluation(str(made), curve, positives, found[labels == 0], parts)
+        raise DataError(f"{chosen} gives no pair a score above {floor:g}; lower the floor or take another measure")
+    return Evaluation(str(chosen), curve, positives, scores_of_gold[labels == 0], parts)
 
 
 def scored_blocks(
@@ -332,11 +336,11 @@ def differences(
     inside = [one.positive_scores >= one.curve.best(beta).threshold for one in (first, second)]
 
     def rows(chosen: NDArray[np.bool_]) -> list[Difference]:
-        found = [
+        pairs = [
             Difference(*first.positives[k], float(first.positive_scores[k]), float(second.positive_scores[k]))
             for k in np.flatnonzero(chosen).tolist()
         ]
-        return sorted(found, key=lambda pair: (-abs(pair.first - pair.second), pair.left, pair.right))
+        return sorted(pairs, key=lambda pair: (-abs(pair.first - pair.second), pair.left, pair.right))
 
     return rows(inside[0] & ~inside[1]), rows(inside[1] & ~inside[0])
 
@@ -348,7 +352,7 @@ def _counted(scores: _Floats, truth: NDArray[np.bool_], missed: int) -> ScoreCou
 
 
 def _fold(rows: _Ints, columns: _Ints) -> _Ints:
-    """A part for every pair, by its place: the same for every measure, and alike for neighbours only by chance."""
+    """A part for every pair, by its place: the same for every measure, and alike for neighbors only by chance."""
     mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + columns.astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
     return ((mixed >> np.uint64(33)) % np.uint64(_FOLDS)).astype(np.int64)

@@ -6,7 +6,7 @@ or 2 operations that are drawn with these weights among those the name allows:
     55   spoil one word: change a vowel, double, delete, swap, replace or insert a letter, alike often
     15   put a title in front (persons)
     10   drop the first word (persons) or the last (organisations)
-    10   swap two neighbouring words
+    10   swap two neighboring words
     10   reduce the first word to its initial (persons)
 
 Same base, same cluster. Two scenarios spoil words in other ways half of the time: `transliteration` by rules (a/e,
@@ -166,7 +166,7 @@ def _bases(count: int, persons: float, stock: Stock, scenario: str, random: Rand
 
 
 def _composed(stock: Stock) -> Iterator[str]:
-    """Family names made of two or three parts, neighbours as different as can be."""
+    """Family names made of two or three parts, neighbors as different as can be."""
     beginnings, middles, endings = stock.beginnings, ["", *stock.middles], stock.endings
     total = len(beginnings) * len(middles) * len(endings)
     step = next(k for k in itertools.count(round(0.618 * total)) if math.gcd(k, total) == 1)

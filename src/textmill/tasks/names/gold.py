@@ -22,8 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import open_lines, writer
-from textmill.corpus.readers import BadRecords
+from textmill.corpus import BadRecords, open_lines, writer
 from textmill.errors import DataError
 from textmill.tasks.names.collection import NameList
 
@@ -97,8 +96,8 @@ class Gold:
         >>> Gold({("a", "b"): "neg"}).counts()
         {'pos': 0, 'neg': 1, 'unk': 0, 'discarded': 0}
         """
-        found = Counter(self.labels.values())
-        return {label: found[label] for label in LABELS} | {"discarded": len(self.discarded)}
+        counts = Counter(self.labels.values())
+        return {label: counts[label] for label in LABELS} | {"discarded": len(self.discarded)}
 
     def merge(self, newer: Gold) -> Gold:
         """Both together; where they differ the newer label counts.
@@ -208,11 +207,11 @@ def write_gold(target: str | os.PathLike[str], gold: Gold) -> None:
 
 def _members(names: NameList) -> dict[str, list[str]]:
     """Ids by cluster."""
-    found: dict[str, list[str]] = defaultdict(list)
+    members: dict[str, list[str]] = defaultdict(list)
     for key, cluster in zip(names.ids, names.clusters or (), strict=True):
         if cluster:
-            found[cluster].append(key)
-    return found
+            members[cluster].append(key)
+    return members
 
 
 def _rows(name: str, bad: BadRecords) -> Iterator[tuple[int, list[str]]]:

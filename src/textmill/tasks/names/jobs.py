@@ -5,15 +5,15 @@
     evaluate   names and gold -> precision, recall and F of measures by number of pairs
     pool       names -> the best pairs of several measures, worth a label
 
-Names are normalised only for the comparison: what is written and shown are the names as they came. The measures and
+Names are normalized only for the comparison, by default without case and accents: what is written and shown are the
+names as they came. The measures and
 the search are those of `textmill.strings`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ from textmill import plot
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.progress import track
-from textmill.strings import DEFAULT_MEASURE, Clusters, Fitted, Matcher, Pairs, parse_measure
+from textmill.strings import DEFAULT_MEASURE, DEFAULT_STEPS, Alignment, Clusters, Fitted, Matcher, Pairs, parse_measure
+from textmill.strings.normalize import Normalize, normalizer_of
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.evaluation import Evaluation, choose, differences, evaluate
 from textmill.tasks.names.gold import Gold
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES_TO_COMPARE",
-    "Found",
+    "MatchCounts",
+    "align",
     "compare",
     "curves",
     "dedupe",
     "evaluate_measures",
     "join",
-    "normalised",
     "pool",
     "review_file",
     "review_pairs",
@@ -61,21 +62,37 @@ MEASURES_TO_COMPARE = (
 _REVIEWED = 5000  # pairs on a page, the best
 
 
-class Found(NamedTuple):
-    """How many pairs were found, and how many clusters they make (None if nobody asked)."""
+class MatchCounts(NamedTuple):
+    """How many pairs were found, how many clusters they make (None if nobody asked), by which measure and why."""
 
     pairs: int
     clusters: int | None
+    measure: str
+    reason: str
 
 
-def normalised(names: NameList, normaliser: Callable[[str], str] | None) -> NameList:
-    """The names as they are compared.
+def align(
+    left: str,
+    right: str,
+    *,
+    measure: str = DEFAULT_MEASURE,
+    names: NameList | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
+) -> Alignment:
+    """Compare two names; what the alignment shows are the names as they came.
 
-    >>> from textmill.strings import Normaliser
-    >>> normalised(NameList.of(["ANN Smith"]), Normaliser(case=True)).names
-    ['ann smith']
+    Weights of words come from `names`; without them, two names tell nothing about what is rare, and all weigh the same.
+
+    >>> alignment = align("SMITH, Ann", "Anne Smith")
+    >>> alignment.left_features, round(alignment.score, 4)
+    (('SMITH', 'Ann'), 0.8851)
     """
-    return names if normaliser is None else replace(names, names=[normaliser(name) for name in names])
+    normalizer = normalizer_of(normalize) or str
+    one, two = normalizer(left), normalizer(right)
+    fitted = parse_measure(measure).fit([one, two] if names is None else names.normalized(normalize))
+    if names is None:
+        fitted.forget_weights()
+    return fitted.align(one, two).restored(left, right)
 
 
 def dedupe(
@@ -84,42 +101,42 @@ def dedupe(
     *,
     measure: str = DEFAULT_MEASURE,
     threshold: float = 0.6,
-    top: int | None = None,
+    k: int | None = None,
     clusters: str | os.PathLike[str] | None = None,
     method: str = "connected",
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
-    normaliser: Callable[[str], str] | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
     cluster: str | Client | None = None,
-) -> Found:
+) -> MatchCounts:
     """Write the pairs of names that match, as they are found; `clusters` and `report` name two more files.
 
-    `top` keeps the best matches of every name, `method` is "connected" or "correlation", `cluster` is a Dask
+    `k` keeps the best matches of every name, `method` is "connected" or "correlation", `cluster` is a Dask
     scheduler. Without clusters and report no more than a block of pairs is held.
 
     >>> import tempfile
     >>> names = NameList.of(["Ann Smith", "Tom Jones", "Anne Smith", "Jones Tom"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dedupe(names, f"{folder}/pairs.tsv", clusters=f"{folder}/clusters.tsv")
-    Found(pairs=2, clusters=2)
+    ...     dedupe(names, f"{folder}/pairs.tsv", clusters=f"{folder}/clusters.tsv")[:2]
+    (2, 2)
     """
     check_choice("method", method, ["connected", "correlation"])
-    matcher = _matcher(measure, threshold, n_jobs).fit(
-        normalised(names, normaliser), ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
+    matcher = Matcher(measure=measure, threshold=threshold, normalize=normalize, n_jobs=n_jobs).fit(
+        names, ids=names.ids, counts=None if names.counts is None else names.counts.tolist()
     )
     held: list[Pairs] = []
     keep = clusters is not None or report is not None
-    blocks = _held(matcher.stream(top=top, cluster=cluster), held if keep else None)
+    blocks = _held(matcher.stream(k=k, cluster=cluster), held if keep else None)
     count = write_pairs(target, track(blocks, "matching", unit="blocks"), names, format=format)
     groups = None
     if clusters is not None:
         grouped: Clusters = matcher.clusters(Pairs.concatenate(held), method=method)
         groups = write_clusters(clusters, names, grouped)
     if report is not None:
-        page = _review(_rows(Pairs.concatenate(held), names, names), matcher.fitted_, None, normaliser)
+        page = _review(_rows(Pairs.concatenate(held), names, names), matcher.fitted_, None, normalize)
         page.write(report)
-    return Found(count, groups)
+    return _counts(count, groups, matcher)
 
 
 def join(
@@ -129,34 +146,34 @@ def join(
     *,
     measure: str = DEFAULT_MEASURE,
     threshold: float = 0.6,
-    top: int | None = None,
+    k: int | None = None,
     one_to_one: str | None = None,
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
-    normaliser: Callable[[str], str] | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
     cluster: str | Client | None = None,
-) -> Found:
+) -> MatchCounts:
     """Write the pairs of a left and a right name that match; the measure learns from the right list.
 
     `one_to_one` ("greedy" or "optimal") gives every name at most one partner; then all pairs are held first.
 
-    >>> join(NameList.of(["Smith, Ann"]), NameList.of(["Ann Smith", "Tom Jones"]), "-", format="jsonl")
+    >>> join(NameList.of(["Smith, Ann"]), NameList.of(["Ann Smith", "Tom Jones"]), "-", format="jsonl").pairs
     {"id1": "1", "id2": "1", "score": 1.0, "name1": "Smith, Ann", "name2": "Ann Smith"}
-    Found(pairs=1, clusters=None)
+    1
     """
-    matcher = _matcher(measure, threshold, n_jobs).fit(normalised(right, normaliser))
+    matcher = Matcher(measure=measure, threshold=threshold, normalize=normalize, n_jobs=n_jobs).fit(right)
     held: list[Pairs] = []
     if one_to_one is None:
-        found = matcher.stream(normalised(left, normaliser), top=top, cluster=cluster)
+        blocks = matcher.stream(left, k=k, cluster=cluster)
     else:
-        found = iter([matcher.join(normalised(left, normaliser), top=top, one_to_one=one_to_one, cluster=cluster)])
-    blocks = _held(found, None if report is None else held)
+        blocks = iter([matcher.join(left, k=k, one_to_one=one_to_one, cluster=cluster)])
+    blocks = _held(blocks, None if report is None else held)
     count = write_pairs(target, track(blocks, "matching", unit="blocks"), left, right, format=format)
     if report is not None:
-        page = _review(_rows(Pairs.concatenate(held), left, right), matcher.fitted_, None, normaliser)
+        page = _review(_rows(Pairs.concatenate(held), left, right), matcher.fitted_, None, normalize)
         page.write(report)
-    return Found(count, None)
+    return _counts(count, None, matcher)
 
 
 def evaluate_measures(
@@ -165,7 +182,7 @@ def evaluate_measures(
     measures: Iterable[str] = MEASURES_TO_COMPARE,
     *,
     other: NameList | None = None,
-    normaliser: Callable[[str], str] | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
     unlabelled: str = "negative",
     floor: float = 0.0,
     n_jobs: int | None = None,
@@ -173,15 +190,12 @@ def evaluate_measures(
     """Evaluate measures one after the other on the same gold; a wrong one is noticed before the first is fitted.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
-    >>> [found.row()["F1"] for found in evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"])]
+    >>> [one.row()["F1"] for one in evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"])]
     [1.0]
     """
-    made = [parse_measure(measure) for measure in measures]
-    ready, other = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
-    return [
-        evaluate(ready, gold, measure, other=other, unlabelled=unlabelled, floor=floor, n_jobs=n_jobs)
-        for measure in track(made, "evaluating", unit="measures")
-    ]
+    chosen = [parse_measure(measure) for measure in measures]
+    options: Any = {"other": other, "unlabelled": unlabelled, "floor": floor, "normalize": normalize, "n_jobs": n_jobs}
+    return [evaluate(names, gold, measure, **options) for measure in track(chosen, "evaluating", unit="measures")]
 
 
 def curves(evaluations: Sequence[Evaluation], *, beta: float = 1.0) -> Figure:
@@ -194,28 +208,28 @@ def curves(evaluations: Sequence[Evaluation], *, beta: float = 1.0) -> Figure:
         raise DataError("there is nothing to draw; evaluate at least one measure")
     most = 4 * len(evaluations[0].positives)
     series: dict[str, tuple[Any, Any]] = {}
-    for found in evaluations:
-        shown = max(1, int(np.searchsorted(found.curve.pairs, most, side="right")))
-        series[found.measure] = (found.curve.pairs[:shown], found.curve.f(beta)[:shown])
+    for evaluation in evaluations:
+        shown = max(1, int(np.searchsorted(evaluation.curve.pairs, most, side="right")))
+        series[evaluation.measure] = (evaluation.curve.pairs[:shown], evaluation.curve.f(beta)[:shown])
     return plot.lines(series, x_label="best pairs taken as matches", y_label=f"F{beta:g}")
 
 
 def compare(
-    evaluations: Sequence[Evaluation], names: NameList, other: NameList | None = None, *, show: int = 10
+    evaluations: Sequence[Evaluation], names: NameList, other: NameList | None = None, *, k: int = 10
 ) -> Iterator[str]:
     """Give lines of text: the table of measures, the choice, and the positives in which others differ from the best.
 
-    `show` is how many of these are listed for each two measures, those of the greatest difference first.
+    `k` is how many of these are listed for each two measures, those of the greatest difference first.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
     >>> for line in compare(evaluate_measures(names, Gold({("1", "2"): "pos"}), ["jaro"]), names):
     ...     print(line)
     F1      P       R       pairs  threshold  F0.5    F2      AP      held-out F1  measure
-    1.0000  1.0000  1.0000  1      0.7074     1.0000  1.0000  1.0000  0.0000       jaro
-    best on held-out pairs: jaro, threshold 0.7074
+    1.0000  1.0000  1.0000  1      0.7426     1.0000  1.0000  1.0000  0.0000       jaro
+    best on held-out pairs: jaro, threshold 0.7426
     """
-    ranked = sorted(evaluations, key=lambda found: -found.curve.best().f)
-    table = [found.row() for found in ranked]
+    ranked = sorted(evaluations, key=lambda one: -one.curve.best().f)
+    table = [one.row() for one in ranked]
     heads = [*[head for head in table[0] if head != "measure"], "measure"]
     cells = [heads, *([_cell(row[head]) for head in heads] for row in table)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -227,9 +241,9 @@ def compare(
     right = left if other is None else dict(zip(other.ids, other.names, strict=True))
     one = ranked[0]
     for two in ranked[1:]:
-        for finder, misser, found in zip((one, two), (two, one), differences(one, two), strict=True):
-            yield f"{len(found)} positives within the best cut of {finder.measure} but not of {misser.measure}"
-            for pair in found[:show]:
+        for finder, misser, pairs in zip((one, two), (two, one), differences(one, two), strict=True):
+            yield f"{len(pairs)} positives within the best cut of {finder.measure} but not of {misser.measure}"
+            for pair in pairs[:k]:
                 scores = (pair.first, pair.second) if finder is one else (pair.second, pair.first)
                 yield f"  {scores[0]:.4f}  {scores[1]:.4f}  {left[pair.left]} | {right[pair.right]}"
 
@@ -238,20 +252,19 @@ def pool(
     names: NameList,
     measures: Iterable[str] = MEASURES_TO_COMPARE,
     *,
-    best: int = 100,
+    k: int = 100,
     other: NameList | None = None,
     gold: Gold | None = None,
-    normaliser: Callable[[str], str] | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
 ) -> Pairs:
     """The pairs that at least one measure ranks among its best, without those that have a label.
 
-    >>> pool(NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"]), ["jaro", "levenshtein"], best=1).left.tolist()
+    >>> pool(NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"]), ["jaro", "levenshtein"], k=1).left.tolist()
     [0]
     """
-    ready, others = normalised(names, normaliser), None if other is None else normalised(other, normaliser)
-    found = pool_pairs(ready, measures, best=best, other=others, gold=gold, n_jobs=n_jobs)
-    return Pairs.of([(pair.left, pair.right, pair.score) for pair in found])
+    pooled = pool_pairs(names, measures, k=k, other=other, gold=gold, normalize=normalize, n_jobs=n_jobs)
+    return Pairs.of([(pair.left, pair.right, pair.score) for pair in pooled])
 
 
 def review_file(
@@ -260,6 +273,7 @@ def review_file(
     measure: str = DEFAULT_MEASURE,
     gold: Gold | None = None,
     title: str | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
 ) -> Report:
     """A page of the pairs of a file, their names aligned by a measure that learns from just these names.
 
@@ -271,8 +285,8 @@ def review_file(
     '<!DOCTYPE html>'
     """
     rows = list(read_pairs(source))
-    fitted = parse_measure(measure).fit(dict.fromkeys(name for row in rows for name in (row.name1, row.name2)))
-    return _review(rows, fitted, gold, None, title or "Pairs to review")
+    names = NameList.of(dict.fromkeys(name for row in rows for name in (row.name1, row.name2))).normalized(normalize)
+    return _review(rows, parse_measure(measure).fit(names), gold, normalize, title or "Pairs to review")
 
 
 def review_pairs(
@@ -282,19 +296,20 @@ def review_pairs(
     *,
     measure: str = DEFAULT_MEASURE,
     title: str = "Pairs to review",
+    normalize: Normalize = DEFAULT_STEPS,
 ) -> Report:
     """A page of pairs that were just found.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones"])
-    >>> review_pairs(pool(names, ["jaro"], best=1), names).title
+    >>> review_pairs(pool(names, ["jaro"], k=1), names).title
     'Pairs to review'
     """
-    fitted = parse_measure(measure).fit([*names, *(other or ())])
-    return _review(_rows(pairs, names, other or names), fitted, None, None, title)
+    compared = NameList.of([*names, *(other or ())]).normalized(normalize)
+    return _review(_rows(pairs, names, other or names), parse_measure(measure).fit(compared), None, normalize, title)
 
 
-def _matcher(measure: str, threshold: float, n_jobs: int | None) -> Matcher:
-    return Matcher(measure=measure, threshold=threshold, n_jobs=n_jobs)
+def _counts(pairs: int, clusters: int | None, matcher: Matcher) -> MatchCounts:
+    return MatchCounts(pairs, clusters, str(matcher.fitted_.measure), matcher.fitted_.reason)
 
 
 def _held(blocks: Iterator[Pairs], held: list[Pairs] | None) -> Iterator[Pairs]:
@@ -316,13 +331,12 @@ def _review(
     rows: Sequence[PairRow],
     fitted: Fitted,
     gold: Gold | None,
-    normaliser: Callable[[str], str] | None,
+    normalize: Normalize,
     title: str = "Pairs to review",
 ) -> Report:
-    if normaliser is not None:  # the page shows what was compared, or nothing would be aligned
-        rows = [row._replace(name1=normaliser(row.name1), name2=normaliser(row.name2)) for row in rows]
     best = sorted(rows, key=lambda row: -row.score)[:_REVIEWED]
-    return review_page([propose(row, fitted) for row in track(best, "aligning", unit="pairs")], title=title, gold=gold)
+    proposals = [propose(row, fitted, normalize) for row in track(best, "aligning", unit="pairs")]
+    return review_page(proposals, title=title, gold=gold)
 
 
 def _cell(value: float | str) -> str:

@@ -1,6 +1,6 @@
 r"""Files of matched pairs, written as they are found, and of the clusters they make.
 
-    pairs     id1, id2, score, name1, name2
+    pairs     id1, id2, score (of a learned model: probability), name1, name2
     clusters  id, cluster (numbered from 1), canonical (the id of the name that stands for the cluster), name
 
     tsv       a header and one line for each row; tabs and line ends in names become spaces
@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from textmill.corpus import read_records, writer
-from textmill.corpus.writers import binary_writer
+from textmill.corpus import binary_writer, read_records, writer
 from textmill.errors import DataError
+from textmill.model import check_choice
 from textmill.strings.matcher import Clusters
 from textmill.strings.pairs import Pairs
 from textmill.tasks.names.collection import NameList
@@ -33,7 +33,7 @@ __all__ = ["PAIR_FORMATS", "ClusterRow", "PairRow", "read_pairs", "write_cluster
 PAIR_FORMATS = ("jsonl", "parquet", "tsv")
 
 _ROWS = 1 << 15  # pairs in a row group
-_Row: TypeAlias = "PairRow | ClusterRow"
+_Row: TypeAlias = "PairRow | _ProbabilityRow | ClusterRow"
 _Write: TypeAlias = Callable[[Sequence["_Row"]], None]
 
 
@@ -43,6 +43,16 @@ class PairRow(NamedTuple):
     id1: str
     id2: str
     score: float
+    name1: str
+    name2: str
+
+
+class _ProbabilityRow(NamedTuple):
+    """A pair with the probability that it is a match."""
+
+    id1: str
+    id2: str
+    probability: float
     name1: str
     name2: str
 
@@ -63,10 +73,12 @@ def write_pairs(
     other: NameList | None = None,
     *,
     format: str | None = None,  # noqa: A002
+    score: str = "score",
 ) -> int:
     """Write blocks of pairs to a path or "-" (standard output) and return how many pairs there were.
 
-    `format` is one of `PAIR_FORMATS`, by default that of the suffix, and TSV where there is none.
+    `format` is one of `PAIR_FORMATS`, by default that of the suffix, and TSV where there is none. `score` is what the
+    column of scores is called: "score" or "probability".
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith"], ids=["a", "b"])
     >>> write_pairs("-", [Pairs.of([(0, 1, 0.875)])], names, format="jsonl")
@@ -76,10 +88,12 @@ def write_pairs(
     kind = _kind(os.fspath(target), format)
     right = names if other is None else other
     count = 0
-    with _writing(target, kind, PairRow) as write:
+    check_choice("score", score, ["score", "probability"])
+    row_type = PairRow if score == "score" else _ProbabilityRow
+    with _writing(target, kind, row_type) as write:
         for block in blocks:
             rows = [
-                PairRow(names.ids[i], right.ids[j], score, names.names[i], right.names[j])
+                row_type(names.ids[i], right.ids[j], score, names.names[i], right.names[j])
                 for i, j, score in zip(block.left.tolist(), block.right.tolist(), block.score.tolist(), strict=True)
             ]
             write(rows)
@@ -126,6 +140,8 @@ def read_pairs(source: str | os.PathLike[str], *, errors: str = "strict") -> Ite
     """
     for record in read_records(source, errors=errors):
         place: dict[str, Any] = {"source": record.source, "line": record.line}
+        if "score" not in record.fields and "probability" in record.fields:
+            record.fields["score"] = record.fields["probability"]
         for field in PairRow._fields:
             if record.fields.get(field) is None:
                 known = ", ".join(record.fields)
@@ -185,7 +201,7 @@ def _parquet(target: str | os.PathLike[str], row_type: type[_Row]) -> Iterator[_
         raise DataError("Parquet needs the pyarrow library: pip install 'textmill[io]'", source=name) from None
     if os.fspath(target) == "-":
         raise DataError("Parquet cannot be written to standard output; name a file with -o")
-    kinds = {"score": pyarrow.float64(), "cluster": pyarrow.int64()}
+    kinds = {"score": pyarrow.float64(), "probability": pyarrow.float64(), "cluster": pyarrow.int64()}
     schema = pyarrow.schema({field: kinds.get(field, pyarrow.string()) for field in row_type._fields})
     with binary_writer(target) as raw, pyarrow.parquet.ParquetWriter(raw, schema) as table:
         waiting: list[_Row] = []

@@ -20,6 +20,7 @@ from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Measure
+from textmill.strings.normalize import DEFAULT_STEPS, Normalize
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.evaluation import scored_blocks
 from textmill.tasks.names.gold import Gold
@@ -41,34 +42,36 @@ def pool_pairs(
     names: NameList,
     measures: Iterable[str | Measure],
     *,
-    best: int = 100,
+    k: int = 100,
     other: NameList | None = None,
     gold: Gold | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
 ) -> list[PooledPair]:
     """The union of the best pairs of each measure, those of the best ranks first; labelled ones are left out.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones", "Jones Tom"])
-    >>> for pair in pool_pairs(names, ["levenshtein", "cosine(words)"], best=1):
+    >>> for pair in pool_pairs(names, ["levenshtein", "cosine(words)"], k=1):
     ...     print(names.names[pair.left], names.names[pair.right], pair.ranks, sep=", ")
     Tom Jones, Jones Tom, {'cosine(words)': 1}
     Ann Smith, Anne Smith, {'levenshtein': 1}
     """
-    check_range("best", best, at_least=1, whole=True)
+    check_range("k", k, at_least=1, whole=True)
     right = names if other is None else other
-    made = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
-    if not made:
+    chosen = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    if not chosen:
         raise DataError("there is no measure to pool; pass several of different kinds")
+    names, other = names.normalized(normalize), None if other is None else other.normalized(normalize)
     relations = None if names.relations is None or len(set(names.relations)) != 2 else np.array(names.relations)
     done = np.zeros((0, 2), dtype=np.int64)
     if gold is not None:
         done = np.stack(gold.places(names, other)[:2], axis=-1)
-    found: dict[tuple[int, int], PooledPair] = {}
-    for measure in made:
+    pooled: dict[tuple[int, int], PooledPair] = {}
+    for measure in chosen:
         ranked = np.zeros((0, 3))
         fitted = measure.fit([*names, *(other or ())])
         for start, block in scored_blocks(fitted, names.names, None if other is None else other.names, n_jobs=n_jobs):
-            wanted = block > max(0.0, float(ranked[-1, 0])) if len(ranked) == best else block > 0.0
+            wanted = block > max(0.0, float(ranked[-1, 0])) if len(ranked) == k else block > 0.0
             if other is None:
                 wanted &= np.arange(block.shape[1]) > np.arange(start, start + len(block))[:, None]
             if relations is not None:
@@ -77,16 +80,16 @@ def pool_pairs(
             wanted[mine[:, 0] - start, mine[:, 1]] = False
             i, j = np.nonzero(wanted)
             scores = block[i, j]
-            if len(scores) > best:  # what cannot be among the best any more
-                least = np.partition(scores, -best)[-best]
+            if len(scores) > k:  # what cannot be among the best any more
+                least = np.partition(scores, -k)[-k]
                 i, j, scores = i[scores >= least], j[scores >= least], scores[scores >= least]
             ranked = np.concatenate([ranked, np.stack([scores, i + start, j], axis=-1)])
-            ranked = ranked[np.lexsort((ranked[:, 2], ranked[:, 1], -ranked[:, 0]))][:best]
+            ranked = ranked[np.lexsort((ranked[:, 2], ranked[:, 1], -ranked[:, 0]))][:k]
         for rank, (score, *pair) in enumerate(ranked.tolist(), 1):
             place = (int(pair[0]), int(pair[1]))
-            before = found.get(place)
+            before = pooled.get(place)
             ranks = {**(before.ranks if before else {}), str(measure): rank}
-            found[place] = PooledPair(*place, max(score, before.score if before else 0.0), ranks)
-    if len(right) and not found:
+            pooled[place] = PooledPair(*place, max(score, before.score if before else 0.0), ranks)
+    if len(right) and not pooled:
         raise DataError("no measure gives a pair a score above 0; take other measures")
-    return sorted(found.values(), key=lambda pair: (min(pair.ranks.values()), -pair.score, pair.left, pair.right))
+    return sorted(pooled.values(), key=lambda pair: (min(pair.ranks.values()), -pair.score, pair.left, pair.right))

@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from textmill.readable import printable
 from textmill.report import Report
-from textmill.strings.alignment import Alignment
+from textmill.strings.alignment import Alignment, spans_of
+from textmill.strings.features import checked_names
 from textmill.strings.measure import Fitted
+from textmill.strings.normalize import Normalize, normalizer_of, places_in
 from textmill.tasks.names.gold import Gold
 from textmill.tasks.names.pairfiles import PairRow
 
@@ -41,20 +43,28 @@ class Proposal(NamedTuple):
     pair: PairRow
     left: _Parts
     right: _Parts
+    reasons: Sequence[str] = ()  # lines that explain the score
 
 
-def propose(pair: PairRow, fitted: Fitted) -> Proposal:
+def propose(pair: PairRow, fitted: Fitted, normalize: Normalize = None) -> Proposal:
     """Cut the names of a pair into the parts that a measure has aligned.
+
+    With `normalize`, normalized names are aligned, and the parts are those of the names as they came.
 
     >>> from textmill.strings import parse_measure
     >>> fitted = parse_measure("ml(words, sub=jaro)").fit(["Ann Smith", "Anne Smith", "Tom"])
     >>> propose(PairRow("a", "b", 0.9, "Ann Smith", "Anne Smith"), fitted).right
     [('Ann', 0.92, False), ('e', 0.92, True), (' ', 0.0, False), ('Smith', 1.0, False)]
+    >>> propose(PairRow("a", "b", 0.9, "ann smith", "ANNE Smith"), fitted, ["case"]).right
+    [('ANN', 0.92, False), ('E', 0.92, True), (' ', 0.0, False), ('Smith', 1.0, False)]
     """
     if len(pair.name1) * len(pair.name2) > _LONGEST:  # pages of text, not names: shown whole
         strength = min(1.0, max(0.0, pair.score))
         return Proposal(pair, [(pair.name1, strength, False)], [(pair.name2, strength, False)])
-    return Proposal(pair, *_aligned(fitted.align(pair.name1, pair.name2)))
+    first, second = checked_names([pair.name1, pair.name2])
+    normalizer = normalizer_of(normalize)
+    left, right = (first, second) if normalizer is None else (normalizer(first), normalizer(second))
+    return Proposal(pair, *_aligned(fitted.align(left, right), (first, second)))
 
 
 def review_page(proposals: Iterable[Proposal], *, title: str = "Pairs to review", gold: Gold | None = None) -> Report:
@@ -72,6 +82,7 @@ def review_page(proposals: Iterable[Proposal], *, title: str = "Pairs to review"
             "score": proposal.pair.score,
             "left": [(printable(text), round(strength, 3), differs) for text, strength, differs in proposal.left],
             "right": [(printable(text), round(strength, 3), differs) for text, strength, differs in proposal.right],
+            "reasons": [printable(line) for line in proposal.reasons],
             "label": None if gold is None else gold.label(proposal.pair.id1, proposal.pair.id2),
         }
         for proposal in proposals
@@ -92,10 +103,10 @@ def _template() -> Template:
     )
 
 
-def _aligned(alignment: Alignment) -> tuple[_Parts, _Parts]:
+def _aligned(alignment: Alignment, names: tuple[str, str]) -> tuple[_Parts, _Parts]:
     """The parts of both names: features that are matched, with the letters in which they differ."""
     sides = ((alignment.left, alignment.left_features), (alignment.right, alignment.right_features))
-    spans = [_spans(text, features) for text, features in sides]
+    spans = [spans_of(text, features) for text, features in sides]
     strengths = [[0.0] * len(text) for text, _ in sides]
     differs = [[False] * len(text) for text, _ in sides]
     for edge in alignment.edges:
@@ -111,26 +122,23 @@ def _aligned(alignment: Alignment) -> tuple[_Parts, _Parts]:
             for place in range(start, stop):
                 strengths[side][place] = max(strengths[side][place], edge.similarity)
                 differs[side][place] = place not in inside
-    parts = [_runs(text, *marks) for (text, _), marks in zip(sides, zip(strengths, differs, strict=True), strict=True)]
+    parts = []
+    for name, (text, _), marks in zip(names, sides, zip(strengths, differs, strict=True), strict=True):
+        parts.append(_runs(name, *(marks if name == text else _moved(name, text, *marks))))
     return parts[0], parts[1]
 
 
-def _spans(text: str, features: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Where the features stand; neighbours may overlap, as n-grams do, and ^ and $ around a text are not in it."""
-    found, at = [], 0
-    overlapping = sum(map(len, features)) > len(text)  # n-grams do
-    for feature in features:
-        plain = feature if feature in text else feature.removeprefix("^").removesuffix("$")
-        start = text.find(plain, at)
-        if start < 0:
-            start = max(0, text.find(plain))
-        found.append((start, min(len(text), start + len(plain))))
-        at = start + (1 if overlapping else len(plain))
-    return found
+def _moved(name: str, text: str, strengths: list[float], differs: list[bool]) -> tuple[list[float], list[bool]]:
+    """Marks of a normalized text, at the characters of the name that they come from."""
+    strength, differ = [0.0] * len(name), [False] * len(name)
+    for place, strong, other in zip(places_in(name, text), strengths, differs, strict=True):
+        if place >= 0:
+            strength[place], differ[place] = max(strength[place], strong), differ[place] or other
+    return strength, differ
 
 
 def _runs(text: str, strengths: list[float], differs: list[bool]) -> _Parts:
-    """Neighbouring characters of the same kind together."""
+    """Neighboring characters of the same kind together."""
     parts: _Parts = []
     start = 0
     for place in range(1, len(text) + 1):

@@ -1,4 +1,4 @@
-"""Documents as mixtures of topics: found for fixed topics, and learnt together with them, both by EM.
+"""Documents as mixtures of topics: inferred for fixed topics, and learnt together with them, both by EM.
 
     p_dw = sum_t theta_dt phi_wt          theta_d: mixture of document d, phi_.t: words of topic t; both sum to 1
     L    = sum_dw n_dw log p_dw + sum_dt prior_t log theta_dt
@@ -49,7 +49,7 @@ _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 
 @dataclass(frozen=True, slots=True)
 class Mixtures:
-    """What was found, one entry per document: theta (n, k), log_likelihood, gap, iterations.
+    """Mixtures of documents, one entry each: theta (n, k), log_likelihood, gap, n_iter.
 
     trace (n, iterations), if asked for, holds what was maximised at each point that was kept, NaN after the last.
     """
@@ -57,7 +57,7 @@ class Mixtures:
     theta: Floats
     log_likelihood: Floats
     gap: Floats
-    iterations: NDArray[np.int32]
+    n_iter: NDArray[np.int32]
     trace: Floats | None = None
 
 
@@ -68,7 +68,7 @@ def fold_in(
     prior: float | NDArray[Any] = 0.0,
     temper: float = 1.0,
     tolerance: float = 1e-6,
-    iterations: int = 1000,
+    max_iter: int = 1000,
     accelerate: bool = True,
     start: Any = None,
     trace: bool = False,
@@ -76,33 +76,33 @@ def fold_in(
 ) -> Mixtures:
     """Return the mixtures of documents (bags) for fixed topics (terms x topics, float64 or float32).
 
-    `prior` is added to the expected count of each topic; `tolerance` bounds the gap, `iterations` the gradients of a
+    `prior` is added to the expected count of each topic; `tolerance` bounds the gap, `max_iter` the gradients of a
     document; `start` (n, k), of positive rows, is uniform by default. Words that no topic has are left out; a document
     without others gets the prior, or a uniform mixture.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
     >>> fold_in([[3, 1]], phi).theta.round(4).tolist()
     [[0.7857, 0.2143]]
-    >>> fold_in([[3, 1]], phi, iterations=2, accelerate=False).theta.round(4).tolist()
+    >>> fold_in([[3, 1]], phi, max_iter=2, accelerate=False).theta.round(4).tolist()
     [[0.6414, 0.3586]]
     """
     X, phi, theta = check_problem(X, phi, start)
     check_range("temper", temper, above=0, at_most=1)
     check_range("tolerance", tolerance, above=0)
-    check_range("iterations", iterations, at_least=1, below=2**31, whole=True)
+    check_range("max_iter", max_iter, at_least=1, below=2**31, whole=True)
     n, k = theta.shape
     priors = np.ascontiguousarray(np.broadcast_to(np.asarray(prior, dtype=np.float64), (k,)))
     if not np.isfinite(priors).all() or priors.min() < 0:
         raise DataError(f"prior must be finite and not negative, got {prior!r}")
     likelihood, gap, steps = np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)
-    points = np.full((n, iterations if trace else 0), np.nan)
+    points = np.full((n, max_iter if trace else 0), np.nan)
     native.fold_in(
         *csr_arrays(X, np.float64),
         phi=phi if temper == 1 else phi**temper,
         prior=priors,
         temper=temper,
         tolerance=tolerance,
-        iterations=iterations,
+        iterations=max_iter,
         accelerate=accelerate,
         theta=theta,
         likelihood=likelihood,
@@ -163,10 +163,10 @@ def expected(rows: Rows, theta: Floats, phi: Floats) -> tuple[Floats, Floats, Fl
     >>> [part.sum().round(6) for part in expected(rows, np.full((2, 2), 0.5), phi)[:2]]
     [np.float64(8.0), np.float64(8.0)]
     """
-    found = list(rows.each(_expect, theta, state=(phi,)))
-    if len(found) == 1:
-        return found[0]
-    by_document, by_term, likelihood = zip(*found, strict=True)
+    parts = list(rows.each(_expect, theta, state=(phi,)))
+    if len(parts) == 1:
+        return parts[0]
+    by_document, by_term, likelihood = zip(*parts, strict=True)
     return np.concatenate(by_document), tree_reduce(add, by_term), np.concatenate(likelihood)
 
 
@@ -179,21 +179,23 @@ def learn(
     theta: Floats,
     phi: Floats,
     *,
-    iterations: int,
+    max_iter: int,
     tolerance: float = 0.0,
     temper: float = 1.0,
     smoothing: float = 0.0,
     accelerate: bool = True,
     n_jobs: int | None = None,
     watch: Callable[[Floats, float], float | None] | None = None,
-) -> tuple[Floats, Floats, list[float]]:
-    """Learn mixtures and topics of documents, here or on a cluster, by EM from a start; returns both and L by step.
+) -> tuple[Floats, Floats, list[float], bool]:
+    """Learn mixtures and topics of documents, here or on a cluster, by EM from a start.
+
+    Returns both, L before the first step and after each, and whether EM ended by itself.
 
     Ends when a step raises L by less than `tolerance` times |L|. `smoothing` is added to every expected count of a
     term in a topic. After each step `watch(phi, temper)` may return another `temper` to go on with, or None to stop.
 
     >>> X, phi = check_bags([[3, 1], [0, 2]]), np.array([[0.9, 0.2], [0.1, 0.8]])
-    >>> theta, phi, trace = learn(X, np.full((2, 2), 0.5), phi, iterations=50)
+    >>> theta, phi, trace, converged = learn(X, np.full((2, 2), 0.5), phi, max_iter=50)
     >>> bool(np.all(np.diff(trace) > -1e-12)), phi.sum(axis=0).round(6).tolist()
     (True, [1.0, 1.0])
     """
@@ -212,8 +214,8 @@ def learn(
     here = _Point(theta, phi)
     after = step(here)
     trace = [here.likelihood]
-    longest = 1.0
-    with start("EM", total=iterations, unit="steps") as told, interruptible(range(iterations)) as loop:
+    longest, converged = 1.0, False
+    with start("EM", total=max_iter, unit="steps") as bar, interruptible(range(max_iter)) as loop:
         for _ in loop:
             second = step(after)
             there, beyond = after, second
@@ -231,40 +233,42 @@ def learn(
             gain = there.likelihood - here.likelihood
             here, after = there, beyond
             trace.append(here.likelihood)
-            told.advance(log_likelihood=here.likelihood)
+            bar.advance(log_likelihood=here.likelihood)
             if watch is not None:
                 wanted = watch(here.phi, temper)
                 if wanted is None:
+                    converged = True
                     break
                 if wanted != temper:
                     temper = wanted
                     after = step(here)
                     continue
             if gain <= tolerance * abs(here.likelihood):
+                converged = True
                 break
-    return after.theta, after.phi, trace
+    return after.theta, after.phi, trace, converged
 
 
 def blend(
-    X: sparse.csr_matrix, phi: Floats, by_term: Floats, *, forget: float, smoothing: float, temper: float, threads: int
+    X: sparse.csr_matrix, phi: Floats, by_term: Floats, *, decay: float, smoothing: float, temper: float, threads: int
 ) -> tuple[Floats, Floats, Mixtures]:
-    """One step of online EM: fold a chunk in, add what is expected of its words to `forget` times what is known.
+    """One step of online EM: fold a chunk in, add what is expected of its words to `decay` times that of before.
 
     Returns the topics and the expected counts (both V x k) and the mixtures of the chunk. Reference: Cappe & Moulines
     (2009), On-line expectation-maximization algorithm for latent data models.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
-    >>> _, counts, _ = blend(check_bags([[3, 1]]), phi, np.zeros((2, 2)), forget=1, smoothing=0, temper=1, threads=1)
+    >>> _, counts, _ = blend(check_bags([[3, 1]]), phi, np.zeros((2, 2)), decay=1, smoothing=0, temper=1, threads=1)
     >>> counts.sum(axis=1).round(4).tolist()
     [3.0, 1.0]
     """
     unseen = phi.sum(axis=1) == 0  # a word without any probability would be left out for ever
     if unseen.any():
         phi = np.where(unseen[:, None], _NEW / len(phi), phi)
-    mixtures = fold_in(X, phi, temper=temper, tolerance=1e-4, iterations=100, n_jobs=threads)
+    mixtures = fold_in(X, phi, temper=temper, tolerance=1e-4, max_iter=100, n_jobs=threads)
     theta = mixtures.theta if temper == 1 else mixtures.theta**temper
     _, new, _ = expected_counts(X, theta, phi if temper == 1 else phi**temper, threads=threads)
-    counts = forget * by_term + new
+    counts = decay * by_term + new
     return _shares(counts + smoothing, None, phi), counts, mixtures
 
 
@@ -284,13 +288,13 @@ def _extrapolate(here: _Point, after: _Point, second: _Point, longest: float) ->
     reach = min(np.sqrt(size / curvature), longest) if curvature > 0 else longest
     if reach <= 1.0:
         return None, reach  # no further than the second step
-    made = []
+    factors = []
     for x, r, v, last in zip((here.theta, here.phi), first, turn, (second.theta, second.phi), strict=True):
         value = x + 2 * reach * r + reach**2 * v
-        made.append(np.where(value > 0, value, _SHRINK * last))
-    made[0] /= made[0].sum(axis=1, keepdims=True)
-    made[1] /= made[1].sum(axis=0, keepdims=True)
-    return _Point(made[0], made[1]), reach
+        factors.append(np.where(value > 0, value, _SHRINK * last))
+    factors[0] /= factors[0].sum(axis=1, keepdims=True)
+    factors[1] /= factors[1].sum(axis=0, keepdims=True)
+    return _Point(factors[0], factors[1]), reach
 
 
 def _shares(counts: Floats, totals: Floats | None, otherwise: Floats) -> Floats:

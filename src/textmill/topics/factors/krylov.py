@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from textmill.arrays import Floats
-from textmill.corpus import Operator
 from textmill.numeric import linalg
 from textmill.topics.decomposition import blas_threads, cut, factored, orthonormal
+from textmill.topics.operators import Operator
 
 __all__ = ["block_krylov", "significant"]
 
@@ -28,7 +28,7 @@ _WELL_ABOVE = 1e-3  # of the largest squared singular value: the relative error 
 def block_krylov(X: Operator, rank: int, oversampling: int, powers: int, seed: int) -> tuple[Floats, Floats]:
     """Return at most `rank` right singular vectors (as rows) and values, from q = `powers` products with C.
 
-    >>> from textmill.corpus import as_operator
+    >>> from textmill.topics import as_operator
     >>> X = as_operator(np.diag([3.0, 1.0, 2.0]))
     >>> block_krylov(X, 2, 1, 2, seed=0)[1].round(6).tolist()
     [3.0, 2.0]

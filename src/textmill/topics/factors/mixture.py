@@ -24,12 +24,11 @@ from textmill._native import base as native
 from textmill.arrays import Floats
 from textmill.corpus import csr_arrays
 from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, check_fitted, check_range, effective_jobs, seed_of
+from textmill.model import RandomState, Saved, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
-from textmill.topics.factors.starts import aligned, check_model, known
 from textmill.topics.inference import entropy
-from textmill.topics.model import MOST_TOPICS, TopicModel
+from textmill.topics.model import MOST_TOPICS, TopicModel, align_topics
 from textmill.vectors import TextVectorizer
 
 __all__ = ["MultinomialMixture"]
@@ -45,7 +44,7 @@ class MultinomialMixture(TopicModel):
         n_topics: Number of topics, k.
         alpha: Number added to the expected counts of topics, above 0.
         eta: Number added to the expected counts of terms in a topic, above 0.
-        iterations: Largest number of iterations of EM.
+        max_iter: Largest number of iterations of EM.
         tolerance: Relative gain of the objective at which EM ends.
         vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted (scheme "nnn").
         random_state: Seed of the random numbers.
@@ -56,7 +55,9 @@ class MultinomialMixture(TopicModel):
         weights_: Shares theta of the topics, (k,).
         document_counts_: Number of documents expected of each topic, (k,).
         word_counts_: Number of words expected of each topic, (k,).
-        objectives_: Penalized log-likelihood before each step.
+        trace_: Penalized log-likelihood before each step.
+        n_iter_: Number of iterations.
+        converged_: Whether the tolerance was reached.
         documents_: Number of documents.
         vectorizer_: Fitted vectorizer, if documents were texts.
 
@@ -67,20 +68,22 @@ class MultinomialMixture(TopicModel):
     """
 
     takes: ClassVar[str] = "counts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "weights_": "topic",
         "document_counts_": "topic",
         "word_counts_": "topic",
-        "objectives_": "step",
+        "trace_": "step",
     }
-    state: ClassVar[dict[str, type]] = {"documents_": int}
+    state: ClassVar[dict[str, type]] = {"documents_": int, "n_iter_": int, "converged_": bool}
 
     weights_: Floats
     document_counts_: Floats
     word_counts_: Floats
-    objectives_: Floats
+    trace_: Floats
     documents_: int
+    n_iter_: int
+    converged_: bool
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class MultinomialMixture(TopicModel):
         n_topics: int = 50,
         alpha: float = 1.0,
         eta: float = 0.1,
-        iterations: int = 100,
+        max_iter: int = 100,
         tolerance: float = 1e-6,
         vectorizer: TextVectorizer | None = None,
         random_state: RandomState = None,
@@ -97,7 +100,7 @@ class MultinomialMixture(TopicModel):
         self.n_topics = n_topics
         self.alpha = alpha
         self.eta = eta
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.tolerance = tolerance
         self.vectorizer = vectorizer
         self.random_state = random_state
@@ -108,11 +111,12 @@ class MultinomialMixture(TopicModel):
         self._check()
         self._start(X)
         chunks = self._chunks(X, _ROWS, negative=False)
-        chunks.require_passes(self.iterations + 1, "the mixture")
+        chunks.require_passes(self.max_iter + 1, "the mixture")
         self._begin(chunks)
         self.documents_ = chunks.documents
         trace: list[float] = []
-        with start("EM", total=self.iterations, unit="steps") as told, interruptible(range(self.iterations)) as loop:
+        self.converged_ = False
+        with start("EM", total=self.max_iter, unit="steps") as bar, interruptible(range(self.max_iter)) as loop:
             for _ in loop:
                 logs = self._logs()
                 expected = _Expected(self.n_topics)
@@ -120,15 +124,16 @@ class MultinomialMixture(TopicModel):
                     expected.add(part, *self._posteriors(part, logs), threads=effective_jobs(self.n_jobs))
                 penalty = self.alpha * np.log(self.weights_).sum() + self.eta * logs.sum()
                 trace.append(expected.likelihood + float(penalty))
-                told.advance(log_likelihood=trace[-1])
+                bar.advance(log_likelihood=trace[-1])
                 self._keep(expected)
                 if len(trace) > 1 and trace[-1] - trace[-2] <= self.tolerance * abs(trace[-1]):
+                    self.converged_ = True
                     break
-        self.objectives_ = np.array(trace)
+        self.trace_, self.n_iter_ = np.array(trace), len(trace)
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> MultinomialMixture:
-        """Learn from further documents: what is expected of them is added to what is known; new columns are new terms.
+        """Learn from further documents: what is expected of them is added; new columns are new terms.
 
         >>> mixture = MultinomialMixture(n_topics=1, eta=1).partial_fit(np.array([[1, 1]]))
         >>> mixture.partial_fit(np.array([[2, 0, 0]])).components_.round(3).tolist()
@@ -139,9 +144,9 @@ class MultinomialMixture(TopicModel):
             self._start(X)
             self._begin(self._chunks(X, _ROWS, negative=False))
             self.documents_ = round(float(self.document_counts_.sum()))
-            self.objectives_ = np.zeros(0)
+            self.trace_, self.n_iter_, self.converged_ = np.zeros(0), 0, False
             return self
-        check_model(self)
+        self._make_changeable()
         for part in self._chunks(X, _ROWS, negative=False):
             self._grow(part.shape[1])
             part.resize(part.shape[0], self.components_.shape[1])
@@ -198,7 +203,7 @@ class MultinomialMixture(TopicModel):
         >>> mixture.merge(MultinomialMixture(n_topics=1, eta=0.5).fit(np.array([[4, 2]]))).components_.round(3).tolist()
         [[0.611, 0.389]]
         """
-        order, _, _ = aligned(self, other)
+        order, _, _ = align_topics(self, other)
         expected = _Expected(len(order))
         columns = max(self.components_.shape[1], other.components_.shape[1])
         expected.words = np.zeros((columns, len(order)))
@@ -208,7 +213,7 @@ class MultinomialMixture(TopicModel):
             expected.documents = expected.documents + model.document_counts_[topics]
         merged = MultinomialMixture(**self.get_params(deep=False))
         merged.vectorizer_, merged.documents_ = self.vectorizer_, self.documents_ + other.documents_
-        merged.objectives_ = np.zeros(0)
+        merged.trace_, merged.n_iter_, merged.converged_ = np.zeros(0), 0, False
         merged._keep(expected)
         return merged
 
@@ -220,14 +225,29 @@ class MultinomialMixture(TopicModel):
         if not all(np.isfinite(v).all() and v.min(initial=0) >= 0 for v in counts) or self.documents_ < 0:
             raise ModelFileError("counts must be finite and not negative")
 
-    def _strengths(self) -> Floats:
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 called max_iter iterations, and did not say how training ended."""
+        most = saved.parameters["max_iter"] = saved.parameters.pop("iterations")
+        saved.format = 2
+        if saved.fitted:
+            trace = saved.arrays["trace_"] = saved.arrays.pop("objectives_")
+            saved.state |= {"n_iter_": len(trace), "converged_": 0 < len(trace) < most}
+        return saved
+
+    def objective(self) -> str:
+        """Return what the figures of `trace_` are, in words."""
+        return "penalized log-likelihood"
+
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.weights_
 
     def _check(self) -> None:
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
         check_range("alpha", self.alpha, above=0, below=np.inf)
         check_range("eta", self.eta, above=0, below=np.inf)
-        check_range("iterations", self.iterations, at_least=1, whole=True)
+        check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
 
     def _begin(self, chunks: Any) -> None:
@@ -287,7 +307,7 @@ class MultinomialMixture(TopicModel):
         """Posteriors, log-likelihoods and lengths of the documents of each chunk."""
         check_fitted(self)
         logs = self._logs()
-        for part in known(self, X):
+        for part in self.rows_of(X):
             lengths = np.asarray(part.sum(axis=1), dtype=np.float64).ravel()
             posteriors, likelihood = self._posteriors(part, logs)
             likelihood[lengths == 0] = 0.0

@@ -5,8 +5,8 @@
     euclidean   sum (x - r)^2                        R = H W^T; its sum of squares needs k x k matrices only
     kl          sum x log(x / r) - x + r             x / r is needed on non-zeros only
 
-solver="multiplicative" is Lee and Seung's: H <- H * (X W) / (H W^T W), and H <- H * ((X/R) W) / (column sums of W) for
-kl, then W likewise. solver="fast" descends on one coordinate at a time for the Euclidean loss (accelerated HALS,
+method="multiplicative" is Lee and Seung's: H <- H * (X W) / (H W^T W), and H <- H * ((X/R) W) / (column sums of W) for
+kl, then W likewise. method="fast" descends on one coordinate at a time for the Euclidean loss (accelerated HALS,
 native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl factors with W = P(w|z), H = n_d P(z|d)
 are those of probabilistic latent semantic analysis (em.py). Both never raise the loss.
 
@@ -38,14 +38,11 @@ from textmill.topics.decomposition import product, transposed_product
 from textmill.topics.factors.em import blend, expected, fold_in, learn
 from textmill.topics.factors.nonnegative import NonNegativeModel
 from textmill.topics.factors.rows import Part, Rows
-from textmill.topics.factors.starts import (
-    aligned,
-    known,
-    start_factors,
-)
+from textmill.topics.factors.starts import start_factors
+from textmill.topics.model import align_topics
 from textmill.vectors import TextVectorizer
 
-__all__ = ["NMF", "factorise"]
+__all__ = ["NMF", "factorize"]
 
 
 _SWEEPS = 6  # of coordinate descent for one pair of products
@@ -61,14 +58,13 @@ class NMF(NonNegativeModel):
     Parameters:
         n_topics: Number of topics, k.
         loss: "euclidean" or "kl".
-        solver: "fast" or "multiplicative".
-        iterations: Largest number of iterations.
+        method: "fast" or "multiplicative".
+        max_iter: Largest number of iterations (None: 200); online, number of passes over the documents (None: 1).
         tolerance: Share of the first loss that an iteration must remove for training to go on.
         init: "nndsvd" or "random".
         restarts: Number of random starts, of which the best is kept.
         chunk_size: Number of documents of an online step; None to hold all documents and learn from all at once.
-        passes: Number of passes over the documents (online).
-        forget: Weight of what was learned before a chunk (online).
+        decay: Factor of what was learned before a chunk (online).
         vectorizer: `TextVectorizer` for documents that are texts.
         random_state: Seed of the random numbers.
         n_jobs: Number of threads; None for all cores.
@@ -76,7 +72,9 @@ class NMF(NonNegativeModel):
     Attributes:
         components_: Topics, (k, m); each row sums to 1.
         weights_: Total weight of each topic, (k,).
-        losses_: Loss after each iteration; online, the loss of each chunk.
+        trace_: Loss after each iteration; online, the loss of each chunk.
+        n_iter_: Number of iterations; online, of passes.
+        converged_: Whether the tolerance was reached.
         documents_: Number of documents.
         gram_: What is remembered of documents under the Euclidean loss, (k, k); else None.
         cross_: What is remembered of documents under the Euclidean loss, (k, m); else None.
@@ -91,19 +89,17 @@ class NMF(NonNegativeModel):
     """
 
     takes: ClassVar[str] = "counts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "weights_": "topic",
-        "losses_": "step",
+        "trace_": "step",
         "gram_": "topic topic: float64 | None",
         "cross_": "topic term: float64 | None",
     }
-    state: ClassVar[dict[str, type]] = {"documents_": int}
-    trace: ClassVar[str] = "losses_"
-    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "solver")
+    at_once: ClassVar[tuple[str, ...]] = ("tolerance", "method")
+    usual_max_iter: ClassVar[int] = 200
 
     weights_: Floats
-    losses_: Floats
     gram_: Floats | None
     cross_: Floats | None
 
@@ -112,35 +108,33 @@ class NMF(NonNegativeModel):
         *,
         n_topics: int = 50,
         loss: str = "euclidean",
-        solver: str = "fast",
-        iterations: int = 200,
+        method: str = "fast",
+        max_iter: int | None = None,
         tolerance: float = 1e-5,
         init: str = "nndsvd",
         restarts: int = 1,
         chunk_size: int | None = None,
-        passes: int = 1,
-        forget: float = 0.9,
+        decay: float = 0.9,
         vectorizer: TextVectorizer | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
         self.loss = loss
-        self.solver = solver
-        self.iterations = iterations
+        self.method = method
+        self.max_iter = max_iter
         self.tolerance = tolerance
         self.init = init
         self.restarts = restarts
         self.chunk_size = chunk_size
-        self.passes = passes
-        self.forget = forget
+        self.decay = decay
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> Floats:
         """Return the weights of topics in documents, one row each: the best for these topics."""
-        parts = [_weights(part.astype(np.float64), self._by_term(), self.loss, self.n_jobs) for part in known(self, X)]
+        parts = [_weights(part.astype(np.float64), self._by_term(), self.loss, self.n_jobs) for part in self.rows_of(X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.components_)))
 
     def merge(self, other: NMF) -> NMF:
@@ -150,12 +144,12 @@ class NMF(NonNegativeModel):
         >>> nmf.fit(np.array([[1, 1]])).merge(NMF(n_topics=1).fit(np.array([[4, 4]]))).components_.tolist()
         [[0.5, 0.5]]
         """
-        order, mine, theirs = aligned(self, other)
+        order, mine, theirs = align_topics(self, other)
         if self.loss != other.loss:
             raise DataError(f"one model has loss={self.loss!r}, the other {other.loss!r}; train both alike")
         merged = NMF(**self.get_params(deep=False))
         merged.vectorizer_ = self.vectorizer_
-        merged.losses_ = np.zeros(0)
+        merged.trace_, merged.n_iter_, merged.converged_ = np.zeros(0), 0, False
         merged.documents_ = self.documents_ + other.documents_
         weights = self.weights_ + other.weights_[order]
         W = (mine * self.weights_[:, None] + theirs[order] * other.weights_[order, None]).T
@@ -177,13 +171,18 @@ class NMF(NonNegativeModel):
             if values is not None and (not np.isfinite(values).all() or values.min(initial=0) < 0):
                 raise ModelFileError("factors must be finite and not negative")
 
-    def _strengths(self) -> Floats:
+    def objective(self) -> str:
+        """Return what the figures of `trace_` are, in words."""
+        return "loss"
+
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.weights_ / max(float(self.weights_.sum()), 1e-300)
 
     def _check(self) -> None:
         super()._check()
         check_choice("loss", self.loss, ["euclidean", "kl"])
-        check_choice("solver", self.solver, ["fast", "multiplicative"])
+        check_choice("method", self.method, ["fast", "multiplicative"])
         check_choice("init", self.init, ["nndsvd", "random"])
         check_range("restarts", self.restarts, at_least=1, whole=True)
         if self.restarts > 1 and (self.init != "random" or self.chunk_size is not None):
@@ -191,50 +190,50 @@ class NMF(NonNegativeModel):
 
     def _fit_all(self, X: Rows) -> None:
         seed = seed_of(self.random_state)
-        factors: tuple[Floats, Floats, list[float]] | None = None
+        factors: tuple[Floats, Floats, list[float], bool] | None = None
         for restart in range(self.restarts):
             theta, phi = start_factors(X, self.n_topics, self.init, seed + 2 * restart, self.n_jobs)
-            found = factorise(
+            candidate = factorize(
                 X,
                 theta * X.lengths[:, None],
                 phi,
                 loss=self.loss,
-                solver=self.solver,
-                iterations=self.iterations,
+                method=self.method,
+                max_iter=self.max_iter or self.usual_max_iter,
                 tolerance=self.tolerance,
                 n_jobs=self.n_jobs,
             )
-            if factors is None or found[2][-1] < factors[2][-1]:
-                factors = found
+            if factors is None or candidate[2][-1] < factors[2][-1]:
+                factors = candidate
         assert factors is not None
-        H, W, losses = factors
+        H, W, losses, self.converged_ = factors
         scale = W.sum(axis=0)
         H, W = H * scale, W / np.where(scale > 0, scale, 1.0)
-        self.losses_, self.documents_ = np.array(losses), X.shape[0]
+        self.trace_, self.n_iter_, self.documents_ = np.array(losses), len(losses), X.shape[0]
         if self.loss == "kl":
             self._keep(W, H.sum(axis=0), None, None)
         else:
             self._keep(W, H.sum(axis=0), H.T @ H, X.operator().transposed_times(H))
 
-    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, begun: bool) -> float:
         k, threads = self.n_topics, effective_jobs(self.n_jobs)
-        weights = self.weights_ if known else np.zeros(k)
+        weights = self.weights_ if begun else np.zeros(k)
         if self.loss == "kl":
             counts = W * weights
-            W, _, found = blend(X, W, counts, forget=self.forget, smoothing=0.0, temper=1.0, threads=threads)
+            W, _, chunk = blend(X, W, counts, decay=self.decay, smoothing=0.0, temper=1.0, threads=threads)
             length = np.asarray(X.sum(axis=1)).ravel()
-            self._keep(W, self.forget * weights + length @ found.theta, None, None)
-            return _kl_constant(X) - float(found.log_likelihood.sum())
+            self._keep(W, self.decay * weights + length @ chunk.theta, None, None)
+            return _kl_constant(X) - float(chunk.log_likelihood.sum())
         gram, cross = np.zeros((k, k)), np.zeros_like(W)
-        if known and self.gram_ is not None and self.cross_ is not None:
+        if begun and self.gram_ is not None and self.cross_ is not None:
             gram = self.gram_
             cross[: self.cross_.shape[1]] = self.cross_.T
         H = _solve(X, W, _ONLINE, self.n_jobs)
         loss = _euclidean(X, H, W, self.n_jobs)
-        gram = self.forget * gram + H.T @ H
-        cross = self.forget * cross + transposed_product(X, H, threads)
+        gram = self.decay * gram + H.T @ H
+        cross = self.decay * cross + transposed_product(X, H, threads)
         native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
-        self._keep(W, self.forget * weights + H.sum(axis=0), gram, cross)
+        self._keep(W, self.decay * weights + H.sum(axis=0), gram, cross)
         return loss
 
     def _keep(self, W: Floats, weights: Floats, gram: Floats | None, cross: Floats | None) -> None:
@@ -250,44 +249,47 @@ class NMF(NonNegativeModel):
         return np.ascontiguousarray(self.components_.T)
 
 
-def factorise(
+def factorize(
     X: sparse.csr_matrix | Rows,
     H: Floats,
     W: Floats,
     *,
     loss: str,
-    solver: str,
-    iterations: int,
+    method: str,
+    max_iter: int,
     tolerance: float,
     n_jobs: int | None = None,
-) -> tuple[Floats, Floats, list[float]]:
-    """Improve H (n, k) and W (V, k), in this order in each iteration; returns both and the loss after each one.
+) -> tuple[Floats, Floats, list[float], bool]:
+    """Improve H (n, k) and W (V, k), in this order in each iteration.
+
+    Returns both, the loss after each iteration, and whether the tolerance was reached.
 
     >>> X = sparse.csr_matrix([[2.0, 0.0], [0.0, 4.0]])
-    >>> settings = {"loss": "euclidean", "solver": "fast", "iterations": 9, "tolerance": 0.0}
-    >>> H, W, losses = factorise(X, np.eye(2) + 1, np.eye(2), **settings)
+    >>> settings = {"loss": "euclidean", "method": "fast", "max_iter": 9, "tolerance": 0.0}
+    >>> H, W, losses, converged = factorize(X, np.eye(2) + 1, np.eye(2), **settings)
     >>> round(losses[-1], 9)
     0.0
     """
     rows = X if isinstance(X, Rows) else Rows(X, n_jobs)
     constant = sum(rows.each(_kl_part if loss == "kl" else _squares))  # what the loss owes to X alone
-    if loss == "kl" and solver == "fast":
+    if loss == "kl" and method == "fast":
         length = rows.lengths[rows.lengths > 0]
         constant -= float((length * np.log(length)).sum())
         theta = H / H.sum(axis=1, keepdims=True)
-        theta, phi, trace = learn(rows, theta, W / W.sum(axis=0), iterations=iterations, tolerance=tolerance)
-        return theta * rows.lengths[:, None], phi, [constant - likelihood for likelihood in trace]
-    step = _kl_step if loss == "kl" else _coordinate_step if solver == "fast" else _euclidean_step
+        theta, phi, trace, converged = learn(rows, theta, W / W.sum(axis=0), max_iter=max_iter, tolerance=tolerance)
+        return theta * rows.lengths[:, None], phi, [constant - likelihood for likelihood in trace], converged
+    step = _kl_step if loss == "kl" else _coordinate_step if method == "fast" else _euclidean_step
     losses: list[float] = []
-    threads = effective_jobs(n_jobs)
-    with start("NMF", total=iterations, unit="iterations") as told, interruptible(range(iterations)) as loop:
+    threads, converged = effective_jobs(n_jobs), False
+    with start("NMF", total=max_iter, unit="iterations") as bar, interruptible(range(max_iter)) as loop:
         for _ in loop:
             H, W, value = step(rows, H, W, threads)
             losses.append(max(0.0, constant + value) if loss == "euclidean" else constant + value)
-            told.advance(loss=losses[-1])
+            bar.advance(loss=losses[-1])
             if len(losses) > 1 and losses[-2] - losses[-1] <= tolerance * losses[0]:
+                converged = True
                 break
-    return H, W, losses
+    return H, W, losses, converged
 
 
 def _coordinate_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Floats, Floats, float]:
@@ -306,8 +308,8 @@ def _euclidean_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Flo
 
 def _products(rows: Rows, update: Callable[..., Any], H: Floats, W: Floats) -> tuple[Floats, Floats, Floats]:
     """Improve H for fixed W; with it H^T H and X^T H, sums over rows."""
-    found = list(rows.each(update, H, state=(W, W.T @ W)))
-    parts, grams, crosses = zip(*found, strict=True)
+    products = list(rows.each(update, H, state=(W, W.T @ W)))
+    parts, grams, crosses = zip(*products, strict=True)
     return np.concatenate(parts), tree_reduce(add, grams), tree_reduce(add, crosses)
 
 

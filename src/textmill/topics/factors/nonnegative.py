@@ -1,7 +1,7 @@
 """How the non-negative models learn: from all documents at once, or from a stream chunk by chunk.
 
     fit, chunk_size=None     the documents are held, and iterations go over all of them
-    fit, chunk_size=c        online: `passes` over the stream, a step after every c documents
+    fit, chunk_size=c        online: `max_iter` passes over the stream, a step after every c documents
     partial_fit              online: further documents, whose new columns are new terms
 
 Online, the topics (V, k) of before meet a chunk with as many columns: terms not seen before are rows of zeros.
@@ -17,12 +17,12 @@ from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.corpus import widened
 from textmill.errors import DataError
-from textmill.model import RandomState, check_range, seed_of
-from textmill.model.estimators import given_parameters
+from textmill.model import RandomState, Saved, check_range, given_parameters, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.topics.factors.rows import PART, Rows, gathered
-from textmill.topics.factors.starts import check_model, start_factors
+from textmill.topics.chunks import gathered
+from textmill.topics.factors.rows import PART, Rows
+from textmill.topics.factors.starts import start_factors
 from textmill.topics.model import MOST_TOPICS, TopicModel
 
 if TYPE_CHECKING:
@@ -37,25 +37,28 @@ _CHUNK = 1000  # documents of a step of partial_fit
 class NonNegativeModel(TopicModel):
     """Base of `NMF` and `PLSA`.
 
-    A subclass has the parameters n_topics, init, iterations, tolerance, chunk_size, passes, forget, random_state and
-    n_jobs, learns all at once (`_fit_all`) or a chunk (`_add`), and names in `trace` the attribute of figures a step,
-    in `at_once` the parameters that only learning from all at once reads.
+    A subclass has the parameters n_topics, init, max_iter, tolerance, chunk_size, decay, random_state and n_jobs,
+    learns all at once (`_fit_all`) or a chunk (`_add`), and names in `at_once` the parameters that only learning from
+    all at once reads, in `usual_max_iter` the largest number of iterations of that.
 
-    Attributes: documents_.
+    Attributes: documents_, n_iter_, converged_, trace_.
     """
 
-    trace: ClassVar[str]
+    state: ClassVar[dict[str, type]] = {"documents_": int, "n_iter_": int, "converged_": bool}
     at_once: ClassVar[tuple[str, ...]]
+    usual_max_iter: ClassVar[int]
 
     init: str
-    iterations: int
+    max_iter: int | None
     tolerance: float
     chunk_size: int | None
-    passes: int
-    forget: float
+    decay: float
     random_state: RandomState
     n_jobs: int | None
     documents_: int
+    n_iter_: int
+    converged_: bool
+    trace_: Floats
 
     def fit(self, X: Any, y: object = None, *, cluster: str | Client | None = None) -> Self:
         """Learn from a matrix or a stream, all at once or, with `chunk_size`, chunk by chunk.
@@ -76,14 +79,15 @@ class NonNegativeModel(TopicModel):
                 self._fit_all(self._rows(X, None if cluster is None else workers))
             return self
         chunks = self._chunks(X, self.chunk_size, negative=False)
-        chunks.require_passes(self.passes, type(self).__name__)
+        passes = self.max_iter or 1
+        chunks.require_passes(passes, type(self).__name__)
         self._forget_all()
-        for _ in range(self.passes):
+        for _ in range(passes):
             for part in track(chunks, "learning", unit="chunks"):
                 self._learn(part)
         if not hasattr(self, "components_"):
             raise DataError("X has no documents with a word; pass at least one")
-        self.documents_ = chunks.documents  # of one pass
+        self.documents_, self.n_iter_ = chunks.documents, passes  # documents of one pass
         return self
 
     def _rows(self, X: Any, workers: Cluster | None) -> Rows:
@@ -110,45 +114,40 @@ class NonNegativeModel(TopicModel):
         if not self.__sklearn_is_fitted__():
             self._start(X)
             self._forget_all()
-        check_model(self)
+        self._make_changeable()
         for part in self._chunks(X, self.chunk_size or _CHUNK, negative=False):
             self._learn(part)
         return self
 
     def _learn(self, X: sparse.csr_matrix) -> None:
         """One online step."""
-        known = hasattr(self, "components_")
+        begun = hasattr(self, "components_")
         self.documents_ += X.shape[0]
-        if not known and not X.count_nonzero():
+        if not begun and not X.count_nonzero():
             return  # nothing to start from
         X = X.astype(np.float64)
-        if known:
+        if begun:
             terms = max(X.shape[1], self.components_.shape[1])
             W = np.ascontiguousarray(np.pad(self.components_.T, ((0, terms - self.components_.shape[1]), (0, 0))))
             X = widened(X, terms)
         else:
             W = start_factors(X, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)[1]
-            setattr(self, self.trace, np.zeros(0))
-        figure = self._add(X, W, known=known)
-        setattr(self, self.trace, np.append(getattr(self, self.trace), figure))
+            self.trace_ = np.zeros(0)
+        self.trace_ = np.append(self.trace_, self._add(X, W, begun=begun))
 
     def _check(self) -> None:
         """Check the parameters that all of them have."""
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
-        check_range("iterations", self.iterations, at_least=1, whole=True)
+        if self.max_iter is not None:
+            check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
-        check_range("passes", self.passes, at_least=1, whole=True)
-        check_range("forget", self.forget, at_least=0, at_most=1)
+        check_range("decay", self.decay, at_least=0, at_most=1)
         if self.chunk_size is not None:
             check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
 
     def _check_swallowed(self) -> None:
         """Refuse parameters that `fit` would not read; partial_fit may follow, so what that reads may be set."""
         for name, value in given_parameters(self).items():
-            if self.chunk_size is None and name == "passes":
-                raise DataError(
-                    f"passes={value!r} belongs to learning chunk by chunk; pass chunk_size too, or leave it out"
-                )
             if self.chunk_size is not None and name in self.at_once:
                 raise DataError(f"{name}={value!r} belongs to learning from all at once; leave out it or chunk_size")
 
@@ -156,12 +155,36 @@ class NonNegativeModel(TopicModel):
         """Become a model without documents."""
         for name in (*self.layout, "components_"):
             vars(self).pop(name, None)
-        self.documents_ = 0
+        self.documents_, self.n_iter_, self.converged_ = 0, 0, False
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 had other names: iterations and passes, forget, solver; it did not say how training ended."""
+        old = saved.parameters
+        iterations, passes = old.pop("iterations"), old.pop("passes")
+        online = old["chunk_size"] is not None
+        most = passes if online else iterations
+        old["max_iter"] = None if most == (1 if online else cls.usual_max_iter) else most
+        old["decay"] = old.pop("forget")
+        if "solver" in old:
+            old["method"] = old.pop("solver")
+        saved.format = 2
+        if saved.fitted:
+            trace = saved.arrays.pop("losses_" if "losses_" in saved.arrays else "likelihoods_")
+            saved.arrays["trace_"] = trace
+            steps = passes if online else cls._steps(trace)
+            saved.state |= {"n_iter_": steps, "converged_": not online and steps < iterations}
+        return saved
+
+    @staticmethod
+    def _steps(trace: Floats) -> int:
+        """How many iterations a trace is of."""
+        return len(trace)
 
     def _fit_all(self, X: Rows) -> None:
         """Learn from all documents, which are not all zero."""
         raise NotImplementedError
 
-    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, begun: bool) -> float:
         """Learn from a chunk; W (V, k) are the topics of before, or those to start from. Returns its figure."""
         raise NotImplementedError

@@ -30,7 +30,7 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import connect
-from textmill.corpus import Operator, as_operator, widened
+from textmill.corpus import widened
 from textmill.errors import DataError, ModelFileError
 from textmill.model import (
     RandomState,
@@ -47,8 +47,8 @@ from textmill.progress import track
 from textmill.topics.decomposition import product, with_signs
 from textmill.topics.factors.krylov import block_krylov, significant
 from textmill.topics.factors.rows import PART, Part, Rows
-from textmill.topics.factors.starts import check_model, known
 from textmill.topics.model import TopicModel
+from textmill.topics.operators import Operator, as_operator
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class PCA(TopicModel):
 
     Parameters:
         n_topics: Number of components.
-        algorithm: "lanczos", "krylov" or "one_pass"; "auto" for lanczos when X is a matrix, and one_pass for streams.
+        method: "lanczos", "krylov" or "one_pass"; "auto" for lanczos when X is a matrix, and one_pass for streams.
         power_iterations: Number of power iterations (krylov).
         oversampling: Number of additional directions that are kept on the way (krylov, one_pass).
         chunk_size: Number of documents of a step (one_pass).
@@ -96,7 +96,7 @@ class PCA(TopicModel):
     [-3.0157, 0.6843]
     """
 
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
     layout: ClassVar[dict[str, str]] = {
         "singular_values_": "topic",
         "mean_": "term",
@@ -116,7 +116,7 @@ class PCA(TopicModel):
         self,
         *,
         n_topics: int = 100,
-        algorithm: str = "auto",
+        method: str = "auto",
         power_iterations: int = 2,
         oversampling: int = 20,
         chunk_size: int | None = None,
@@ -126,7 +126,7 @@ class PCA(TopicModel):
         n_jobs: int | None = None,
     ) -> None:
         self.n_topics = n_topics
-        self.algorithm = algorithm
+        self.method = method
         self.power_iterations = power_iterations
         self.oversampling = oversampling
         self.chunk_size = chunk_size
@@ -149,9 +149,9 @@ class PCA(TopicModel):
             return self
         chunks = self._chunks(X, self.chunk_size or _CHUNK)
         usual = "lanczos" if hasattr(X, "shape") else "one_pass"
-        algorithm = usual if self.algorithm == "auto" else self.algorithm
-        check_owners(self, "algorithm", _OWNERS, algorithm)
-        if algorithm == "one_pass":
+        method = usual if self.method == "auto" else self.method
+        check_owners(self, "method", _OWNERS, method)
+        if method == "one_pass":
             self._forget_all()
             for part in track(chunks, "learning", unit="chunks"):
                 self._add(part)
@@ -163,31 +163,31 @@ class PCA(TopicModel):
         for part in chunks:
             self._count(part)
         self._check_documents()
-        source = chunks if chunks._matrix is None else chunks._matrix
+        source = chunks if chunks.matrix is None else chunks.matrix
         operator = as_operator(source, shape=(self.documents_, len(self.mean_)), n_jobs=self.n_jobs)
-        self._decompose(operator, algorithm)
+        self._decompose(operator, method)
         self._warn_of_fewer()
         return self
 
     def _fit_spread(self, X: Any, cluster: str | Client) -> None:
-        if self.algorithm == "one_pass":
-            raise DataError("one_pass adds chunk to chunk on one machine; pass algorithm='krylov' or leave out cluster")
-        algorithm = "lanczos" if self.algorithm == "lanczos" else "krylov"
-        check_owners(self, "algorithm", _OWNERS, algorithm)
+        if self.method == "one_pass":
+            raise DataError("one_pass adds chunk to chunk on one machine; pass method='krylov' or leave out cluster")
+        method = "lanczos" if self.method == "lanczos" else "krylov"
+        check_owners(self, "method", _OWNERS, method)
         with connect(cluster) as workers:
             rows = Rows.spread(self._chunks(X, PART), workers, self.n_jobs)
             self._forget_all()
             for moments in rows.each(_part_moments):
                 self._moments(*moments)
             self._check_documents()
-            self._decompose(rows.operator(), algorithm)
+            self._decompose(rows.operator(), method)
 
-    def _decompose(self, operator: Operator, algorithm: str) -> None:
+    def _decompose(self, operator: Operator, method: str) -> None:
         """Find the components of all documents, whose mean is known."""
         centred = _centred(operator, self.mean_)
         rank = min(self.n_topics, min(centred.shape))
         seed = seed_of(self.random_state)
-        if algorithm == "krylov":
+        if method == "krylov":
             self._take(*block_krylov(centred, rank, self.oversampling, self.power_iterations, seed))
         else:
             self._take(*_lanczos(centred, rank, seed))
@@ -204,7 +204,7 @@ class PCA(TopicModel):
         if not self.__sklearn_is_fitted__():
             self._start(X)
             self._forget_all()
-        check_model(self)
+        self._make_changeable()
         for part in self._chunks(X, self.chunk_size or _CHUNK):
             self._add(part)
         self._check_documents()
@@ -238,7 +238,7 @@ class PCA(TopicModel):
         """Return the projections of documents, less the mean, one row each."""
         Q = None
         parts = []
-        for part in known(self, X, negative=True):
+        for part in self.rows_of(X, negative=True):
             Q = np.ascontiguousarray(self.components_.T) if Q is None else Q
             parts.append(product(part, Q, effective_jobs(self.n_jobs)) - self.mean_ @ Q)
         if not parts:
@@ -279,19 +279,25 @@ class PCA(TopicModel):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 had no reserve; what is beyond n_topics becomes one."""
+        """Format 1 had no reserve; what is beyond n_topics becomes one. Format 2 called the method algorithm."""
+        saved.parameters["method"] = saved.parameters.pop("algorithm")
+        if saved.format == 2 or not saved.fitted:
+            saved.format = 3
+            return saved
         k = saved.parameters["n_topics"]
         components, values = saved.arrays["components_"], saved.arrays["singular_values_"]
         saved.arrays |= {"components_": components[:k], "singular_values_": values[:k]}
         saved.arrays |= {"reserve_": components[k:], "reserve_values_": values[k:]}
+        saved.format = 3
         return saved
 
-    def _strengths(self) -> Floats:
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.explained_variance_ratio_
 
     def _check(self) -> None:
         check_range("n_topics", self.n_topics, at_least=1, whole=True)
-        check_choice("algorithm", self.algorithm, ["auto", "lanczos", "krylov", "one_pass"])
+        check_choice("method", self.method, ["auto", "lanczos", "krylov", "one_pass"])
         check_range("power_iterations", self.power_iterations, at_least=0, whole=True)
         check_range("oversampling", self.oversampling, at_least=0, whole=True)
         if self.chunk_size is not None:

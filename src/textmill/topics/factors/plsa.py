@@ -30,7 +30,8 @@ from textmill.numeric import sparse
 from textmill.topics.factors.em import Mixtures, blend, expected_counts, fold_in, learn
 from textmill.topics.factors.nonnegative import NonNegativeModel
 from textmill.topics.factors.rows import Rows
-from textmill.topics.factors.starts import aligned, known, start_factors
+from textmill.topics.factors.starts import start_factors
+from textmill.topics.model import align_topics
 from textmill.vectors import TextVectorizer
 
 __all__ = ["PLSA"]
@@ -48,13 +49,12 @@ class PLSA(NonNegativeModel):
         held_out: Share of the documents that only decide when to stop.
         cooling: Factor by which held-out documents lower the temper; None to stop instead.
         smoothing: Number added to the expected counts of terms.
-        iterations: Largest number of iterations of EM.
+        max_iter: Largest number of iterations of EM (None: 100); online, number of passes over the documents (None: 1).
         tolerance: Relative gain of the likelihood at which EM ends.
         accelerate: Whether the steps of EM are extrapolated.
         init: "random" or "nndsvd".
         chunk_size: Number of documents of a step of online EM; None to hold all documents and learn from all at once.
-        passes: Number of passes over the documents (online).
-        forget: Weight of what was learned before a chunk (online).
+        decay: Factor of what was learned before a chunk (online).
         vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted
             (`Weighting(scheme="nnn")`).
         random_state: Seed of the random numbers.
@@ -63,7 +63,9 @@ class PLSA(NonNegativeModel):
     Attributes:
         components_: Topics P(w|z), (k, m).
         topic_counts_: Number of words expected of each topic, (k,).
-        likelihoods_: Log-likelihood before each step; online, that of each chunk.
+        trace_: Log-likelihood before each step; online, that of each chunk.
+        n_iter_: Number of iterations; online, of passes.
+        converged_: Whether the tolerance was reached, or held-out documents were predicted no better.
         documents_: Number of documents.
         temper_: Temper at the end.
         vectorizer_: Fitted vectorizer, if documents were texts.
@@ -77,14 +79,13 @@ class PLSA(NonNegativeModel):
     """
 
     takes: ClassVar[str] = "counts"
-    format_version: ClassVar[int] = 1
-    layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "likelihoods_": "step"}
-    state: ClassVar[dict[str, type]] = {"documents_": int, "temper_": float}
-    trace: ClassVar[str] = "likelihoods_"
-    at_once: ClassVar[tuple[str, ...]] = ("iterations", "tolerance", "accelerate")
+    format_version: ClassVar[int] = 2
+    layout: ClassVar[dict[str, str]] = {"topic_counts_": "topic", "trace_": "step"}
+    state: ClassVar[dict[str, type]] = {"temper_": float}
+    at_once: ClassVar[tuple[str, ...]] = ("tolerance", "accelerate")
+    usual_max_iter: ClassVar[int] = 100
 
     topic_counts_: Floats
-    likelihoods_: Floats
     temper_: float
 
     def __init__(
@@ -95,13 +96,12 @@ class PLSA(NonNegativeModel):
         held_out: float = 0.0,
         cooling: float | None = None,
         smoothing: float = 0.0,
-        iterations: int = 100,
+        max_iter: int | None = None,
         tolerance: float = 1e-5,
         accelerate: bool = True,
         init: str = "random",
         chunk_size: int | None = None,
-        passes: int = 1,
-        forget: float = 0.9,
+        decay: float = 0.9,
         vectorizer: TextVectorizer | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -111,20 +111,19 @@ class PLSA(NonNegativeModel):
         self.held_out = held_out
         self.cooling = cooling
         self.smoothing = smoothing
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.tolerance = tolerance
         self.accelerate = accelerate
         self.init = init
         self.chunk_size = chunk_size
-        self.passes = passes
-        self.forget = forget
+        self.decay = decay
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> Floats:
         """Return the mixtures P(z|d) of documents, one row each; a document without known words is uniform."""
-        parts = [self.mixtures(part).theta for part in known(self, X)]
+        parts = [self.mixtures(part).theta for part in self.rows_of(X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.components_)))
 
     def mixtures(self, X: Any) -> Mixtures:
@@ -139,7 +138,7 @@ class PLSA(NonNegativeModel):
         -0.6931
         """
         total, words = 0.0, 0.0
-        for part in known(self, X):
+        for part in self.rows_of(X):
             found = fold_in(part, self._phi(), n_jobs=self.n_jobs)
             total += float(found.log_likelihood.sum())
             words += float(part.dot(self._phi().sum(axis=1) > 0).sum())
@@ -154,12 +153,12 @@ class PLSA(NonNegativeModel):
         >>> plsa.fit(np.array([[1, 1]])).merge(PLSA(n_topics=1).fit(np.array([[4, 2]]))).components_.tolist()
         [[0.625, 0.375]]
         """
-        order, mine, theirs = aligned(self, other)
+        order, mine, theirs = align_topics(self, other)
         merged = PLSA(**self.get_params(deep=False))
         counts = mine * self.topic_counts_[:, None] + theirs[order] * other.topic_counts_[order, None]
         merged.vectorizer_ = self.vectorizer_
         merged.documents_, merged.temper_ = self.documents_ + other.documents_, self.temper_
-        merged.likelihoods_ = np.zeros(0)
+        merged.trace_, merged.n_iter_, merged.converged_ = np.zeros(0), 0, False
         merged._keep(counts.T)
         return merged
 
@@ -171,7 +170,16 @@ class PLSA(NonNegativeModel):
         if not 0 < self.temper_ <= 1 or self.documents_ < 0:
             raise ModelFileError("temper and number of documents are out of range")
 
-    def _strengths(self) -> Floats:
+    @staticmethod
+    def _steps(trace: Floats) -> int:
+        return max(0, len(trace) - 1)  # the first is that of the start
+
+    def objective(self) -> str:
+        """Return what the figures of `trace_` are, in words."""
+        return "log-likelihood"
+
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
 
     def _check(self) -> None:
@@ -192,11 +200,11 @@ class PLSA(NonNegativeModel):
         if self.held_out:
             learnt, watch = self._watched(X.matrix())
         theta, phi = start_factors(learnt, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
-        theta, phi, trace = learn(
+        theta, phi, trace, self.converged_ = learn(
             learnt,
             theta,
             phi,
-            iterations=self.iterations,
+            max_iter=self.max_iter or self.usual_max_iter,
             tolerance=self.tolerance,
             temper=self.temper,
             smoothing=self.smoothing,
@@ -209,7 +217,7 @@ class PLSA(NonNegativeModel):
             theta = fold_in(learnt.matrix(), phi, temper=self.temper_, n_jobs=self.n_jobs).theta
         self.components_ = np.ascontiguousarray(phi.T)
         self.topic_counts_ = learnt.lengths @ theta
-        self.likelihoods_ = np.array(trace)
+        self.trace_, self.n_iter_ = np.array(trace), len(trace) - 1
         self.documents_ = X.shape[0]
 
     def _rows(self, X: Any, workers: Cluster | None) -> Rows:
@@ -231,12 +239,12 @@ class PLSA(NonNegativeModel):
         super()._forget_all()
         self.temper_ = float(self.temper)
 
-    def _add(self, X: sparse.csr_matrix, W: Floats, *, known: bool) -> float:
-        counted = W * self.topic_counts_ if known else np.zeros_like(W)
-        options = {"forget": self.forget, "smoothing": self.smoothing, "temper": self.temper_}
-        _, counts, found = blend(X, W, counted, threads=effective_jobs(self.n_jobs), **options)
+    def _add(self, X: sparse.csr_matrix, W: Floats, *, begun: bool) -> float:
+        counted = W * self.topic_counts_ if begun else np.zeros_like(W)
+        options = {"decay": self.decay, "smoothing": self.smoothing, "temper": self.temper_}
+        _, counts, chunk = blend(X, W, counted, threads=effective_jobs(self.n_jobs), **options)
         self._keep(counts)
-        return float(found.log_likelihood.sum())
+        return float(chunk.log_likelihood.sum())
 
     def _keep(self, counts: Floats) -> None:
         """Become the model of expected counts (V, k)."""
@@ -246,10 +254,11 @@ class PLSA(NonNegativeModel):
 
     def _phi(self) -> Floats:
         """The topics by term, as the kernels want them; made once."""
-        made = vars(self).get("_by_term")
-        if made is None or made[0] is not self.components_:
-            made = self._by_term = (self.components_, np.ascontiguousarray(self.components_.T))
-        return made[1]
+        cached = vars(self).get("_by_term")
+        if cached is None or cached[0] is not self.components_:
+            cached = self._by_term = (self.components_, np.ascontiguousarray(self.components_.T))
+        phi: Floats = cached[1]
+        return phi
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_by_term"}
@@ -273,7 +282,7 @@ class _Watch:
 
     def __call__(self, phi: Floats, temper: float) -> float | None:
         """The temper to go on with, None to stop."""
-        theta = fold_in(self.seen, phi, temper=temper, tolerance=1e-4, iterations=50, n_jobs=self.n_jobs).theta
+        theta = fold_in(self.seen, phi, temper=temper, tolerance=1e-4, max_iter=50, n_jobs=self.n_jobs).theta
         score = float(expected_counts(self.rest, theta, phi, threads=effective_jobs(self.n_jobs))[2].sum())
         if score > self.best_score:
             self.best, self.best_score, self.waited = (phi, temper), score, 0

@@ -22,13 +22,14 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect, tree_reduce
-from textmill.corpus import Operator, widened
+from textmill.corpus import widened
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
-from textmill.topics.chunks import Chunks
+from textmill.topics.chunks import Chunks, gathered
 from textmill.topics.decomposition import blas_threads, product
+from textmill.topics.operators import Operator
 
-__all__ = ["PART", "Part", "Rows", "gathered"]
+__all__ = ["PART", "Part", "Rows"]
 
 R = TypeVar("R")
 
@@ -132,19 +133,6 @@ class Rows:
             lambda D: _joined(list(self.each(_product, state=(D,)))),
             lambda D: tree_reduce(add, self.each(_transposed_product, D)),
         )
-
-
-def gathered(chunks: Chunks) -> sparse.csr_matrix:
-    """All chunks as one matrix, of as many columns as the widest.
-
-    >>> gathered(Chunks(np.eye(3), 2)).shape
-    (3, 3)
-    """
-    parts = list(chunks)
-    columns = max((part.shape[1] for part in parts), default=0)
-    for part in parts:
-        part.resize(part.shape[0], columns)
-    return sparse.vstack([sparse.csr_matrix((0, columns)), *parts], format="csr") if len(parts) != 1 else parts[0]
 
 
 def _load(chunks: Chunks) -> Part:

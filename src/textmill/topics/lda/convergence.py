@@ -9,11 +9,21 @@ topics than the corpus has, or too few updates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from textmill.arrays import Floats
+from textmill.errors import DataError
+from textmill.numeric import sparse
+from textmill.optimize import Plateau
+from textmill.topics.chunks import Chunks
+from textmill.topics.lda.engines import Task
+from textmill.topics.lda.perplexity import completion
+from textmill.topics.lda.statistics import Statistics
+from textmill.topics.lda.variational import mixtures
+from textmill.topics.model import ROWS
 
 __all__ = ["Convergence", "HeldOut", "dead_topics", "duplicate_topics"]
 
@@ -22,29 +32,40 @@ _DEAD = 0.01  # of an even share
 _PATIENCE = 2  # evaluations without a better perplexity
 
 
-@dataclass
 class HeldOut:
-    """The perplexities of held-out documents in the course of training.
+    """The perplexity of held-out documents (counts, one row each) while statistics are learned.
 
-    >>> watch = HeldOut(tolerance=0.01)
-    >>> [watch.add(update, value) for update, value in enumerate([900.0, 800.0, 799.0, 798.0])]
-    [False, False, False, True]
+    Attributes: perplexities so far, and the numbers of updates after which they were measured.
+
+    >>> from textmill.topics.lda.learning import Batch
+    >>> from textmill.corpus import check_bags
+    >>> task, X = Task(n_topics=2, max_iter=3, random_state=0), np.eye(4) * 5
+    >>> held_out = HeldOut(check_bags(X), task, tolerance=0.01)
+    >>> _ = Batch().fit(task.empty(), Chunks(X, 9), task, watch=held_out)
+    >>> held_out.updates, len(held_out.perplexities)
+    ([1, 2, 3], 3)
     """
 
-    tolerance: float
-    updates: list[int] = field(default_factory=list)
-    perplexities: list[float] = field(default_factory=list)
-    _best: float = np.inf
-    _waited: int = 0
+    def __init__(self, X: sparse.csr_matrix, task: Task, *, tolerance: float) -> None:
+        self.X = X
+        self.task = task
+        self.rule = Plateau(window=_PATIENCE + 1, tolerance=tolerance, relative=True, falling=True)
+        self.updates: list[int] = []
+        self.perplexities: list[float] = []
 
-    def add(self, update: int, perplexity: float) -> bool:
-        """Note a perplexity, and say whether it has stopped falling."""
-        self.updates.append(update)
-        self.perplexities.append(perplexity)
-        better = perplexity < self._best * (1 - self.tolerance)
-        self._best = min(self._best, perplexity)
-        self._waited = 0 if better else self._waited + 1
-        return self._waited >= _PATIENCE
+    def __call__(self, statistics: Statistics) -> bool:
+        """Note the perplexity under some statistics; return whether it has stopped falling."""
+        task = self.task
+        topics = statistics.expected(max_iter=task.inner_max_iter, tolerance=task.inner_tolerance)
+        infer = partial(mixtures, topics=topics, n_jobs=task.n_jobs)
+        parts = Chunks(self.X, ROWS, negative=False).over(statistics.n_terms, "LDA")
+        scores = [completion(topics.weighed(part), infer, statistics.topics, n_jobs=task.n_jobs) for part in parts]
+        words = sum(count for _, count in scores)
+        if not words:
+            raise DataError("nothing to score: X_dev has no words; pass at least one document with known words")
+        self.updates.append(statistics.updates)
+        self.perplexities.append(float(np.exp(-sum(likelihood for likelihood, _ in scores) / words)))
+        return self.rule.settled(self.perplexities)
 
 
 @dataclass(frozen=True)
@@ -52,23 +73,24 @@ class Convergence:
     """A report on a trained model; `str` gives it as lines of text."""
 
     converged: bool
-    passes: int
+    n_iter: int
     updates: int
     documents: int
     words: float
-    bounds: Floats
+    trace: Floats
     perplexities: Floats
     dead: list[int]
     duplicates: list[tuple[int, int, float]]
+    objective: str = "objective"  # what the trace is of
 
     def __str__(self) -> str:
-        state = "converged" if self.converged else "stopped before it converged, or was not asked to"
+        state = "converged" if self.converged else "not converged (iteration limit reached, or not checked)"
         lines = [
-            f"{state}: {self.updates:,} updates, {self.passes:,} passes, "
+            f"{state}: {self.updates:,} updates, {self.n_iter:,} iterations, "
             f"{self.documents:,} documents, {self.words:,.0f} words"
         ]
         for name, values, form in (
-            ("bound of a word", self.bounds, ".4f"),
+            (self.objective, self.trace, ".4f"),
             ("held-out perplexity", self.perplexities, ".1f"),
         ):
             if len(values):

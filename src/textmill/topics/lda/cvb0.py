@@ -23,7 +23,7 @@ from textmill.corpus import csr_arrays
 from textmill.model import RandomState, check_choice, check_range, effective_jobs, seed_of
 from textmill.progress import interruptible
 from textmill.progress import start as begin
-from textmill.topics.lda.gibbs import Chain, Sampled, known_counts, whole_bags
+from textmill.topics.lda.gibbs import Chain, Sampled, start_counts, whole_bags
 from textmill.topics.lda.priors import alpha_of, eta_of
 from textmill.topics.model import MOST_TOPICS
 
@@ -36,7 +36,7 @@ def collapse_variational(
     *,
     alpha: Any = "symmetric",
     eta: Any = None,
-    sweeps: int = 100,
+    max_iter: int = 100,
     trace_every: int = 10,
     learn_alpha: bool = False,
     start: Any = None,
@@ -51,29 +51,33 @@ def collapse_variational(
     of the expected counts, every `trace_every` sweeps; assignments are the largest gamma of each token.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
-    >>> found = collapse_variational(X, 2, alpha=0.1, eta=0.1, random_state=0)
-    >>> np.sort(found.theta.round(1), axis=1).tolist()
+    >>> sampled = collapse_variational(X, 2, alpha=0.1, eta=0.1, random_state=0)
+    >>> np.sort(sampled.theta.round(1), axis=1).tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
     """
     X = whole_bags(X)
     check_range("n_topics", n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
-    check_range("sweeps", sweeps, at_least=1, whole=True)
+    check_range("max_iter", max_iter, at_least=1, whole=True)
     check_range("trace_every", trace_every, at_least=1, whole=True)
     check_choice("dtype", dtype, ["float32", "float64"])
-    before = known_counts(start, X.shape[1], n_topics)
+    before = start_counts(start, X.shape[1], n_topics)
     words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
         words = words + before
     seed = seed_of(random_state) % 2**64
     learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
     expected = native.make_collapsed_variational(
-        *csr_arrays(X, np.int32), alpha_of(alpha, n_topics), words, X.shape[1], seed
+        *csr_arrays(X, np.int32),
+        alpha=alpha_of(alpha, n_topics),
+        eta=words,
+        vocabulary=X.shape[1],
+        seed=seed,
     )
-    chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=sweeps, thin=trace_every)
+    chain = Chain(expected, X, before, dtype, effective_jobs(n_jobs), burn_in=max_iter, thin=trace_every)
     with (
-        begin("inferring", total=sweeps, unit="sweeps") as told,
-        interruptible(range(1), unit="sweeps", count=lambda: told.done) as loop,
+        begin("inferring", total=max_iter, unit="sweeps") as bar,
+        interruptible(range(1), unit="sweeps", count=lambda: bar.done) as loop,
     ):
         for _ in loop:
-            chain.run(sweeps, True, learn_alpha, lambda: loop.interrupted, watch, told)
+            chain.run(max_iter, True, learn_alpha, lambda: loop.interrupted, watch, bar)
     return chain.result(0)

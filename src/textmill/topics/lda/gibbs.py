@@ -43,8 +43,8 @@ __all__ = [
     "Sampled",
     "fixed_topics",
     "gibbs_mixtures",
-    "known_counts",
     "sample_topics",
+    "start_counts",
     "whole_bags",
 ]
 
@@ -56,7 +56,7 @@ _ROWS = 1024  # documents that are folded in by one call
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a sampler found.
+    """The topics of a sampler.
 
     counts (m, k), the expected tokens of each term in each topic, and theta (n, k), the mixtures, are means over the
     chain; alpha (k,) is the prior, learnt or given; joint holds log P(w, z) after the sweeps `joint_at`; assignments
@@ -79,10 +79,10 @@ def sample_topics(
     *,
     alpha: Any = "symmetric",
     eta: Any = None,
-    sweeps: int = 300,
+    max_iter: int = 300,
     burn_in: int | None = None,
     thin: int = 10,
-    chains: int = 1,
+    n_chains: int = 1,
     collapsed: bool = True,
     weights: Any = None,
     learn_alpha: bool = False,
@@ -102,46 +102,53 @@ def sample_topics(
     every `thin` sweeps with the counts of that moment, and ends the chain by returning True.
 
     >>> X = [[4, 3, 0, 0], [3, 4, 0, 0], [0, 0, 3, 3], [0, 0, 4, 2]]
-    >>> found = sample_topics(X, 2, alpha=0.1, eta=0.1, sweeps=100, random_state=0)
-    >>> np.sort(found.theta.round(1), axis=1).tolist()
+    >>> sampled = sample_topics(X, 2, alpha=0.1, eta=0.1, max_iter=100, random_state=0)
+    >>> np.sort(sampled.theta.round(1), axis=1).tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]]
-    >>> float(found.counts.sum().round(6)), len(found.assignments)
+    >>> float(sampled.counts.sum().round(6)), len(sampled.assignments)
     (26.0, 26)
     """
     X = whole_bags(X)
     check_range("n_topics", n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
-    check_range("sweeps", sweeps, at_least=1, whole=True)
-    burn_in = sweeps // 2 if burn_in is None else burn_in
-    check_range("burn_in", burn_in, at_least=0, below=sweeps, whole=True)
+    check_range("max_iter", max_iter, at_least=1, whole=True)
+    burn_in = max_iter // 2 if burn_in is None else burn_in
+    check_range("burn_in", burn_in, at_least=0, below=max_iter, whole=True)
     check_range("thin", thin, at_least=1, whole=True)
-    check_range("chains", chains, at_least=1, whole=True)
+    check_range("n_chains", n_chains, at_least=1, whole=True)
     check_choice("dtype", dtype, ["float32", "float64"])
     threads = effective_jobs(n_jobs)
     of_tokens = start is not None and np.ndim(start) == 1
-    given = _known_topics(start if of_tokens else None, X, n_topics)
-    before = known_counts(None if of_tokens else start, X.shape[1], n_topics)
+    topics = _start_topics(start if of_tokens else None, X, n_topics)
+    before = start_counts(None if of_tokens else start, X.shape[1], n_topics)
     prior = alpha_of(alpha, n_topics)
     learn_alpha = learn_alpha or (isinstance(alpha, str) and alpha == "auto")
     words = eta_of(eta, n_topics, X.shape[1])
     if before is not None:
         words = words + before
     weighing = _token_weights(weights, X)
-    seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(chains, np.uint64)
+    seeds = np.random.SeedSequence(seed_of(random_state)).generate_state(n_chains, np.uint64)
     best: Sampled | None = None
     best_score = -np.inf
     with (
-        begin("sampling", total=sweeps * chains, unit="sweeps") as told,
-        interruptible(range(chains), unit="sweeps", count=lambda: told.done) as loop,
+        begin("sampling", total=max_iter * n_chains, unit="sweeps") as bar,
+        interruptible(range(n_chains), unit="sweeps", count=lambda: bar.done) as loop,
     ):
         for chain in loop:
             sampler = native.make_sampler(
-                *csr_arrays(X, np.int32), weighing, prior, words, X.shape[1], collapsed, int(seeds[chain]), given
+                *csr_arrays(X, np.int32),
+                weights=weighing,
+                alpha=prior,
+                eta=words,
+                vocabulary=X.shape[1],
+                collapsed=collapsed,
+                seed=int(seeds[chain]),
+                start=topics,
             )
-            made = Chain(sampler, X, before, dtype, threads, burn_in, thin)
-            made.run(sweeps, len(given) > 0, learn_alpha, lambda: loop.interrupted, watch, told)
-            score = made.score()
+            state = Chain(sampler, X, before, dtype, threads, burn_in, thin)
+            state.run(max_iter, len(topics) > 0, learn_alpha, lambda: loop.interrupted, watch, bar)
+            score = state.score()
             if score > best_score or best is None:
-                best, best_score = made.result(chain), score
+                best, best_score = state.result(chain), score
     assert best is not None
     return best
 
@@ -151,7 +158,7 @@ def gibbs_mixtures(
     phi: Any,
     *,
     alpha: Any = "symmetric",
-    sweeps: int = 100,
+    max_iter: int = 100,
     burn_in: int | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
@@ -162,20 +169,26 @@ def gibbs_mixtures(
     by default). Words that no topic has are left out; a document without others gets alpha / sum alpha.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])
-    >>> gibbs_mixtures([[30, 0], [0, 0]], phi, alpha=0.1, sweeps=400, random_state=0).round(1).tolist()
+    >>> gibbs_mixtures([[30, 0], [0, 0]], phi, alpha=0.1, max_iter=400, random_state=0).round(1).tolist()
     [[1.0, 0.0], [0.5, 0.5]]
     """
     X = whole_bags(X)
     topics = fixed_topics(X, phi, alpha, n_jobs)
-    check_range("sweeps", sweeps, at_least=1, whole=True)
-    burn_in = sweeps // 2 if burn_in is None else burn_in
-    check_range("burn_in", burn_in, at_least=0, below=sweeps, whole=True)
+    check_range("max_iter", max_iter, at_least=1, whole=True)
+    burn_in = max_iter // 2 if burn_in is None else burn_in
+    check_range("burn_in", burn_in, at_least=0, below=max_iter, whole=True)
     seed, threads = seed_of(random_state) % 2**64, effective_jobs(n_jobs)
     theta = np.empty((X.shape[0], topics.topics))
     for first in range(0, X.shape[0], _ROWS):
         part = X[first : first + _ROWS]
         topics.mixtures(
-            *csr_arrays(part, np.int32), sweeps, burn_in, seed, first, theta[first : first + _ROWS], threads
+            *csr_arrays(part, np.int32),
+            sweeps=max_iter,
+            burn_in=burn_in,
+            seed=seed,
+            first=first,
+            theta=theta[first : first + _ROWS],
+            threads=threads,
         )
     return theta
 
@@ -238,29 +251,29 @@ class Chain:
 
     def run(
         self,
-        sweeps: int,
+        max_iter: int,
         placed: bool,
         learn_alpha: bool,
         interrupted: Callable[[], bool],
         watch: Callable[[int, NDArray[Any], Floats], bool | None] | None,
-        told: Any,
+        bar: Any,
     ) -> None:
         """Sweep; a chain that is not `placed` begins with a sweep that gives tokens their first topics."""
         sweep = 0
         if not placed:
             self.sweep()
-        while sweep < sweeps and not interrupted():
+        while sweep < max_iter and not interrupted():
             self.sweep()
             sweep += 1
             if learn_alpha and sweep % _LEARN_EVERY == 0:
                 self.sampler.learn_alpha(_LEARN_STEPS, self.threads)
             figures = {}
-            if sweep % self.thin == 0 or sweep == sweeps:
+            if sweep % self.thin == 0 or sweep == max_iter:
                 self.joint.append((sweep, self.sampler.joint(self.threads)))
                 figures["joint"] = self.joint[-1][1]
                 if sweep > self.burn_in:
                     self.keep()
-            told.advance(1, **figures)
+            bar.advance(1, **figures)
             if watch is not None and sweep % self.thin == 0 and watch(sweep, self.now(), self.sampler.alpha()):
                 break
         if not self.joint or self.joint[-1][0] != sweep:
@@ -290,7 +303,7 @@ class Chain:
         return float(np.mean(kept or [self.joint[-1][1]]))
 
     def result(self, chain: int) -> Sampled:
-        """What was found, with the counts of other documents added."""
+        """The means, with the counts of other documents added."""
         if self.before is not None:
             self.counts += self.before
         at, values = zip(*self.joint, strict=True)
@@ -305,10 +318,10 @@ class Chain:
         )
 
 
-def known_counts(start: Any, terms: int, topics: int) -> Floats | None:
+def start_counts(start: Any, terms: int, topics: int) -> Floats | None:
     """Counts (m, k) of other documents to start from.
 
-    >>> known_counts([[1, 2]], 1, 2).tolist()
+    >>> start_counts([[1, 2]], 1, 2).tolist()
     [[1.0, 2.0]]
     """
     if start is None:
@@ -321,7 +334,7 @@ def known_counts(start: Any, terms: int, topics: int) -> Floats | None:
     return counts
 
 
-def _known_topics(start: Any, X: sparse.csr_matrix, topics: int) -> NDArray[np.int32]:
+def _start_topics(start: Any, X: sparse.csr_matrix, topics: int) -> NDArray[np.int32]:
     """Assignments of all tokens to start from; empty for none."""
     if start is None:
         return np.zeros(0, dtype=np.int32)
@@ -340,10 +353,10 @@ def _token_weights(weights: Any, X: sparse.csr_matrix) -> NDArray[np.float32]:
         return np.zeros(0, dtype=np.float32)
     if isinstance(weights, str | tuple):
         kind, numbers = (weights, term_weights([X], weights)) if isinstance(weights, str) else weights
-        found = entry_weights(X, numbers, kind)
+        entries = entry_weights(X, numbers, kind)
     else:
         by_term = np.asarray(weights, dtype=np.float64)
         if by_term.shape != (X.shape[1],) or not np.isfinite(by_term).all() or by_term.min() < 0:
             raise DataError(f"weights must be 'idf', 'pmi' or {X.shape[1]} finite numbers >= 0, one per term")
-        found = by_term[X.indices]
-    return found.astype(np.float32)
+        entries = by_term[X.indices]
+    return entries.astype(np.float32)

@@ -2,10 +2,13 @@
 
     beta_t ~ Dirichlet(eta)     theta_d ~ Dirichlet(alpha)     for each word: z ~ theta_d, word ~ beta_z
 
-    batch     one update of all topics a pass, until the bound on the likelihood of the corpus stops rising
-    online    one update every `update_every` chunks: chi <- (1 - rho) chi + rho chi_new, both stretched to one size
+    online    one update every few chunks: chi <- (1 - rho) chi + rho chi_new, both stretched to one size
+    batch     one update of all topics in each pass, until the bound on the likelihood of the corpus stops rising
+    gibbs     topics of all tokens, drawn again and again
+    cvb0      the same expression without drawing
 
-Both are variational Bayes (variational.py); schedule.py says what rho is. Memory is one table of terms x topics and the
+The first two are variational Bayes (learning.py, variational.py), the others take all documents at once (sampling.py).
+What is learned are `Statistics` (statistics.py): memory is one table of terms x topics and, for variational Bayes, the
 rows of the words of a chunk, whatever the number of documents, so a stream may be endless; new words are new rows. An
 update by several chunks is a sum made in an order that depends on the chunks only: threads and the workers of a cluster
 change nothing, not even the last bit.
@@ -16,32 +19,32 @@ latent Dirichlet allocation; Rehurek (2011), Scalability of Semantic Analysis in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill._native import topics as native
-from textmill.arrays import Floats
+from textmill.arrays import Floats, Ints
 from textmill.cluster import Traffic, connect
-from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
-from textmill.model.estimators import given_parameters
+from textmill.errors import DataError
+from textmill.model import RandomState, Saved, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
-from textmill.topics.factors.rows import gathered
-from textmill.topics.factors.starts import aligned, known
+from textmill.topics.chunks import gathered
 from textmill.topics.inference import infer_topics
 from textmill.topics.lda.convergence import Convergence, HeldOut, dead_topics, duplicate_topics
+from textmill.topics.lda.engines import Engine, Learned, Task
 from textmill.topics.lda.evidence import left_to_right
-from textmill.topics.lda.learning import Learning
+from textmill.topics.lda.learning import Batch, Online, Variational
 from textmill.topics.lda.perplexity import completion
-from textmill.topics.lda.priors import alpha_of, eta_of
-from textmill.topics.lda.sampling import learn_at_once
-from textmill.topics.lda.schedule import blended
-from textmill.topics.lda.variational import Bound, Topics, document_parts, infer, topics_part, word_topics
-from textmill.topics.lda.weighting import WEIGHTINGS, term_weights
-from textmill.topics.model import MOST_TOPICS, TopicModel
+from textmill.topics.lda.priors import alpha_of
+from textmill.topics.lda.sampling import CVB0, Gibbs
+from textmill.topics.lda.statistics import Statistics
+from textmill.topics.lda.variational import Bound, Topics, document_parts, infer, mixtures, topics_part, word_topics
+from textmill.topics.lda.weighting import WEIGHTINGS
+from textmill.topics.model import MOST_TOPICS, ROWS, TopicModel, align_topics
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:
@@ -49,17 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LDA"]
 
-
-METHODS = ("online", "batch", "gibbs", "cvb0")
-_VARIATIONAL, _SAMPLED = METHODS[:2], METHODS[2:]
-_OWNERS: dict[str, tuple[str, ...]] = {  # methods that read a parameter; partial_fit of batch has updates, as online
-    **dict.fromkeys(("chunk_size", "update_every", "passes", "offset", "decay", "restart"), _VARIATIONAL),
-    **dict.fromkeys(("half_life", "total_docs", "tolerance", "eval_every"), _VARIATIONAL),
-    **dict.fromkeys(("sweeps", "thin"), _SAMPLED),
-    **dict.fromkeys(("burn_in", "n_chains", "collapsed"), ("gibbs",)),
-    "weighting": ("online", "batch", "gibbs"),
-}
-_ROWS = 4096  # documents that are transformed together
+ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Online, Batch, Gibbs, CVB0)}
 
 
 class LDA(TopicModel):
@@ -67,30 +60,17 @@ class LDA(TopicModel):
 
     Parameters:
         n_topics: Number of topics, k.
-        method: "online", "batch", "gibbs" or "cvb0".
+        method: "online", "batch", "gibbs" or "cvb0", or `Online(...)`, `Batch(...)`, `Gibbs(...)` or `CVB0(...)` with
+            parameters of their own: sizes of chunks, schedules, tolerances, burn-in.
         alpha: Prior of topics in documents: a number, a number for each topic, "symmetric" (1/k), "asymmetric" or
             "auto" (learned).
         eta: Prior of words in topics: a number, a number for each word, a number for each topic and word (k, m) to
-            guide topics, "auto" (learned) or None (1/k).
-        chunk_size: Number of documents in a chunk.
-        update_every: Number of chunks between two updates; 0 for all of them.
-        passes: Number of passes over the corpus. None for enough: at least 20 updates (online); until `tolerance`
-            (batch); until held-out documents are predicted no better, if there are some.
-        offset: Offset of the schedule of updates.
-        decay: Decay of the schedule of updates.
-        restart: Whether each call of `partial_fit` begins the schedule anew.
-        half_life: Number of documents after which an old one weighs half, for streams that change; None: nothing is
-            forgotten.
-        total_docs: Number of documents that the statistics are scaled to; None for the number of documents read.
-        inner_iterations: Largest number of iterations of the inference of a document.
+            guide topics, "auto" (learned, online and batch only) or None (1/k).
+        max_iter: Largest number of passes over the documents (online, batch) or number of sweeps over the tokens
+            (gibbs, cvb0). None for enough: passes for at least 20 updates (online), until the tolerance is reached
+            (batch) or held-out documents are predicted no better, if there are some; 300 sweeps.
+        inner_max_iter: Largest number of iterations of the inference of a document.
         inner_tolerance: Change at which the inference of a document ends.
-        tolerance: Relative gain of the bound, or of the held-out perplexity, at which training ends.
-        eval_every: Number of updates between two looks at held-out documents; 0 for once in each pass.
-        sweeps: Number of sweeps over the tokens (gibbs, cvb0).
-        burn_in: Number of sweeps before topics are averaged (gibbs); None for half of them.
-        thin: Number of sweeps between two that are averaged (gibbs).
-        n_chains: Number of chains, of which the best is taken (gibbs).
-        collapsed: Whether topics and mixtures are summed out (gibbs).
         weighting: Weighting of tokens: "idf", "pmi" or None (not for cvb0).
         dtype: Type of the statistics: "float32" or "float64".
         vectorizer: `TextVectorizer` for documents that are texts; its counts should be unweighted (scheme "nnn").
@@ -99,22 +79,21 @@ class LDA(TopicModel):
 
     Attributes:
         components_: Expected topics, (k, m); each row sums to 1.
-        statistics_: Expected counts chi, (k, m).
-        term_topics_: The same by term, (m, k), as it is stored.
-        topic_counts_: Sums of chi, (k,).
+        statistics_: What was learned, `Statistics`; the next attributes are parts of it.
+        term_topics_: Expected counts by term, (m, k).
+        topic_counts_: Their sums, (k,).
         alpha_: Prior of topics, (k,).
         eta_: Prior of words, with one or k rows and one or m columns.
         documents_: Number of documents with a word that were read (counted once).
         words_: Number of occurrences in them.
         updates_: Number of updates.
-        passes_: Number of passes.
+        size_: Number of documents that the counts stand for.
+        term_weights_: Weights of terms, with a weighting.
+        n_iter_: Number of passes (online, batch) or sweeps (gibbs, cvb0).
         converged_: Whether training ended because of a tolerance.
-        size_: Number of documents that chi stands for.
-        bounds_: Bound per word, after each pass (batch).
+        trace_: Bound per word after each pass (batch); log P(words, topics) every `thin` sweeps (gibbs, cvb0).
         perplexities_: Perplexities of held-out documents.
         evaluated_: Numbers of updates after which these were measured.
-        term_weights_: Weights of terms, with a weighting.
-        joint_: log P(words, topics) every `thin` sweeps (gibbs).
         vectorizer_: Fitted vectorizer, if documents were texts.
 
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
@@ -123,70 +102,37 @@ class LDA(TopicModel):
     [[0.01, 0.01, 0.01, 0.01], [0.49, 0.49, 0.61, 0.37]]
     >>> np.sort(lda.transform(np.array([[5, 5, 0, 0]]))).round(2).tolist()
     [[0.01, 0.99]]
+    >>> LDA(n_topics=2, method=Gibbs(burn_in=50), max_iter=100)
+    LDA(n_topics=2, method=Gibbs(burn_in=50, thin=10, n_chains=1, collapsed=True), max_iter=100)
     """
 
     takes: ClassVar[str] = "counts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
-        "term_topics_": "term topic: float32 | float64",
-        "topic_counts_": "topic",
-        "alpha_": "topic",
-        "eta_": "eta_topic eta_term",
-        "bounds_": "pass",
+        "trace_": "step",
         "perplexities_": "evaluation",
         "evaluated_": "evaluation: int64",
-        "term_weights_": "weighed_term: float64 | None",
-        "joint_": "sample",
     }
-    state: ClassVar[dict[str, type]] = {
-        "documents_": int,
-        "words_": float,
-        "updates_": int,
-        "passes_": int,
-        "converged_": bool,
-        "size_": float,
-    }
+    state: ClassVar[dict[str, type]] = {"n_iter_": int, "converged_": bool}
+    parts: ClassVar[dict[str, str]] = {"statistics_": "topics.Statistics"}
 
-    term_topics_: NDArray[Any]
-    topic_counts_: Floats
-    alpha_: Floats
-    eta_: Floats
-    bounds_: Floats
+    statistics_: Statistics
+    trace_: Floats
     perplexities_: Floats
-    evaluated_: NDArray[np.int64]
-    term_weights_: Floats | None
-    joint_: Floats
-    documents_: int
-    words_: float
-    updates_: int
-    passes_: int
+    evaluated_: Ints
+    n_iter_: int
     converged_: bool
-    size_: float
 
     def __init__(
         self,
         *,
         n_topics: int = 50,
-        method: str = "online",
+        method: str | Engine = "online",
         alpha: Any = "symmetric",
         eta: Any = None,
-        chunk_size: int = 1000,
-        update_every: int = 1,
-        passes: int | None = None,
-        offset: float = 10.0,
-        decay: float = 0.5,
-        restart: bool = False,
-        half_life: float | None = None,
-        total_docs: int | None = None,
-        inner_iterations: int = 50,
+        max_iter: int | None = None,
+        inner_max_iter: int = 50,
         inner_tolerance: float = 1e-3,
-        tolerance: float = 1e-4,
-        eval_every: int = 0,
-        sweeps: int = 300,
-        burn_in: int | None = None,
-        thin: int = 10,
-        n_chains: int = 1,
-        collapsed: bool = True,
         weighting: str | None = None,
         dtype: str = "float32",
         vectorizer: TextVectorizer | None = None,
@@ -197,41 +143,87 @@ class LDA(TopicModel):
         self.method = method
         self.alpha = alpha
         self.eta = eta
-        self.chunk_size = chunk_size
-        self.update_every = update_every
-        self.passes = passes
-        self.offset = offset
-        self.decay = decay
-        self.restart = restart
-        self.half_life = half_life
-        self.total_docs = total_docs
-        self.inner_iterations = inner_iterations
+        self.max_iter = max_iter
+        self.inner_max_iter = inner_max_iter
         self.inner_tolerance = inner_tolerance
-        self.tolerance = tolerance
-        self.eval_every = eval_every
-        self.sweeps = sweeps
-        self.burn_in = burn_in
-        self.thin = thin
-        self.n_chains = n_chains
-        self.collapsed = collapsed
         self.weighting = weighting
         self.dtype = dtype
         self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @classmethod
+    def of(cls, statistics: Statistics, *, vectorizer: TextVectorizer | None = None, **parameters: Any) -> LDA:
+        """Return the model of statistics that were learned elsewhere, with a fitted vectorizer if it is for texts.
+
+        >>> statistics = Statistics.of_counts(np.eye(2) * 8, alpha=np.ones(2), eta=np.ones((1, 1)))
+        >>> LDA.of(statistics).components_.tolist()
+        [[0.9, 0.1], [0.1, 0.9]]
+        """
+        model = cls(n_topics=statistics.n_topics, **parameters)
+        model.vectorizer_ = vectorizer
+        model._take(Learned(statistics), None)
+        return model
+
     @property
-    def statistics_(self) -> NDArray[Any]:
-        """Expected counts of words in topics, (k, m): a view."""
-        return self.term_topics_.T
+    def term_topics_(self) -> NDArray[Any]:
+        """Expected counts by term, (m, k)."""
+        return self.statistics_.term_topics
+
+    @property
+    def topic_counts_(self) -> Floats:
+        """Expected counts of topics, (k,)."""
+        return self.statistics_.topic_counts
+
+    @property
+    def alpha_(self) -> Floats:
+        """Prior of topics, (k,)."""
+        return self.statistics_.alpha
+
+    @property
+    def eta_(self) -> Floats:
+        """Prior of words, with one or k rows and one or m columns."""
+        return self.statistics_.eta.T
+
+    @property
+    def documents_(self) -> int:
+        """Number of documents with a word that were read."""
+        return self.statistics_.documents
+
+    @property
+    def words_(self) -> float:
+        """Number of occurrences in them."""
+        return self.statistics_.words
+
+    @property
+    def updates_(self) -> int:
+        """Number of updates."""
+        return self.statistics_.updates
+
+    @property
+    def size_(self) -> float:
+        """Number of documents that the counts stand for."""
+        return self.statistics_.size
+
+    @property
+    def term_weights_(self) -> Floats | None:
+        """Weights of terms, with a weighting."""
+        return self.statistics_.term_weights
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of terms, as scikit-learn asks for it."""
+        check_fitted(self)
+        return self.statistics_.n_terms
 
     @property
     def components_(self) -> Floats:  # type: ignore[override]
         """Expected topics, (k, m): E beta = lambda / sum lambda; made when first asked for."""
-        made = vars(self).get("_components")
-        if made is None or made[0] is not self.term_topics_ or made[1] != self.updates_:
-            made = self._components = (self.term_topics_, self.updates_, self._phi(slice(None)).T.copy())
-        components: Floats = made[2]
+        counts, updates = self.statistics_.term_topics, self.statistics_.updates
+        cached = vars(self).get("_components")
+        if cached is None or cached[0] is not counts or cached[1] != updates:
+            cached = self._components = (counts, updates, self.statistics_.topics().T.copy())
+        components: Floats = cached[2]
         return components
 
     def fit(
@@ -239,33 +231,25 @@ class LDA(TopicModel):
         X: Any,
         y: object = None,
         *,
-        held_out: Any = None,
+        X_dev: Any = None,
         cluster: str | Client | None = None,
         traffic: Traffic | None = None,
     ) -> LDA:
         """Learn from a matrix of counts, a stream of such matrices, or documents if there is a vectorizer.
 
-        The perplexity of `held_out` documents is watched, and says when to stop if `passes` is None. `cluster`, the
+        The perplexity of the documents `X_dev` is watched, and says when to stop if `max_iter` is None. `cluster`, the
         address of a Dask scheduler or a client, lets its workers do the E steps of an update; `traffic` counts what
         travels.
         """
-        self._check()
+        engine, task = self._check()
+        if cluster is not None and not isinstance(engine, Variational):
+            raise DataError(f"method={engine.name!r} runs on one machine; leave out cluster, or take 'online'")
         self._start(X)
-        chunks = self._chunks(X, self.chunk_size, negative=False)
-        self._forget_all()
-        if self.method not in ("online", "batch"):
-            if cluster is not None:
-                raise DataError(f"method={self.method!r} runs on one machine; leave out cluster, or take 'online'")
-            learn_at_once(self, gathered(chunks), self._watch(held_out))
-            return self
-        passes = 1 if self.passes is None and chunks.one_shot and self.method == "online" else self.passes
-        chunks.require_passes((passes or 2) + (self.weighting is not None), f"LDA(method={self.method!r})")
-        if self.weighting is not None:
-            self.term_weights_ = term_weights(chunks, self.weighting)
+        chunks = self._chunks(X, engine.rows(), negative=False)
+        watch = self._watch(X_dev, engine, task)
         with connect(cluster, traffic=traffic) as workers:
-            learning = Learning(self, chunks, workers, self._watch(held_out))
-            learning.run(passes, known=self.total_docs or chunks.filled)
-        return self
+            learned = engine.fit(task.empty(), chunks, task, workers=workers, watch=watch)
+        return self._take(learned, watch)
 
     def partial_fit(self, X: Any, y: object = None, *, cluster: str | Client | None = None) -> LDA:
         """Learn from further documents, update by update; new columns are new terms.
@@ -274,36 +258,36 @@ class LDA(TopicModel):
         >>> lda.documents_, lda.components_.shape
         (2, (1, 3))
         """
-        self._check()
-        if self.__sklearn_is_fitted__():
-            check_fitted(self)
-            self.make_writable()
+        engine, task = self._check()
+        fitted = self.__sklearn_is_fitted__()
+        if fitted:
+            self._make_changeable()
         else:
             self._start(X)
-            self._forget_all()
-        chunks = self._chunks(X, self.chunk_size, negative=False)
-        if self.method not in ("online", "batch"):
-            learn_at_once(self, gathered(chunks))
-            return self
-        if self.weighting is not None and self.term_weights_ is None:
-            chunks.require_passes(2, "a weighting")
-            self.term_weights_ = term_weights(chunks, self.weighting)
+        before = self.statistics_ if fitted else task.empty()
+        chunks = self._chunks(X, engine.rows(), negative=False)
         with connect(cluster) as workers:
-            Learning(self, chunks, workers, None).add(known=self.total_docs)
+            learned = engine.add(before, chunks, task, workers=workers)
+        if not fitted:
+            return self._take(learned, None)
+        self.statistics_, self.converged_ = learned.statistics, False
+        self.n_iter_ += learned.n_iter
+        self.trace_ = learned.trace if len(learned.trace) else self.trace_
         return self
 
-    def transform(self, X: Any, *, inference: str = "variational") -> Floats:
+    def transform(self, X: Any, *, method: str = "variational") -> Floats:
         """Return the mixtures of documents, one row each; a document without known words has that of alpha.
 
-        `inference` is "variational", which gives E theta and knows how uncertain the topics are, or another method of
-        `infer_topics`, which takes the expected topics as they are.
+        `method` is "variational", which gives E theta and takes the uncertainty of the topics into account, or another
+        method of `infer_topics`, which takes the expected topics as they are.
         """
-        if inference == "variational":
-            parts = [_shares(infer(part, self._topics(), n_jobs=self.n_jobs).gamma) for part in self._known(X)]
+        check_fitted(self)
+        if method == "variational":
+            parts = [mixtures(part, self._expected(), n_jobs=self.n_jobs) for part in self._weighed(X)]
         else:
-            options: dict[str, Any] = {"method": inference, "alpha": self.alpha_, "n_jobs": self.n_jobs}
-            phi = self._phi(slice(None))
-            parts = [infer_topics(part, phi, **options).theta for part in known(self, X)]
+            options: dict[str, Any] = {"method": method, "alpha": self.alpha_, "n_jobs": self.n_jobs}
+            phi = self.statistics_.topics()
+            parts = [infer_topics(part, phi, **options).theta for part in self.rows_of(X)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.alpha_)))
 
     def word_topics(self, X: Any) -> tuple[sparse.csr_matrix, Floats]:
@@ -317,47 +301,47 @@ class LDA(TopicModel):
         >>> bags.indices.tolist(), bool(phi[0].argmax() == phi[1].argmax()), phi.sum(axis=1).round(6).tolist()
         ([0, 3], False, [1.0, 1.0])
         """
-        parts = list(self._known(X))
-        topics = self._topics()
-        found = [word_topics(part, topics, infer(part, topics, n_jobs=self.n_jobs).gamma) for part in parts]
+        parts = list(self._weighed(X))
+        topics = self._expected()
+        phi = [word_topics(part, topics, infer(part, topics, n_jobs=self.n_jobs).gamma) for part in parts]
         if not parts:
             return sparse.csr_matrix((0, len(self.term_topics_))), np.zeros((0, len(self.alpha_)))
-        return sparse.vstack(parts, format="csr"), np.concatenate(found)
+        return sparse.vstack(parts, format="csr"), np.concatenate(phi)
 
     def bound(self, X: Any) -> Bound:
         """Return the variational bound on the log-likelihood of documents, in nats, with its parts.
 
         The topics' part is counted once, whatever the number of documents.
         """
-        topics, words, documents, count = self._topics(), 0.0, 0.0, 0.0
-        for part in self._known(X):
-            found = infer(part, topics, n_jobs=self.n_jobs)
-            words += float(found.likelihood.sum())
-            documents += float(document_parts(found.gamma, topics.alpha)[1].sum())
+        topics, words, documents, count = self._expected(), 0.0, 0.0, 0.0
+        for part in self._weighed(X):
+            inferred = infer(part, topics, n_jobs=self.n_jobs)
+            words += float(inferred.likelihood.sum())
+            documents += float(document_parts(inferred.gamma, topics.alpha)[1].sum())
             count += float(part.data.sum())
         return Bound(words, documents, topics_part(topics), count)
 
-    def perplexity(self, X: Any, *, how: str = "completion") -> float:
+    def perplexity(self, X: Any, *, method: str = "completion") -> float:
         """Return the perplexity of documents: exp of minus the log-likelihood of a word.
 
-        `how` says what that is: "completion" scores one half of the words of each document, the other half given;
+        `method` says what that is: "completion" scores one half of the words of each document, the other half given;
         "bound" takes the bound, without the topics' part; "left-to-right" estimates it by particles, slowly.
         """
-        check_choice("how", how, ["completion", "bound", "left-to-right"])
+        check_choice("method", method, ["completion", "bound", "left-to-right"])
         total, words = 0.0, 0.0
-        for part in self._known(X):
-            if how == "bound":
-                found = infer(part, self._topics(), n_jobs=self.n_jobs)
-                gains = document_parts(found.gamma, self.alpha_)[1]
-                found_total, found_words = float(found.likelihood.sum() + gains.sum()), float(part.data.sum())
-            elif how == "left-to-right":
-                seed = seed_of(self.random_state, 0)
-                phi = self._phi(slice(None))
-                evidence = left_to_right(part, phi, self.alpha_, random_state=seed, n_jobs=self.n_jobs)
-                found_total, found_words = float(evidence.sum()), float(part.data.sum())
+        topics, phi = self._expected(), self.statistics_.topics
+        for part in self._weighed(X):
+            if method == "completion":
+                likelihood, count = completion(part, partial(mixtures, topics=topics, n_jobs=self.n_jobs), phi)
+            elif method == "bound":
+                inferred = infer(part, topics, n_jobs=self.n_jobs)
+                gains = document_parts(inferred.gamma, self.alpha_)[1]
+                likelihood, count = float(inferred.likelihood.sum() + gains.sum()), float(part.data.sum())
             else:
-                found_total, found_words = completion(part, self._mixtures, self._phi, n_jobs=self.n_jobs)
-            total, words = total + found_total, words + found_words
+                seed = seed_of(self.random_state, 0)
+                evidence = left_to_right(part, phi(), self.alpha_, random_state=seed, n_jobs=self.n_jobs)
+                likelihood, count = float(evidence.sum()), float(part.data.sum())
+            total, words = total + likelihood, words + count
         if not words:
             raise DataError("nothing to score: X has no words; pass at least one document with known words")
         return float(np.exp(-total / words))
@@ -373,7 +357,7 @@ class LDA(TopicModel):
 
         >>> X = np.array([[3, 2, 0], [0, 1, 4]])
         >>> one, other = LDA(n_topics=2, random_state=0).fit(X), LDA(n_topics=2, random_state=0).fit(2 * X)
-        >>> round(float(one.blend(other, 0.5).statistics_.sum()), 3)
+        >>> round(float(one.blend(other, 0.5).topic_counts_.sum()), 3)
         30.0
         """
         check_range("rho", rho, at_least=0, at_most=1)
@@ -381,171 +365,139 @@ class LDA(TopicModel):
 
     def merge(self, other: LDA) -> LDA:
         """Return the model of both corpora: topics are paired by their words, and their statistics added."""
-        order = aligned(self, other)[0]
+        order = align_topics(self, other)[0]
         return self._joined(other, order, other.size_ / (self.size_ + other.size_))
 
     def report(self) -> Convergence:
         """Return how training went, with dead topics and pairs of topics that are nearly one.
 
         >>> print(LDA(n_topics=2, method="batch", random_state=0, alpha=0.1).fit(np.eye(4) * 5).report())
-        converged: 3 updates, 3 passes, 4 documents, 20 words
-        bound of a word: -1.8994 at first, -1.3620 at last, 3 times
+        converged: 3 updates, 3 iterations, 4 documents, 20 words
+        bound of a word, nats: -1.8994 at first, -1.3620 at last, 3 times
         """
         check_fitted(self)
         return Convergence(
             self.converged_,
-            self.passes_,
+            self.n_iter_,
             self.updates_,
             self.documents_,
             self.words_,
-            self.bounds_,
+            self.trace_,
             self.perplexities_,
             dead_topics(self.topic_counts_),
             duplicate_topics(self.components_),
+            self.objective(),
         )
 
-    def check_values(self) -> None:
-        """Check what the layout cannot say of a model from a file."""
-        for name in ("term_topics_", "topic_counts_", "alpha_", "eta_"):
-            values = getattr(self, name)
-            if not np.isfinite(values).all() or values.min(initial=0) < 0:
-                raise ModelFileError(f"'{name}' must be finite and not negative")
-        if not (self.alpha_ > 0).all() or not (self.eta_ > 0).all():
-            raise ModelFileError("alpha and eta must be above 0")
-        terms, topics = self.term_topics_.shape
-        if self.eta_.shape[0] not in (1, topics) or self.eta_.shape[1] not in (1, terms):
-            raise ModelFileError(f"eta has the shape {self.eta_.shape}, which does not fit {topics} x {terms}")
-        if self.documents_ < 0 or self.updates_ < 0 or not self.size_ > 0:
-            raise ModelFileError("counts of documents and updates are out of range")
+    def make_writable(self) -> None:
+        """Copy the arrays that are still mapped from a file, so that they may be changed in place."""
+        super().make_writable()
+        self.statistics_.make_writable()
 
-    def _strengths(self) -> Floats:
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 had the parameters of all engines, and the statistics among its own arrays."""
+        saved.parameters = _upgraded_parameters(saved.parameters)
+        saved.format = 2
+        if saved.fitted:
+            arrays, state = saved.arrays, saved.state
+            inner = Saved("topics.Statistics", 1)
+            inner.arrays = {f"{name}": arrays.pop(f"{name}_") for name in ("term_topics", "topic_counts", "alpha")}
+            inner.arrays["eta"] = np.ascontiguousarray(arrays.pop("eta_").T)
+            if "term_weights_" in arrays:
+                inner.arrays["term_weights"] = arrays.pop("term_weights_")
+            inner.state = {name: state.pop(f"{name}_") for name in ("documents", "words", "updates", "size")}
+            inner.state["weighting"] = saved.parameters["weighting"]
+            saved.parts["statistics_"] = inner
+            bounds, joint, passes = arrays.pop("bounds_"), arrays.pop("joint_"), state.pop("passes_")
+            arrays["trace_"] = bounds if len(bounds) else joint
+            state["n_iter_"] = inner.state["updates"] if len(joint) else passes
+        return saved
+
+    def objective(self) -> str:
+        """Return what the figures of `trace_` are, in words."""
+        return "bound of a word, nats" if isinstance(self._engine(), Variational) else "log P(words, topics)"
+
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.topic_counts_ / max(float(self.topic_counts_.sum()), 1e-300)
 
-    def _check(self) -> None:
+    def _check(self) -> tuple[Engine, Task]:
+        """Check the parameters; what learns, and what is asked of it."""
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
-        check_choice("method", self.method, METHODS)
-        check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
-        check_range("update_every", self.update_every, at_least=0, whole=True)
-        if self.passes is not None:
-            check_range("passes", self.passes, at_least=1, whole=True)
-        check_range("offset", self.offset, at_least=1)
-        check_range("decay", self.decay, at_least=0.5, at_most=1)
-        if self.half_life is not None:
-            check_range("half_life", self.half_life, above=0)
-        if self.total_docs is not None:
-            check_range("total_docs", self.total_docs, at_least=1, whole=True)
-        check_range("inner_iterations", self.inner_iterations, at_least=1, below=2**31, whole=True)
+        engine = self._engine()
+        if self.max_iter is not None:
+            check_range("max_iter", self.max_iter, at_least=1, whole=True)
+        check_range("inner_max_iter", self.inner_max_iter, at_least=1, below=2**31, whole=True)
         check_range("inner_tolerance", self.inner_tolerance, at_least=0)
-        check_range("tolerance", self.tolerance, at_least=0)
-        check_range("eval_every", self.eval_every, at_least=0, whole=True)
-        check_range("sweeps", self.sweeps, at_least=1, whole=True)
-        if self.burn_in is not None:
-            check_range("burn_in", self.burn_in, at_least=0, below=self.sweeps, whole=True)
-        check_range("thin", self.thin, at_least=1, whole=True)
-        check_range("n_chains", self.n_chains, at_least=1, whole=True)
         if self.weighting is not None:
             check_choice("weighting", self.weighting, WEIGHTINGS)
+            if not engine.weighs:
+                raise DataError(
+                    f"weighting={self.weighting!r} belongs to the methods online, batch and gibbs, not to "
+                    f"{engine.name}; leave it out"
+                )
         check_choice("dtype", self.dtype, ["float32", "float64"])
-        check_owners(self, "method", _OWNERS)
-        swallowed = {"offset", "decay", "total_docs"} & given_parameters(self).keys()
-        if self.half_life is not None and swallowed:
-            raise DataError(f"half_life takes the place of {min(swallowed)}; leave one of them out")
         alpha_of(self.alpha, self.n_topics)
+        task = Task(**{field.name: getattr(self, field.name) for field in fields(Task)})
+        engine.check(task)
+        return engine, task
 
-    def _forget_all(self) -> None:
-        for name in ("term_topics_", "topic_counts_", "eta_"):
-            vars(self).pop(name, None)
-        self.alpha_ = alpha_of(self.alpha, self.n_topics)
-        self.bounds_ = self.joint_ = self.perplexities_ = np.zeros(0)
-        self.evaluated_ = np.zeros(0, dtype=np.int64)
-        self.term_weights_ = None
-        self.documents_, self.words_, self.size_ = 0, 0.0, 1.0
-        self.updates_, self.passes_, self.converged_ = 0, 0, False
+    def _engine(self) -> Engine:
+        if isinstance(self.method, Engine):
+            return self.method
+        check_choice("method", self.method, list(ENGINES))
+        return ENGINES[self.method]()
 
-    def _begin(self, terms: int) -> None:
-        """The random start over this number of terms."""
-        if not terms:
-            raise DataError("X has no terms; pass at least one document with a word")
-        self.eta_ = np.ascontiguousarray(eta_of(self.eta, self.n_topics, terms).T)
-        self.term_topics_ = np.empty((terms, self.n_topics), dtype=self.dtype)
-        native.random_start(seed_of(self.random_state), 0, self.term_topics_, effective_jobs(self.n_jobs))
-        self.topic_counts_ = self.term_topics_.sum(axis=0, dtype=np.float64)
+    def _take(self, learned: Learned, watch: HeldOut | None) -> LDA:
+        """Become the model of what an engine has learned."""
+        self.statistics_, self.trace_ = learned.statistics, learned.trace
+        self.n_iter_, self.converged_ = learned.n_iter, learned.converged
+        self.perplexities_ = np.array(watch.perplexities if watch else [], dtype=np.float64)
+        self.evaluated_ = np.array(watch.updates if watch else [], dtype=np.int64)
+        return self
 
-    def _learns_alpha(self) -> bool:
-        return isinstance(self.alpha, str) and self.alpha == "auto"
+    def _expected(self) -> Topics:
+        """What an E step on new documents needs."""
+        check_fitted(self)
+        return self.statistics_.expected(max_iter=self.inner_max_iter, tolerance=self.inner_tolerance)
 
-    def _grow(self, terms: int) -> None:
-        more = terms - len(self.term_topics_)
-        if more > 0:
-            self.eta_ = np.ascontiguousarray(self._topics().widened(terms).eta.T)
-            self.term_topics_ = np.concatenate([self.term_topics_, np.zeros((more, len(self.alpha_)), self.dtype)])
-
-    def _topics(self, *, watched: bool = False) -> Topics:
-        """What an E step needs."""
-        eta = np.ascontiguousarray(self.eta_.T)
-        totals = self.topic_counts_ + eta.sum(axis=0) * (len(self.term_topics_) if len(eta) == 1 else 1)
-        statistics = np.ascontiguousarray(self.term_topics_)
-        return Topics(
-            statistics,
-            eta,
-            totals,
-            self.alpha_,
-            self.inner_iterations,
-            self.inner_tolerance,
-            watched,
-            self.term_weights_,
-            self.weighting,
-        )
-
-    def _phi(self, words: Any) -> Floats:
-        """E beta of some terms, by term."""
-        topics = self._topics()
-        eta = topics.eta if len(topics.eta) == 1 else topics.eta[words]
-        made: Floats = (topics.statistics[words].astype(np.float64) + eta) / topics.totals
-        return made
-
-    def _mixtures(self, X: sparse.csr_matrix) -> Floats:
-        return _shares(infer(X, self._topics(), n_jobs=self.n_jobs).gamma)
-
-    def _watch(self, held_out: Any) -> tuple[HeldOut, Callable[[], float]] | None:
-        """What notes the perplexity of held-out documents, and what finds it."""
-        if held_out is None:
+    def _watch(self, X_dev: Any, engine: Engine, task: Task) -> HeldOut | None:
+        """What notes the perplexity of documents that are kept apart."""
+        if X_dev is None:
             return None
-        X = gathered(self._chunks(held_out, _ROWS, negative=False))
-        return HeldOut(self.tolerance), lambda: self.perplexity(X)
+        tolerance = engine.tolerance if isinstance(engine, Variational) else 0.0
+        return HeldOut(gathered(self._chunks(X_dev, ROWS, negative=False)), task, tolerance=tolerance)
 
     def _joined(self, other: LDA, order: NDArray[np.intp], rho: float) -> LDA:
         """A new model of the statistics of both, the topics of the other in some order."""
         check_fitted(self)
         check_fitted(other)
-        if len(self.alpha_) != len(other.alpha_):
-            raise DataError(f"one model has {len(self.alpha_)} topics, the other {len(other.alpha_)}; train alike")
-        made = LDA(**self.get_params(deep=False))
-        made._forget_all()
-        terms = max(len(self.term_topics_), len(other.term_topics_))
-        mine, theirs = (model._topics().widened(terms) for model in (self, other))
-        n1, n2 = self.size_, other.size_
-        both = blended(mine.statistics, n1, theirs.statistics[:, order], n2, rho)
-        made.vectorizer_, made.term_weights_ = self.vectorizer_, self.term_weights_
-        made.alpha_, made.eta_ = self.alpha_, np.ascontiguousarray(mine.eta.T)
-        made.term_topics_ = np.ascontiguousarray(both, dtype=self.term_topics_.dtype)
-        made.topic_counts_ = both.sum(axis=0, dtype=np.float64)
-        made.documents_, made.words_ = self.documents_ + other.documents_, self.words_ + other.words_
-        made.updates_, made.size_ = self.updates_ + other.updates_, n1 + n2
-        return made
+        joined = LDA(**self.get_params(deep=False))
+        joined.vectorizer_ = self.vectorizer_
+        return joined._take(Learned(self.statistics_.joined(other.statistics_, order, rho)), None)
 
-    def _known(self, X: Any) -> Iterator[sparse.csr_matrix]:
-        """The chunks of an input for a fitted model, weighed as it takes them."""
-        check_fitted(self)
-        topics = self._topics()
-        for part in self._chunks(X, _ROWS, negative=False).over(len(self.term_topics_), type(self).__name__):
+    def _weighed(self, X: Any) -> Iterator[sparse.csr_matrix]:
+        """The chunks of an input for the fitted model, weighed as it takes them."""
+        topics = self._expected()
+        for part in self.rows_of(X):
             yield topics.weighed(part)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_components"}
 
 
-def _shares(gamma: NDArray[Any]) -> Floats:
-    gamma = gamma.astype(np.float64)
-    made: Floats = gamma / gamma.sum(axis=1, keepdims=True)
-    return made
+def _upgraded_parameters(old: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of format 1 as they are grouped and called today."""
+    renamed = {"offset": "learning_offset", "decay": "learning_decay", "inner_iterations": "inner_max_iter"}
+    values = {renamed.get(name, name): value for name, value in old.items()}
+    engine = ENGINES[values["method"]]
+    passes, sweeps = values.pop("passes", None), values.pop("sweeps", 300)
+    values["max_iter"] = passes if issubclass(engine, Variational) else None if sweeps == 300 else sweeps
+    own = {field.name: field.default for field in fields(engine)}  # type: ignore[arg-type]
+    options = {name: values[name] for name, usual in own.items() if values.get(name, usual) != usual}
+    for name in {field.name for kind in ENGINES.values() for field in fields(kind)}:  # type: ignore[arg-type]
+        values.pop(name, None)
+    if options:
+        values["method"] = {"options": [f"topics.{engine.__name__}", options]}
+    return values

@@ -24,7 +24,7 @@ from textmill.numeric import sparse
 __all__ = ["completion", "log_likelihood", "split_words"]
 
 
-def split_words(X: sparse.csr_matrix, seed: int = 0) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+def split_words(X: sparse.csr_matrix, random_state: int = 0) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """Two matrices that add up to X: each occurrence goes to one of them at random, a fraction of one to the first.
 
     >>> X = sparse.csr_matrix(np.array([[4, 0, 7]]))
@@ -34,7 +34,7 @@ def split_words(X: sparse.csr_matrix, seed: int = 0) -> tuple[sparse.csr_matrix,
     """
     seen, rest = X.astype(np.float64), X.astype(np.float64)
     whole = np.floor(seen.data)
-    rest.data = np.random.default_rng(seed).binomial(whole.astype(np.int64), 0.5).astype(np.float64)
+    rest.data = np.random.default_rng(random_state).binomial(whole.astype(np.int64), 0.5).astype(np.float64)
     seen.data = seen.data - rest.data
     for part in (seen, rest):
         part.eliminate_zeros()
@@ -57,15 +57,15 @@ def log_likelihood(
     if len(words):
         offsets, _, counts = csr_arrays(X, np.float64)
         native.expect(
-            offsets,
-            local.astype(np.int32).reshape(-1),
-            counts,
-            rows,
-            np.ascontiguousarray(theta),
-            np.empty(X.nnz),
-            np.empty((n, k)),
-            likelihood,
-            effective_jobs(n_jobs),
+            offsets=offsets,
+            terms=local.astype(np.int32).reshape(-1),
+            counts=counts,
+            phi=rows,
+            theta=np.ascontiguousarray(theta),
+            ratio=np.empty(X.nnz),
+            gradient=np.empty((n, k)),
+            likelihood=likelihood,
+            threads=effective_jobs(n_jobs),
         )
     return likelihood
 
@@ -75,7 +75,7 @@ def completion(
     mixtures: Callable[[sparse.csr_matrix], Floats],
     phi: Callable[[NDArray[np.int32]], Floats],
     *,
-    seed: int = 0,
+    random_state: int = 0,
     n_jobs: int | None = None,
 ) -> tuple[float, float]:
     """The log-likelihood of one half of the words of X, mixtures(other half) given, and the number of those words.
@@ -85,6 +85,6 @@ def completion(
     >>> round(total / words, 6)
     -0.693147
     """
-    seen, rest = split_words(X, seed)
+    seen, rest = split_words(X, random_state)
     total = log_likelihood(rest, mixtures(seen), phi, n_jobs).sum()
     return float(total), float(rest.data.sum())

@@ -117,10 +117,10 @@ def _stepped(value: Floats, step: Floats, rate: float) -> Floats:
 
 def _numbers(name: str, values: Any) -> Floats:
     try:
-        made = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{name} must hold numbers, got {values!r}") from None
-    if not made.size or not np.isfinite(made).all() or made.min() <= 0:
-        least = f"{made.min():g}" if made.size else "none"
+    if not numbers.size or not np.isfinite(numbers).all() or numbers.min() <= 0:
+        least = f"{numbers.min():g}" if numbers.size else "none"
         raise DataError(f"{name} must be finite and above 0, got {least}; 1 / topics is a good start")
-    return made
+    return numbers

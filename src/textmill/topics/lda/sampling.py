@@ -1,90 +1,173 @@
-"""How LDA learns from all documents at once: by Gibbs sampling (gibbs.py) or CVB0 (cvb0.py).
+"""Learning from all documents at once: by Gibbs sampling (gibbs.py) or CVB0 (cvb0.py).
 
-A model that has learnt from other documents before keeps their counts: they stay while the tokens of the new ones are
-sampled, and both are added. With held-out documents their perplexity is noted every `thin` sweeps.
+Statistics of other documents keep their counts: they stay while the tokens of the new ones are sampled, and both are
+added. Held-out documents are looked at every `thin` sweeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats
+from textmill.cluster import Cluster
 from textmill.corpus import widened
 from textmill.errors import DataError
+from textmill.model import check_range
 from textmill.numeric import sparse
-from textmill.topics.lda.convergence import HeldOut
+from textmill.topics.chunks import Chunks, gathered
 from textmill.topics.lda.cvb0 import collapse_variational
-from textmill.topics.lda.gibbs import sample_topics
-from textmill.topics.lda.priors import eta_of
+from textmill.topics.lda.engines import Engine, Learned, Task, Watch
+from textmill.topics.lda.gibbs import Sampled, sample_topics
+from textmill.topics.lda.statistics import Statistics
 from textmill.topics.lda.weighting import term_weights
 
-if TYPE_CHECKING:
-    from textmill.topics.lda.model import LDA
+__all__ = ["CVB0", "Gibbs", "SampledEngine"]
 
-__all__ = ["learn_at_once"]
+_SWEEPS = 300  # where their number is left to us
 
 
-def learn_at_once(
-    model: LDA, X: sparse.csr_matrix, held_out: tuple[HeldOut, Callable[[], float]] | None = None
-) -> None:
-    """Fill the attributes of a model from documents, given what it has learnt before."""
-    known = hasattr(model, "term_topics_")
-    if not X.count_nonzero():
-        raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
-    if isinstance(model.eta, str):
-        raise DataError(f"method={model.method!r} does not learn eta; pass a number, or take 'online' or 'batch'")
-    if model.weighting is not None and model.term_weights_ is None:
-        model.term_weights_ = term_weights([X], model.weighting)
-    if known:
-        model._grow(X.shape[1])
-        X = widened(X, len(model.term_topics_))
-    else:
-        model.eta_ = np.ascontiguousarray(eta_of(model.eta, model.n_topics, X.shape[1]).T)
-    before = model.updates_
+@dataclass(frozen=True)
+class SampledEngine(Engine):
+    """What `Gibbs` and `CVB0` share."""
 
-    def watch(sweep: int, counts: NDArray[Any], alpha: NDArray[np.float64]) -> None:
-        if held_out is not None:
-            noted, find = held_out
-            _take(model, counts, alpha, before + sweep)
-            noted.add(before + sweep, find())
+    def fit(
+        self,
+        statistics: Statistics,
+        chunks: Chunks,
+        task: Task,
+        *,
+        workers: Cluster | None = None,
+        watch: Watch | None = None,
+    ) -> Learned:
+        """Learn from all documents of a corpus.
 
-    common: dict[str, Any] = {
-        "alpha": model.alpha_,
-        "eta": model.eta_.item() if model.eta_.size == 1 else model.eta_[0] if len(model.eta_) == 1 else model.eta_,
-        "sweeps": model.sweeps,
-        "learn_alpha": model._learns_alpha(),
-        "start": model.term_topics_ if known else None,
-        "dtype": model.dtype,
-        "random_state": model.random_state,
-        "n_jobs": model.n_jobs,
-        "watch": None if held_out is None else watch,
-    }
-    if model.method == "cvb0":
-        found = collapse_variational(X, model.n_topics, trace_every=model.thin, **common)
-    else:
-        found = sample_topics(
+        >>> import numpy as np
+        >>> task = Task(n_topics=2, alpha=0.1, eta=0.1, max_iter=50, random_state=0)
+        >>> learned = Gibbs().fit(task.empty(), Chunks(np.array([[4, 3, 0, 0], [0, 0, 3, 3]]), 9), task)
+        >>> learned.n_iter, learned.statistics.documents, learned.statistics.topic_counts.sum().round(4)
+        (50, 2, np.float64(13.0))
+        """
+        X = gathered(chunks)
+        if not X.count_nonzero():
+            raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
+        if task.learns_eta:
+            raise DataError(f"method={self.name!r} does not learn eta; pass a number, or take 'online' or 'batch'")
+        if task.weighting is not None and statistics.term_weights is None:
+            statistics.term_weights = term_weights([X], task.weighting)
+        start: NDArray[Any] | None = None
+        if statistics.n_terms:
+            statistics.grow(X.shape[1])
+            X, start = widened(X, statistics.n_terms), statistics.term_topics
+        else:
+            statistics.eta = task.eta_by_term(X.shape[1])
+        before = statistics.updates
+
+        def look(sweep: int, counts: NDArray[Any], alpha: Floats) -> None:
+            if watch is not None:
+                watch(statistics.with_counts(counts, alpha, before + sweep))
+
+        options: dict[str, Any] = {
+            "alpha": statistics.alpha,
+            "eta": _as_given(statistics.eta),
+            "max_iter": task.max_iter or _SWEEPS,
+            "learn_alpha": task.learns_alpha,
+            "start": start,
+            "dtype": task.dtype,
+            "random_state": task.random_state,
+            "n_jobs": task.n_jobs,
+            "watch": None if watch is None else look,
+        }
+        sampled = self.sample(X, statistics, options)
+        sweeps = int(sampled.joint_at[-1])
+        learned = statistics.with_counts(sampled.counts, sampled.alpha, before + sweeps)
+        learned.documents += int((X.sum(axis=1) > 0).sum())
+        learned.words += float(X.sum())
+        learned.size = float(max(learned.documents, 1))
+        return Learned(learned, sweeps, trace=sampled.joint)
+
+    def add(self, statistics: Statistics, chunks: Chunks, task: Task, *, workers: Cluster | None = None) -> Learned:
+        """Learn from further documents, whose counts are added to those of others."""
+        return self.fit(statistics, chunks, task)
+
+    def sample(self, X: sparse.csr_matrix, statistics: Statistics, options: dict[str, Any]) -> Sampled:
+        """Run the sampler; `options` are those that all samplers have."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Gibbs(SampledEngine):
+    """Gibbs sampling of the topics of all tokens.
+
+    Parameters:
+        burn_in: Number of sweeps before topics are averaged; None for half of them.
+        thin: Number of sweeps between two that are averaged.
+        n_chains: Number of chains, of which the best is taken.
+        collapsed: Whether topics and mixtures are summed out.
+
+    >>> Gibbs(burn_in=50)
+    Gibbs(burn_in=50, thin=10, n_chains=1, collapsed=True)
+    """
+
+    burn_in: int | None = None
+    thin: int = 10
+    n_chains: int = 1
+    collapsed: bool = True
+
+    name: ClassVar[str] = "gibbs"
+
+    def __post_init__(self) -> None:
+        if self.burn_in is not None:
+            check_range("burn_in", self.burn_in, at_least=0, whole=True)
+        check_range("thin", self.thin, at_least=1, whole=True)
+        check_range("n_chains", self.n_chains, at_least=1, whole=True)
+
+    def check(self, task: Task) -> None:
+        """Check that there are more sweeps than those before averaging begins."""
+        if self.burn_in is not None:
+            check_range("burn_in", self.burn_in, at_least=0, below=task.max_iter or _SWEEPS, whole=True)
+
+    def sample(self, X: sparse.csr_matrix, statistics: Statistics, options: dict[str, Any]) -> Sampled:
+        """Run the chains."""
+        weighting = statistics.weighting
+        return sample_topics(
             X,
-            model.n_topics,
-            burn_in=model.burn_in,
-            thin=model.thin,
-            chains=model.n_chains,
-            collapsed=model.collapsed,
-            weights=None if model.weighting is None else (model.weighting, model.term_weights_),
-            **common,
+            statistics.n_topics,
+            burn_in=self.burn_in,
+            thin=self.thin,
+            n_chains=self.n_chains,
+            collapsed=self.collapsed,
+            weights=None if weighting is None else (weighting, statistics.term_weights),
+            **options,
         )
-    _take(model, found.counts, found.alpha, before + int(found.joint_at[-1]))
-    model.joint_ = found.joint
-    model.documents_ += int((X.sum(axis=1) > 0).sum())
-    model.words_ += float(X.sum())
-    model.size_ = float(max(model.documents_, 1))
-    if held_out is not None:
-        model.perplexities_ = np.array(held_out[0].perplexities)
-        model.evaluated_ = np.array(held_out[0].updates, dtype=np.int64)
 
 
-def _take(model: LDA, counts: NDArray[Any], alpha: NDArray[np.float64], updates: int) -> None:
-    model.term_topics_, model.alpha_, model.updates_ = counts, alpha, updates
-    model.topic_counts_ = counts.sum(axis=0, dtype=np.float64)
+@dataclass(frozen=True)
+class CVB0(SampledEngine):
+    """Collapsed variational inference: the expression of the sampler, without sampling.
+
+    Parameters:
+        thin: Number of sweeps between two that are measured.
+
+    >>> CVB0()
+    CVB0(thin=10)
+    """
+
+    thin: int = 10
+
+    name: ClassVar[str] = "cvb0"
+    weighs: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_range("thin", self.thin, at_least=1, whole=True)
+
+    def sample(self, X: sparse.csr_matrix, statistics: Statistics, options: dict[str, Any]) -> Sampled:
+        """Renew the shares of all entries."""
+        return collapse_variational(X, statistics.n_topics, trace_every=self.thin, **options)
+
+
+def _as_given(eta: Floats) -> Any:
+    """Eta by term as a number, a number for each word, or for each topic and word."""
+    return eta.item() if eta.size == 1 else eta[:, 0] if eta.shape[1] == 1 else eta.T

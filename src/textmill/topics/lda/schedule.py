@@ -31,31 +31,31 @@ START_CHUNKS = 10  # that the random start stands for, at least, while the numbe
 class Schedule:
     """Weights of old and new statistics, update by update."""
 
-    offset: float = 10.0
-    decay: float = 0.5
+    learning_offset: float = 10.0
+    learning_decay: float = 0.5
     half_life: float | None = None
 
     def rho(self, updates: int, documents: int) -> float:
         """The weight of an update by a number of documents, after a number of updates.
 
-        >>> [round(Schedule(offset=1).rho(t, 1000), 6) for t in range(5)]
+        >>> [round(Schedule(learning_offset=1).rho(t, 1000), 6) for t in range(5)]
         [1.0, 0.707107, 0.57735, 0.5, 0.447214]
         >>> Schedule(half_life=1000).rho(7, 1000)
         0.5
         """
         if self.half_life is not None:
             return 1.0 - math.pow(0.5, documents / self.half_life)
-        return math.pow(self.offset + updates, -self.decay)
+        return math.pow(self.learning_offset + updates, -self.learning_decay)
 
-    def size(self, seen: int, chunk: int, known: float | None) -> float:
-        """N, after a number of documents, of chunks of a size, in a corpus whose length may be known.
+    def size(self, seen: int, chunk_size: int, documents: float | None) -> float:
+        """N, after `seen` documents, in a corpus of a number of documents, or None where that is not known.
 
         >>> Schedule().size(300, 100, None), Schedule().size(5000, 100, None), Schedule().size(300, 100, 700)
         (1000.0, 5000.0, 700.0)
         """
         if self.half_life is not None:
             return self.half_life / math.log(2)
-        return float(known) if known is not None else float(max(seen, START_CHUNKS * chunk))
+        return float(documents) if documents is not None else float(max(seen, START_CHUNKS * chunk_size))
 
 
 def blended(old: NDArray[Any], n1: float, new: NDArray[Any], n2: float, rho: float) -> NDArray[Any]:
@@ -68,5 +68,5 @@ def blended(old: NDArray[Any], n1: float, new: NDArray[Any], n2: float, rho: flo
     if not n1 or not n2:
         return new if not n1 else old
     total = n1 + n2
-    made: NDArray[Any] = (1 - rho) * (total / n1) * old + rho * (total / n2) * new
-    return made
+    both: NDArray[Any] = (1 - rho) * (total / n1) * old + rho * (total / n2) * new
+    return both

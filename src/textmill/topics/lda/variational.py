@@ -50,6 +50,7 @@ __all__ = [
     "expect",
     "infer",
     "log_beta",
+    "mixtures",
     "partial_of_job",
     "topics_part",
     "word_topics",
@@ -94,7 +95,7 @@ class Topics:
     eta: Floats
     totals: Floats
     alpha: Floats
-    iterations: int = 50
+    max_iter: int = 50
     tolerance: float = 1e-3
     watched: bool = False
     weights: Floats | None = None  # of terms, and how they are used (weighting.py)
@@ -160,19 +161,32 @@ def infer(
     steps, likelihood = np.empty(X.shape[0], np.int32), np.empty(X.shape[0])
     words, statistics = native.expect_topics(
         *csr_arrays(X, np.float64),
-        topics.statistics,
-        topics.eta,
-        digamma(topics.totals),
-        topics.alpha,
-        topics.iterations,
-        topics.tolerance,
-        collect,
-        gamma,
-        steps,
-        likelihood,
-        effective_jobs(n_jobs),
+        statistics=topics.statistics,
+        eta=topics.eta,
+        psi_totals=digamma(topics.totals),
+        alpha=topics.alpha,
+        iterations=topics.max_iter,
+        tolerance=topics.tolerance,
+        collect=collect,
+        gamma=gamma,
+        steps=steps,
+        likelihood=likelihood,
+        threads=effective_jobs(n_jobs),
     )
     return Inferred(gamma, steps, likelihood, words, statistics.reshape(-1, k))
+
+
+def mixtures(X: sparse.csr_matrix, topics: Topics, n_jobs: int | None = None) -> Floats:
+    """E theta of documents, one row each.
+
+    >>> chi, half = np.array([[8.5, 0.5], [0.5, 8.5]]), np.full((1, 1), 0.5)
+    >>> topics = Topics(chi, half, np.full(2, 10.0), np.full(2, 0.5))
+    >>> mixtures(sparse.csr_matrix([[2.0, 1.0]]), topics).round(2).tolist()
+    [[0.64, 0.36]]
+    """
+    gamma = infer(X, topics, n_jobs=n_jobs).gamma.astype(np.float64)
+    shares: Floats = gamma / gamma.sum(axis=1, keepdims=True)
+    return shares
 
 
 def expect(X: sparse.csr_matrix, topics: Topics, n_jobs: int | None = None) -> Partial:
@@ -180,17 +194,17 @@ def expect(X: sparse.csr_matrix, topics: Topics, n_jobs: int | None = None) -> P
 
     >>> chi, half = np.array([[8.5, 0.5], [0.5, 8.5]]), np.full((1, 1), 0.5)
     >>> topics = Topics(chi, half, np.full(2, 10.0), np.full(2, 0.5))
-    >>> made = expect(sparse.csr_matrix([[2.0, 1.0], [0.0, 0.0]]), topics)
-    >>> made.documents, made.rows.round(2).tolist()
+    >>> part = expect(sparse.csr_matrix([[2.0, 1.0], [0.0, 0.0]]), topics)
+    >>> part.documents, part.rows.round(2).tolist()
     (1, [[1.94, 0.06], [0.12, 0.88]])
     """
-    found = infer(X, topics, collect=True, n_jobs=n_jobs)
-    told = np.diff(X.indptr) > 0
+    inferred = infer(X, topics, collect=True, n_jobs=n_jobs)
+    filled = np.diff(X.indptr) > 0
     log_theta, bound = np.zeros(len(topics.alpha)), np.nan
     if topics.watched:
-        parts = document_parts(found.gamma[told], topics.alpha)
-        log_theta, bound = parts[0].sum(axis=0), float(found.likelihood[told].sum() + parts[1].sum())
-    return Partial(found.words, found.statistics, int(told.sum()), float(X.data.sum()), log_theta, bound)
+        parts = document_parts(inferred.gamma[filled], topics.alpha)
+        log_theta, bound = parts[0].sum(axis=0), float(inferred.likelihood[filled].sum() + parts[1].sum())
+    return Partial(inferred.words, inferred.statistics, int(filled.sum()), float(X.data.sum()), log_theta, bound)
 
 
 def partial_of_job(job: Chunks, topics: Topics, n_jobs: int | None) -> Partial:
@@ -200,13 +214,13 @@ def partial_of_job(job: Chunks, topics: Topics, n_jobs: int | None) -> Partial:
     >>> partial_of_job(Chunks(np.array([[2, 1]]), 1), topics, 1).rows.tolist()
     [[2.0], [1.0]]
     """
-    made: Partial | None = None
+    total: Partial | None = None
     for X in job:
         if (X.data % 1).any():
             warn_caller("X holds fractions, but LDA is a model of counts; pass unweighed bags, or weighting='idf'")
-        more = expect(topics.weighed(X), topics, n_jobs)
-        made = more if made is None else add_partials(made, more)
-    return made if made is not None else expect(sparse.csr_matrix((0, len(topics.statistics))), topics)
+        part = expect(topics.weighed(X), topics, n_jobs)
+        total = part if total is None else add_partials(total, part)
+    return total if total is not None else expect(sparse.csr_matrix((0, len(topics.statistics))), topics)
 
 
 def add_partials(a: Partial, b: Partial) -> Partial:
@@ -287,9 +301,9 @@ def word_topics(X: sparse.csr_matrix, topics: Topics, gamma: NDArray[Any]) -> Fl
     eta = topics.eta if len(topics.eta) == 1 else topics.eta[X.indices]
     logs = digamma(topics.statistics[X.indices] + eta) - digamma(topics.totals)
     logs += log_theta[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))]
-    made: Floats = np.exp(logs - logs.max(axis=1, initial=-np.inf, keepdims=True))
-    made /= made.sum(axis=1, keepdims=True)
-    return made
+    phi: Floats = np.exp(logs - logs.max(axis=1, initial=-np.inf, keepdims=True))
+    phi /= phi.sum(axis=1, keepdims=True)
+    return phi
 
 
 def digamma(values: Floats) -> Floats:
@@ -307,11 +321,11 @@ def _dirichlet_gains(prior: Floats, posterior: Floats, expected: Floats) -> Floa
     """E log p(x | prior) - E log q(x) of each row x ~ q = Dirichlet(posterior), with expected = E log x."""
     from scipy.special import gammaln
 
-    made: Floats = (
+    gains: Floats = (
         gammaln(prior.sum())
         - gammaln(prior).sum()
         + ((prior - posterior) * expected).sum(axis=1)
         + gammaln(posterior).sum(axis=1)
         - gammaln(posterior.sum(axis=1))
     )
-    return made
+    return gains

@@ -33,18 +33,18 @@ def term_weights(chunks: Iterable[sparse.csr_matrix], kind: str) -> Floats:
     [0.0, 0.6931]
     """
     check_choice("weighting", kind, WEIGHTINGS)
-    found, documents = np.zeros(0), 0
+    counts, documents = np.zeros(0), 0
     for X in chunks:
-        if X.shape[1] > len(found):
-            found = np.pad(found, (0, X.shape[1] - len(found)))
+        if X.shape[1] > len(counts):
+            counts = np.pad(counts, (0, X.shape[1] - len(counts)))
         values = (X.data > 0).astype(np.float64) if kind == "idf" else X.data
-        found += np.bincount(X.indices, weights=values, minlength=len(found))
+        counts += np.bincount(X.indices, weights=values, minlength=len(counts))
         documents += int((np.diff(X.indptr) > 0).sum())
-    if not found.any():
+    if not counts.any():
         raise DataError("X has no documents with a word; pass at least one")
-    total = documents if kind == "idf" else found.sum()
-    made: Floats = np.log(total / np.maximum(found, found[found > 0].min()))
-    return made
+    total = documents if kind == "idf" else counts.sum()
+    logs: Floats = np.log(total / np.maximum(counts, counts[counts > 0].min()))
+    return logs
 
 
 def weighed(X: sparse.csr_matrix, weights: Floats, kind: str) -> sparse.csr_matrix:
@@ -54,9 +54,9 @@ def weighed(X: sparse.csr_matrix, weights: Floats, kind: str) -> sparse.csr_matr
     >>> weighed(X, term_weights([X], "idf"), "idf").toarray().round(4).tolist()
     [[0.0, 0.6931], [0.0, 0.0]]
     """
-    made = sparse.csr_matrix((X.data * entry_weights(X, weights, kind), X.indices, X.indptr), shape=X.shape)
-    made.eliminate_zeros()
-    return made
+    weighed_bags = sparse.csr_matrix((X.data * entry_weights(X, weights, kind), X.indices, X.indptr), shape=X.shape)
+    weighed_bags.eliminate_zeros()
+    return weighed_bags
 
 
 def entry_weights(X: sparse.csr_matrix, weights: Floats, kind: str) -> Floats:
@@ -73,5 +73,5 @@ def entry_weights(X: sparse.csr_matrix, weights: Floats, kind: str) -> Floats:
         lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
         here = X.data / np.repeat(np.maximum(lengths, 1e-300), np.diff(X.indptr))
         factors = np.maximum(factors + np.log(np.maximum(here, 1e-300)), 0.0)
-    made: Floats = factors
-    return made
+    entries: Floats = factors
+    return entries

@@ -37,38 +37,38 @@ def zms(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:
 def frequent_directions(chunks: Iterable[sparse.csr_matrix], rank: int) -> Decomposition:
     """Sketch a stream by `rank` directions; squares are too small by at most `bound`, whatever the order of documents.
 
-    >>> made = frequent_directions([sparse.csr_matrix(np.diag([3.0, 1.0])), sparse.csr_matrix([[0.0, 2.0]])], 1)
-    >>> made.s.round(4).tolist(), round(made.bound, 4)
+    >>> model = frequent_directions([sparse.csr_matrix(np.diag([3.0, 1.0])), sparse.csr_matrix([[0.0, 2.0]])], 1)
+    >>> model.s.round(4).tolist(), round(model.bound, 4)
     ([2.0], 5.0)
     """
     return _updated(chunks, rank, shrink=True)
 
 
 def _updated(chunks: Iterable[sparse.csr_matrix], rank: int, *, shrink: bool) -> Decomposition:
-    made = Decomposition(np.zeros((0, 0)), np.zeros(0))
+    model = Decomposition(np.zeros((0, 0)), np.zeros(0))
     for X in chunks:
-        made = made.widened(max(len(made.U), X.shape[1]))
-        D = np.zeros((len(made.U), X.shape[0]))
+        model = model.widened(max(len(model.U), X.shape[1]))
+        D = np.zeros((len(model.U), X.shape[0]))
         D[: X.shape[1]] = X.T.toarray()
         energy = float((D**2).sum())
-        Z = made.U.T @ D
-        D -= made.U @ Z
-        again = made.U.T @ D  # twice is enough
-        D -= made.U @ again
+        Z = model.U.T @ D
+        D -= model.U @ Z
+        again = model.U.T @ D  # twice is enough
+        D -= model.U @ again
         with blas_threads(1):
             Q, R = linalg.qr(D, mode="economic", overwrite_a=True, check_finite=False)
-        k = made.rank
+        k = model.rank
         small = np.zeros((k + len(R), k + X.shape[0]))
-        small[:k, :k] = np.diag(made.s)
+        small[:k, :k] = np.diag(model.s)
         small[:k, k:] = Z + again
         small[k:, k:] = R
         K, s = factored(small)
-        r = cut(s, rank, len(made.U))
-        U = made.U @ K[:k, :r] + Q @ K[k:, :r]
+        r = cut(s, rank, len(model.U))
+        U = model.U @ K[:k, :r] + Q @ K[k:, :r]
         lost = float(s[r]) ** 2 if r < len(s) else 0.0
         s = np.sqrt(s[:r] ** 2 - lost) if shrink else s[:r]
-        made = Decomposition(with_signs(U), s, made.documents + X.shape[0], made.energy + energy, made.bound + lost)
-    return made
+        model = Decomposition(with_signs(U), s, model.documents + X.shape[0], model.energy + energy, model.bound + lost)
+    return model
 
 
 def hebbian(chunks: Iterable[sparse.csr_matrix], rank: int, *, epochs: int = 10, rate: float = 0.01) -> Decomposition:

@@ -217,15 +217,15 @@ def _finished(
     )
 
 
-def _watched(made: Decomposition) -> Decomposition:
+def _watched(decomposition: Decomposition) -> Decomposition:
     """The same, orthonormalised again if probes show that U has drifted."""
-    probes = _probes(made.rank)
-    if not made.rank or np.abs(made.U.T @ (made.U @ probes) - probes).max() <= DRIFT:
-        return made
+    probes = _probes(decomposition.rank)
+    if not decomposition.rank or np.abs(decomposition.U.T @ (decomposition.U @ probes) - probes).max() <= DRIFT:
+        return decomposition
     with blas_threads(1):
-        Q, R = linalg.qr(made.U, mode="economic", check_finite=False)
-    K, s = factored(R * made.s)
-    return Decomposition(with_signs(Q @ K), s, made.documents, made.energy, made.bound)
+        Q, R = linalg.qr(decomposition.U, mode="economic", check_finite=False)
+    K, s = factored(R * decomposition.s)
+    return Decomposition(with_signs(Q @ K), s, decomposition.documents, decomposition.energy, decomposition.bound)
 
 
 @cache

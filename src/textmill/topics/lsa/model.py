@@ -28,8 +28,17 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, Traffic, connect
 from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, check_choice, check_fitted, check_owners, check_range, effective_jobs, seed_of
-from textmill.model.seeds import is_generator
+from textmill.model import (
+    RandomState,
+    Saved,
+    check_choice,
+    check_fitted,
+    check_owners,
+    check_range,
+    effective_jobs,
+    is_generator,
+    seed_of,
+)
 from textmill.numeric import linalg
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
@@ -46,11 +55,11 @@ __all__ = ["LSA"]
 
 R = TypeVar("R")
 
-ALGORITHMS = ("auto", "one_pass", "two_pass", "hybrid", "refined")
+METHODS = ("auto", "one_pass", "two_pass", "hybrid", "refined")
 _OWNERS = {
     "power_iterations": ("two_pass", "refined"),
     "krylov": ("two_pass",),
-    "solver": ("one_pass", "hybrid", "refined"),
+    "chunk_method": ("one_pass", "hybrid", "refined"),
 }
 CHUNKS_PER_JOB = 16  # that a worker of a cluster makes one model of
 
@@ -63,14 +72,14 @@ class LSA(TopicModel):
     Parameters:
         n_topics: Number of topics, k.
         vectorizer: `TextVectorizer` for documents that are texts.
-        algorithm: "one_pass", "hybrid", "refined" or "two_pass" (see the module), or "auto": refined, or hybrid for a
+        method: "one_pass", "hybrid", "refined" or "two_pass" (see the module), or "auto": refined, or hybrid for a
             stream that can be read once.
         chunk_size: Number of documents that are decomposed at a time, best many times k.
         oversampling: Number of additional factors that are kept on the way, l; None for as many as topics.
         power_iterations: Exponent q of two_pass (None: 2), or number of power steps of refined (None: 0).
         krylov: Whether two_pass keeps the blocks of all power iterations as its basis.
-        solver: How a chunk is decomposed: "lanczos", "stochastic", "gram", "dense" or a function (see basecase.py);
-            None for that of the algorithm.
+        chunk_method: How a chunk is decomposed: "lanczos", "stochastic", "gram", "dense" or a function (see
+            basecase.py); None for that of the method.
         decay: Factor of the old singular values at each merge; 1: nothing is forgotten.
         half_life: Instead of a decay, the number of documents after which an old one weighs half.
         chunks_per_job: Number of chunks that are merged in a row before the results are merged in pairs; None for 16 on
@@ -96,7 +105,7 @@ class LSA(TopicModel):
     [[0.64, 0.0], [0.0, 0.0]]
     """
 
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "components_": "topic term",
         "singular_values_": "topic",
@@ -119,12 +128,12 @@ class LSA(TopicModel):
         *,
         n_topics: int = 100,
         vectorizer: TextVectorizer | None = None,
-        algorithm: str = "auto",
+        method: str = "auto",
         chunk_size: int = 20_000,
         oversampling: int | None = None,
         power_iterations: int | None = None,
         krylov: bool = False,
-        solver: Solver | None = None,
+        chunk_method: Solver | None = None,
         decay: float = 1.0,
         half_life: float | None = None,
         chunks_per_job: int | None = None,
@@ -133,17 +142,28 @@ class LSA(TopicModel):
     ) -> None:
         self.n_topics = n_topics
         self.vectorizer = vectorizer
-        self.algorithm = algorithm
+        self.method = method
         self.chunk_size = chunk_size
         self.oversampling = oversampling
         self.power_iterations = power_iterations
         self.krylov = krylov
-        self.solver = solver
+        self.chunk_method = chunk_method
         self.decay = decay
         self.half_life = half_life
         self.chunks_per_job = chunks_per_job
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @classmethod
+    def of(cls, decomposition: Decomposition, *, vectorizer: TextVectorizer | None = None, **parameters: Any) -> LSA:
+        """Return the model of a decomposition that was made elsewhere, with a fitted vectorizer if it is for texts.
+
+        >>> LSA.of(Decomposition(np.eye(2), np.array([3.0, 2.0]), 2, 13.0), n_topics=1).singular_values_.tolist()
+        [3.0]
+        """
+        model = cls(**parameters)
+        model.vectorizer_ = vectorizer
+        return model._take(decomposition)
 
     def fit(
         self, X: Any, y: object = None, *, cluster: str | Client | None = None, traffic: Traffic | None = None
@@ -156,28 +176,28 @@ class LSA(TopicModel):
         self._check()
         self._start(X)
         chunks = self._chunks(X, self.chunk_size)
-        algorithm = self.algorithm if self.algorithm != "auto" else "hybrid" if chunks.one_shot else "refined"
-        check_owners(self, "algorithm", _OWNERS, algorithm)
+        method = self.method if self.method != "auto" else "hybrid" if chunks.one_shot else "refined"
+        check_owners(self, "method", _OWNERS, method)
         steps = self.power_iterations
         if steps is None:
-            steps = 2 if algorithm == "two_pass" else 0
-        if algorithm in ("two_pass", "refined"):
-            chunks.require_passes(2 + steps, f"LSA(algorithm={algorithm!r})")
+            steps = 2 if method == "two_pass" else 0
+        if method in ("two_pass", "refined"):
+            chunks.require_passes(2 + steps, f"LSA(method={method!r})")
             if self._forgets():
-                raise DataError(
-                    f"{algorithm} weighs all documents alike; decay and half_life need 'one_pass' or 'hybrid'"
-                )
+                raise DataError(f"{method} weighs all documents alike; decay and half_life need 'one_pass' or 'hybrid'")
         with connect(cluster, traffic=traffic) as workers:
             run = _Run(
                 workers, chunks, self._per_job(cluster), self._rank(), effective_jobs(workers.worker_jobs(self.n_jobs))
             )
-            if algorithm == "two_pass":
-                made = run.two_pass(steps, self.krylov, self._seed())
+            if method == "two_pass":
+                decomposition = run.two_pass(steps, self.krylov, self._seed())
             else:
-                made = run.one_pass(self._plan("lanczos" if algorithm == "one_pass" else "stochastic", run.threads))
-                if algorithm == "refined" and made.rank:
-                    made = run.refined(made, steps)
-        self._take(made)
+                decomposition = run.one_pass(
+                    self._plan("lanczos" if method == "one_pass" else "stochastic", run.threads)
+                )
+                if method == "refined" and decomposition.rank:
+                    decomposition = run.refined(decomposition, steps)
+        self._take(decomposition)
         self._warn_of_fewer()
         return self
 
@@ -241,7 +261,7 @@ class LSA(TopicModel):
     def intervals(self) -> Floats:
         """Return for each factor the interval that holds the true singular value, (k, 2); inf where none is known.
 
-        >>> LSA(n_topics=1, algorithm="one_pass", oversampling=0).fit(np.diag([2.0, 1.0])).intervals().round(3).tolist()
+        >>> LSA(n_topics=1, method="one_pass", oversampling=0).fit(np.diag([2.0, 1.0])).intervals().round(3).tolist()
         [[2.0, 2.236]]
         """
         check_fitted(self)
@@ -255,19 +275,28 @@ class LSA(TopicModel):
         if not (np.isfinite(self.components_).all() and np.isfinite(self.reserve_).all()):
             raise ModelFileError("a singular vector holds NaN or infinity")
 
-    def _strengths(self) -> Floats:
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 called the method algorithm, and that of chunks solver."""
+        saved.parameters["method"] = saved.parameters.pop("algorithm")
+        saved.parameters["chunk_method"] = saved.parameters.pop("solver")
+        saved.format = 2
+        return saved
+
+    def strengths(self) -> Floats:
+        """Return a figure for each topic that is printed with it."""
         return self.singular_values_
 
     def _check(self) -> None:
         check_range("n_topics", self.n_topics, at_least=1, whole=True)
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_choice("method", self.method, METHODS)
         check_range("chunk_size", self.chunk_size, at_least=1, whole=True)
         if self.oversampling is not None:
             check_range("oversampling", self.oversampling, at_least=0, whole=True)
         if self.power_iterations is not None:
             check_range("power_iterations", self.power_iterations, at_least=0, whole=True)
-        if self.solver is not None and not callable(self.solver):
-            check_choice("solver", self.solver, SOLVERS)
+        if self.chunk_method is not None and not callable(self.chunk_method):
+            check_choice("chunk_method", self.chunk_method, SOLVERS)
         check_range("decay", self.decay, at_least=0, at_most=1)
         if self.half_life is not None:
             check_range("half_life", self.half_life, above=0)
@@ -290,8 +319,8 @@ class LSA(TopicModel):
     def _per_job(self, cluster: object) -> int | None:
         return CHUNKS_PER_JOB if self.chunks_per_job is None and cluster is not None else self.chunks_per_job
 
-    def _plan(self, solver: str, threads: int) -> Plan:
-        return Plan(self._rank(), self.solver or solver, self.decay, self.half_life, self._seed(), threads)
+    def _plan(self, chunk_method: str, threads: int) -> Plan:
+        return Plan(self._rank(), self.chunk_method or chunk_method, self.decay, self.half_life, self._seed(), threads)
 
     def _add(self, X: Any, size: int | None) -> LSA:
         """Merge further chunks; all of X as one where no size is given."""
@@ -302,38 +331,38 @@ class LSA(TopicModel):
         else:
             self._start(X)
         chunks = self._chunks(X, 1 << 62 if size is None else size)
-        solver = "lanczos" if self.algorithm == "one_pass" else "stochastic"
+        chunk_method = "lanczos" if self.method == "one_pass" else "stochastic"
         before = self._decomposition() if fitted else None
-        made = node(chunks, self._plan(solver, effective_jobs(self.n_jobs)), before)
-        return self._take(made)
+        decomposition = node(chunks, self._plan(chunk_method, effective_jobs(self.n_jobs)), before)
+        return self._take(decomposition)
 
-    def _take(self, made: Decomposition) -> LSA:
+    def _take(self, decomposition: Decomposition) -> LSA:
         """Become the model of a decomposition."""
-        if not made.documents:
+        if not decomposition.documents:
             raise DataError("there are no documents to decompose; pass at least one")
-        if not made.rank:
+        if not decomposition.rank:
             raise DataError("X has only zeros, so there is nothing to learn; check the vocabulary and the weighting")
         k = self.n_topics
-        squares = made.s[:k] ** 2
-        self._made = made
-        self.components_, self.reserve_ = made.U[:, :k].T, made.U[:, k:].T
-        self.singular_values_, self.reserve_values_ = made.s[:k], made.s[k:]
-        self.documents_, self.energy_ = made.documents, made.energy
-        self.bound_ = None if np.isnan(made.bound) else made.bound
-        upper = np.full(len(squares), np.inf) if made.upper is None else made.upper[:k]
+        squares = decomposition.s[:k] ** 2
+        self._whole = decomposition
+        self.components_, self.reserve_ = decomposition.U[:, :k].T, decomposition.U[:, k:].T
+        self.singular_values_, self.reserve_values_ = decomposition.s[:k], decomposition.s[k:]
+        self.documents_, self.energy_ = decomposition.documents, decomposition.energy
+        self.bound_ = None if np.isnan(decomposition.bound) else decomposition.bound
+        upper = np.full(len(squares), np.inf) if decomposition.upper is None else decomposition.upper[:k]
         if self.bound_ is not None:
-            upper = squares + min(self.bound_, made.discarded)
+            upper = squares + min(self.bound_, decomposition.discarded)
         self.upper_ = np.maximum(squares, upper)
         return self
 
     def _decomposition(self) -> Decomposition:
-        """What the model was made of; that of one from a file is put together when it is first needed."""
-        if not hasattr(self, "_made"):
+        """All factors that are kept; those of one from a file are put together when they are first needed."""
+        if not hasattr(self, "_whole"):
             U = np.ascontiguousarray(np.vstack([self.components_, self.reserve_]).T)
             s = np.concatenate([self.singular_values_, self.reserve_values_])
             bound = np.nan if self.bound_ is None else self.bound_
-            self._made = Decomposition(U, s, self.documents_, self.energy_, bound)
-        return self._made
+            self._whole = Decomposition(U, s, self.documents_, self.energy_, bound)
+        return self._whole
 
 
 class _Run:
@@ -348,18 +377,18 @@ class _Run:
 
     def one_pass(self, plan: Plan) -> Decomposition:
         """Algorithm 3.4: a model of each job, merged in pairs without decay."""
-        made: Decomposition = self._reduce(_node_of_job, partial(merge, rank=self.rank), plan)
-        return made
+        decomposition: Decomposition = self._reduce(_node_of_job, partial(merge, rank=self.rank), plan)
+        return decomposition
 
     def refined(self, first: Decomposition, steps: int) -> Decomposition:
         """Power steps on the basis of a one-pass model, and Rayleigh-Ritz."""
         Q = first.U
         for _ in range(steps):
             Q = orthonormal(self._sum(_power_of_job, self.workers.broadcast(Q), self.threads).value)
-        made = self._ritz(Q, first.documents)
-        ceiling = np.full(made.rank, first.bound)
-        ceiling[: first.rank] += first.s[: made.rank] ** 2
-        return replace(made, upper=np.minimum(ceiling, made.s**2 + made.discarded))
+        decomposition = self._ritz(Q, first.documents)
+        ceiling = np.full(decomposition.rank, first.bound)
+        ceiling[: first.rank] += first.s[: decomposition.rank] ** 2
+        return replace(decomposition, upper=np.minimum(ceiling, decomposition.s**2 + decomposition.discarded))
 
     def two_pass(self, steps: int, krylov: bool, seed: int) -> Decomposition:
         """Algorithm 3.5, orthonormalised after every product."""
@@ -377,8 +406,8 @@ class _Run:
                 Y -= basis @ (basis.T @ Y)
             Q = orthonormal(Y)
             basis = orthonormal(np.hstack([basis, Q]))
-        made = self._ritz(basis, sketched.documents)
-        return replace(made, upper=made.s**2 + made.discarded)
+        decomposition = self._ritz(basis, sketched.documents)
+        return replace(decomposition, upper=decomposition.s**2 + decomposition.discarded)
 
     def _ritz(self, Q: Floats, documents: int) -> Decomposition:
         """Eigenvectors of Q^T C Q; its singular values are squared, so those below 1.5e-8 s_1 are not seen."""

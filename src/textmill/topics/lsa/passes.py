@@ -63,14 +63,14 @@ def node(chunks: Iterable[sparse.csr_matrix], plan: Plan, model: Decomposition |
     >>> node([sparse.csr_matrix([[3.0, 0.0]]), sparse.csr_matrix([[0.0, 4.0]])], Plan(rank=1)).s.tolist()
     [4.0]
     """
-    made = Decomposition(np.zeros((0, 0)), np.zeros(0)) if model is None else model
+    total = Decomposition(np.zeros((0, 0)), np.zeros(0)) if model is None else model
     with blas_threads(plan.threads):
         for chunk in track(chunks, "decomposing", unit="chunks"):
             new = base_case(chunk, plan.rank, plan.solver, seed=plan.seed, threads=plan.threads)
             weight = plan.weight(chunk.shape[0])
-            made = plan.merge(made, new, plan.rank, decay=weight, overwrite=made is not model)
-            del new  # before the next one is made
-    return made
+            total = plan.merge(total, new, plan.rank, decay=weight, overwrite=total is not model)
+            del new  # before the next one is total
+    return total
 
 
 def sketch(chunks: Iterable[sparse.csr_matrix], first: int, width: int, seed: int, threads: int) -> Sum:

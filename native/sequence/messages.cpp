@@ -1,14 +1,14 @@
+#include "sequence/messages.h"
+
 #include <cmath>
 
 #include "base/parallel.h"
 #include "base/simd.h"
 #include "sequence/kernels.h"
-#include "sequence/problem.h"
 
 namespace textmill::sequence {
 namespace {
 
-using base::parallel_blocks;
 using base::parallel_for;
 using base::with_packs;
 
@@ -25,14 +25,15 @@ TEXTMILL_INLINED inline void by_fours(std::int32_t begin, std::int32_t end, cons
   }
 }
 
-}  // namespace
-
-void Problem::State::forward_lane(std::size_t lane) {
-  const State* m = this;
-  double *alphas = alpha.data(), *scales = scale.data(), *masses = log_mass.data();
+void forward_lane(const Plan& plan, const Trie& trie, const Potentials& potentials, Messages& messages,
+                  std::size_t lane) {
+  const std::size_t Y = plan.labels, stride = plan.stride;
+  const Potentials* const m = &potentials;
+  const Corrections* const cells = &potentials.corrections;
+  const Trie* const nodes = &trie;
+  double *alphas = messages.alpha.data(), *scales = messages.scale.data(), *masses = messages.log_mass.data();
   with_packs([=]<class P>() TEXTMILL_INLINED {
-    const std::size_t Y = m->labels, stride = m->stride;
-    const Trie& trie = m->beginnings;
+    const Trie& trie = *nodes;
     const auto finish = [=, &trie](std::int32_t node) TEXTMILL_INLINED {
       double* row = alphas + node * stride;
       const double* mu = m->exp_mu.data() + trie.unigram[node] * stride;
@@ -42,9 +43,9 @@ void Problem::State::forward_lane(std::size_t lane) {
         before += masses[parent] + m->shift[c];
         if (m->corrected[c]) {
           const double* from = alphas + parent * stride;
-          for (auto e = m->correction_offsets[c]; e < m->correction_offsets[c + 1]; ++e) {
-            const std::size_t cell = m->correction_cell[e], y = cell / stride;
-            row[cell - y * stride] += from[y] * m->correction[e];
+          for (auto e = cells->offsets[c]; e < cells->offsets[c + 1]; ++e) {
+            const std::size_t cell = cells->cell[e], y = cell / stride;
+            row[cell - y * stride] += from[y] * cells->value[e];
           }
         }
       }
@@ -84,14 +85,17 @@ void Problem::State::forward_lane(std::size_t lane) {
   });
 }
 
-void Problem::State::backward_lane(std::size_t lane) {
-  const State* m = this;
-  double* betas = beta.data();
+void backward_lane(const Plan& plan, const Trie& trie, const Potentials& potentials, Messages& messages,
+                   std::size_t lane) {
+  const std::size_t Y = plan.labels, stride = plan.stride;
+  const Potentials* const m = &potentials;
+  const Corrections* const cells = &potentials.corrections;
+  const Trie* const nodes = &trie;
+  double* betas = messages.beta.data();
   std::vector<double> space(4 * stride, 0.0);
   double* const scratch = space.data();
   with_packs([=]<class P>() TEXTMILL_INLINED {
-    const std::size_t Y = m->labels, stride = m->stride;
-    const Trie& trie = m->ends;
+    const Trie& trie = *nodes;
     for (std::size_t b = trie.lanes[lane]; b < trie.lanes[lane + 1]; ++b) {
       const Batch batch = trie.batches[b];
       by_fours(batch.begin, batch.end, trie.bigram.data(), m->matrix.data(),
@@ -117,9 +121,9 @@ void Problem::State::backward_lane(std::size_t lane) {
                    const std::int32_t c = trie.bigram[first + i];
                    double* row = out[i];
                    if (m->corrected[c]) {
-                     for (auto e = m->correction_offsets[c]; e < m->correction_offsets[c + 1]; ++e) {
-                       const std::size_t cell = m->correction_cell[e], y = cell / stride;
-                       row[y] += v[i][cell - y * stride] * m->correction[e];
+                     for (auto e = cells->offsets[c]; e < cells->offsets[c + 1]; ++e) {
+                       const std::size_t cell = cells->cell[e], y = cell / stride;
+                       row[y] += v[i][cell - y * stride] * cells->value[e];
                      }
                    }
                    P total = P(0.0);
@@ -132,71 +136,21 @@ void Problem::State::backward_lane(std::size_t lane) {
   });
 }
 
-void Problem::State::recurse(std::size_t threads) {
-  alpha.resize(beginnings.size() * stride);
-  scale.resize(beginnings.size());
-  log_mass.resize(beginnings.size());
-  beta.resize(ends.size() * stride);  // what is behind the last label stays zero
+}  // namespace
+
+void recurse(const Plan& plan, const Sharing& sharing, const Potentials& potentials, Messages& messages,
+             std::size_t threads) {
+  const Trie &beginnings = sharing.beginnings, &ends = sharing.ends;
+  messages.alpha.resize(beginnings.size() * plan.stride);
+  messages.scale.resize(beginnings.size());
+  messages.log_mass.resize(beginnings.size());
+  messages.beta.resize(ends.size() * plan.stride);  // what is behind the last label stays zero
   const std::size_t forward = beginnings.lanes.size() - 1, backward = ends.lanes.size() - 1;
   parallel_for(forward + backward, threads, [&](std::size_t l) {
     if (l < forward)
-      forward_lane(l);
+      forward_lane(plan, beginnings, potentials, messages, l);
     else
-      backward_lane(l - forward);
-  });
-}
-
-double Problem::State::log_z(std::size_t s) const {
-  if (offsets[s] == offsets[s + 1]) return 0.0;
-  if (!local()) return log_mass[beginnings.of[offsets[s + 1] - 1]];
-  double total = 0.0;
-  for (auto t = offsets[s]; t < offsets[s + 1]; ++t) total += log_mass[unigram.of[t]];
-  return total;
-}
-
-// Marginals of all tokens, added up per unigram context; also w / n_t of every token.
-void Problem::State::expect_unigrams(std::size_t threads) {
-  const std::size_t contexts = unigram.size();
-  expected.resize(contexts * stride);
-  inverse.resize(unigram.of.size());
-  if (local()) log_mass.resize(contexts);
-  State* m = this;
-  parallel_blocks(contexts, 64, threads, [=](std::size_t begin, std::size_t end) {
-    with_packs([=]<class P>() TEXTMILL_INLINED {
-      const std::size_t stride = m->stride;
-      for (std::size_t c = begin; c < end; ++c) {
-        double* out = m->expected.data() + c * stride;
-        for (std::size_t y = 0; y < stride; y += P::width) P(0.0).store(out + y);
-        if (m->local()) {
-          const double* mu = m->exp_mu.data() + c * stride;
-          double weight = 0.0;
-          for (auto e = m->tokens_of.offsets[c]; e < m->tokens_of.offsets[c + 1]; ++e)
-            weight += m->weight_of(m->tokens_of.items[e]);
-          P total = P(0.0);
-          for (std::size_t y = 0; y < stride; y += P::width) total = total + P::load(mu + y);
-          const double mass = sum(total);
-          for (std::size_t y = 0; y < stride; y += P::width) (P(weight / mass) * P::load(mu + y)).store(out + y);
-          m->log_mass[c] = std::log(mass) + m->mu_shift[c];
-          continue;
-        }
-        for (auto e = m->tokens_of.offsets[c]; e < m->tokens_of.offsets[c + 1]; ++e) {
-          const std::int32_t t = m->tokens_of.items[e], end_node = m->ends.of[t];
-          const double* a = m->alpha.data() + m->beginnings.of[t] * stride;
-          const double* b = end_node < 0 ? nullptr : m->beta.data() + end_node * stride;
-          P total = P(0.0);
-          for (std::size_t y = 0; y < stride; y += P::width) {
-            total = b == nullptr ? total + P::load(a + y) : multiply_add(P::load(a + y), P::load(b + y), total);
-          }
-          const double share = m->weight_of(t) / sum(total);
-          m->inverse[t] = share;
-          const P by = P(share);
-          for (std::size_t y = 0; y < stride; y += P::width) {
-            const P both = b == nullptr ? P::load(a + y) : P::load(a + y) * P::load(b + y);
-            multiply_add(both, by, P::load(out + y)).store(out + y);
-          }
-        }
-      }
-    });
+      backward_lane(plan, ends, potentials, messages, l - forward);
   });
 }
 

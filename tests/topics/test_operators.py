@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from textmill.corpus.products import as_operator
 from textmill.errors import DataError
+from textmill.topics import as_operator
 
 MAKERS: dict[str, Callable[[sparse.csr_matrix], Any]] = {
     "matrix": lambda X: X,

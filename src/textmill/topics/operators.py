@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from textmill._native import base as native
 from textmill.arrays import Floats
-from textmill.corpus.bags import check_bags
-from textmill.corpus.chains import require_passes
+from textmill.corpus import check_bags, require_passes
 from textmill.errors import DataError
 from textmill.model import effective_jobs
 from textmill.numeric import sparse

@@ -1,11 +1,12 @@
-"""Names made more alike before they are compared; every step is off unless it is asked for.
+"""Names made more alike before they are compared; a `Normalizer` does nothing unless it is asked for.
 
     form -> transliterate -> accents -> case -> punctuation -> titles -> legal forms -> white space
 
-The measures of this package need no knowledge of languages and types, and learn from accents and titles what they are
-worth; normalise when the same person is to be found under "DR. MÜLLER" and "Mueller" and nothing else tells. A title or
-a legal form is dropped at the start or the end of a name, and only if something remains. White space is made single in
-any case. Cost: O(characters). Reference: Unicode Standard Annex #15 for the forms.
+Matching ignores case, accents and repeated blanks unless told otherwise (`DEFAULT_STEPS`); the names that are shown are
+those that came. The measures need no knowledge of languages and types, and learn from titles what they are worth; ask
+for more when the same person is to be found under "DR. MÜLLER" and "Mueller" and nothing else tells. A title or a legal
+form is dropped at the start or the end of a name, and only if something remains. White space is made single in any
+case. Cost: O(characters). Reference: Unicode Standard Annex #15 for the forms.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TypeAlias
 
 from textmill.errors import DataError
 
-__all__ = ["LEGAL_FORMS", "TITLES", "Normaliser"]
+__all__ = ["DEFAULT_STEPS", "LEGAL_FORMS", "STEPS", "TITLES", "Normalize", "Normalizer", "normalizer_of", "places_in"]
+
+Normalize: TypeAlias = Callable[[str], str] | Collection[str] | None  # a function, names of steps, or nothing
+
+STEPS = ("accents", "case", "legal-forms", "nfkc", "punctuation", "titles")
+DEFAULT_STEPS = ("case", "accents")
 
 TITLES = frozenset(
     """mr mrs ms miss mx dr prof professor sir dame lady lord rev hon judge m mme mlle herr frau fräulein señor señora
@@ -33,19 +41,19 @@ _WHOLE |= str.maketrans({"ł": "l", "Ł": "L", "þ": "th", "Þ": "Th", "ð": "d"
 
 
 @dataclass(frozen=True, slots=True)
-class Normaliser:
+class Normalizer:
     """A function from names to names.
 
-    Parameters: form (a Unicode normalisation form, None leaves code points alone); case (fold it); accents (strip them,
+    Parameters: form (a Unicode normalization form, None leaves code points alone); case (fold it); accents (strip them,
     and write ß as ss, æ as ae and so on); punctuation (make it white space, except between letters or digits as in
     O'Neill, and drop full stops); titles and legal_forms (drop those of `TITLES` and `LEGAL_FORMS`, or of a list);
     transliterate (any function from text to text, called first).
 
-    >>> Normaliser()("  Dr.  Müller ")
+    >>> Normalizer()("  Dr.  Müller ")
     'Dr. Müller'
-    >>> Normaliser(case=True, accents=True, punctuation=True, titles=True)("Dr. Jean-Luc MÜLLER")
+    >>> Normalizer(case=True, accents=True, punctuation=True, titles=True)("Dr. Jean-Luc MÜLLER")
     'jean-luc muller'
-    >>> Normaliser(legal_forms=True)("Ash & Wood Ltd."), Normaliser(titles=True)("Dr.")
+    >>> Normalizer(legal_forms=True)("Ash & Wood Ltd."), Normalizer(titles=True)("Dr.")
     ('Ash & Wood', 'Dr.')
     """
 
@@ -81,6 +89,47 @@ class Normaliser:
             if chosen is not False:
                 words = _trimmed(words, known if chosen is True else {_bare(word) for word in chosen})
         return " ".join(words)
+
+
+def normalizer_of(normalize: Normalize) -> Callable[[str], str] | None:
+    """The function that steps (of `STEPS`) describe, None for no step or "none"; a function is itself.
+
+    >>> normalizer_of(["case", "legal-forms"])("ASH & WOOD LTD")
+    'ash & wood'
+    """
+    if normalize is None or callable(normalize):
+        return normalize
+    steps = [normalize] if isinstance(normalize, str) else list(normalize)
+    if not steps or steps == ["none"]:
+        return None
+    for step in steps:
+        if step not in STEPS:
+            raise DataError(f"normalize must be of {', '.join(STEPS)}, or none alone, got {step!r}")
+    return Normalizer(
+        form="NFKC" if "nfkc" in steps else None,
+        case="case" in steps,
+        accents="accents" in steps,
+        punctuation="punctuation" in steps,
+        titles="titles" in steps,
+        legal_forms="legal-forms" in steps,
+    )
+
+
+def places_in(original: str, normalized: str) -> list[int]:
+    """For each character of a normalized name the place in the original that it comes from, -1 if none is found.
+
+    >>> places_in("Ann  MÜLLER", "ann muller")
+    [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
+    """
+    fold = Normalizer(case=True, accents=True)
+    folded = [(part, place) for place, letter in enumerate(original) for part in (fold(letter) or letter)]
+    text = "".join(part for part, _ in folded)
+    places = [-1] * len(normalized)
+    target = "".join(fold(letter)[:1] or letter for letter in normalized)
+    for block in SequenceMatcher(None, text, target, autojunk=False).get_matching_blocks():
+        for k in range(block.size):
+            places[block.b + k] = folded[block.a + k][1]
+    return places
 
 
 def _without_punctuation(text: str) -> str:

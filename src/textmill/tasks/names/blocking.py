@@ -1,0 +1,295 @@
+r"""Which pairs of records are compared at all: the union of several searches, each of them exact.
+
+    FIELD:MEASURE:THRESHOLD     pairs whose values score at least the threshold, of each record the k best
+    FIELD:exact                 pairs whose values are equal
+
+Searches by a measure are those of `strings.Matcher`, which loses no pair above its threshold and never scores all
+pairs; equal values are found by sorting. A value that more than `max_block` records share is left out and named in the
+notes, and a blocking that gives more than `max_pairs` is refused, so that memory is bounded. Missing values are in no
+block.
+
+    recall = labelled matches among the candidates / labelled matches
+
+Cost: that of the searches. Memory: 9 bytes for each pair and search.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill.errors import DataError
+from textmill.model import check_range
+from textmill.numeric import sparse
+from textmill.readable import counted
+from textmill.strings import Matcher, parse_measure
+from textmill.tasks.names.gold import Gold
+from textmill.tasks.names.records import Field, RecordList, plain_form
+
+__all__ = ["Block", "BlockingReport", "Candidates", "HugeBlock", "default_blocks", "find_candidates", "parse_block"]
+
+_WORDS, _LETTERS = ("tfidf(words)", 0.2), ("tfidf(trigrams)", 0.3)  # found fast, and different in what they miss
+
+
+class HugeBlock(UserWarning):
+    """A value that too many records share was left out of a blocking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A way to find candidates: equal values of a field (measure "exact"), or a measure and a threshold.
+
+    >>> str(Block("name", "tfidf(words)", 0.3)), str(Block("phone"))
+    ('name:tfidf(words):0.3', 'phone:exact')
+    """
+
+    field: str
+    measure: str = "exact"
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        parse_measure(self.measure)
+        check_range(f"the threshold of the block {self.field}:{self.measure}", self.threshold, above=0.0, at_most=1.0)
+
+    def __str__(self) -> str:
+        return f"{self.field}:{self.measure}" + ("" if self.measure == "exact" else f":{self.threshold:g}")
+
+
+def parse_block(text: str | Block) -> Block:
+    """Return the block that a text describes; a `Block` is returned as it is.
+
+    >>> parse_block("name:tfidf(words):0.3")
+    Block(field='name', measure='tfidf(words)', threshold=0.3)
+    """
+    if isinstance(text, Block):
+        return text
+    parts = [part.strip() for part in text.split(":")] if isinstance(text, str) else []
+    if len(parts) == 2 and parts[1] == "exact":
+        return Block(parts[0])
+    try:
+        field, measure, threshold = parts
+        return Block(field, measure, float(threshold))
+    except DataError:
+        raise
+    except ValueError:
+        raise DataError(f"the block {text!r} must be FIELD:exact or FIELD:MEASURE:THRESHOLD") from None
+
+
+def default_blocks(fields: Sequence[Field]) -> list[Block]:
+    """Blocks where none are named: words and letters of text fields, equal values of exact ones.
+
+    >>> [str(block) for block in default_blocks([Field("name"), Field("phone", "exact")])]
+    ['name:tfidf(words):0.2', 'name:tfidf(trigrams):0.3', 'phone:exact']
+    """
+    blocks = []
+    for field in fields:
+        if field.measure == "exact":
+            blocks.append(Block(field.name))
+        else:
+            blocks += [Block(field.name, *_WORDS), Block(field.name, *_LETTERS)]
+    return blocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Pairs to compare, sorted by position, each once; `found[b]` says which of them block b has found."""
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    found: NDArray[np.bool_]  # (blocks, pairs)
+    blocks: tuple[Block, ...]
+    sizes: tuple[int, int | None]  # records on the left, and on the right if that is another list
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def possible(self) -> int:
+        """How many pairs there are at all."""
+        n, m = self.sizes
+        return n * (n - 1) // 2 if m is None else n * m
+
+    def positions(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where pairs of records stand among the candidates; -1 for those that do not."""
+        width = max(1, self.sizes[0] if self.sizes[1] is None else self.sizes[1])
+        keys = self.left.astype(np.int64) * width + self.right
+        wanted = left.astype(np.int64) * width + right
+        at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+        return np.where(keys[at] == wanted, at, -1) if len(keys) else np.full(len(wanted), -1)
+
+    def including(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Candidates:
+        """These candidates and the pairs of records that are not among them, which no block has found."""
+        lost = self.positions(left, right) < 0
+        if not lost.any():
+            return self
+        i = np.concatenate([self.left, left[lost].astype(np.int32)])
+        j = np.concatenate([self.right, right[lost].astype(np.int32)])
+        found = np.concatenate([self.found, np.zeros((len(self.found), int(lost.sum())), bool)], axis=1)
+        order = np.lexsort((j, i))
+        return Candidates(i[order], j[order], found[:, order], self.blocks, self.sizes, self.notes)
+
+    def report(
+        self, gold: Gold | None = None, records: RecordList | None = None, other: RecordList | None = None
+    ) -> BlockingReport:
+        """What was compared, and with labels (which need the records) what the blocking has lost."""
+        total = [int(row.sum()) for row in self.found]
+        alone = [int((row & (self.found.sum(axis=0) == 1)).sum()) for row in self.found]
+        base = (tuple(map(str, self.blocks)), tuple(total), tuple(alone), len(self), self.possible, self.notes)
+        if gold is None or records is None:
+            return BlockingReport(*base)
+        i, j, label = gold.places(records.names(), None if other is None else other.names())
+        i, j = i[label == 0], j[label == 0]
+        at = self.positions(i, j)
+        right = records if other is None else other
+        lost = tuple((records.ids[a], right.ids[b]) for a, b in zip(i[at < 0], j[at < 0], strict=True))
+        hits = tuple(int(row[at[at >= 0]].sum()) for row in self.found)
+        return BlockingReport(*base, matches=len(i), hits=hits, lost=lost)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingReport:
+    """How many pairs each block finds (`pairs`), and finds alone; with labels the matches it has, and those lost."""
+
+    blocks: tuple[str, ...]
+    pairs: tuple[int, ...]
+    alone: tuple[int, ...]
+    compared: int
+    possible: int
+    notes: tuple[str, ...] = ()
+    matches: int | None = None
+    hits: tuple[int, ...] = ()
+    lost: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def recall(self) -> float | None:
+        """The share of labelled matches that are compared; None without labels."""
+        return None if not self.matches else 1.0 - len(self.lost) / self.matches
+
+    def lines(self, k: int = 10) -> list[str]:
+        """The report as text, with the first k lost matches."""
+        share = self.compared / self.possible if self.possible else 0.0
+        lines = [f"{self.compared:,} of {self.possible:,} pairs are compared ({share:.4%})"]
+        for number, block in enumerate(self.blocks):
+            found = (
+                "" if not self.hits else f", {self.hits[number]} of {counted(self.matches or 0, 'labelled matches')}"
+            )
+            lines.append(f"  {block}: {self.pairs[number]:,} pairs, {self.alone[number]:,} by no other{found}")
+        if self.recall is not None:
+            lines.append(f"recall on labels {self.recall:.4f}; {counted(len(self.lost), 'labelled matches')} lost")
+            lines += [f"  lost: {one} and {two}" for one, two in self.lost[:k]]
+            if len(self.lost) > k:
+                lines.append(f"  and {len(self.lost) - k} more")
+        return [*lines, *self.notes]
+
+
+def find_candidates(
+    records: RecordList,
+    other: RecordList | None = None,
+    *,
+    blocks: Sequence[Block],
+    k: int = 20,
+    max_block: int = 1000,
+    max_pairs: int = 20_000_000,
+    n_jobs: int | None = None,
+) -> Candidates:
+    """Find the pairs within a list, or between two, that at least one block proposes.
+
+    A search by a measure gives the k best partners of each record (of `records`, between two lists).
+
+    >>> people = RecordList.of({"name": ["Ann Lee", "Tom Jones", "Anne Lee"], "phone": ["1", "1", None]})
+    >>> found = find_candidates(people, blocks=[Block("name", "jaro", 0.8), Block("phone")])
+    >>> found.left.tolist(), found.right.tolist(), found.found.tolist()
+    ([0, 0], [1, 2], [[False, True], [True, False]])
+    """
+    check_range("k", k, at_least=1, whole=True)
+    check_range("max_block", max_block, at_least=2, whole=True)
+    if not blocks:
+        raise DataError("there is no block, so nothing would be compared; name at least one")
+    width = max(1, len(records) if other is None else len(other))
+    notes: list[str] = []
+    keys = []
+    for block in blocks:
+        one = _values(records, block.field)
+        two = None if other is None else _values(other, block.field)
+        if block.measure == "exact":
+            left, right = _equal(one, two, block.field, max_block, max_pairs, notes)
+        else:
+            left, right = _similar(one, two, block, k, n_jobs)
+        if other is None:
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        keys.append(np.unique(left.astype(np.int64) * width + right))
+        if sum(map(len, keys)) > max_pairs:
+            raise DataError(
+                f"the blocking gives more than {max_pairs:,} pairs, at {block}; raise its threshold, or take a field "
+                "that tells more"
+            )
+    every = np.unique(np.concatenate(keys))
+    found = np.stack([np.isin(every, some, assume_unique=True) for some in keys])
+    sizes = (len(records), None if other is None else len(other))
+    rows, columns = (every // width).astype(np.int32), (every % width).astype(np.int32)
+    return Candidates(rows, columns, found, tuple(blocks), sizes, tuple(notes))
+
+
+def _values(records: RecordList, field: str) -> list[str]:
+    return [plain_form(value) for value in records.column(field)]
+
+
+def _similar(
+    one: list[str], two: list[str] | None, block: Block, k: int, n_jobs: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs by a measure, of the records that have a value."""
+    rows = np.flatnonzero([bool(value) for value in one])
+    columns = rows if two is None else np.flatnonzero([bool(value) for value in two])
+    if not len(rows) or not len(columns):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    matcher = Matcher(measure=block.measure, threshold=block.threshold, normalize=None, n_jobs=n_jobs)
+    if two is None:
+        pairs = matcher.fit([one[i] for i in rows]).pairs(k=k)
+    else:
+        pairs = matcher.fit([two[i] for i in columns]).join([one[i] for i in rows], k=k)
+    return rows[pairs.left], columns[pairs.right]
+
+
+def _equal(
+    one: list[str], two: list[str] | None, field: str, max_block: int, max_pairs: int, notes: list[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of equal values that are not missing."""
+    numbers: dict[str, int] = {}
+    sides = [
+        np.fromiter((numbers.setdefault(v, len(numbers)) for v in side), np.int64, len(side))
+        for side in (one, two or [])
+    ]
+    values = list(numbers)
+    counts = [np.bincount(side, minlength=len(values)) for side in sides]
+    largest = counts[0] if two is None else np.maximum(*counts)
+    usable = largest <= max_block
+    for at in np.flatnonzero(~usable):
+        if values[at]:
+            note = f"{field} {values[at]!r} is that of {counted(int(largest[at]), 'records')}, more than {max_block:,}"
+            notes.append(f"{note}; pairs by this value alone are not compared")
+            warnings.warn(notes[-1], HugeBlock, stacklevel=4)
+    if "" in numbers:
+        usable[numbers[""]] = False
+    sizes = counts[0].astype(np.float64)
+    expected = (sizes * (sizes - 1) / 2 if two is None else sizes * counts[1])[usable].sum()
+    if expected > max_pairs:
+        raise DataError(
+            f"equal values of {field!r} give {int(expected):,} pairs, more than {max_pairs:,}; "
+            "take a field that tells more"
+        )
+    tables = [_incidence(side, usable) for side in (sides if two is not None else sides[:1])]
+    product = (tables[0] @ tables[-1].T).tocoo()
+    keep = product.row < product.col if two is None else slice(None)
+    return product.row[keep].astype(np.int64), product.col[keep].astype(np.int64)
+
+
+def _incidence(side: NDArray[np.int64], usable: NDArray[np.bool_]) -> sparse.csr_matrix:
+    """Records by values, those of blocks that are too large left out."""
+    rows = np.flatnonzero(usable[side]) if len(side) else np.zeros(0, np.int64)
+    shape = (len(side), len(usable))
+    return sparse.csr_matrix((np.ones(len(rows), np.int8), (rows, side[rows])), shape=shape)

@@ -1,0 +1,133 @@
+"""`textmill match train`, `blocks`, `explain`, and matching of records, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.cli.app import main
+from textmill.tasks.names import RecordMatcher, generate_names, read_record_list
+
+FIELDS = ["--field", "name", "--field", "phone:exact"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code, output and errors of a run in this process."""
+    with pytest.raises(SystemExit) as left:
+        main(["-q", "match", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert isinstance(left.value.code, int)
+    return left.value.code, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """people.csv, and gold.tsv with labels of every third candidate."""
+    folder = tmp_path_factory.mktemp("people")
+    names = generate_names(100, seed=6)
+    numbers = np.unique(names.clusters, return_inverse=True)[1]
+    rows = [
+        f'{key},"{name}",{number % 89 if at % 4 else ""}'
+        for at, (key, name, number) in enumerate(zip(names.ids, names.names, numbers, strict=True))
+    ]
+    (folder / "people.csv").write_text("\n".join(["id,name,phone", *rows]) + "\n", encoding="utf-8")
+    records = read_record_list(folder / "people.csv", ["name", "phone"])
+    found = RecordMatcher(fields=["name", "phone:exact"]).candidates(records)
+    lines = [
+        f"{names.ids[i]}\t{names.ids[j]}\t{'pos' if numbers[i] == numbers[j] else 'neg'}"
+        for i, j in zip(found.left[::3], found.right[::3], strict=True)
+    ]
+    (folder / "gold.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_records_are_matched_by_several_fields(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    groups, page = folder / "groups.tsv", folder / "groups.html"
+    options = ["-t", 0.7, "--clusters", groups, "--cluster-report", page, "--report", folder / "pairs.html"]
+    code, out, err = said(capsys, "dedupe", folder / "people.csv", *FIELDS, *options)
+    assert code == 0
+    assert out.startswith("id1\tid2\tscore\tname1\tname2\n")
+    assert "pairs compared" in err
+    assert groups.read_text().startswith("id\tcluster\tcanonical\tname\n")
+    assert "groups of several records" in page.read_text()
+    assert "why" in (folder / "pairs.html").read_text()
+
+
+def test_train_suggest_label_and_match_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, model = folder / "people.csv", folder / "people.mill"
+    more = ["--suggest", folder / "next.tsv", "--report", folder / "next.html", "-k", 12]
+    code, _, err = said(capsys, "train", people, *FIELDS, "--labels", folder / "gold.tsv", "-o", model, *more)
+    assert code == 0
+    assert "recall on labels" in err
+    assert "Brier score" in err
+    suggested = (folder / "next.tsv").read_text().splitlines()
+    assert len(suggested) == 13
+    labelled = {tuple(line.split("\t")[:2]) for line in (folder / "gold.tsv").read_text().splitlines()}
+    assert not labelled & {tuple(line.split("\t")[:2]) for line in suggested}
+    assert "Pairs to label" in (folder / "next.html").read_text()
+    decisions = "".join(f"{line.split(chr(9))[0]}\t{line.split(chr(9))[1]}\tneg\n" for line in suggested[1:])
+    (folder / "decisions.tsv").write_text(decisions)
+    (folder / "more.tsv").write_text((folder / "gold.tsv").read_text())
+    assert said(capsys, "accept", folder / "more.tsv", folder / "decisions.tsv")[0] == 0
+    assert said(capsys, "train", people, *FIELDS, "--labels", folder / "more.tsv", "-o", folder / "b.mill")[0] == 0
+    code, out, _ = said(capsys, "dedupe", people, "--model", model)
+    assert out.startswith("id1\tid2\tprobability\t")
+    scores = [float(line.split("\t")[2]) for line in out.splitlines()[1:]]
+    assert min(scores) >= 0.5
+    code, out, _ = said(capsys, "join", people, people, "--model", model, "-t", 0.9)
+    assert code == 0
+    first = out.splitlines()[1].split("\t")
+    code, out, _ = said(capsys, "explain", people, first[0], first[1], "--model", model, "--other", people)
+    assert code == 0
+    assert "before anything is compared" in out
+
+
+def test_train_without_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, model = folder / "people.csv", folder / "em.mill"
+    code, _, err = said(capsys, "train", people, *FIELDS, "-o", model, "--suggest", folder / "first.tsv", "-k", 5)
+    assert code == 0
+    assert "share of matches among candidates" in err
+    assert len((folder / "first.tsv").read_text().splitlines()) == 6
+    assert said(capsys, "dedupe", people, "--model", model)[1].startswith("id1\tid2\tprobability\t")
+
+
+def test_blocks_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people, gold = folder / "people.csv", folder / "gold.tsv"
+    code, out, _ = said(capsys, "blocks", people, *FIELDS, "--block", "phone:exact", "--labels", gold)
+    assert code == 0
+    assert "by no other" in out
+    assert "  lost: " in out
+    report = json.loads(said(capsys, "blocks", people, *FIELDS, "--labels", gold, "--json")[1])
+    assert report["recall"] == 1.0
+    assert report["compared"] < report["possible"]
+
+
+@pytest.mark.parametrize(("command", "fault"), [
+    (["train", "people.csv", "-o", "m.mill", "--method", "labels"], "there are no labels; name a file with --labels"),
+    (["train", "people.csv", "-o", "m.mill", "--method", "magic"], "--method"),
+    (["train", "people.csv", "-o", "m.mill", "--labels", "one.tsv"], "all 1 labels are pos"),
+    (["train", "people.csv", "-o", "m.mill", "--labels", "both.tsv"], "is labelled pos above and neg here"),
+    (["train", "people.csv", "-o", "m.mill", "--labels", "gone.tsv"], "no name has the id 'nobody'"),
+    (["train", "people.csv", "-o", "m.mill", "--field", "street"], "no field 'street'; the fields are 'id', 'name'"),
+    (["dedupe", "people.csv", "--field", "name", "-k", "3"], "-k does not go with --model, --field or --block"),
+    (["dedupe", "people.csv", "--model", "gold.tsv"], "gold.tsv"),
+    (["dedupe", "people.csv", "--field", "name:nosuch"], "no measure is called 'nosuch'"),
+    (["dedupe", "people.csv", "--block", "name:0.5"], "FIELD:exact or FIELD:MEASURE:THRESHOLD"),
+    (["explain", "people.csv", "nobody", "1"], "no name has the id 'nobody'"),
+])  # fmt: skip
+def test_mistakes_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str], fault: str
+) -> None:
+    monkeypatch.chdir(folder)
+    ids = [line.split(",")[0] for line in Path("people.csv").read_text().splitlines()[1:3]]
+    Path("one.tsv").write_text(f"{ids[0]}\t{ids[1]}\tpos\n")
+    Path("both.tsv").write_text(f"{ids[0]}\t{ids[1]}\tpos\n{ids[1]}\t{ids[0]}\tneg\n")
+    Path("gone.tsv").write_text(f"{ids[0]}\tnobody\tpos\n")
+    code, _, err = said(capsys, *command)
+    assert code in (1, 2)
+    assert fault in err
+    if code == 1:
+        assert len(err.strip().splitlines()) == 1
