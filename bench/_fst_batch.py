@@ -93,7 +93,7 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
             return 1000 * statistics.median(times)
 
         return Job(f"{name}, 2 threads", lambda: milliseconds(2), lambda: milliseconds(1), "textmill, 1 thread",
-                   unit="ms", bar=1.7)  # fmt: skip
+                   figure="returned", label="ms", bar=1.7)  # fmt: skip
 
     def found() -> str:
         best = [outputs[0][1] for outputs in wfst.apply(corrector, misspelt)]
@@ -173,20 +173,19 @@ def _text(folder: Path, fst: wfst.Fst) -> list[Job]:
 
     whole = "import sys, textmill.fst as fst; fst.write_fst(fst.read_text(sys.argv[1]), sys.argv[2])"
     size = f"{fst.num_arcs} arcs, {len(content['numbers.txt']) / 1e6:.0f} MB"
-    unit = "s net"
     return [
         Job("compile text", timed(lambda: wfst.compile_text(content["numbers.txt"])),
-            program("fstcompile", "numbers.txt"), "fstcompile", some_lines, unit, bar=3.0),
+            program("fstcompile", "numbers.txt"), "fstcompile", some_lines, figure="returned", bar=3.0),
         Job("compile text with symbols",
             timed(lambda: wfst.compile_text(content["symbols.txt"], input_symbols=names, output_symbols=names)),
-            program("fstcompile", "symbols.txt", *tables), "fstcompile", lambda: size, unit, bar=3.0),
+            program("fstcompile", "symbols.txt", *tables), "fstcompile", lambda: size, figure="returned", bar=3.0),
         Job("compile a file to a file, whole process",
             lambda: process(sys.executable, "-c", whole, str(folder / "numbers.txt"), str(folder / "ours")),
             lambda: process("fstcompile", str(folder / "numbers.txt"), str(folder / "theirs")), "fstcompile",
             lambda: f"same bytes: {(folder / 'ours').read_bytes()[66:] == (folder / 'theirs').read_bytes()[66:]}",
-            "s all"),
+            figure="returned"),
         Job("print text", timed(lambda: wfst.print_text(fst)), program("fstprint", "vector.fst"), "fstprint",
-            lambda: size, unit),
+            lambda: size, figure="returned"),
     ]  # fmt: skip
 
 

@@ -225,7 +225,16 @@ def jobs(options: Options) -> list[Job]:
         name: str, ours: Figure, peer: Figure, peer_name: str, quality: Any = None, *, bar: float | None = None
     ) -> Job:
         least = 0.01  # stands for no error at all: ratios need a number
-        return Job(name, lambda: max(ours(), least), peer, peer_name, quality or (lambda: "-"), unit="%", bar=bar)
+        return Job(
+            name,
+            lambda: max(ours(), least),
+            peer,
+            peer_name,
+            quality or (lambda: "-"),
+            figure="returned",
+            label="%",
+            bar=bar,
+        )
 
     def apart(kind: str) -> str:
         return f"{setting.error('ours', kind, 'llpw') - setting.error('ours', kind):.1f} points apart, 20 asked"

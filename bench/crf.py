@@ -66,21 +66,21 @@ def _letters(options: Options) -> list[Job]:
             found.append(
                 Job(f"Nettalk {name}, one gradient, {threads} thread{'s' * (threads - 1)}",
                     functools.partial(of.gradient, threads), functools.partial(of.wapiti_gradient, threads), "Wapiti",
-                    of.sizes, unit="s ", bar=bar)
+                    of.sizes, figure="returned", bar=bar)
             )  # fmt: skip
     three = problem["3-grm"]
     found += [
         _to_wapiti(problem["1-grm"], 5 if options.quick else 15),
         Job("Nettalk 3-grm, one epoch of SGD with L1", three.sgd_epoch,
-            functools.cache(lambda: wapiti_epoch(LETTERS["3-grm"], *train())), "Wapiti", unit="s ", bar=3.0),
+            functools.cache(lambda: wapiti_epoch(LETTERS["3-grm"], *train())), "Wapiti", figure="returned", bar=3.0),
         Job("Nettalk 3-grm, a sweep of blocks, truncated", functools.partial(three.sweep, True),
-            functools.partial(three.sweep, False), "textmill, whole recursion", unit="s ", bar=1.5),
+            functools.partial(three.sweep, False), "textmill, whole recursion", figure="returned", bar=1.5),
     ]  # fmt: skip
     for name, bar in (("3-grm-", 2.0), ("3-grm", 0.95)):
         of = problem[name]
         found.append(
             Job(f"Nettalk {name}, log Z, sparse", of.sparse_value, of.dense_value, "textmill, dense", of.zeros,
-                unit="s ", bar=bar)
+                figure="returned", bar=bar)
         )  # fmt: skip
     return found
 
@@ -92,7 +92,8 @@ def _chunking(options: Options) -> list[Job]:
     of = _Problem(CHUNKS, train, seen=True)
     jobs = [
         Job(f"CoNLL-2000, one gradient, {threads} thread{'s' * (threads - 1)}", functools.partial(of.gradient, threads),
-            functools.cache(lambda: _crfsuite_evaluation(train())), "CRFsuite, 1 thread", of.sizes, unit="s ", bar=bar)
+            functools.cache(lambda: _crfsuite_evaluation(train())), "CRFsuite, 1 thread", of.sizes,
+            figure="returned", bar=bar)
         for threads, bar in ((1, 1.5), (2, 2.5))
     ]  # fmt: skip
 
@@ -131,9 +132,11 @@ def _chunking(options: Options) -> list[Job]:
     return [
         *jobs,
         _to_crfsuite(of, 5 if options.quick else 50),
-        Job(f"{title}, 1 thread", seconds(ours(1)), seconds(by_wapiti), "Wapiti", quality, unit="s ", bar=3.0),
-        Job(f"{title}, 1 thread", seconds(ours(1)), seconds(by_crfsuite), "CRFsuite", unit="s ", bar=5.0),
-        Job(f"{title}, 2 threads", seconds(ours(2)), seconds(ours(1)), "textmill, 1 thread", unit="s ", bar=1.7),
+        Job(f"{title}, 1 thread", seconds(ours(1)), seconds(by_wapiti), "Wapiti", quality, figure="returned", bar=3.0),
+        Job(f"{title}, 1 thread", seconds(ours(1)), seconds(by_crfsuite), "CRFsuite", figure="returned", bar=5.0),
+        Job(
+            f"{title}, 2 threads", seconds(ours(2)), seconds(ours(1)), "textmill, 1 thread", figure="returned", bar=1.7
+        ),
     ]
 
 
@@ -151,7 +154,7 @@ def _memory(options: Options) -> list[Job]:
             Job(f"Nettalk 3-grm, memory, {algorithm}", functools.partial(lambda a: peak(a)[0], algorithm),
                 functools.partial(lambda a, v: v * peak(a)[2], algorithm, vectors), f"{vectors} vectors of weights",
                 functools.partial(lambda a: "process {1:.0f} MB, a vector {2:.0f} MB".format(*peak(a)), algorithm),
-                unit="MB", bar=1.0)
+                figure="returned", label="MB", bar=1.0)
         )  # fmt: skip
     return found
 
@@ -269,7 +272,9 @@ def _to_wapiti(problem: _Problem, iterations: int) -> Job:
     def quality() -> str:
         return f"objective {reached['objective']:.0f}, {reached['iterations']} and {iterations} iterations"
 
-    return Job("Nettalk 1-grm, OWL-QN to an objective", ours, peer, "Wapiti, 2 threads", quality, unit="s ", bar=3.0)
+    return Job(
+        "Nettalk 1-grm, OWL-QN to an objective", ours, peer, "Wapiti, 2 threads", quality, figure="returned", bar=3.0
+    )
 
 
 def _to_crfsuite(problem: _Problem, iterations: int) -> Job:
@@ -299,7 +304,9 @@ def _to_crfsuite(problem: _Problem, iterations: int) -> Job:
     def quality() -> str:
         return f"objective {reached['objective']:.0f}, {reached['iterations']} and {iterations} iterations"
 
-    return Job("CoNLL-2000, L-BFGS to an objective", ours, peer, "CRFsuite, 1 thread", quality, unit="s ", bar=3.0)
+    return Job(
+        "CoNLL-2000, L-BFGS to an objective", ours, peer, "CRFsuite, 1 thread", quality, figure="returned", bar=3.0
+    )
 
 
 def _crfsuite_evaluation(train: tuple[Rows, Tags]) -> float:

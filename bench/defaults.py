@@ -6,6 +6,9 @@ The figures are errors (token error, or 100 - F1 of chunks), so lower is better 
 default is better. Each task has the columns that are named; `hand` are the sets of `bench.tagging`, with the part of
 speech of the token and its neighbours where a task of names has that column. Every run is made once, whatever
 `--repeats` says: it is deterministic.
+
+The default was chosen from six sets by their figures on the usual test files (CoNLL-2000, CoNLL-2002 testb, JNLPBA, UD
+English test), so none of those is tested on here: the sentences that are had no part in the choice.
 """
 
 from __future__ import annotations
@@ -34,10 +37,10 @@ TAGGED_NAMES = [*NAMES, *(f"u:p{i}=%x[{i},1]" for i in (-1, 0, 1))]
 def jobs(options: Options) -> list[Job]:
     """One for every task."""
     data = options.data
-    names, chunks = data / "conll2002", data / "conll2000"
+    names, chunks = data / "conll2002", data / "conll2000" / "train.txt"
     tasks: dict[str, tuple[Callable[[], Pairs], Callable[[], Pairs], list[str], bool]] = {
         "parts of speech, English (UD), words": (
-            lambda: _speech(data / "pos-ud/en_ewt-dev.conllu"), lambda: _speech(data / "pos-ud/en_ewt-test.conllu"),
+            lambda: _speech(data / "pos-ud/en_ewt-test.conllu"), lambda: _speech(data / "pos-ud/en_ewt-dev.conllu"),
             WORDS, False,
         ),
         "parts of speech, English (Brown), words": (
@@ -47,19 +50,20 @@ def jobs(options: Options) -> list[Job]:
             lambda: _japanese(data)[:6000], lambda: _japanese(data)[6000:8000], WORDS, False,
         ),
         "chunks, English, words and tags": (
-            lambda: _columns(chunks / "train.txt", 2), lambda: _columns(chunks / "test.txt", 2), CHUNKS, True,
+            lambda: _columns(chunks, 2)[:7000], lambda: _columns(chunks, 2)[7000:], CHUNKS, True,
         ),
         "chunks, English, words": (
-            lambda: _columns(chunks / "train.txt", 1), lambda: _columns(chunks / "test.txt", 1), NAMES, True,
+            lambda: _columns(chunks, 1)[:7000], lambda: _columns(chunks, 1)[7000:], NAMES, True,
         ),
         "names, Spanish, words and tags": (
-            lambda: _columns(names / "esp.train", 2), lambda: _columns(names / "esp.testb", 2), TAGGED_NAMES, True,
+            lambda: _columns(names / "esp.train", 2), lambda: _columns(names / "esp.testa", 2), TAGGED_NAMES, True,
         ),
         "names, Spanish, words": (
-            lambda: _columns(names / "esp.train", 1), lambda: _columns(names / "esp.testb", 1), NAMES, True,
+            lambda: _columns(names / "esp.train", 1), lambda: _columns(names / "esp.testa", 1), NAMES, True,
         ),
         "names, biomedical, words": (
-            lambda: _biomedical(data / "jnlpba/train.iob2")[:6000], lambda: _biomedical(data / "jnlpba/test.iob2"),
+            lambda: _biomedical(data / "jnlpba/train.iob2")[:6000],
+            lambda: _biomedical(data / "jnlpba/train.iob2")[6000:8000],
             NAMES, True,
         ),
         "letters to phonemes (Nettalk)": (
@@ -98,7 +102,8 @@ def _job(
         lambda: run(False)[0],
         "hand",
         lambda: f"weights {run(True)[1]} and {run(False)[1]}",
-        unit="100 - F1" if is_chunks else "% error",
+        figure="returned",
+        label="100 - F1" if is_chunks else "% error",
         claim="letters" if name.startswith("letters") else "words",
     )
 

@@ -55,7 +55,8 @@ def jobs_of(name: str, documents: list[str], folder: Path) -> list[Job]:
 
     table = [
         Job(f"{name}: SVMlight, loaded", lambda: read_bags(paths["svmlight"]).load(),
-            lambda: load_svmlight_file(paths["svmlight"]), "scikit-learn loader", same_matrix, unit="s CPU", bar=2.0,
+            lambda: load_svmlight_file(paths["svmlight"]), "scikit-learn loader", same_matrix,
+            figure="processor", bar=2.0,
             claim="reading SVMlight")
     ]  # fmt: skip
     for kind, title, peer, bar in (
@@ -72,6 +73,6 @@ def jobs_of(name: str, documents: list[str], folder: Path) -> list[Job]:
 
         table.append(
             Job(f"{name}: {title}, streamed", lambda kind=kind: stream(kind), theirs, f"gensim {peer.__name__}",
-                quality, unit="s CPU", bar=bar, claim=f"reading {title}")
+                quality, figure="processor", bar=bar, claim=f"reading {title}")
         )  # fmt: skip
     return table

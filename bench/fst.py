@@ -84,7 +84,8 @@ class Bench:
             lambda: run(peer),
             peer,
             lambda: f"states, arcs {sizes['textmill']}, peer {sizes[peer]}",
-            unit="ms",
+            figure="returned",
+            label="ms",
             bar=1.2 if peer == "OpenFst" else None,
         )
 
@@ -115,7 +116,8 @@ class Bench:
             lambda: figure("openfst"),
             "OpenFst",
             lambda: f"{bytes_of('textmill')[2]} arcs",
-            unit="B/arc" if operation == "hold" else "MB",
+            figure="returned",
+            label="B/arc" if operation == "hold" else "MB",
             bar=1.0,
         )
 
@@ -166,7 +168,7 @@ def jobs(options: Options) -> list[Job]:
     return [
         *(bench.job(*row) for row in rows),
         Job("geometric mean of all rows above", lambda: bench.mean("textmill"), lambda: bench.mean("OpenFst"),
-            "OpenFst", unit="ms", bar=1.5),
+            "OpenFst", figure="returned", label="ms", bar=1.5),
         bench.job("sort arcs", "random"),
         exact,
         *(bench.job(*row, peer="rustfst") for row in against_rustfst),

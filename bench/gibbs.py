@@ -45,7 +45,17 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
     table = [job for name in TOPICAL for job in jobs_of(options, name)]
-    return [*table, Job("memory of 100,000 terms x 400 topics, MB", _memory, lambda: 400.0, "the limit", unit="M")]
+    return [
+        *table,
+        Job(
+            "memory of 100,000 terms x 400 topics, MB",
+            _memory,
+            lambda: 400.0,
+            "the limit",
+            figure="returned",
+            label="MiB",
+        ),
+    ]
 
 
 def jobs_of(options: Options, name: str) -> list[Job]:
@@ -133,9 +143,10 @@ def jobs_of(options: Options, name: str) -> list[Job]:
     runs = (10,) if options.quick else (150, 300) if name == "Reuters" else (150,)
     table = [
         Job(f"{name}: Gibbs, 50 topics", ours(sample_topics, 50, short), peer(50, short), "tomotopy",
-            quality(sample_topics, 50, *runs), "ns", 1.5, "a sweep, 50 topics"),
+            quality(sample_topics, 50, *runs), figure="returned", label="ns", bar=1.5, claim="a sweep, 50 topics"),
         Job(f"{name}: Gibbs, 200 topics", ours(sample_topics, 200, short), peer(200, short), "tomotopy",
-            quality(sample_topics, 200, runs[0]), "ns", 2.0, "a sweep, 200 topics"),
+            quality(sample_topics, 200, runs[0]), figure="returned", label="ns", bar=2.0,
+            claim="a sweep, 200 topics"),
         Job(f"{name}: folding in, 100 sweeps",
             lambda: gibbs_mixtures(seen, phi, alpha=0.02, max_iter=100, random_state=0, n_jobs=1),
             lambda: judge.infer(news, iterations=100, workers=1), "tomotopy", claim="folding in"),
@@ -145,11 +156,12 @@ def jobs_of(options: Options, name: str) -> list[Job]:
     return [
         *table,
         Job("uncollapsed Gibbs, 50 topics", ours(sample_topics, 50, short, collapsed=False), peer(50, short),
-            "tomotopy", unit="ns"),
+            "tomotopy", figure="returned", label="ns"),
         Job("CVB0, 50 topics", ours(collapse_variational, 50, short), peer(50, short), "tomotopy",
-            quality(collapse_variational, 50, *runs), "ns"),
+            quality(collapse_variational, 50, *runs), figure="returned", label="ns"),
         Job("Gibbs, 200 topics, 2 threads", ours(sample_topics, 200, short, time.perf_counter, n_jobs=2),
-            ours(sample_topics, 200, short, time.perf_counter), "one thread", same_bytes, "ns"),
+            ours(sample_topics, 200, short, time.perf_counter), "one thread", same_bytes, figure="returned",
+            label="ns"),
     ]  # fmt: skip
 
 

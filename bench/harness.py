@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -41,6 +41,10 @@ class Options:
         return Path(folder)
 
 
+# seconds by the clock or of the processor, measured here, or what the callables return
+Figure = Literal["clock", "processor", "returned"]
+
+
 @dataclass(frozen=True)
 class Job:
     """Two ways to do the same work."""
@@ -50,7 +54,8 @@ class Job:
     peer: Callable[[], Any]
     peer_name: str
     quality: Callable[[], str] = lambda: "-"
-    unit: str = "s"  # "s", "s CPU": measured here, by the clock or of the processor; else the callables return a figure
+    figure: Figure = "clock"
+    label: str = "s"  # behind a figure that the callables return
     bar: float | None = None  # the ratio that is asked for
     claim: str = ""  # what it shows together with the other jobs of that name
     prepare: Callable[[], Any] = lambda: None  # makes the input, before each side, untimed
@@ -66,7 +71,7 @@ class Row:
     ratio: float
     bar: float | None
     peer_name: str
-    unit: str
+    label: str
     quality: str
     claim: str
 
@@ -79,17 +84,17 @@ def measure(job: Job, repeats: int) -> Row:
         sides = [(ours, job.ours), (peer, job.peer)]
         for figures, work in sides if run % 2 == 0 else reversed(sides):
             job.prepare()
-            figures.append(figure(work, job.unit))
+            figures.append(measured(work, job.figure))
     a, b = statistics.median(ours), statistics.median(peer)
-    return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.unit, job.quality(), job.claim)
+    return Row(job.name, a, b, b / a, job.bar, job.peer_name, job.label, job.quality(), job.claim)
 
 
-def figure(work: Callable[[], Any], unit: str) -> float:
+def measured(work: Callable[[], Any], figure: Figure) -> float:
     """Seconds that the work takes, or the figure that it returns."""
     gc.collect()
-    clock = {"s": time.perf_counter, "s CPU": time.process_time}.get(unit)
-    if clock is None:
+    if figure == "returned":
         return float(work())
+    clock = time.perf_counter if figure == "clock" else time.process_time
     start = clock()
     work()
     return clock() - start
@@ -106,7 +111,7 @@ def report(subject: str, jobs: list[Job], options: Options, packages: list[str])
         row = measure(job, options.repeats)
         rows.append(row)
         asked = f"{row.bar:.1f}x" if row.bar is not None else "-"
-        values = f"{row.ours:>8.3f} {row.unit:<1} {row.peer:>8.3f} {row.unit:<1}"
+        values = f"{row.ours:>8.3f} {row.label:<1} {row.peer:>8.3f} {row.label:<1}"
         print(f"{row.job:<44} {values} {row.ratio:>7.2f}x {asked:>6}  {row.peer_name}; {row.quality}", flush=True)
     for line in claims(rows):
         print(line)

@@ -89,7 +89,8 @@ def _million(options: Options) -> list[Job]:
         Job(f"scan, {rows}, one query", lambda: scan.query(one), lambda: _testing.read_all(X, threads),
             "reading the memory", bandwidth, bar=0.8),
         Job(f"scan, {rows}, a query of 256", lambda: _milliseconds(lambda: scan.query(Q), 256),
-            lambda: _milliseconds(lambda: scan.query(one), 1), "one query at a time", unit="ms", bar=5.0),
+            lambda: _milliseconds(lambda: scan.query(one), 1), "one query at a time",
+            figure="returned", label="ms", bar=5.0),
         Job(f"top 10 of {rows}, one query", lambda: coarse.query(one), lambda: peer[one[0]],
             "gensim MatrixSimilarity", lambda: _agree(coarse, peer, Q), bar=3.0),
         Job(f"scan, {rows}, one query", lambda: scan.query(one), lambda: peer[one[0]], "gensim MatrixSimilarity"),
@@ -123,7 +124,8 @@ def _lsa(options: Options) -> list[Job]:
         equal = "answers equal" if np.array_equal(found.ids, expected.ids) else "answers DIFFER"
         jobs.append(
             Job(f"VA-File, {bits} bits, LSA of {len(L):,} x 200", lambda share=share: share, lambda: 100.0,
-                "scan reads all", lambda equal=equal: equal, unit="%", bar=100.0 if bits == 8 else None)
+                "scan reads all", lambda equal=equal: equal,
+                figure="returned", label="%", bar=100.0 if bits == 8 else None)
         )  # fmt: skip
     prefix, graph = Index(method="prefix").fit(L), ApproximateIndex().fit(scan)
     ones = [q[np.newaxis] for q in Q[:20]]
@@ -169,6 +171,6 @@ def _trees(options: Options) -> list[Job]:
             Job(f"20,000 points in {d} dimensions, 50 queries", lambda made=made: made.scan_seconds * 1e3,
                 lambda made=made: made.tree_seconds * 1e3, "SciPy cKDTree",
                 lambda made=made: f"contrast {made.contrast:.1f}, answers {'equal' if made.equal else 'DIFFER'}",
-                unit="ms")
+                figure="returned", label="ms")
         )  # fmt: skip
     return jobs

@@ -88,7 +88,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
     ]
     table = [
         Job(f"{name}: {title}", infer(method, tolerance), theirs, sweeps,
-            lambda method=method, tolerance=tolerance: quality(method, tolerance), "s CPU", bar, title)
+            lambda method=method, tolerance=tolerance: quality(method, tolerance), "processor", "s", bar, title)
         for title, method, tolerance, bar in methods
     ]  # fmt: skip
     coherence = Job(
@@ -97,7 +97,7 @@ def jobs_of(options: Options, name: str) -> list[Job]:
         their_coherence,
         "gensim",
         lambda: f"mean {our_coherence().mean():.4f}, peer {their_coherence().mean():.4f}",
-        "s CPU",
+        "processor",
         claim="C_v coherence",
     )
     return [*table, coherence]

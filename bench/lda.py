@@ -95,10 +95,10 @@ def races(title: str, train: csr_matrix, test: csr_matrix) -> list[Job]:
         return f"perplexity {our_quality():.0f}, peer {perplexity(lam, test):.0f}"
 
     return [
-        Job(f"{title}: online VB, one pass", ours, gensim, "gensim LdaModel", lambda: quality(gensim), "s CPU", 5.0,
-            "online LDA"),
-        Job(f"{title}: online VB, one pass", ours, scikit, "scikit-learn online", lambda: quality(scikit), "s CPU", 3.0,
-            "online LDA"),
+        Job(f"{title}: online VB, one pass", ours, gensim, "gensim LdaModel", lambda: quality(gensim),
+            figure="processor", bar=5.0, claim="online LDA"),
+        Job(f"{title}: online VB, one pass", ours, scikit, "scikit-learn online", lambda: quality(scikit),
+            figure="processor", bar=3.0, claim="online LDA"),
     ]  # fmt: skip
 
 
@@ -138,7 +138,16 @@ def schedule_job(train: csr_matrix, test: csr_matrix, passes: int, asked: float)
 
     plural = "" if passes == 1 else "es"
     name = f"default schedule, {passes} pass{plural}"
-    return Job(name, found, lambda: asked, "asked for", lambda: "held-out perplexity", unit="perplexity", bar=1.0)
+    return Job(
+        name,
+        found,
+        lambda: asked,
+        "asked for",
+        lambda: "held-out perplexity",
+        figure="returned",
+        label="perplexity",
+        bar=1.0,
+    )
 
 
 def memory_jobs(options: Options) -> list[Job]:
@@ -157,7 +166,8 @@ def memory_jobs(options: Options) -> list[Job]:
             lambda: peak(3000, 400, 100_000, 80),
             lambda: 400.0,
             "asked for",
-            unit="MB",
+            figure="returned",
+            label="MB",
             bar=1.0,
         ),
         Job(
@@ -165,7 +175,8 @@ def memory_jobs(options: Options) -> list[Job]:
             lambda: peak(many, 20, 5000, 10),
             lambda: 1.05 * peak(10_000, 20, 5000, 10),
             "10,000 documents + 5 %",
-            unit="MB",
+            figure="returned",
+            label="MB",
             bar=1.0,
         ),
     ]

@@ -2,8 +2,8 @@
 
 TEXTMILL_DATA=... python -m bench lsa
 
-Rows in units other than seconds hold accuracies: mean relative error of the singular values, in parts per thousand (r),
-and root mean squared error of document similarities, times ten thousand (e). Beside them stands the figure published
+Rows in units other than seconds hold accuracies: mean relative error of the singular values, in parts per thousand,
+and root mean squared error of document similarities, times ten thousand. Beside them stands the figure published
 for the same settings on Reuters plus 10 %, or what is asked of `refined`; a ratio of 1 or more keeps to it. Each is
 worked out once, however many repeats are asked for, as are the last rows: peak memory, and two workers against one.
 """
@@ -152,14 +152,14 @@ def jobs(options: Options) -> list[Job]:
     few_documents, documents = (60_000, 120_000) if options.quick else (100_000, 1_000_000)
     table += [
         Job(f"peak memory, {documents:,} documents", lambda: peak(documents)[0], lambda: peak(few_documents)[0],
-            f"{few_documents:,} documents", lambda: "m = 50,000, k = 200", unit="MB", bar=0.95),
+            f"{few_documents:,} documents", lambda: "m = 50,000, k = 200", figure="returned", label="MB", bar=0.95),
         Job("the same without interpreter", lambda: peak(documents)[1], lambda: LIMIT,
-            "3.5 m k 8 bytes + chunk", unit="MB", bar=1.0),
+            "3.5 m k 8 bytes + chunk", figure="returned", label="MB", bar=1.0),
     ]  # fmt: skip
     size = 4 if options.quick else 40
     table.append(
         Job("two workers, 20 jobs each", lambda: workers(size)[1], lambda: workers(size)[0], "one worker",
-            lambda: "medians of 3 alternating runs", unit="s wall", bar=1.7)
+            lambda: "medians of 3 alternating runs", figure="returned", bar=1.7)
     )  # fmt: skip
     return table
 
@@ -184,8 +184,8 @@ def races(title: str, corpus: Corpus, sizes: tuple[int, ...], powers: tuple[int,
     def race(name: str, settings: dict[str, Any], peer: Callable[[], Any], peer_name: str, bar: float | None) -> Job:
         both = Race(corpus, lambda: corpus.fit(**settings), peer, peer_name.split()[0])
         return Job(
-            f"{title}: {name}", lambda: both.run("ours"), lambda: both.run("peer"), peer_name, both.quality, "s CPU",
-            bar, "LSA" if bar else "",
+            f"{title}: {name}", lambda: both.run("ours"), lambda: both.run("peer"), peer_name, both.quality,
+            figure="processor", bar=bar, claim="LSA" if bar else "",
         )  # fmt: skip
 
     made = [
@@ -208,7 +208,7 @@ def accuracies(title: str, corpus: Corpus, names: Any, bar: float | None) -> lis
     """Two rows for each setting."""
     made = []
     for name, _, mean, rmse in (row for row in ACCURACY if row[0] in names):
-        for figure, (unit, scale, limit) in enumerate((("r", 1e3, mean), ("e", 1e4, rmse))):
+        for figure, (label, scale, limit) in enumerate((("mean r, 1e-3", 1e3, mean), ("RMSE, 1e-4", 1e4, rmse))):
 
             def ours(name: str = name, figure: int = figure, scale: float = scale) -> float:
                 return max(1e-6, corpus.accuracy(name)[figure]) * scale
@@ -216,7 +216,9 @@ def accuracies(title: str, corpus: Corpus, names: Any, bar: float | None) -> lis
             def asked(limit: float = limit, scale: float = scale) -> float:
                 return limit * scale
 
-            made.append(Job(f"{title}: {name}", ours, asked, "asked for Reuters", unit=unit, bar=bar))
+            made.append(
+                Job(f"{title}: {name}", ours, asked, "asked for Reuters", figure="returned", label=label, bar=bar)
+            )
     return made
 
 

@@ -112,7 +112,7 @@ def _gradient(name: str, runs: _Runs, kind: str) -> Job:
         functools.partial(runs.peer_evaluation, kind),
         peer_name,
         quality,
-        unit="s ",
+        figure="returned",
         bar=2.0,
     )
 
@@ -127,7 +127,8 @@ def _final(name: str, ours: Callable[[], Final], peer: Callable[[], Final]) -> J
             f"{100 * (ours().objective / peer().objective - 1):+.2f} %; {ours().seconds:.2f} and "
             f"{peer().seconds:.2f} s: {peer().seconds / ours().seconds:.1f}x"
         ),
-        unit=" ",
+        figure="returned",
+        label="",
     )
 
 
@@ -154,7 +155,7 @@ def _to_objective(name: str, runs: _Runs, kind: str) -> Job:
         functools.cache(lambda: _fastest(lambda: runs.peer_run(kind), runs.peer(kind).seconds[-1])),
         peer_name,
         quality,
-        unit="s ",
+        figure="returned",
         bar=3.0,
     )
 
@@ -174,7 +175,8 @@ def _after_iterations(name: str, runs: _Runs, kind: str, variant: str) -> Job:
         lambda: runs.peer(kind).objectives[-1],
         f"{peer_name}, {iterations} iterations",
         quality,
-        unit=" ",
+        figure="returned",
+        label="",
     )
 
 

@@ -75,12 +75,12 @@ def jobs(options: Options) -> list[Job]:
         table += [
             Job(f"{name}: n-grams 1-3", lambda n=name: Vocabulary(ngrams=(1, 3), n_jobs=1).fit_transform(texts(n)),
                 lambda n=name: vectorizer().fit_transform(texts(n)), "scikit-learn CountVectorizer",
-                lambda n=name: equal_counts(n), "s CPU", 5.0, "n-grams 1-3", lambda n=name: texts(n)),
+                lambda n=name: equal_counts(n), "processor", "s", 5.0, "n-grams 1-3", lambda n=name: texts(n)),
             Job(f"{name}: learn phrases", lambda n=name: Phrases(**SETTINGS, n_jobs=1).fit(tokens(n)),
                 lambda n=name: peer_phrases(n), "gensim Phrases",
-                lambda n=name: equal_phrases(n), "s CPU", 5.0, "learning phrases", lambda n=name: tokens(n)),
+                lambda n=name: equal_phrases(n), "processor", "s", 5.0, "learning phrases", lambda n=name: tokens(n)),
             Job(f"{name}: join phrases", lambda n=name: learned(n)[0].set_params(n_jobs=1).transform(tokens(n)),
                 lambda n=name: [learned(n)[1][document] for document in tokens(n)], "gensim FrozenPhrases",
-                lambda n=name: equal_texts(n), "s CPU", 5.0, "joining phrases", lambda n=name: learned(n)),
+                lambda n=name: equal_texts(n), "processor", "s", 5.0, "joining phrases", lambda n=name: learned(n)),
         ]  # fmt: skip
     return table

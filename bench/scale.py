@@ -75,10 +75,10 @@ def jobs(options: Options) -> list[Job]:
 
     return [
         Job("memory, MiB: 10 times the documents", lambda: peak(10 * small), lambda: peak(small), f"{small} documents",
-            unit="M", bar=0.91),
+            figure="returned", label="MiB", bar=0.91),
         Job("spill beyond 2 MB", spilled, lambda: Vocabulary().fit(texts), "no limit", equal, bar=0.33),
         Job("20 News x 20, two workers, seconds", lambda: on_workers(2), lambda: on_workers(1), "one worker",
-            plain_and_clustered, unit="t", bar=1.6),
+            plain_and_clustered, figure="returned", bar=1.6),
     ]  # fmt: skip
 
 

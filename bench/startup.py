@@ -46,7 +46,7 @@ COMMANDS = [
     "info lm.mill",
     "tokenize texts.jsonl",
     "vocab show vocab.mill",
-    "lm sample lm.mill -n 1",
+    "lm sample lm.mill -k 1",
     "lm next lm.mill the",
     "topics show topics.mill",
     "match score mill mills",
@@ -85,7 +85,7 @@ def jobs(options: Options) -> list[Job]:
             peer=lambda: seconds([sys.executable, "-c", EMPTY]),
             peer_name="empty Typer app with NumPy",
             quality=lambda: "CPU seconds",
-            unit="c",
+            figure="returned",
             bar=BAR,
         )
         for command in COMMANDS

@@ -168,8 +168,10 @@ def _nettalk(options: Options) -> list[Job]:
         _against("Nettalk 3-grm without pairs, token error", plain, {"max_iter": many}, plain.crfsuite,
                  "CRFsuite, OWL-QN", {**OWLQN, "max_iterations": many, "feature.possible_states": True}),
         Job("Nettalk 3-grm, tests on pairs of labels", lambda: pairs.once(pairs.textmill, max_iter=many).error,
-            lambda: plain.once(plain.textmill, max_iter=many).error, "textmill without them", unit="%", bar=1.176),
-        Job("Nettalk 1-grm, penalties differ by", spread, lambda: 0.3, "asked", errors, unit="%", bar=1.0),
+            lambda: plain.once(plain.textmill, max_iter=many).error, "textmill without them",
+            figure="returned", label="%", bar=1.176),
+        Job("Nettalk 1-grm, penalties differ by", spread, lambda: 0.3, "asked", errors,
+            figure="returned", label="%", bar=1.0),
     ]  # fmt: skip
 
 
@@ -193,10 +195,10 @@ def _prosody(options: Options) -> list[Job]:
     growing = (7, 8, 2, 4, 6) if options.quick else (7, 60, 15, 30, 45)
     return [
         Job("Nettalk + prosody 3-grm, OWL-QN, memory", lambda: run(*at_once)["megabytes"], lambda: 2000.0, "asked",
-            lambda: told(*at_once), unit="M", bar=1.0),
+            lambda: told(*at_once), figure="returned", label="MiB", bar=1.0),
         Job("Nettalk + prosody 7-grm, in stages, memory", lambda: run(*growing)["megabytes"],
             lambda: run(*growing)["potential"] * 8 / 2**20, "one vector of all features",
-            lambda: told(*growing), unit="M"),
+            lambda: told(*growing), figure="returned", label="MiB"),
     ]  # fmt: skip
 
 
@@ -214,7 +216,7 @@ def _chunks(options: Options) -> list[Job]:
     sparse, dense = {"max_iter": many}, {"algorithm": "lbfgs", "l2": 1.0, "max_iter": many}
     return [
         Job("CoNLL-2000, 100 - chunk F1, L1", lambda: task.once(task.textmill, **sparse).error, lambda: 6.3, "asked",
-            unit="%", bar=1.0),
+            figure="returned", label="%", bar=1.0),
         _against("CoNLL-2000, 100 - chunk F1, L2", task, dense, task.crfsuite, "CRFsuite, L-BFGS",
                  {"c1": 0.0, "c2": 0.5, "max_iterations": many}),
         _against("CoNLL-2000, 100 - chunk F1, L1", task, sparse, task.wapiti, "Wapiti, SGD",
@@ -262,7 +264,8 @@ def _against(
         lambda: task.once(peer, **theirs).error,
         peer_name,
         quality,
-        unit="%",
+        figure="returned",
+        label="%",
     )
 
 

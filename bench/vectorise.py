@@ -44,12 +44,18 @@ def jobs(options: Options) -> list[Job]:
         for peer, work, bar in ((gensim, peer_gensim, 5.0), (sklearn, peer_sklearn, 2.0)):
             table.append(
                 Job(name, lambda some=some: ours(some, 1), lambda some=some, work=work: work(some), peer, quality,
-                    unit="s CPU", bar=bar, claim="texts to counts")
+                    figure="processor", bar=bar, claim="texts to counts")
             )  # fmt: skip
     news = texts(options, "20 News")
     for peer, work in ((gensim, peer_gensim), (sklearn, peer_sklearn)):
         table.append(
-            Job("20 News; peer: \\w+", lambda: ours(news, 1), lambda work=work: work(news, r"\w+"), peer, unit="s CPU")
+            Job(
+                "20 News; peer: \\w+",
+                lambda: ours(news, 1),
+                lambda work=work: work(news, r"\w+"),
+                peer,
+                figure="processor",
+            )
         )
     command = ["-m", "textmill.cli.app", "--help"]
     return [

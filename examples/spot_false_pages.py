@@ -8,7 +8,7 @@ from __future__ import annotations
 from textmill.tasks import CoherenceDetector, Forger
 from textmill.tasks.coherence import sample_pages
 
-detector = CoherenceDetector(n_topics=12, sweeps=60).fit(sample_pages(250))
+detector = CoherenceDetector(n_topics=12, max_iter=60).fit(sample_pages(250))
 pages = [page.text for page in sample_pages(3, random_state=1)]
 forger = Forger.of([page.text for page in sample_pages(30, random_state=2)])
 pages += [forger.make(kind, [120])[0] for kind in ("sentence-salad", "markov", "chunk-blend")]

@@ -9,16 +9,7 @@ from __future__ import annotations
 import argparse
 
 from textmill.corpus import sample_path
-from textmill.sequence import CRF, evaluate_tags, read_labeled
-
-PATTERNS = """
-u:w-1=%X[-1,0]
-u:w=%X[0,0]
-u:w+1=%X[1,0]
-u:s3=%suffix[0,0,3]
-u:shape=%shape[0,0]
-*
-"""
+from textmill.sequence import CRF, errors_by_kind, evaluate_tags, read_labeled, tag_errors, top_features
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("train", nargs="?", default=str(sample_path("chunks-train.txt")))
@@ -26,10 +17,9 @@ parser.add_argument("test", nargs="?", default=str(sample_path("chunks-test.txt"
 arguments = parser.parse_args()
 
 train, test = read_labeled(arguments.train), read_labeled(arguments.test)
-tagger = CRF(patterns=PATTERNS, max_iter=60).fit(train.X, train.y)
+tagger = CRF(max_iter=60).fit(train.X, train.y)  # default patterns for the columns there are
 predicted = tagger.predict(test.X)
 print(evaluate_tags(test.y, predicted).report())
-for sequence, gold, answer in zip(test.X, test.y, predicted, strict=True):
-    for token, right, wrong in zip(sequence, gold, answer, strict=True):
-        if right != wrong:
-            print(f"{token[0]}\t{right}\tnot {wrong}")
+for kind, errors in errors_by_kind(tag_errors(test.X, test.y, predicted)).items():
+    print(f"{kind}, {len(errors)}, such as: {errors[0].sentence}")
+print(top_features(tagger, transitions=True, k=5))

@@ -126,7 +126,8 @@ def test_the_version_is_the_installed_one(monkeypatch: pytest.MonkeyPatch) -> No
 def test_text_is_escaped_in_every_field(text: str) -> None:
     page = Page(full_report(text).render())
     plain = Page(full_report().render())
-    assert [tag for tag, _ in page.elements] == [tag for tag, _ in plain.elements]
+    words = "span"  # around each word of code that has a hyphen
+    assert [tag for tag, _ in page.elements if tag != words] == [tag for tag, _ in plain.elements if tag != words]
     assert sum(data == text for _, data in page.texts) == sum(data == "words" for _, data in plain.texts) > 15
     assert {"aria-label": text}.items() <= {"aria-label": page.all("svg")[0]["aria-label"]}.items()
     assert [div["aria-label"] for div in page.all("div") if "aria-label" in div] == [text]

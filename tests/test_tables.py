@@ -264,6 +264,17 @@ def test_an_index_of_before_there_were_titles_still_answers_and_grows(tmp_path: 
     assert load(tmp_path / "new.mill").titles_.to_list() == ["", "", "", "a rough sea"]
 
 
+def test_an_index_whose_model_was_saved_under_other_names_still_answers(tmp_path: Any) -> None:
+    similar = load(Path(__file__).parent / "files" / "similar-2.mill", expect=SimilarDocuments)
+    assert similar.query(["the moon"], k=1)[0].ids == ["0"]
+    similar.save(tmp_path / "new.mill")
+    again = load(tmp_path / "new.mill")
+    assert again.query(["money"], k=2)[0].ids == ["2", "3"]
+    other = load(Path(__file__).parent / "files" / "similar-1.mill").model
+    with pytest.raises(DataError, match="do not belong together"):
+        again.set_params(model=other).query(["money"])
+
+
 def test_an_index_without_a_model_needs_documents_that_can_be_read_again() -> None:
     with pytest.raises(DataError, match="SimilarDocuments without a model needs 2 passes"):
         SimilarDocuments().fit(text for text in TEXTS)

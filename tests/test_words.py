@@ -104,6 +104,13 @@ def test_plain_notation_survives_markdown() -> None:
     ]
 
 
+def test_the_pages_of_the_api_show_no_private_module() -> None:
+    pages = sorted((ROOT / "docs" / "api").glob("*.md"))
+    shown = [line for page in pages for line in page.read_text(encoding="utf-8").splitlines() if line.startswith(":::")]
+    assert len(shown) > 50
+    assert not [line for line in shown if "._" in line]
+
+
 def test_formulas_become_mathml_and_code_stays() -> None:
     page = "A $x^2$ costs $5.\n\n$$ \\sum_t \\theta_t = 1 $$\n\n```bash\necho $HOME $x$\n```\n\n    $$ no $$ `$a$`\n"
     made = tool("formulas").on_page_markdown(page)

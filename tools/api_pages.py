@@ -65,6 +65,10 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "inferring mixtures": "how/lda-inference.md",
         },
     ),
+    "linear": (
+        ["linear"],
+        {"how logistic regression works": "how/linear.md", "how combinations are found": "how/combinations.md"},
+    ),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (
         ["sequence", "sequence.training"],

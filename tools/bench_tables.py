@@ -40,8 +40,8 @@ def table(content: dict[str, Any]) -> str:
     for row in content["rows"]:
         cells = (
             row["job"].replace("|", "/"),
-            figure(row["ours"], row["unit"]),
-            figure(row["peer"], row["unit"]),
+            figure(row["ours"], row["label"]),
+            figure(row["peer"], row["label"]),
             f"{row['ratio']:.2f}",
             f"{row['bar']:.2f}" if row["bar"] else "",
             row["peer_name"],
@@ -51,16 +51,11 @@ def table(content: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-# of figures that jobs return themselves: what to multiply them by, and what to write behind them
-UNITS = {"M": (1, "MiB"), "t": (1, "s"), "u": (1, "µs"), "r": (1e-3, "mean r"), "e": (1e-4, "RMSE"), "F": (1, "points")}
-
-
-def figure(value: float, unit: str) -> str:
-    """A figure with its unit."""
-    if unit.strip() == "s":
+def figure(value: float, label: str) -> str:
+    """A figure with its label; short times in milliseconds."""
+    if label == "s":
         return f"{value:.3f} s" if value >= 0.05 else f"{1000 * value:.2f} ms"
-    scale, name = UNITS.get(unit, (1, unit))
-    return f"{scale * value:.4g} {name}"
+    return f"{value:.4g} {label}".rstrip()
 
 
 if __name__ == "__main__":

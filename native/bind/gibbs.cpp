@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bind/arrays.h"
+#include "bind/bags.h"
 #include "bind/bindings.h"
 #include "topics/cvb0.h"
 #include "topics/folding.h"
@@ -15,18 +16,10 @@ namespace {
 using topics::Bags;
 using topics::Sampler;
 
-// Checks the three arrays of n documents over V terms.
 Bags checked_bags(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
                   const In<std::int32_t, 1>& counts, std::size_t vocabulary) {
-  const auto o = view(offsets);
-  check_offsets(o, terms.size(), "documents");
-  require(terms.size() == counts.size(), "there must be one count for each of the ", terms.size(), " terms");
-  bool inside = true, fine = true;
-  for (const std::int32_t term : view(terms)) inside &= term >= 0 && static_cast<std::size_t>(term) < vocabulary;
-  require(inside, "terms must lie from 0 to ", vocabulary, " - 1");
-  for (const std::int32_t count : view(counts)) fine &= count >= 0;
-  require(fine, "counts must not be negative");
-  return {o, view(terms), view(counts), vocabulary};
+  check_counts(offsets, terms, counts, vocabulary);
+  return {view(offsets), view(terms), view(counts), vocabulary};
 }
 
 std::size_t tokens_of(const Bags& bags) {

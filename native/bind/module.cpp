@@ -16,6 +16,9 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
   textmill::bind::bind_fst(fst);
+  nanobind::module_ linear =
+      m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
+  textmill::bind::bind_linear(linear);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
   nanobind::module_ sequence =

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "bind/arrays.h"
+#include "bind/bags.h"
 #include "bind/bindings.h"
 #include "topics/exponentiated.h"
 #include "topics/factors.h"
@@ -13,18 +14,10 @@ namespace {
 
 using topics::Documents;
 
-// Checks the three arrays of n documents over V terms.
 Documents checked_documents(const In<std::int64_t, 1>& offsets, const In<std::int32_t, 1>& terms,
                             const In<double, 1>& counts, std::size_t extent) {
-  const auto o = view(offsets);
-  check_offsets(o, terms.size(), "documents");
-  require(terms.size() == counts.size(), "there must be one count for each of the ", terms.size(), " terms");
-  bool inside = true, fine = true;
-  for (const std::int32_t term : view(terms)) inside &= term >= 0 && static_cast<std::size_t>(term) < extent;
-  require(inside, "terms must lie from 0 to ", extent, " - 1");
-  for (const double count : view(counts)) fine &= count >= 0.0 && std::isfinite(count);
-  require(fine, "counts must be finite and not negative");
-  return {o, view(terms), view(counts)};
+  check_counts(offsets, terms, counts, extent);
+  return {view(offsets), view(terms), view(counts)};
 }
 
 bool finite_and_positive(std::span<const double> values) {

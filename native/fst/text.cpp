@@ -15,20 +15,23 @@ void append_number(std::string& out, std::int64_t value) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-// What each byte is between fields: one look per byte. A carriage return at the end of a line is no part of a field.
-class Separators {
- public:
-  explicit Separators(std::string_view characters) {
-    for (const char c : characters) kind_[static_cast<unsigned char>(c)] = Kind::blank;
-    kind_['\r'] = Kind::blank;
-    kind_['\n'] = Kind::line;
-  }
-  bool is_blank(char c) const { return kind_[static_cast<unsigned char>(c)] == Kind::blank; }
-  bool ends_field(char c) const { return kind_[static_cast<unsigned char>(c)] != Kind::field; }
+void append_number(std::string& out, std::int64_t value, char end) {
+  char digits[21];
+  char* last = std::to_chars(digits, digits + 20, value).ptr;
+  *last++ = end;
+  out.append(digits, last);
+}
 
- private:
-  enum class Kind : std::uint8_t { field, blank, line };
-  std::array<Kind, 256> kind_{};
+// What each byte is: one look per byte. A carriage return at the end of a line is no part of a field.
+struct Separators {
+  explicit Separators(std::string_view characters) {
+    for (const char c : characters) blank[static_cast<unsigned char>(c)] = true;
+    blank['\r'] = true;
+    ends_field = blank;
+    ends_field['\n'] = true;
+  }
+  std::array<bool, 256> blank{};       // stands between fields
+  std::array<bool, 256> ends_field{};  // the same, or the end of the line
 };
 
 // Numbers of states as they appear. Small names, which nearly all are, look up an array.
@@ -141,13 +144,15 @@ class Parser {
     if (at_ >= text_.size()) return false;
     ++line_;
     line.count = 0;
+    const bool* const blank = separators_.blank.data();
+    const bool* const ends_field = separators_.ends_field.data();
     const char* p = text_.data() + at_;
     const char* const end = text_.data() + text_.size();
     while (true) {
-      while (p != end && separators_.is_blank(*p)) ++p;
+      while (p != end && blank[static_cast<unsigned char>(*p)]) ++p;
       if (p == end || *p == '\n') break;
       const char* const begin = p;
-      while (p != end && !separators_.ends_field(*p)) ++p;
+      while (p != end && !ends_field[static_cast<unsigned char>(*p)]) ++p;
       if (line.count < 6) line.field[line.count] = {begin, static_cast<std::size_t>(p - begin)};
       ++line.count;
     }
@@ -234,31 +239,34 @@ template <class W>
 void write_text(const Automaton<W>& machine, const Values<W>& values, const TextOptions& options, const Sink& sink) {
   std::string out;
   out.reserve(2 * kChunk);
-  const std::string_view tab = options.separators.substr(0, 1);
+  const char separator = options.separators.front();
   const auto name = [&](std::int64_t value, const SymbolTable* symbols, const char* what) {
     if (!symbols) return append_number(out, value);
     if (const auto symbol = symbols->find(value)) return static_cast<void>(out += *symbol);
     if (options.missing.empty()) fail(what, " ", value, " is not in the table of symbols; add it, or pass missing=");
     out += options.missing;
   };
-  const auto weight = [&](const W& w) {
+  const auto field = [&, separator](std::int64_t value, const SymbolTable* symbols, const char* what) {
+    if (!symbols) return append_number(out, value, separator);
+    name(value, symbols, what);
+    out += separator;
+  };
+  const auto weight = [&, separator](const W& w) {
     if (!options.show_one && Values<W>::equal(w, machine.one())) return;
-    out += tab;
+    out += separator;
     values.write(out, w);
   };
-  const auto one = [&](std::int32_t s) {
+  const auto one = [&, separator](std::int32_t s) {
     for (const auto& arc : machine.arcs(s)) {
-      name(s, options.names.states, "state");
-      out += tab;
-      name(arc.nextstate, options.names.states, "state");
-      out += tab;
+      field(s, options.names.states, "state");
+      field(arc.nextstate, options.names.states, "state");
       name(arc.ilabel, options.names.input, "input label");
       if (options.acceptor) {
         if (arc.ilabel != arc.olabel)
           fail("an arc of state ", s, " has two labels, ", arc.ilabel, " and ", arc.olabel,
                "; print it as a transducer");
       } else {
-        out += tab;
+        out += separator;
         name(arc.olabel, options.names.output, "output label");
       }
       weight(arc.weight);

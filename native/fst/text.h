@@ -30,7 +30,7 @@ struct TextOptions {
   bool keep_numbers = false;            // states keep their numbers; else they are numbered as they appear
   bool show_one = false;                // print weights that are one too
   std::string_view missing = {};        // printed for labels without symbol, if not empty
-  std::string_view separators = "\t ";  // any number of these between two fields; the first of them is printed
+  std::string_view separators = "\t ";  // any number of these between two fields; the first is printed
 };
 
 // How weights are read, of any semiring with weights of that type.

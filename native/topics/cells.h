@@ -52,6 +52,25 @@ struct Cells {
     }
   }
 
+  // Calls body(item, position) for all items, document by document, those of a document by the words of items.
+  template <class F>
+  void in_order(std::span<const std::int32_t> words, F&& body) const {
+    std::size_t next[kMostGroups], last[kMostGroups];
+    for (std::size_t d = 0; d < documents(); ++d) {
+      for (std::size_t g = 0; g < groups; ++g) {
+        const auto [begin, end] = segment(d, g);
+        next[g] = begin, last[g] = end;
+      }
+      for (auto at = static_cast<std::size_t>(starts[d]); at < static_cast<std::size_t>(starts[d + 1]); ++at) {
+        std::size_t best = groups;
+        for (std::size_t g = 0; g < groups; ++g) {
+          if (next[g] < last[g] && (best == groups || words[next[g]] < words[next[best]])) best = g;
+        }
+        body(next[best]++, at);
+      }
+    }
+  }
+
   std::int32_t repeats(std::int32_t count) const { return kind == Items::tokens ? count : count > 0; }
 
   static constexpr std::size_t kMostGroups = 32;

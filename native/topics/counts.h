@@ -15,6 +15,7 @@
 
 #include "base/math.h"
 #include "base/parallel.h"
+#include "topics/cells.h"
 #include "topics/draw.h"
 #include "topics/gibbs.h"
 #include "topics/special.h"
@@ -150,6 +151,39 @@ class Counts : public Sampler {
       for (std::size_t t = 0; t < K_; ++t) lane.value[t] += by_word_[w * row_ + t];
     });
     by_topic_ = std::move(sum.value);
+  }
+
+  // One stage: work(c, g, by_topic) for every group c of documents and its group g of words, each on a copy of by_topic_
+  // of its own, whose changes are then added.
+  template <class Work>
+  void each_cell(const Cells& cells, std::size_t stage, std::size_t threads, Work work) {
+    const std::size_t P = cells.groups;
+    std::vector<std::vector<double>> local(P, by_topic_);
+    base::parallel_for(P, threads, [&](std::size_t c) { work(c, (c + stage) % P, local[c]); });
+    const std::vector<double> before = by_topic_;
+    for (std::size_t c = 0; c < P; ++c) {
+      for (std::size_t t = 0; t < K_; ++t) by_topic_[t] += local[c][t] - before[t];
+    }
+  }
+
+  // All counts anew: add(item, row) adds an item to the row of its word, and to that of its document.
+  template <class Add>
+  void count_again(const Cells& cells, std::span<const std::int32_t> words, std::size_t threads, Add add) {
+    std::fill(by_word_.begin(), by_word_.end(), Count{0});
+    std::fill(by_document_.begin(), by_document_.end(), Count{0});
+    base::parallel_for(cells.groups, threads, [&](std::size_t g) {
+      for (std::size_t d = 0; d < n_; ++d) {
+        const auto [begin, end] = cells.segment(d, g);
+        for (std::size_t i = begin; i < end; ++i) add(i, by_word_.data() + static_cast<std::size_t>(words[i]) * row_);
+      }
+    });
+    base::parallel_blocks(n_, kRows, threads, [&](std::size_t first, std::size_t last) {
+      for (std::size_t d = first; d < last; ++d) {
+        const auto end = static_cast<std::size_t>(cells.starts[d + 1]);
+        for (auto i = static_cast<std::size_t>(cells.starts[d]); i < end; ++i) add(i, by_document_.data() + d * row_);
+      }
+    });
+    add_topics(threads);
   }
 
   std::size_t n_, V_, K_, row_;

@@ -1,7 +1,6 @@
 #include "topics/cvb0.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -51,11 +50,7 @@ class Expected final : public Counts<float> {
   std::size_t tokens() const override { return tokens_; }
 
   void advance(std::size_t threads) override {
-    const std::size_t P = cells_.groups;
-    std::vector<std::vector<double>> local(P, by_topic_);
-    base::parallel_for(P, threads, [&](std::size_t c) {
-      std::vector<double>& by_topic = local[c];
-      const std::size_t g = (c + stage_) % P;
+    each_cell(cells_, stage_, threads, [this](std::size_t c, std::size_t g, std::vector<double>& by_topic) {
       base::with_packs([this, c, g, &by_topic]<class Pack>() TEXTMILL_INLINED {
         if (by_cell_) {
           cell<Pack, true>(c, g, by_topic);
@@ -64,11 +59,7 @@ class Expected final : public Counts<float> {
         }
       });
     });
-    const std::vector<double> before = by_topic_;
-    for (std::size_t c = 0; c < P; ++c) {
-      for (std::size_t t = 0; t < K_; ++t) by_topic_[t] += local[c][t] - before[t];
-    }
-    if (++stage_ == P) {
+    if (++stage_ == cells_.groups) {
       stage_ = 0;
       if (++sweep_ % kSweepsBetweenSums == 0) {
         add_up_again(threads);
@@ -80,23 +71,11 @@ class Expected final : public Counts<float> {
 
   void assignments(std::span<std::int32_t> out) const override {
     std::size_t at = 0;
-    std::array<std::size_t, Cells::kMostGroups> next, last;
-    for (std::size_t d = 0; d < n_; ++d) {
-      for (std::size_t g = 0; g < cells_.groups; ++g) {
-        const auto [begin, end] = cells_.segment(d, g);
-        next[g] = begin, last[g] = end;
-      }
-      for (std::int64_t left = cells_.starts[d + 1] - cells_.starts[d]; left > 0; --left) {
-        std::size_t best = cells_.groups;
-        for (std::size_t g = 0; g < cells_.groups; ++g) {
-          if (next[g] < last[g] && (best == cells_.groups || words_[next[g]] < words_[next[best]])) best = g;
-        }
-        const std::size_t item = next[best]++;
-        const float* gamma = gamma_.data() + item * row_;
-        const auto topic = static_cast<std::int32_t>(std::max_element(gamma, gamma + K_) - gamma);
-        for (auto i = static_cast<std::size_t>(many_[item]); i > 0; --i) out[at++] = topic;
-      }
-    }
+    cells_.in_order(words_, [&](std::size_t item, std::size_t) {
+      const float* gamma = gamma_.data() + item * row_;
+      const auto topic = static_cast<std::int32_t>(std::max_element(gamma, gamma + K_) - gamma);
+      for (auto i = static_cast<std::size_t>(many_[item]); i > 0; --i) out[at++] = topic;
+    });
   }
 
  private:
@@ -143,22 +122,7 @@ class Expected final : public Counts<float> {
 
   // All counts anew from gamma.
   void add_up_again(std::size_t threads) {
-    std::fill(by_word_.begin(), by_word_.end(), 0.0F);
-    std::fill(by_document_.begin(), by_document_.end(), 0.0F);
-    base::parallel_for(cells_.groups, threads, [&](std::size_t g) {
-      for (std::size_t d = 0; d < n_; ++d) {
-        const auto [begin, end] = cells_.segment(d, g);
-        for (std::size_t i = begin; i < end; ++i) add(i, by_word_.data() + static_cast<std::size_t>(words_[i]) * row_);
-      }
-    });
-    base::parallel_blocks(n_, kRows, threads, [&](std::size_t first, std::size_t last) {
-      for (std::size_t d = first; d < last; ++d) {
-        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]);
-             ++i)
-          add(i, by_document_.data() + d * row_);
-      }
-    });
-    add_topics(threads);
+    count_again(cells_, words_, threads, [this](std::size_t i, float* sums) { add(i, sums); });
   }
 
   void add(std::size_t item, float* sums) const {

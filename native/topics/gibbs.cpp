@@ -1,7 +1,6 @@
 #include "topics/gibbs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -44,8 +43,9 @@ class State final : public Counts<Count> {
       });
     }
     if (!start.empty()) {
-      in_order(
-          [&](std::size_t item, std::size_t position) { topics_[item] = static_cast<std::uint16_t>(start[position]); });
+      cells_.in_order(words_, [&](std::size_t item, std::size_t position) {
+        topics_[item] = static_cast<std::uint16_t>(start[position]);
+      });
       sweep_ = 1;
     }
     recount(1);
@@ -67,8 +67,9 @@ class State final : public Counts<Count> {
   }
 
   void assignments(std::span<std::int32_t> out) const override {
-    in_order(
-        [&](std::size_t item, std::size_t position) { out[position] = topics_[item] == kNone ? -1 : topics_[item]; });
+    cells_.in_order(words_, [&](std::size_t item, std::size_t position) {
+      out[position] = topics_[item] == kNone ? -1 : topics_[item];
+    });
   }
 
   std::size_t tokens() const override { return cells_.items(); }
@@ -76,25 +77,9 @@ class State final : public Counts<Count> {
  private:
   // All counts anew from the topics of the tokens.
   void recount(std::size_t threads) {
-    std::fill(by_word_.begin(), by_word_.end(), Count{0});
-    std::fill(by_document_.begin(), by_document_.end(), Count{0});
-    base::parallel_for(cells_.groups, threads, [&](std::size_t g) {
-      for (std::size_t d = 0; d < n_; ++d) {
-        const auto [begin, end] = cells_.segment(d, g);
-        for (std::size_t i = begin; i < end; ++i) {
-          if (topics_[i] != kNone) by_word_[static_cast<std::size_t>(words_[i]) * row_ + topics_[i]] += weight(i);
-        }
-      }
+    this->count_again(cells_, words_, threads, [this](std::size_t i, Count* row) {
+      if (topics_[i] != kNone) row[topics_[i]] += weight(i);
     });
-    base::parallel_blocks(n_, kRows, threads, [&](std::size_t first, std::size_t last) {
-      for (std::size_t d = first; d < last; ++d) {
-        for (auto i = static_cast<std::size_t>(cells_.starts[d]); i < static_cast<std::size_t>(cells_.starts[d + 1]);
-             ++i) {
-          if (topics_[i] != kNone) by_document_[d * row_ + topics_[i]] += weight(i);
-        }
-      }
-    });
-    this->add_topics(threads);
   }
 
   Count weight([[maybe_unused]] std::size_t i) const {
@@ -118,11 +103,7 @@ class State final : public Counts<Count> {
   };
 
   void collapsed(std::size_t threads) {
-    const std::size_t P = cells_.groups;
-    std::vector<std::vector<double>> local(P, by_topic_);
-    base::parallel_for(P, threads, [&](std::size_t c) {
-      std::vector<double>& by_topic = local[c];
-      const std::size_t g = (c + stage_) % P;
+    this->each_cell(cells_, stage_, threads, [this](std::size_t c, std::size_t g, std::vector<double>& by_topic) {
       base::with_packs([this, c, g, &by_topic]<class Pack>() TEXTMILL_INLINED {
         if (by_cell_) {
           cell<Pack, true>(c, g, by_topic.data());
@@ -131,10 +112,6 @@ class State final : public Counts<Count> {
         }
       });
     });
-    const std::vector<double> before = by_topic_;
-    for (std::size_t c = 0; c < P; ++c) {
-      for (std::size_t t = 0; t < K_; ++t) by_topic_[t] += local[c][t] - before[t];
-    }
   }
 
   template <class Pack, bool kEach>
@@ -251,26 +228,6 @@ class State final : public Counts<Count> {
     });
     phi_scale_.assign(row_, 0.0);
     for (std::size_t t = 0; t < K_; ++t) phi_scale_[t] = sum.value[t] > 0.0 ? 1.0 / sum.value[t] : 0.0;
-  }
-
-  // body(item, position): the tokens of a document are merged by word.
-  template <class F>
-  void in_order(F&& body) const {
-    std::array<std::size_t, Cells::kMostGroups> next, last;
-    for (std::size_t d = 0; d < n_; ++d) {
-      for (std::size_t g = 0; g < cells_.groups; ++g) {
-        const auto [begin, end] = cells_.segment(d, g);
-        next[g] = begin, last[g] = end;
-      }
-      for (auto at = static_cast<std::size_t>(cells_.starts[d]); at < static_cast<std::size_t>(cells_.starts[d + 1]);
-           ++at) {
-        std::size_t best = cells_.groups;
-        for (std::size_t g = 0; g < cells_.groups; ++g) {
-          if (next[g] < last[g] && (best == cells_.groups || words_[next[g]] < words_[next[best]])) best = g;
-        }
-        body(next[best]++, at);
-      }
-    }
   }
 
   Cells cells_;

@@ -22,6 +22,7 @@ __all__ = [
     "errors",
     "files",
     "fst",
+    "linear",
     "lm",
     "load",
     "metrics",

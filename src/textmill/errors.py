@@ -65,8 +65,8 @@ class NotFittedError(DataError, AttributeError):
     def __new__(cls, *args: object, **options: object) -> Self:
         """Be scikit-learn's error too, if that can be known at all."""
         kind: Any = cls
-        made: Self = super().__new__(_with_scikit_learn(kind) if "sklearn" in sys.modules else kind, *args)
-        return made
+        error: Self = super().__new__(_with_scikit_learn(kind) if "sklearn" in sys.modules else kind, *args)
+        return error
 
     def __reduce__(self) -> tuple[object, ...]:
         return NotFittedError, (self.message,)

@@ -83,9 +83,9 @@ class SparseRows:
         """The same rows without stored values that are 0."""
         if self.data.all():
             return self
-        kept = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.data != 0)])
+        nonzeros = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.data != 0)])
         there = self.data != 0
-        return SparseRows(self.data[there], self.indices[there], kept[self.indptr], self.shape)
+        return SparseRows(self.data[there], self.indices[there], nonzeros[self.indptr], self.shape)
 
     def toarray(self) -> NDArray[Any]:
         """The rows with all their zeros."""

@@ -474,8 +474,8 @@ class Iterations(Generic[T]):
         return self._whole + self._running if self._count is None else self._count()
 
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
-        kept = self._whole if self._count is None else self._count()
-        if self._before is not None and (self.interrupted or not kept):
+        whole = self._whole if self._count is None else self._count()
+        if self._before is not None and (self.interrupted or not whole):
             self._before(signum, frame)
             return
         self.interrupted = True

@@ -29,16 +29,16 @@ def numerals(values: Sequence[float], *, digits: int = 4) -> list[str]:
     >>> numerals([0.31, float("nan"), -0.0004]), numerals([3e12, 0.25, 1e-9])
     (['0.3100', '–', '-0.0004'], ['3e+12', '0.25', '1e-09'])
     """
-    known = [value for value in values if math.isfinite(value)]
-    sizes = [math.floor(math.log10(abs(value))) for value in known if value]
+    finite = [value for value in values if math.isfinite(value)]
+    sizes = [math.floor(math.log10(abs(value))) for value in finite if value]
     comma = "," if max(sizes, default=0) > 3 else ""
-    if all(value == int(value) for value in known) and max(sizes, default=0) < 16:
+    if all(value == int(value) for value in finite) and max(sizes, default=0) < 16:
         return [_numeral(value, f"{comma}d") for value in values]
     wanted, least = max(0, digits - 1 - max(sizes)), max(0, 1 - min(sizes))
     if least > wanted + 3 or not -5 < max(sizes) < 10:
         return [_numeral(value, f".{digits}g") for value in values]
     decimals = max(wanted, least)
-    written = [f"{value:.{decimals}f}" for value in known]
+    written = [f"{value:.{decimals}f}" for value in finite]
     while decimals and all(text.endswith("0") for text in written):
         decimals, written = decimals - 1, [text[:-1] for text in written]
     return [_numeral(value, f"{comma}.{decimals}f") for value in values]

@@ -95,7 +95,7 @@ class Report:
 
         >>> Report("Newspapers").code("textmill vocab build news.jsonl -o news.mill")
         """
-        self._add("code", text=text)
+        self._add("code", words=_unbroken(text))
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
         """Add a row of short facts, each a figure and what it is.
@@ -219,8 +219,8 @@ def _column(values: Sequence[object]) -> tuple[bool, list[_Cell]]:
     numbers = [_number(value) for value in values]
     missing = [value is None for value in values]
     if all(gap or number is not None for number, gap in zip(numbers, missing, strict=True)) and not all(missing):
-        known = [float("nan") if number is None else number for number in numbers]
-        return True, [_Cell(text, _key(number)) for text, number in zip(numerals(known), known, strict=True)]
+        figures = [float("nan") if number is None else number for number in numbers]
+        return True, [_Cell(text, _key(number)) for text, number in zip(numerals(figures), figures, strict=True)]
     return False, [_Cell(_text(value), "") for value in values]
 
 
@@ -276,6 +276,16 @@ def _checked(svg: str, what: str, *, prefix: str) -> ElementTree.Element:
                 raise DataError(f"{what} has {name}='{_cut(value)}', which would run or fetch something; remove it")
             element.set(name, _renamed(name.lower(), value, prefix))
     return root
+
+
+def _unbroken(text: str) -> Markup:
+    """Text whose words with hyphens are elements of their own, which the page does not break as it does `--option`."""
+    from markupsafe import Markup, escape
+
+    parts = re.split(r"(\S*-\S*)", text)  # every second one has a hyphen
+    return Markup("").join(
+        Markup("<span>{}</span>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def _cut(text: str) -> str:

@@ -168,8 +168,8 @@ class Rows(Table, list[T]):
         return {name: [row[i] for row in values] for i, name in enumerate(self._names)}
 
     def __getitem__(self, i: Any) -> Any:
-        found = super().__getitem__(i)
-        return Rows(found, self._names) if isinstance(i, slice) else found
+        records = super().__getitem__(i)
+        return Rows(records, self._names) if isinstance(i, slice) else records
 
 
 def _field_names(kind: Any) -> tuple[str, ...]:

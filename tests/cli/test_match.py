@@ -40,14 +40,15 @@ def test_dedupe_finds_pairs_groups_and_writes_a_page(
 ) -> None:
     pairs, groups, page = tmp_path / f"pairs.{suffix}", tmp_path / f"groups.{suffix}", tmp_path / "page.html"
     code, _, said_last = said(
-        capsys, "dedupe", NAMES, "-o", str(pairs), "-t", "0.8", "--clusters", str(groups), "--report", str(page),
+        capsys, "dedupe", NAMES, "-o", str(pairs), "-t", "0.6", "--clusters", str(groups), "--report", str(page),
         "--jobs", "2",
     )  # fmt: skip
     assert code == 0
     found = list(read_pairs(pairs))
     assert said_last.startswith(f"331 names, {len(found)} pairs, ")
     assert {"Alexander Rumyantsev", "Alexander Rumyanstev"} in [{row.name1, row.name2} for row in found]
-    assert all(row.score >= 0.8 for row in found)
+    assert "\nmeasure assignment(" in said_last or "\nmeasure ml(" in said_last
+    assert all(row.score >= 0.6 for row in found)
     members = [record.fields for record in read_records(groups)]
     assert len(members) == 331
     assert {str(row["canonical"]) for row in members} <= {str(row["id"]) for row in members}

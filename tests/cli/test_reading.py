@@ -143,9 +143,9 @@ def test_a_table_with_semicolons_on_standard_input_is_not_taken_for_text(forms: 
         "similar query i.mill --file {} -k 1",
         "lm train {} -o out",
         "lm score m.mill {}",
-        "coherence train {} --topics 3 --sweeps 3 --held-out 0.5 -o out",
+        "coherence train {} --topics 3 --max-iter 3 --held-out 0.5 -o out",
         "coherence score d.mill {}",
-        "coherence fake {} --kind markov --count 3",
+        "coherence fake {} --kind markov -k 3",
         "coherence evaluate d.mill --true {} --false a.jsonl",
     ],
 )
@@ -170,10 +170,10 @@ def models(forms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     for command in (
         "vocab build a.jsonl -o v.mill",
-        "topics train a.jsonl --model nmf --topics 3 -o l.mill",
+        "topics train a.jsonl --kind nmf --topics 3 -o l.mill",
         "similar index a.jsonl -o i.mill",
         "lm train a.jsonl -o m.mill",
-        "coherence train a.jsonl --topics 3 --sweeps 3 --held-out 0.5 -o d.mill",
+        "coherence train a.jsonl --topics 3 --max-iter 3 --held-out 0.5 -o d.mill",
     ):
         words = [str(forms / word) if word == "a.jsonl" else word for word in command.split()]
         words = [str(folder / word) if word.endswith(".mill") else word for word in words]

@@ -221,7 +221,7 @@ def test_pictures_of_a_model_are_drawn(dated: Path, tmp_path: Path, capsys: pyte
         "time.svg": [dated / "dated.jsonl", "--date-field", "when"],
         "near.svg": [dated / "dated.jsonl", "--picture", "topics"],
         "color.svg": [dated / "dated.jsonl", "--color-field", "when"],
-        "colour.svg": [dated / "dated.jsonl", "--colour-field", "when"],
+        "colour.svg": [dated / "dated.jsonl", "--color-field", "when"],
     }.items():
         code, _, err = said(capsys, "show", dated / "lda.mill", *options, "--plot", tmp_path / name)
         assert (code, err) == (0, "")

@@ -66,7 +66,7 @@ def test_errors_of_real_commands_name_options(tmp_path: Path, capsys: pytest.Cap
         ("vocab", "build", lines, *out, "--text-field", "body"): "name the right one with --text-field",
         ("topics", "train", lines, *out, "--topics", 0): "textmill: --topics must be a whole number at least 1, got 0",
         ("topics", "train", lines, *out, "--seed", -1): "textmill: --seed must be a whole number of at least 0, got -1",
-        ("coherence", "fake", lines, "--count", -1): "textmill: --count must be a whole number at least 1, got -1",
+        ("coherence", "fake", lines, "--length", -1): "textmill: --length must be a whole number at least 1, got -1",
         ("tag", "train", columns, "-p", binary, *out): f"{binary}:1:1: NUL character",
         ("tag", "crossval", columns, "--format", "tests", "--folds", 1): "textmill: --folds must be",
     }

@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 
 from textmill import metrics
-from textmill.metrics import _conventions
+from textmill.metrics import conventions
 
 SUBJECTS = (
     "classification",
@@ -37,20 +37,20 @@ def test_import_stays_light():
 
 
 def test_signature_ends_with_the_version(monkeypatch):
-    _conventions._version.cache_clear()
+    conventions._version.cache_clear()
     monkeypatch.setattr(metadata, "version", lambda name: {"textmill": "9.9"}[name])
     assert metrics.signature("pk", k=6, unit="gap") == "pk|k:6|unit:gap|textmill:9.9"
-    _conventions._version.cache_clear()
+    conventions._version.cache_clear()
 
 
 def test_signature_without_an_installed_package(monkeypatch):
     def missing(name):
         raise metadata.PackageNotFoundError(name)
 
-    _conventions._version.cache_clear()
+    conventions._version.cache_clear()
     monkeypatch.setattr(metadata, "version", missing)
     assert metrics.signature("pk") == "pk|textmill:0+unknown"
-    _conventions._version.cache_clear()
+    conventions._version.cache_clear()
 
 
 @pytest.mark.parametrize(

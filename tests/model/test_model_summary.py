@@ -22,8 +22,9 @@ def test_a_topic_model_says_what_it_is_what_it_saw_and_what_was_chosen(tmp_path)
         "size: 2 topics, 26 terms",
         "options: n_topics=2, random_state=0",
         "vectorizer: vectors.TextVectorizer",
-        "  trained on: 6 documents, 54 tokens",
-        "  size: 26 terms",
+        "  vocabulary: corpus.Vocabulary",
+        "    trained on: 6 documents, 54 tokens",
+        "    size: 26 terms",
         "  weighting: vectors.Weighting",
         "    options: scheme=nnn",
     ]

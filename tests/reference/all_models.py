@@ -69,7 +69,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
     "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
     "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
-    "coherence": lambda: tasks.CoherenceDetector(n_topics=3, sweeps=5).fit(tasks.coherence.sample_pages(110)),
+    "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
     "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
     "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),
     "mixture": lambda: topics.MultinomialMixture(n_topics=2, random_state=0).fit(BAGS),

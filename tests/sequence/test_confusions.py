@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 from itertools import product
+from typing import Any
+
+import pytest
 
 from textmill.corpus import Sentence, read_columns, spans_of
-from textmill.sequence import errors_by_kind, evaluate_columns, tag_errors
+from textmill.errors import DataError
+from textmill.sequence import column_errors, errors_by_kind, evaluate_columns, tag_errors
 
 
 def errors(words: str, gold: str, found: str) -> list[tuple[str, str | None, str | None, str]]:
     sentence = Sentence(tuple(tuple(column.split()) for column in (words, gold, found)))
-    return [(e.kind, e.gold, e.predicted, e.sentence) for e in tag_errors([sentence])]
+    return [(e.kind, e.gold, e.predicted, e.sentence) for e in column_errors([sentence])]
 
 
 def test_each_kind_of_wrong_span() -> None:
@@ -41,14 +45,28 @@ def test_every_missed_and_every_false_chunk_is_in_exactly_one_error() -> None:
         for found in product(["O", "B-x", "I-x", "B-y"], repeat=3):
             sentence = Sentence((("a", "b", "c"), gold, found))
             left, right = set(spans_of(gold, lenient=True)), set(spans_of(found, lenient=True))
-            rows = tag_errors([sentence], chunks=True)
+            rows = column_errors([sentence], chunks=True)
             assert sum(row.gold is not None for row in rows) == len(left - right)
             assert sum(row.predicted is not None for row in rows) == len(right - left)
 
 
 def test_places_are_lines_of_the_file_and_kinds_are_sorted_by_count() -> None:
     text = b"a N N\nb N V\n\nc V N\nd N V\n"
-    rows = tag_errors(read_columns(io.BytesIO(text)))
+    rows = column_errors(read_columns(io.BytesIO(text)))
     assert [row.place.rpartition(":")[2] for row in rows] == ["2", "4", "5"]
     assert {kind: len(some) for kind, some in errors_by_kind(rows).items()} == {"N > V": 2, "V > N": 1}
     assert len(rows) == evaluate_columns(read_columns(io.BytesIO(text))).counts[:, :2].dot([-1, 1]).sum()
+
+
+@pytest.mark.parametrize(
+    "X", [["ab"], [[("a", "D"), ("b", "N")]], [[{"w": "a", "n": 1}, {"w": "b"}]], [[["a"], ["b", "c"]]]]
+)
+def test_tokens_of_any_kind_are_shown(X: list[Any]) -> None:
+    [error] = tag_errors(X, [["D", "N"]], [["D", "V"]])
+    assert (error.kind, error.place, error.sentence) == ("N > V", "1:2", "a [b]")
+
+
+def test_other_lengths_are_an_error() -> None:
+    for gold, found in (([["D"]], [["D", "V"]]), ([["D", "N"]], [["D"]]), ([], [["D", "N"]])):
+        with pytest.raises(DataError, match="differ in the number or lengths"):
+            tag_errors(["ab"], gold, found)

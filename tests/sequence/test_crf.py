@@ -207,7 +207,7 @@ def log_of(model):
 def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(right_at, begun, kept, monkeypatch):
     arguments = {"patterns": PATTERNS, "algorithm": SGDL1(eta0=0.3), "l1": 0.05, "l2": 0.1, "compact": False}
     decoder = Decoder(right_at=right_at)
-    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    monkeypatch.setattr("textmill.sequence.trainable.viterbi", decoder)
     model = CRF(**arguments, max_iter=5, fine_tune=6, tolerance=0.0)
     model.fit(X, Y, X[:3], Y[:3], early_stopping=PATIENT)
     assert decoder.iterations[model.weights_.tobytes()] == kept
@@ -228,7 +228,7 @@ def test_a_run_that_died_at_its_best_iteration_resumes_to_the_same_model(tmp_pat
     rule = {"early_stopping": PATIENT}
     train = (X + X[:3], Y + [["V", "D", "N"]] * 3, X[:3], Y[:3])  # labels that contradict: no run ends early
     decoder = Decoder(right_at=lost)
-    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    monkeypatch.setattr("textmill.sequence.trainable.viterbi", decoder)
     whole = CRF(**arguments).fit(*train, **rule, checkpoint=tmp_path / "whole")
     assert [entry["dev_error"] for entry in whole.training_log_] == [0.0 if i == lost else 100.0 for i in range(1, 15)]
     assert len(whole.weights_) == whole.training_log_[lost - 1]["active"] > 0
@@ -281,7 +281,7 @@ def test_a_run_in_stages_resumes_to_the_same_model(tmp_path, monkeypatch):
     arguments |= {"max_iter": 30, "l1": 0.02, "tolerance": 0.0}
     train = {"X_dev": X[:3], "y_dev": Y[:3], "early_stopping": PATIENT}
     decoder = Decoder(right_at=25)
-    monkeypatch.setattr("textmill.sequence.training.run.viterbi", decoder)
+    monkeypatch.setattr("textmill.sequence.trainable.viterbi", decoder)
     whole = CRF(**arguments).fit(X, Y, **train)
     decoder.dies_at = 25
     with pytest.raises(RuntimeError, match="went down"):
@@ -507,6 +507,17 @@ def test_crfs_and_conditional_markov_models_are_siblings():
     assert issubclass(CRF, ChainModel)
     assert issubclass(ConditionalMarkov, ChainModel)
     assert len(CRF().get_params(deep=False)) == 15
+
+
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
+def test_a_model_minimises_minus_the_logarithm_of_its_own_probabilities(kind):
+    model = kind(patterns=PATTERNS, l1=0.3, l2=0.01, compact=False).fit(X, Y)
+    objective = model.objective(model._labeled(model.encoder_.encode(X), Y, None))
+    theta = objective.spread(model.features_, model.weights_)
+    probability = model.span_confidence(X, Y, [[(0, len(labels))] for labels in Y])
+    expected = -np.log(np.array(probability)).sum() + 0.01 / 2 * theta @ theta
+    assert objective(theta)[0] == pytest.approx(expected, rel=1e-9)
+    assert (objective.l1, objective.l2) == (0.3, 0.01)
 
 
 @pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])

@@ -39,6 +39,14 @@ def test_a_dump_is_read_back_as_the_same_model(kind: Any, tmp_path: Path) -> Non
     assert (tmp_path / "m.dump").read_bytes() == (tmp_path / "n.dump").read_bytes()
 
 
+def test_regular_expressions_keep_their_syntax_in_a_dump(tmp_path: Path) -> None:
+    data, test = split_labels(sample_chunks()[:60]), split_labels(sample_chunks("test")[:30])
+    encoder = Encoder(patterns=[r'u:s=%m[0,0,"\a\a*"]', "b"], syntax="wapiti")
+    tagger = CRF(encoder=encoder, max_iter=10, l1=0.1).fit(data.X, data.y)
+    write_tagger(tagger, tmp_path / "m.dump")
+    assert read_tagger(tmp_path / "m.dump").predict_best(test.X, 1) == tagger.predict_best(test.X, 1)
+
+
 def test_dictionaries_and_functions_go_through_a_dump(tmp_path: Path) -> None:
     X = [[{"w": "the mill", "n": 2}, {"w": "\u2028x\u0085"}]] * 3
     tagger = CRF(l1=0.1).fit(X, [["#", "B"]] * 3)

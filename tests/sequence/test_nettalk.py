@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from textmill.corpus import read_columns, read_nettalk
-from textmill.sequence import CRF, Encoder, evaluate_tags, read_labeled
+from textmill.sequence import CRF, SGDL1, Encoder, evaluate_tags, read_labeled
 
 LETTER, THREE = "*:1=%x[0,0]", "*:3=%x[-1,0]%x[0,0]%x[1,0]"
 FIVE = "*:5=%x[-2,0]%x[-1,0]%x[0,0]%x[1,0]%x[2,0]"
@@ -93,7 +93,7 @@ def test_pairs_of_labels_with_windows_of_three_letters_lower_the_error(letters, 
 @pytest.mark.data
 @pytest.mark.slow
 def test_sgd_and_fine_tuning_come_as_far_as_owlqn(letters, three):
-    quick = letters.fit(["*", LETTER, THREE], algorithm="sgd_l1", eta0=0.5, alpha=0.7, max_iter=8)
+    quick = letters.fit(["*", LETTER, THREE], algorithm=SGDL1(eta0=0.5, alpha=0.7), max_iter=8)
     tuned = letters.fit(None, max_iter=0, fine_tune=5, start=quick)
     assert len(tuned.features_) <= len(quick.features_)
     assert letters.error(tuned, letters.dev) <= letters.error(quick, letters.dev) + 0.05

@@ -36,6 +36,13 @@ def test_every_place_is_exact(tagger: CRF) -> None:
                 max(end for begin, end in sentence.tokens if begin < span.end),
             )
     words = [[TEXT[a:b] for a, b in sentence.tokens] for sentence in sentences]
+    assert words == [
+        ["The", "mill", "stood", "by", "the", "river", ";"],
+        ["it", "was", "“", "very", "old", "”", "!"],
+        ["Its", "owner", ",", "Mr", "."],
+        ["Hill", ",", "left", "?"],
+        ["The", "end", "."],
+    ]
     assert [sentence.labels for sentence in sentences] == tagger.predict(words)
 
 

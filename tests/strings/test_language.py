@@ -62,7 +62,7 @@ def test_functions_of_yours_stand_by_their_label() -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("levenstein", "no measure is called 'levenstein'; known: assignment, context, cosine"),
+    ("levenstein", "no measure is called 'levenstein'; known: assignment, auto, context, cosine"),
     ("ml(words, sub=jarro)", "no measure is called 'jarro'; known: "),
     ("ml(words, sub=3)", "sub of ml must be a measure, got 3"),
     ("ml(jaro)", "features of ml must be features, got jaro"),

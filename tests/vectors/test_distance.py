@@ -315,7 +315,7 @@ def test_bad_matrices_are_named_at_once() -> None:
         pairwise([1, 2, 3])
     with pytest.raises(DataError, match="rows of different lengths"):
         compare([[1, 2], [3]], [1], "cosine")
-    with pytest.raises(DataError, match="block must be a whole number at least 1"):
+    with pytest.raises(DataError, match="chunk_size must be a whole number at least 1"):
         pairwise(np.eye(2), chunk_size=0)
     with pytest.raises(DataError, match="n_jobs"):
         pairwise(np.eye(2), n_jobs=0)

@@ -137,7 +137,7 @@ def test_rows_lead_back_to_their_heaviest_terms() -> None:
     assert vectorizer.inverse(X.toarray())[0] == [("b", 3.0), ("a", 1.0), ("c", 1.0)]
     with pytest.raises(DataError, match="X has 2 columns but there are 3 terms"):
         vectorizer.inverse([[1, 2]])
-    with pytest.raises(DataError, match="top must be a whole number"):
+    with pytest.raises(DataError, match="k must be a whole number"):
         vectorizer.inverse(X, k=0)
 
 
@@ -176,8 +176,7 @@ def test_a_function_is_passed_again_once(tmp_path: Path) -> None:
 
 def test_contradictions_in_a_file_are_refused() -> None:
     vectorizer = TextVectorizer().fit(TITLES)
-    vectorizer.documents_ = 1
-    del vectorizer._made
+    vectorizer.vocabulary_.documents_ = 1
     with pytest.raises(ModelFileError, match="contradict"):
         vectorizer.verify()
 
@@ -214,3 +213,13 @@ def test_a_scheme_in_place_of_a_weighting_is_refused_with_the_right_way() -> Non
         TextVectorizer(weighting="nnn").fit(["to be"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="vocabulary must be a Vocabulary, such as"):
         TextVectorizer(vocabulary=["to", "be"]).fit(["to be"])  # type: ignore[arg-type]
+
+
+def test_a_file_that_held_the_counts_of_its_vocabulary_still_loads(tmp_path: Path) -> None:
+    texts = ["the moon and the sea", "the sea and the moon", "a bank lends money", "money in a bank"]
+    old = textmill.load(Path(__file__).parents[1] / "files" / "vectorizer-2.mill", verify=True)
+    new = TextVectorizer(vocabulary=Vocabulary(min_df=1), weighting=Weighting(scheme="ntc")).fit(texts)
+    assert old.transform(texts).toarray().tobytes() == new.transform(texts).toarray().tobytes()
+    assert old.fingerprint() == new.fingerprint()
+    old.save(tmp_path / "new.mill")
+    assert textmill.load(tmp_path / "new.mill").fingerprint() == new.fingerprint()

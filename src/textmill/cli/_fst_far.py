@@ -264,8 +264,8 @@ def _compare(first: str, second: str, begin: str, end: str, same: Callable[[Fst,
 
 def _split(arguments: list[str] | None) -> tuple[list[str], str]:
     """Inputs and output of a command: the last of several arguments is the output."""
-    given = arguments or [""]
-    return (given[:-1], given[-1]) if len(given) > 1 else (given, "")
+    names = arguments or [""]
+    return (names[:-1], names[-1]) if len(names) > 1 else (names, "")
 
 
 def _listed(sources: list[str]) -> list[str]:

@@ -232,22 +232,22 @@ def symbols(
     from textmill.fst.compare import verify as check
 
     _save_symbols(fst, save_isymbols, save_osymbols)
-    made = fst.copy()
+    relabeled = fst.copy()
     if isymbols:
-        made.input_symbols = files.read_symbols(isymbols)
+        relabeled.input_symbols = files.read_symbols(isymbols)
     elif clear_isymbols:
-        made.input_symbols = None
+        relabeled.input_symbols = None
     elif relabel_ipairs:
-        made.input_symbols = _with_keys(fst.input_symbols, files.read_pairs(relabel_ipairs), "input")
+        relabeled.input_symbols = _with_keys(fst.input_symbols, files.read_pairs(relabel_ipairs), "input")
     if osymbols:
-        made.output_symbols = files.read_symbols(osymbols)
+        relabeled.output_symbols = files.read_symbols(osymbols)
     elif clear_osymbols:
-        made.output_symbols = None
+        relabeled.output_symbols = None
     elif relabel_opairs:
-        made.output_symbols = _with_keys(fst.output_symbols, files.read_pairs(relabel_opairs), "output")
+        relabeled.output_symbols = _with_keys(fst.output_symbols, files.read_pairs(relabel_opairs), "output")
     if verify:
-        check(made)
-    return made
+        check(relabeled)
+    return relabeled
 
 
 def _number(value: object) -> str:
@@ -261,10 +261,10 @@ def _with_keys(table: "SymbolTable | None", pairs: dict[int, int], side: str) ->
 
     if table is None:
         raise DataError(f"the machine has no table of {side} symbols; give it one with --{side[0]}symbols")
-    made = SymbolTable(name=f"relabeled_{table.name}")
+    table_with_keys = SymbolTable(name=f"relabeled_{table.name}")
     for key, symbol in table.items():
-        made.add(symbol, pairs.get(key, key))
-    return made
+        table_with_keys.add(symbol, pairs.get(key, key))
+    return table_with_keys
 
 
 def _save_symbols(fst: "Fst", inputs: str, outputs: str) -> None:

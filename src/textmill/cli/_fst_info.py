@@ -49,31 +49,31 @@ def facts(source: str, arc_filter: str, info_type: str, *, test: bool, verify: b
     }
     if info_type == "short":
         return head
-    found = info(fst, arc_filter=arc_filter, test=test)
+    figures = info(fst, arc_filter=arc_filter, test=test)
     kind = _FILTERS[arc_filter]
-    known = {name: found.get(name) for name in _PROPERTIES}
+    properties = {name: figures.get(name) for name in _PROPERTIES}
     return {
         **head,
-        "# of states": found["states"],
-        "# of arcs": found["arcs"],
-        "initial state": found["start"],
-        "# of final states": found["final states"],
-        "# of input/output epsilons": found["double epsilons"],
-        "# of input epsilons": found["input epsilons"],
-        "# of output epsilons": found["output epsilons"],
-        "input label multiplicity": found["input label multiplicity"],
-        "output label multiplicity": found["output label multiplicity"],
-        f"# of {kind}accessible states": found["accessible states"],
-        f"# of {kind}coaccessible states": found["coaccessible states"],
-        f"# of {kind}connected states": found["connected states"],
-        f"# of {kind}connected components": found["connected components"],
-        f"# of {kind}strongly conn components": found["strongly connected components"],
-        "input matcher": known["input_sorted"],
-        "output matcher": known["output_sorted"],
+        "# of states": figures["states"],
+        "# of arcs": figures["arcs"],
+        "initial state": figures["start"],
+        "# of final states": figures["final states"],
+        "# of input/output epsilons": figures["double epsilons"],
+        "# of input epsilons": figures["input epsilons"],
+        "# of output epsilons": figures["output epsilons"],
+        "input label multiplicity": figures["input label multiplicity"],
+        "output label multiplicity": figures["output label multiplicity"],
+        f"# of {kind}accessible states": figures["accessible states"],
+        f"# of {kind}coaccessible states": figures["coaccessible states"],
+        f"# of {kind}connected states": figures["connected states"],
+        f"# of {kind}connected components": figures["connected components"],
+        f"# of {kind}strongly conn components": figures["strongly connected components"],
+        "input matcher": properties["input_sorted"],
+        "output matcher": properties["output_sorted"],
         "input lookahead": False,
         "output lookahead": False,
         "expanded": True,
         "mutable": fst_type == "vector",
         "error": False,
-        **{words: known[name] for name, words in _PROPERTIES.items()},
+        **{words: properties[name] for name, words in _PROPERTIES.items()},
     }

@@ -129,14 +129,14 @@ def relabel(
     if (relabel_isymbols or relabel_osymbols) and (relabel_ipairs or relabel_opairs):
         raise DataError("relabel by tables of symbols or by pairs of numbers, not by both")
     if relabel_isymbols or relabel_osymbols:
-        made = fst.copy()
-        made.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
-        made.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
-        made = rational.relabel_symbols(
-            made, input_symbols=files.read_symbols(relabel_isymbols), unknown=unknown_isymbol or None
+        machine = fst.copy()
+        machine.input_symbols = files.read_symbols(isymbols) or fst.input_symbols
+        machine.output_symbols = files.read_symbols(osymbols) or fst.output_symbols
+        machine = rational.relabel_symbols(
+            machine, input_symbols=files.read_symbols(relabel_isymbols), unknown=unknown_isymbol or None
         )
         return rational.relabel_symbols(
-            made, output_symbols=files.read_symbols(relabel_osymbols), unknown=unknown_osymbol or None
+            machine, output_symbols=files.read_symbols(relabel_osymbols), unknown=unknown_osymbol or None
         )
     if not (relabel_ipairs or relabel_opairs):
         raise DataError("nothing to relabel by; pass --relabel_isymbols, --relabel_osymbols or files with pairs")
@@ -250,16 +250,16 @@ def map_machine(
     semirings = {"to_std": "tropical", "to_standard": "tropical", "to_log": "log", "to_log64": "log64"}
     if map_type in semirings:
         return transform.convert(fst, semirings[map_type])
-    given = files.weight_of(fst, weight)
-    if given is None:
-        given = {"plus": fst.semiring.zero, "times": fst.semiring.one}.get(map_type)
+    operand = files.weight_of(fst, weight)
+    if operand is None:
+        operand = {"plus": fst.semiring.zero, "times": fst.semiring.one}.get(map_type)
     kind = "power" if map_type == "float_power" else map_type
-    made = transform.arcmap(fst, kind, weight=given, power=power, delta=delta)
+    machine = transform.arcmap(fst, kind, weight=operand, power=power, delta=delta)
     if map_type == "input_epsilon":
-        made.input_symbols = None
+        machine.input_symbols = None
     if map_type == "output_epsilon":
-        made.output_symbols = None
-    return made
+        machine.output_symbols = None
+    return machine
 
 
 @app.command(cls=Program)
@@ -339,15 +339,15 @@ def _beside(first: "Fst", second: "Fst") -> "Fst":
     """The second machine; with the tables of the first where those need not agree."""
     if settings.get().compatible_symbols:
         return second
-    made = second.copy()
-    made.input_symbols, made.output_symbols = first.input_symbols, first.output_symbols
-    return made
+    machine = second.copy()
+    machine.input_symbols, machine.output_symbols = first.input_symbols, first.output_symbols
+    return machine
 
 
 def _behind(first: "Fst", second: "Fst") -> "Fst":
     """The second machine; with the table of outputs of the first for its inputs where those need not agree."""
     if settings.get().compatible_symbols:
         return second
-    made = second.copy()
-    made.input_symbols = first.output_symbols
-    return made
+    machine = second.copy()
+    machine.input_symbols = first.output_symbols
+    return machine

@@ -94,10 +94,10 @@ def disambiguate(
     """
     from textmill.fst import optimization, paths
 
-    made = optimization.disambiguate(fst, delta=delta)
+    machine = optimization.disambiguate(fst, delta=delta)
     if not weight and nstate < 0:
-        return made
-    return paths.prune(made, weight=files.weight_of(fst, weight), max_states=None if nstate < 0 else nstate)
+        return machine
+    return paths.prune(machine, weight=files.weight_of(fst, weight), max_states=None if nstate < 0 else nstate)
 
 
 @app.command(cls=Program)
@@ -120,9 +120,9 @@ def minimize(
 
     if not strings:
         return optimization.minimize(fst, delta=delta, allow_nondet=allow_nondet)
-    made, written = optimization.minimize_strings(fst, delta=delta, allow_nondet=allow_nondet)
+    machine, written = optimization.minimize_strings(fst, delta=delta, allow_nondet=allow_nondet)
     files.write_machine(written, strings)
-    return made
+    return machine
 
 
 @app.command(cls=Program)
@@ -143,10 +143,10 @@ def encode(
 
     if decode:
         return encoding.decode(fst, encoding.Encoder.read(codex))
-    known = encoding.Encoder.read(codex) if encode_reuse else None
-    made, encoder = encoding.encode(fst, labels=encode_labels, weights=encode_weights, encoder=known)
+    codes = encoding.Encoder.read(codex) if encode_reuse else None
+    machine, encoder = encoding.encode(fst, labels=encode_labels, weights=encode_weights, encoder=codes)
     encoder.write(codex)
-    return made
+    return machine
 
 
 @app.command(cls=Program)

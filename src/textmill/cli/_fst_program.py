@@ -79,7 +79,7 @@ class Program(TyperCommand):
     def _words(self, arguments: list[str]) -> Iterator[str]:
         """The arguments in the one form that Typer knows, without those that all programs share."""
         options = {name: parameter for parameter in self.params for name in parameter.opts if name[:2] == "--"}
-        known, words = Settings(), iter(arguments)
+        shared, words = Settings(), iter(arguments)
         for word in words:
             if word == "--":
                 yield word
@@ -99,11 +99,11 @@ class Program(TyperCommand):
                     yield from [f"--{name}"] if _truth(name, value) else option.secondary_opts
             elif name.startswith("no") and not equals and (option := options.get(f"--{_positive(name)}")) is not None:
                 yield from option.secondary_opts
-            elif (changed := _shared(known, name, equals, value, words)) is not None:
-                known = changed
+            elif (changed := _shared(shared, name, equals, value, words)) is not None:
+                shared = changed
             else:
                 yield word
-        settings.set(known)
+        settings.set(shared)
 
 
 class Comparison(Program):
@@ -127,9 +127,9 @@ def machines(verb: Callable[..., Any]) -> Callable[..., None]:
 
     Arguments of the verb that are required stand before the output, the others behind it.
     """
-    given = list(inspect.signature(verb).parameters.values())
-    read = [parameter.name for parameter in given if parameter.annotation == "Fst"]
-    own = [parameter for parameter in given if parameter.annotation != "Fst"]
+    parameters_of_verb = list(inspect.signature(verb).parameters.values())
+    read = [parameter.name for parameter in parameters_of_verb if parameter.annotation == "Fst"]
+    own = [parameter for parameter in parameters_of_verb if parameter.annotation != "Fst"]
     required = [parameter for parameter in own if parameter.default is parameter.empty]
     optional = [parameter for parameter in own if parameter.default is not parameter.empty]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -181,20 +181,20 @@ def _truth(name: str, value: str) -> bool:
     return value.lower() in ("", "true", "1")
 
 
-def _shared(known: Settings, name: str, equals: str, value: str, words: Iterator[str]) -> Settings | None:
+def _shared(shared: Settings, name: str, equals: str, value: str, words: Iterator[str]) -> Settings | None:
     """The settings with a flag that all programs share; None if it is another flag."""
     if name in ("fst_read_mode", "fst_field_separator", *_WITHOUT_EFFECT) and not equals:
         value = _next(words, name)
     if name == "fst_align":
-        return replace(known, align=_truth(name, value))
+        return replace(shared, align=_truth(name, value))
     if name == "fst_compat_symbols":
-        return replace(known, compatible_symbols=_truth(name, value))
+        return replace(shared, compatible_symbols=_truth(name, value))
     if name == "fst_field_separator":
-        return replace(known, separators=value)
+        return replace(shared, separators=value)
     if name == "fst_read_mode":
         if value not in ("read", "map"):
             raise _WrongUsageError(f"--fst_read_mode is read or map, not {value!r}")
-        return replace(known, map_files=value == "map")
+        return replace(shared, map_files=value == "map")
     if name in _SWITCHES_WITHOUT_EFFECT:
         _truth(name, value)
     elif name in _REFUSED:
@@ -203,4 +203,4 @@ def _shared(known: Settings, name: str, equals: str, value: str, words: Iterator
             raise _WrongUsageError(f"--{name} cannot be changed here: {reason}")
     elif name not in _WITHOUT_EFFECT:
         return None
-    return known
+    return shared

@@ -42,8 +42,8 @@ def shortestdistance(
         fst = fst.copy()
         fst.start = nstate
     options: dict[str, Any] = {} if delta is None else {"delta": delta}
-    found = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
-    rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in found]
+    distances = paths.shortest_distance(fst, reverse=reverse, queue_type=queue_type, **options)
+    rows = [fst.semiring.format(value.item() if hasattr(value, "item") else value) for value in distances]
     if json:
         return json_line([{"state": state, "distance": row} for state, row in enumerate(rows)]) + "\n"
     return "".join(f"{state}\t{row}\n" for state, row in enumerate(rows))
@@ -188,7 +188,7 @@ def randgen(
     from textmill.errors import DataError
     from textmill.fst import compare
 
-    made = compare.randgen(
+    machine = compare.randgen(
         fst,
         npath,
         select="log_prob" if select == "fast_log_prob" else select,
@@ -197,13 +197,13 @@ def randgen(
         weighted=weighted,
     )
     if not weighted or remove_total_weight:
-        return made
+        return machine
     if fst.semiring.name not in ("tropical", "tropical64", "log", "log64"):
         raise DataError(f"counts of paths are no weights of {fst.semiring.name}; add --remove_total_weight")
-    for state in range(made.num_states):
-        if made.is_final(state):
-            made.set_final(state, made.final(state) - math.log(npath))
-    return made
+    for state in range(machine.num_states):
+        if machine.is_final(state):
+            machine.set_final(state, machine.final(state) - math.log(npath))
+    return machine
 
 
 def _direction(reweight_type: str, to_final: bool) -> str:

@@ -33,7 +33,9 @@ Block = Annotated[
 ModelFile = Annotated[Path | None, typer.Option("--model", help="Model made by `textmill match train`.")]
 _List = Annotated[str, typer.Argument(metavar="RECORDS", help="List of records or names; - for stdin.")]
 _Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
-_Labels = Annotated[Path | None, typer.Option(help="Labelled pairs (id1, id2, pos or neg) or clusters.")]
+_Labels = Annotated[
+    Path | None, typer.Option("--labels", "--gold", help="Labelled pairs (id1, id2, pos or neg) or clusters.")
+]
 _Format = Annotated[
     str | None,
     typer.Option("--format", help="Input format: csv, jsonl, parquet, secondstring, tsv or txt; default: by suffix."),

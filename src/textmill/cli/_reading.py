@@ -165,12 +165,12 @@ def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         options = inspect.signature(groups[parameter.name], eval_str=True).parameters.values()
         parameters += [option.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for option in options]
 
-    def run(**given: Any) -> Any:
+    def run(**arguments: Any) -> Any:
         values = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            name: group(**{field.name: arguments.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        return command(**given, **values)
+        return command(**arguments, **values)
 
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import Reading, with_options
@@ -100,7 +101,6 @@ def explain(
     Example: textmill topics explain news.mill --text "The bank raised its rates." --report why.html
     """
     import sys
-    from json import dumps
 
     from textmill.topics.explain import explain_text
 
@@ -112,7 +112,7 @@ def explain(
     elif json:
         for word in explanation.words:
             facts = {"begin": word.begin, "end": word.end, "term": word.term, "topic": word.topic + 1}
-            typer.echo(dumps(facts | {"probability": word.probability}, ensure_ascii=False))
+            typer.echo(json_line(facts | {"probability": word.probability}))
     else:
         from rich.console import Console
 

@@ -84,7 +84,11 @@ def tour(folder: Path) -> Path:
     report.facts(
         [
             (str(len(stops)), "jobs, each from raw text to a result you can check"),
-            *((f"{one.theirs / one.ours:.1f}×", f"the speed of {one.peer}: {one.job}") for one in measured),
+            *(
+                (f"{one.theirs / one.ours:.1f}×", f"the speed of {one.peer}: {one.job}")
+                for one in measured
+                if one.theirs > one.ours  # the table has all of them
+            ),
         ]
     )
     if not has_charts():
@@ -121,8 +125,8 @@ def show_speed(report: Report, measured: list[Timing]) -> None:
         [
             (
                 f"{t.job} ({t.peer})",
-                f"{1000 * t.ours:.1f}",
-                f"{1000 * t.theirs:.1f}",
+                round(1000 * t.ours, 1),
+                round(1000 * t.theirs, 1),
                 f"{t.theirs / t.ours:.1f}×",
                 t.our_result if t.our_result == t.their_result else f"{t.our_result}, {t.their_result}",
             )
@@ -454,7 +458,7 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
     figure = fst.to_svg(fst.optimize(fst.string_map(some)), token_type="utf8", precision=2)
     report.figure(figure, caption=f"Part of the lexicon: {', '.join(word for word, _, _ in some)}")
     report.code(
-        "textmill fst apply --nshortest=3 --show_weight corrector.fst words.txt\n"
+        "textmill fst apply -k 3 --show_weight corrector.fst words.txt\n"
         "textmill fst info corrector.fst\n"
         "textmill fst shortestpath corrector.fst | textmill fst draw --portrait - best.dot"
     )
@@ -517,9 +521,9 @@ def show_exactness(report: Report, documents: list[Document], folder: Path) -> N
     found = np.array([answer.scores for answer in answers])
     language = NGramModel(order=3).fit(texts)
     sums = [float(language.distribution([word]).sum()) for word in ("the", "mill", "star")]
-    one, two = (NMF(n_topics=5, random_state=0, n_jobs=n).fit(X).components_ for n in (1, 2))
-    loaded = textmill.load(folder / "topics.mill")
-    again = textmill.load(folder / "topics.mill", verify=True)
+    one, two = (NMF(n_topics=5, random_state=0, n_jobs=n).fit(X) for n in (1, 2))
+    one.save(folder / "exact.mill")
+    loaded = textmill.load(folder / "exact.mill")
     report.heading("Exact, and checked here")
     report.table(
         ["claim", "checked against", "largest difference"],
@@ -534,11 +538,15 @@ def show_exactness(report: Report, documents: list[Document], folder: Path) -> N
                 "the sum over all words",
                 f"{max(abs(s - 1) for s in sums):.1e}",
             ),
-            ("one thread and two give the same model", "every weight", f"{abs(one - two).max():.1e}"),
+            (
+                "one thread and two give the same model",
+                "every weight",
+                f"{abs(one.components_ - two.components_).max():.1e}",
+            ),
             (
                 "a saved model gives the same answers",
                 "the topics of all articles",
-                f"{abs(np.asarray(loaded.transform(texts)) - np.asarray(again.transform(texts))).max():.1e}",
+                f"{abs(np.asarray(loaded.transform(X)) - np.asarray(one.transform(X))).max():.1e}",
             ),
         ],
         caption="Claims of the documentation, tested a moment ago",

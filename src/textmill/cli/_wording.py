@@ -74,10 +74,10 @@ def in_options(message: str, options: Mapping[str, list[Any]]) -> str:
     """The message with options in place of parameters."""
     for phrase, other in _PHRASES.items():
         message = message.replace(phrase, other)
-    message = _ADVICE.sub(lambda found: found[0] if found[1] in options else "", message)
-    message = _ASSIGNMENT.sub(lambda found: _setting(found, options), message)
-    message = _MUST.sub(lambda found: _subject(found, options), message)
-    return _UNDERSCORED.sub(lambda found: _spelling(options[found[1]]) if found[1] in options else found[0], message)
+    message = _ADVICE.sub(lambda match: match[0] if match[1] in options else "", message)
+    message = _ASSIGNMENT.sub(lambda match: _setting(match, options), message)
+    message = _MUST.sub(lambda match: _subject(match, options), message)
+    return _UNDERSCORED.sub(lambda match: _spelling(options[match[1]]) if match[1] in options else match[0], message)
 
 
 def _spelling(options: list[Any]) -> str:
@@ -85,11 +85,11 @@ def _spelling(options: list[Any]) -> str:
     return " or ".join(max(option.opts, key=lambda name: name.startswith("--")) for option in options)
 
 
-def _setting(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
+def _setting(match: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     """`name=value` as it is typed."""
-    if found[1] not in options:
-        return found[0]
-    option, spelling, value = options[found[1]][0], _spelling(options[found[1]]), found[2]
+    if match[1] not in options:
+        return match[0]
+    option, spelling, value = options[match[1]][0], _spelling(options[match[1]]), match[2]
     if value is None or value == "True":
         return spelling
     if value in ("False", "None"):
@@ -98,9 +98,9 @@ def _setting(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     return f"{spelling} {quote(value) if option.nargs == 1 else value}"
 
 
-def _subject(found: re.Match[str], options: Mapping[str, list[Any]]) -> str:
+def _subject(match: re.Match[str], options: Mapping[str, list[Any]]) -> str:
     """The parameter that a requirement is about."""
-    if found[2] not in options:
-        return found[0]
-    part = f"the {_ORDINALS[int(found[3])]} of " if found[3] is not None else ""
-    return f"{found[1]}{part}{_spelling(options[found[2]])}"
+    if match[2] not in options:
+        return match[0]
+    part = f"the {_ORDINALS[int(match[3])]} of " if match[3] is not None else ""
+    return f"{match[1]}{part}{_spelling(options[match[2]])}"

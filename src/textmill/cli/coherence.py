@@ -79,8 +79,8 @@ def score(
     forms = dict.fromkeys(("probability", "score", "threshold", "entropy"), ".3f")
     table = None if json else Printed({"verdict": "", **forms, "id": ""})
     if not explain:
-        for found in judge.scores(documents):
-            _show(found, [], table)
+        for judged in judge.scores(documents):
+            _show(judged, [], table)
         return
     for document in documents:
         explained = judge.explain(document)
@@ -131,9 +131,9 @@ def fake(
     texts = reading.documents(sources).texts()
     forger = Forger.of(list(texts), order=order, random_state=seed)
     lengths = np.resize(forger.lengths if length is None else [length], len(forger.pool) if k is None else k)
-    made = forger.make(kind, lengths, level=level, words=None if words is None else words.split(","))
+    forgeries = forger.make(kind, lengths, level=level, words=None if words is None else words.split(","))
     with writer(output) as out:
-        for i, text in enumerate(made):
+        for i, text in enumerate(forgeries):
             out.write(json_line({"id": f"{kind}-{i}", "text": text}) + "\n")
 
 
@@ -186,19 +186,19 @@ def evaluate(
         table.row(**asdict(row))
 
 
-def _show(found: Any, offending: list[Any], table: Printed | None) -> None:
+def _show(document: Any, offending: list[Any], table: Printed | None) -> None:
     """Print what was found in one document: a row of a table, or a line of JSON."""
     from dataclasses import asdict
     from math import isnan
 
     if table is None:
-        record = {k: None if isinstance(v, float) and isnan(v) else v for k, v in asdict(found).items()}
-        record["topics"] = [{"topic": t, "share": share, "words": words} for t, share, words in found.topics]
-        record["empty"] = found.verdict == "empty"
+        record = {k: None if isinstance(v, float) and isnan(v) else v for k, v in asdict(document).items()}
+        record["topics"] = [{"topic": t, "share": share, "words": words} for t, share, words in document.topics]
+        record["empty"] = document.verdict == "empty"
         if offending:
             record["offending"] = [{"text": one.text, "surprise": one.surprise} for one in offending]
         typer.echo(json_line(record))
         return
-    table.row(**asdict(found))
+    table.row(**asdict(document))
     for one in offending:
         typer.echo(f"  {one.surprise:+.2f}\t{one.text}")

@@ -107,9 +107,9 @@ def next_words(
     from textmill.lm import next_words as likely
     from textmill.lm import read_model
 
-    found = likely(read_model(model), words or [], k=k, start=start)
+    continuations = likely(read_model(model), words or [], k=k, start=start)
     table = Printed({"probability": ".6f", "word": ""}, json=json)
-    for word, probability in found:
+    for word, probability in continuations:
         table.row(word=word, probability=probability)
 
 
@@ -127,9 +127,9 @@ def ngrams(
     """
     from textmill.lm import frequent_ngrams, read_model
 
-    found = frequent_ngrams(read_model(model), words or [], k=k, order=order)
+    frequent = frequent_ngrams(read_model(model), words or [], k=k, order=order)
     table = Printed({"count": "", "probability": ".6f", "words": ""}, json=json)
-    for ngram in found:
+    for ngram in frequent:
         table.row(words=ngram.words, count=ngram.count, probability=ngram.probability)
 
 

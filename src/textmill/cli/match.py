@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from textmill.cli._json import json_line
 from textmill.cli._match_learning import Block, Fields, ModelFile, matcher_of, records_of, register
 from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
@@ -24,7 +25,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Measure = Annotated[
     str | None,
-    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: words aligned by Jaro."),
+    typer.Option("--measure", "-m", help="Measure, such as 'tfidf(trigrams)'; default: auto, which suits the list."),
 ]
 _Measures = Annotated[list[str] | None, typer.Option("--measure", "-m", help="Measure; repeat the option for more.")]
 _Format = Annotated[
@@ -176,8 +177,6 @@ def score(
 
     Example: textmill match score "Mr. Rumyantsev" "Alexander Rumyanstev" --explain
     """
-    from json import dumps
-
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks.names import align
 
@@ -185,7 +184,7 @@ def score(
     alignment = align(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
     if json:
         row = {"left": left, "right": right, "score": alignment.score, "measure": alignment.measure}
-        typer.echo(dumps(row, ensure_ascii=False))
+        typer.echo(json_line(row))
     else:
         typer.echo(str(alignment) if explain else f"{alignment.score:.6f}")
 
@@ -408,8 +407,6 @@ def _linked(linked: Linked, records: str) -> None:
     """What was found among records, and how many pairs were compared for it."""
     from textmill.readable import counted
 
-    for note in linked.blocking.notes:
-        typer.echo(note, err=True)
     compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
     groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)

@@ -88,18 +88,18 @@ def query(
     if id is not None:
         if len(indexes) > 1 or cluster is not None:
             raise DataError("--id searches one index in this process; pass one INDEX and no --cluster")
-        names, found = [id], load(indexes[0], expect=SimilarDocuments).query_ids([id], k=k)
+        names, results = [id], load(indexes[0], expect=SimilarDocuments).query_ids([id], k=k)
     else:
         asked = [("query", text)] if text is not None else []
         if file is not None:
             asked = [(one.id, one.text) for one in reading.documents([file])]
-        names, found = (
+        names, results = (
             [name for name, _ in asked],
             query_shards(indexes, [str(t) for _, t in asked], k=k, cluster=cluster),
         )
     columns = {"query": ""} if file is not None else {}
     table = None if json else Printed(columns | {"score": ".4f", "id": "", "title": ""})
-    for name, matches in zip(names, found, strict=True):
+    for name, matches in zip(names, results, strict=True):
         _show(name, matches, table)
 
 
@@ -159,20 +159,20 @@ def pairs(
 
     similar = load(index, expect=SimilarDocuments)
     nearest = -1.0 if similar.measure == "cosine" else 1.0  # a cosine falls, a distance grows
-    found = sorted(similar.pairs(threshold=threshold), key=lambda pair: nearest * pair[2])
+    near = sorted(similar.pairs(threshold=threshold), key=lambda pair: nearest * pair[2])
     table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
-    for left, right, score in found:
+    for left, right, score in near:
         table.row(left=left, right=right, score=score)
 
 
 def _show(name: str, matches: Any, table: Printed | None) -> None:
     """Print what one query found: rows of a table, or a line of JSON."""
     rows = matches.to_dict()
-    found = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    records = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
     if table is None:
-        typer.echo(json_line({"query": name, "found": found, "reason": matches.reason}))
+        typer.echo(json_line({"query": name, "found": records, "reason": matches.reason}))
         return
     if matches.reason is not None:
         typer.echo(f"{name}: nothing found: {matches.reason}", err=True)
-    for one in found:
+    for one in records:
         table.row(query=name, **one)

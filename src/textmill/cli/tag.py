@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._json import json_line
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
@@ -71,8 +72,6 @@ def train(
 
     Example: textmill tag train train.txt --dev dev.txt --l1 0.5 -o chunks.mill
     """
-    from json import dumps
-
     from textmill.plot import save
     from textmill.progress import shown_by
     from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
@@ -95,7 +94,7 @@ def train(
         save(draw_training(tagger), plot)
     summary = TrainingSummary.of(tagger, len(data.X))
     if json:
-        typer.echo(dumps(summary.to_json(), ensure_ascii=False))
+        typer.echo(json_line(summary.to_json()))
         return
     if counts:
         typer.echo("\n".join(summary.pattern_table()))
@@ -199,16 +198,14 @@ def evaluate(
 
     Example: textmill tag evaluate news.tagged --chunks --intervals
     """
-    from json import dumps
-
     from textmill.corpus import read_columns
     from textmill.model import check_range
-    from textmill.sequence import FIGURES, errors_by_kind, evaluate_columns, tag_errors
+    from textmill.sequence import FIGURES, column_errors, errors_by_kind, evaluate_columns
 
     check_range("k", k, at_least=1, whole=True)
     sentences = list(read_columns(source))
     scores = evaluate_columns(sentences, chunks=chunks)
-    kinds = errors_by_kind(tag_errors(sentences, chunks=chunks)) if show_errors else {}
+    kinds = errors_by_kind(column_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
     if json:
@@ -221,7 +218,7 @@ def evaluate(
                 {"kind": kind, "count": len(errors), "examples": [error._asdict() for error in errors[:k]]}
                 for kind, errors in kinds.items()
             ]
-        typer.echo(dumps(out, ensure_ascii=False))
+        typer.echo(json_line(out))
         return
     typer.echo(scores.report())
     for name, interval in bounds.items():
@@ -407,8 +404,6 @@ def crossval(
 
     Example: textmill tag crossval all.txt -p patterns.txt --folds 10
     """
-    from json import dumps
-
     from textmill.sequence import cross_validate
 
     data = tests.read(source)
@@ -416,7 +411,7 @@ def crossval(
     scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:
-        typer.echo(dumps({**whole.to_json(), "folds": [part.to_json() for part in scores]}, ensure_ascii=False))
+        typer.echo(json_line({**whole.to_json(), "folds": [part.to_json() for part in scores]}))
         return
     for number, part in enumerate(scores, 1):
         typer.echo(f"fold {number}: token error {part.token_error:.4%}, sequence error {part.sequence_error:.4%}")
@@ -434,8 +429,6 @@ def _labeled_text(
     format: str,  # noqa: A002
 ) -> Any:
     """The lines for running text: columns, or JSON."""
-    from json import dumps
-
     from textmill.corpus import read_text
     from textmill.sequence import label_text
 
@@ -447,7 +440,7 @@ def _labeled_text(
         if json:
             spans = [span._asdict() for span in sentence.spans]
             facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
-            yield dumps(facts, ensure_ascii=False) + "\n"
+            yield json_line(facts) + "\n"
         else:
             words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._json import json_line
 from textmill.cli._options import Cluster, Jobs, JsonLines, Seed
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, Terms, describe_stop_words, with_options
@@ -159,7 +160,7 @@ def show(
     date_field: Annotated[str | None, typer.Option(help="Field that holds the date, such as 2024-05-17.")] = None,
     color_field: Annotated[
         str | None,
-        typer.Option("--color-field", "--colour-field", help="Field whose values colour the documents of the picture."),
+        typer.Option("--color-field", help="Field whose values colour the documents of the picture."),
     ] = None,
     *,
     reading: Reading,
@@ -169,8 +170,6 @@ def show(
 
     Example: textmill topics show news.mill news.jsonl.gz --words 8 --plot time.png --date-field date
     """
-    from json import dumps
-
     from textmill.errors import DataError
     from textmill.model import check_range
 
@@ -180,7 +179,7 @@ def show(
     loaded = load_model(model)
     if json:
         for number, topic in enumerate(loaded.topics(words)[: k or None]):
-            typer.echo(dumps({"topic": number + 1, "terms": dict(topic)}, ensure_ascii=False))
+            typer.echo(json_line({"topic": number + 1, "terms": dict(topic)}))
     else:
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: k or None]))
     if plot is not None:

@@ -87,13 +87,13 @@ class _Dask(Cluster):
         # when a worker dies at that moment.
         with contextlib.suppress(Exception):
             ask(self._client, self._client.replicate, [task.future], seconds=limits.REPLICATE_SECONDS)
-        return _kept(task, "state")
+        return _keep(task, "state")
 
     def keep(self, load: Callable[..., R], addresses: Iterable[object], *state: object) -> list[Kept[R]]:
         with self._flight() as flight:
             tasks = [(flight.start(load, address, *state), reprlib.repr(address)) for address in addresses]
             flight.land()
-        return [_kept(task, name) for task, name in tasks]
+        return [_keep(task, name) for task, name in tasks]
 
     def map(self, step: Callable[..., R], chunks: Iterable[object], *state: object) -> Iterator[R]:
         waiting: deque[Task] = deque()
@@ -125,7 +125,7 @@ class _Dask(Cluster):
             self._traffic.bytes += sum(size for _, size in counts)
 
 
-def _kept(task: Task, name: str) -> Kept[R]:
+def _keep(task: Task, name: str) -> Kept[R]:
     task.kept = True
     return Kept(task, name)
 

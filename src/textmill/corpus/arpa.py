@@ -152,10 +152,10 @@ def _read_counts(lines: _Lines) -> list[int]:
     if not line:
         raise lines.fault(r"no ARPA file: '\data\' is missing", 1)
     counts: list[int] = []
-    while found := _COUNT.fullmatch(line := lines.next_text()):
-        if int(found[1]) != len(counts) + 1:
+    while match := _COUNT.fullmatch(line := lines.next_text()):
+        if int(match[1]) != len(counts) + 1:
             raise lines.fault(f"the count of order {len(counts) + 1} is missing")
-        counts.append(int(found[2]))
+        counts.append(int(match[2]))
     if not counts:
         raise lines.fault("counts such as 'ngram 1=100' must follow")
     if line != b"\\1-grams:":
@@ -166,8 +166,8 @@ def _read_counts(lines: _Lines) -> list[int]:
 def _read_order(lines: _Lines, order: int, count: int, table: native.TermTable) -> ArpaOrder:
     if order > 1:
         line = lines.next_text()
-        found = _SECTION.fullmatch(line)
-        if found is None or int(found[1]) != order:
+        match = _SECTION.fullmatch(line)
+        if match is None or int(match[1]) != order:
             shown = line[:40].decode("utf-8", "replace")
             raise lines.fault(rf"'\{order}-grams:' must follow, got {shown!r}; are there more n-grams than announced?")
     parts: list[tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]] = []

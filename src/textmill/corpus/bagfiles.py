@@ -382,16 +382,16 @@ def read_bags(
     )
 
 
-def bag_format(path: str, given: str | None) -> str:
+def bag_format(path: str, chosen: str | None) -> str:
     """Return the format of a file, as given or by its suffix.
 
     >>> bag_format("news.mm.gz", None), bag_format("docword.nips.txt", None), bag_format("news.txt", "ldac")
     ('mm', 'uci', 'ldac')
     """
-    known = sorted(set(FORMATS.values()))
-    if given is not None:
-        check_choice("format", given, known)
-        return given
+    formats = sorted(set(FORMATS.values()))
+    if chosen is not None:
+        check_choice("format", chosen, formats)
+        return chosen
     stem, suffix = os.path.splitext(path)
     if suffix.lower() in COMPRESSIONS:
         stem, suffix = os.path.splitext(stem)
@@ -399,7 +399,7 @@ def bag_format(path: str, given: str | None) -> str:
         return FORMATS[suffix.lower()]
     if os.path.basename(path).startswith("docword"):
         return "uci"
-    raise DataError(f"what format is {suffix or 'this'}? pass format= one of {', '.join(known)}", source=path)
+    raise DataError(f"what format is {suffix or 'this'}? pass format= one of {', '.join(formats)}", source=path)
 
 
 class _Counting:

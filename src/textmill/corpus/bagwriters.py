@@ -111,8 +111,8 @@ def convert_bags(
     kind = bag_format(os.fspath(target), to_format)
     labels = None
     if kind == bags.format or {kind, bags.format} == {"svmlight", "mallet"}:
-        known = [more for _, more in bags.labeled()] if bags.format in ("svmlight", "mallet") else []
-        labels = np.concatenate(known) if known else None
+        labels_of_chunks = [more for _, more in bags.labeled()] if bags.format in ("svmlight", "mallet") else []
+        labels = np.concatenate(labels_of_chunks) if labels_of_chunks else None
         if kind == "svmlight" and labels is not None and labels.dtype == object:
             labels = _numbers(labels, bags.path)
     words = bags.vocabulary_of_words() if bags.format in WORDS and vocabulary is None else vocabulary
@@ -126,7 +126,7 @@ def _write_words(name: str, kind: str, stream: Iterator[Any], labels: ArrayLike 
         if not word or word.split() != [word]:
             raise DataError(f"the term {word!r} has blanks, which part words in this format; use mm", source=name)
     matrices = [check_bags(X) for X in stream] if kind == "low" else stream  # low begins with the number of documents
-    given = None if labels is None else list(np.asarray(labels, dtype=object))
+    values = None if labels is None else list(np.asarray(labels, dtype=object))
     row = 0
     with writer(name) as out:
         if kind == "low":
@@ -141,7 +141,7 @@ def _write_words(name: str, kind: str, stream: Iterator[Any], labels: ArrayLike 
                     words[t] for t, n in zip(X.indices[start:end], counts[start:end], strict=True) for _ in range(n)
                 ]
                 if kind == "mallet":
-                    label = str(given[row]) if given is not None else "0"
+                    label = str(values[row]) if values is not None else "0"
                     tokens = [str(row), label or "0", *tokens]
                 out.write(" ".join(tokens) + "\n")
                 row += 1

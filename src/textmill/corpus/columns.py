@@ -99,8 +99,8 @@ class Sentence:
         try:
             return self.columns[self.names.index(column) if isinstance(column, str) else column]
         except (IndexError, ValueError):
-            known = f"the columns are {', '.join(self.names)}" if self.names else f"there are {len(self.columns)}"
-            raise DataError(f"no column {column!r}; {known}", source=self.source, line=self.line) from None
+            columns = f"the columns are {', '.join(self.names)}" if self.names else f"there are {len(self.columns)}"
+            raise DataError(f"no column {column!r}; {columns}", source=self.source, line=self.line) from None
 
     def with_column(self, values: Iterable[str], name: str | None = None) -> Sentence:
         """The sentence with one more column, or with new values in the column of that name.
@@ -216,7 +216,7 @@ class _Splitter:
         self.separator = separator
         self.names = names
         self.width = len(names)  # 0: the first token decides
-        self.known: dict[str, _Row] = {}
+        self.rows_by_line: dict[str, _Row] = {}
 
     def split(self, line: str, number: int) -> _Row:
         fields = line.replace("\t", " ").split(" ") if self.separator is None else line.split(self.separator)
@@ -225,9 +225,9 @@ class _Splitter:
         self.width = self.width or len(fields)
         if len(fields) != self.width or "" in fields or "\r" in line:
             raise DataError(self._fault(line, fields), source=self.source, line=number)
-        if len(self.known) >= _KNOWN_LINES:
-            self.known.clear()
-        self.known[line] = row = tuple(map(sys.intern, fields))
+        if len(self.rows_by_line) >= _KNOWN_LINES:
+            self.rows_by_line.clear()
+        self.rows_by_line[line] = row = tuple(map(sys.intern, fields))
         return row
 
     def _fault(self, line: str, fields: list[str]) -> str:
@@ -310,13 +310,13 @@ class _Sentences:
     def _blocks(self, lines: Iterable[tuple[int, str]], bad_line: OnBadLine) -> Iterator[_Block]:
         """Cut numbered lines into sentences."""
         splitter = _Splitter(source_name(self.source), self.separator, self.names)
-        known = splitter.known
+        rows_by_line = splitter.rows_by_line
         marker: str | None = None
         comments: list[str] = []
         rows: list[_Row] = []
         first = 0
         for number, line in lines:
-            if rows and (row := known.get(line)):
+            if rows and (row := rows_by_line.get(line)):
                 rows.append(row)
             elif self.document is not None and line.startswith(self.document):
                 if rows or comments or marker is not None:

@@ -41,6 +41,8 @@ __all__ = [
     "token_list",
 ]
 
+_TOKENS = (list, tuple, str, bytes)
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _RULES = ("stop_words", "max_df", "min_df", "min_count")
 
@@ -99,9 +101,9 @@ class Cutter:
             return documents, rules
         forms = None
         if self.normalize is not None and isinstance(batch[0], str):
-            known = len(self.written)
+            before = len(self.written)
             self.written.count(documents, rules, threads=self.threads, rows=False, first=0)
-            tokens = StringTable.from_arrays(*self.written.terms_from(known)[:2]).to_list()
+            tokens = StringTable.from_arrays(*self.written.terms_from(before)[:2]).to_list()
             self.written_forms.insert(tokens, [self.normalize(token) or None for token in tokens])
             forms = self.written_forms
         shortest, longest = self.ngrams
@@ -249,13 +251,13 @@ class TermCounter:
     def _count(self, batch: list[Any], *, rows: bool) -> Any:
         first = self.documents
         if self.cutter.normalizes(batch):
-            made, _ = self.cutter.count_forms(batch, first, self.table, grow=True)
-            self.table.tally(*made[1:])
+            counts, _ = self.cutter.count_forms(batch, first, self.table, grow=True)
+            self.table.tally(*counts[1:])
         else:
             cut, rules = self.cutter.cut(batch)
-            made = self.table.count(cut, rules, threads=self.cutter.threads, rows=rows, first=first)
+            counts = self.table.count(cut, rules, threads=self.cutter.threads, rows=rows, first=first)
         self.documents += len(batch)
-        return made
+        return counts
 
     def _spill(self) -> None:
         """Write the terms to a run of their own and start with an empty table."""
@@ -315,10 +317,10 @@ def byte_count(memory: int | str) -> int:
     >>> byte_count("512MB"), byte_count("2 GiB"), byte_count(4096)
     (512000000, 2147483648, 4096)
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", str(memory).strip().lower())
-    if found is None or found[2] not in _UNITS:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?", str(memory).strip().lower())
+    if match is None or match[2] not in _UNITS:
         raise DataError(f"memory must be a number of bytes or such as '512MB' or '2GiB', got {memory!r}")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def check_ngrams(ngrams: Any) -> tuple[int, int]:
@@ -365,5 +367,6 @@ def token_list(document: Any) -> Any:
     >>> token_list(word for word in ["to", "be"])
     ['to', 'be']
     """
-    other = isinstance(document, Iterable) and not isinstance(document, list | tuple | str | bytes)
-    return list(document) if other else document
+    if isinstance(document, _TOKENS):  # first: to ask whether something is iterable costs more than its tokens
+        return document
+    return list(document) if isinstance(document, Iterable) else document

@@ -42,7 +42,7 @@ def read_jsonl(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any
             if type(value) is not dict:
                 fault, column = f"an object is needed, not {_kind(value)}; write {{...}} on every line", 1
             elif _has_half_character(value):
-                column = next(found.start() for found in _ESCAPE.finditer(line) if found.group(1)) + 1
+                column = next(match.start() for match in _ESCAPE.finditer(line) if match.group(1)) + 1
                 fault = f"the escape {line[column - 1 : column + 5]} is half a character; escape both halves or none"
         if fault is None:
             yield number, value
@@ -62,7 +62,7 @@ def _fault(error: Exception, line: str, number: int) -> tuple[str, int]:
         return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}; was the line cut or edited?", error.colno
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply; flatten it", 1
-    constant = next((found for found in _STRING_OR_CONSTANT.finditer(line) if found.group(1)), None)
+    constant = next((match for match in _STRING_OR_CONSTANT.finditer(line) if match.group(1)), None)
     return str(error), constant.start() + 1 if constant else 1
 
 

@@ -240,10 +240,10 @@ class Phrases(Transformer, Model):
         names, occurrences = counter.words()
         scores = _score(self.scoring, count, occurrences[first], occurrences[second], counter.tokens())
         threshold = _THRESHOLDS[self.scoring] if self.threshold is None else self.threshold
-        kept = np.flatnonzero(scores > threshold)
+        pairs_above = np.flatnonzero(scores > threshold)
         words, links = StringTable.from_arrays(*names), StringTable.from_arrays(*counter.links())
         phrases: dict[str, int] = {}  # two pairs may be spelled alike when words hold _: the first one stands for both
-        for i in kept.tolist():
+        for i in pairs_above.tolist():
             between = links[int(link[i])]
             parts = [words[int(first[i])], *([between] if between else []), words[int(second[i])]]
             phrases.setdefault("_".join(parts), i)

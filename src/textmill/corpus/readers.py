@@ -216,9 +216,9 @@ class Documents:
         return vars(self) | {"_spooled": []}
 
     def __repr__(self) -> str:
-        given, usual = self._settings, {"format": None, "id_field": None, "unit": None, "errors": "strict"}
-        chosen = {name: getattr(given, name) for name in usual if getattr(given, name) != usual[name]}
-        chosen |= {"text_field": given.text_field} if given.named else {}
+        read_with, usual = self._settings, {"format": None, "id_field": None, "unit": None, "errors": "strict"}
+        chosen = {name: getattr(read_with, name) for name in usual if getattr(read_with, name) != usual[name]}
+        chosen |= {"text_field": read_with.text_field} if read_with.named else {}
         settings = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
         names = self.sources
         shown = ", ".join(map(repr, names[:_SHOWN])) + (f", ... {len(names)} sources in all" if names[_SHOWN:] else "")
@@ -242,10 +242,10 @@ class Documents:
     def __iter__(self) -> Iterator[Document]:
         id_field = self._settings.id_field or "id"
         for name, line, fields, text in self._rows():
-            given = fields.get(id_field)
-            if not _is_id(given):
-                given = f"{name}:{line}" if line else name
-            yield Document(str(given).strip(), text, fields, name, line or None)
+            identifier = fields.get(id_field)
+            if not _is_id(identifier):
+                identifier = f"{name}:{line}" if line else name
+            yield Document(str(identifier).strip(), text, fields, name, line or None)
 
     def texts(self) -> Iterable[str]:
         """Give the texts alone, faster; they too can be read again and again."""
@@ -490,10 +490,10 @@ def _field_fault(field: str, role: str, fields: _Fields, part: Part, line: int) 
         kind = "nothing" if value in (None, "") else f"a value of type {type(value).__name__}"
         fault = f"the field {field!r} holds {kind}, not {'a text' if role == 'text' else 'an id'}"
         return DataError(f"{fault}; name another with {role}_field", source=part.name, line=line, column=field)
-    known = ", ".join(map(repr, itertools.islice(fields, 10))) + (", ..." if len(fields) > 10 else "")
-    fault = f"no field {field!r}; the fields are {known or 'none'}; name the right one with {role}_field"
+    names = ", ".join(map(repr, itertools.islice(fields, 10))) + (", ..." if len(fields) > 10 else "")
+    fault = f"no field {field!r}; the fields are {names or 'none'}; name the right one with {role}_field"
     if len(fields) == 1 and (wrong := re.search(r"[;\t|]", next(iter(fields)))):
-        fault = f"the header is one field, {known}; pass delimiter={wrong.group()!r}"
+        fault = f"the header is one field, {names}; pass delimiter={wrong.group()!r}"
     return DataError(fault, source=part.name, line=line)
 
 

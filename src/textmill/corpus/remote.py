@@ -70,7 +70,7 @@ def remote_files(address: str) -> Iterator[str]:
     """
     system, path = _system(address)
     try:
-        found = system.find(path) if address.endswith("/") else [system.info(path)["name"]]
+        paths = system.find(path) if address.endswith("/") else [system.info(path)["name"]]
     except OSError:
         raise
     except Exception as error:
@@ -78,7 +78,7 @@ def remote_files(address: str) -> Iterator[str]:
     if not address.endswith("/"):
         yield address
         return
-    names = [name for name in sorted(found) if "/." not in name[len(path) :]]
+    names = [name for name in sorted(paths) if "/." not in name[len(path) :]]
     if not names:
         raise DataError("the folder holds no files (hidden ones do not count)", source=address)
     for name in names:

@@ -60,8 +60,8 @@ def sample_articles(*, language: str | None = "en") -> list[dict[str, str]]:
         return articles
     chosen = [article for article in articles if article["language"] == language]
     if not chosen:
-        known = ", ".join(sorted({article["language"] for article in articles}))
-        raise DataError(f"no sample article in language {language!r}; choose one of {known}, or None for all")
+        languages = ", ".join(sorted({article["language"] for article in articles}))
+        raise DataError(f"no sample article in language {language!r}; choose one of {languages}, or None for all")
     return chosen
 
 

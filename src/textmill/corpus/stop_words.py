@@ -67,12 +67,12 @@ def function_words_of(
     score = np.log(c / n_tokens) + np.log(spread) - _LETTER_COST * letters
     digits = np.array([any(map(str.isdigit, name)) for name in names], dtype=bool)
     chosen = (score > _THRESHOLD) & (c >= _LEAST_OCCURRENCES) & ~digits & (n_tokens >= _LEAST_TOKENS)
-    known = frozenset(listed)
-    on_list = np.array([name in known for name in names], dtype=bool)
+    function_words = frozenset(listed)
+    on_list = np.array([name in function_words for name in names], dtype=bool)
     order = np.argsort(-c, kind="stable")
     recognised = [names[int(i)] for i in order if chosen[i]]
     if c[on_list].sum() >= _LIST_SHARE * n_tokens:
         chosen |= on_list
         recognised = [names[int(i)] for i in order if chosen[i]]
-        return list(dict.fromkeys(recognised + sorted(known)))
+        return list(dict.fromkeys(recognised + sorted(function_words)))
     return recognised

@@ -168,10 +168,10 @@ def open_bytes(source: Source, *, name: str | None = None) -> Iterator[IO[bytes]
         if isinstance(raw, io.TextIOBase):
             raise DataError("this stream gives text, not bytes; open it in binary mode ('rb')", source=name)
         head, stream = _peek(raw)
-        found = recognise(head)
+        compression = recognise(head)
         promised = COMPRESSIONS.get(os.path.splitext(name)[1].lower())
-        if found is not None:
-            stream = decompress(stream, found, name)
+        if compression is not None:
+            stream = decompress(stream, compression, name)
         elif promised is not None and isinstance(source, str | os.PathLike):
             content = f"begins with {head!r}" if head else "is empty"
             raise DataError(

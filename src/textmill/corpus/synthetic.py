@@ -214,15 +214,15 @@ class TopicStream(_Stream):
     topics: int | ArrayLike = 20
     alpha: float | Sequence[float] = 0.1
     eta: float = 0.01
-    _given: _Topics | None = field(init=False, repr=False, default=None)
+    _own_topics: _Topics | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if np.ndim(self.topics):
-            given = _checked_topics(self.topics)
-            object.__setattr__(self, "_given", given)
-            object.__setattr__(self, "vocabulary", given.probabilities.shape[1])
+            topics = _checked_topics(self.topics)
+            object.__setattr__(self, "_own_topics", topics)
+            object.__setattr__(self, "vocabulary", topics.probabilities.shape[1])
         super().__post_init__()
-        if self._given is None:
+        if self._own_topics is None:
             _check_whole("topics", self.topics, 1, 1 << 20)
         _check("eta", self.eta, 1e-6, 1e6)
         if np.shape(self.alpha) not in ((), (self._topic_count,)):
@@ -248,22 +248,22 @@ class TopicStream(_Stream):
 
     @property
     def _topic_count(self) -> int:
-        return int(self.topics) if self._given is None else len(self._given.probabilities)  # type: ignore[arg-type]
+        return int(self.topics) if self._own_topics is None else len(self._own_topics.probabilities)  # type: ignore[arg-type]
 
     def _when(self, what: str, documents: Ints) -> tuple[Ints, Floats]:
         """The phase of each document, and the weight of the phase after it, in what regards topics or popularity."""
         return np.zeros_like(documents), np.zeros(len(documents))
 
     def _topics(self, phase: int) -> _Topics:
-        return self._given or _drawn_topics(self.seed, phase, self._topic_count, self.vocabulary, self.eta)
+        return self._own_topics or _drawn_topics(self.seed, phase, self._topic_count, self.vocabulary, self.eta)
 
     def _popularity(self, phase: int) -> Floats:
         return np.broadcast_to(np.asarray(self.alpha, np.float64), self._topic_count)
 
     def _at(self, what: str, document: int, of_phase: Callable[[int], Floats]) -> Floats:
         self._check_range(document, document + 1)
-        found: Floats = self._blend(what, np.array([document]), of_phase)[0]
-        return found
+        values: Floats = self._blend(what, np.array([document]), of_phase)[0]
+        return values
 
     def _blend(self, what: str, documents: Ints, of_phase: Callable[[int], Floats]) -> Floats:
         """What `of_phase` gives at the time of each document."""
@@ -321,7 +321,7 @@ class DriftingStream(TopicStream):
             raise DataError(f"drift must be 'abrupt' or 'gradual', not {self.drift!r}")
         if self.changes not in ("topics", "popularity"):
             raise DataError(f"changes must be 'topics' or 'popularity', not {self.changes!r}")
-        if self.changes == "topics" and self._given is not None:
+        if self.changes == "topics" and self._own_topics is not None:
             raise DataError("topics that change must be drawn; give their number, or pass changes='popularity'")
 
     def _when(self, what: str, documents: Ints) -> tuple[Ints, Floats]:
@@ -437,17 +437,17 @@ def _cumulated(probabilities: Floats) -> Floats:
 def _pick(cumulated: Floats, rows: Ints, uniform: Floats) -> Ints:
     """A column for each row number, by one uniform number each."""
     width = cumulated.shape[1]
-    found: Ints = _search(cumulated.ravel(), rows + uniform) - rows * width
-    np.minimum(found, width - 1, out=found)  # rows + uniform may have been rounded up to the next row
-    return found
+    columns: Ints = _search(cumulated.ravel(), rows + uniform) - rows * width
+    np.minimum(columns, width - 1, out=columns)  # rows + uniform may have been rounded up to the next row
+    return columns
 
 
 def _search(cumulated: Floats, keys: Floats) -> Ints:
     """The number of entries up to each key; asked in order, which the processor's caches like far better."""
     order = np.argsort(keys)
-    found = np.empty(len(keys), np.int64)
-    found[order] = np.searchsorted(cumulated, keys[order], side="right")
-    return found
+    positions = np.empty(len(keys), np.int64)
+    positions[order] = np.searchsorted(cumulated, keys[order], side="right")
+    return positions
 
 
 def _check(name: str, value: float, low: float, high: float) -> None:

@@ -183,8 +183,8 @@ Production(label='DT', children=('the',), lexical=True)]
         """
 
         def keep(tree: Tree, below: list[Tree | str | None]) -> Tree | str | None:
-            kept = tuple(child for child in below if child is not None)
-            return Tree(tree.label, kept) if kept and tree.label != label else None
+            children = tuple(child for child in below if child is not None)
+            return Tree(tree.label, children) if children and tree.label != label else None
 
         rest = self.fold(keep, lambda leaf: leaf)
         return rest if isinstance(rest, Tree) else None

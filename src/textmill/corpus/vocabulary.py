@@ -232,8 +232,8 @@ class Vocabulary(Transformer, Model):
         X = check_bags(X, negative=True)
         if X.shape[1] != len(self):
             raise DataError(f"X has {X.shape[1]} columns but there are {len(self)} terms; pass bags made here")
-        kept = X.data != 0
-        rows = [X.indices[begin:end][kept[begin:end]] for begin, end in pairwise(X.indptr)]
+        present = X.data != 0
+        rows = [X.indices[begin:end][present[begin:end]] for begin, end in pairwise(X.indptr)]
         return [self.terms_.take(row).to_list() for row in rows]
 
     def bags(self, documents: Iterable[Any]) -> Bags:
@@ -361,10 +361,10 @@ class Vocabulary(Transformer, Model):
         return isinstance(term, str) and self._find(term) >= 0
 
     def __getitem__(self, term: str) -> int:
-        found = self._find(term)
-        if found < 0:
+        number = self._find(term)
+        if number < 0:
             raise KeyError(term)
-        return found
+        return number
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_table"}  # the table is made again on use
@@ -374,8 +374,8 @@ class Vocabulary(Transformer, Model):
             term.encode()
         except UnicodeEncodeError:  # a lone surrogate: no term has one
             return -1
-        found: int = self._lexicon().find(term)
-        return found
+        number: int = self._lexicon().find(term)
+        return number
 
     def _lexicon(self) -> native.TermTable:
         """The hash table of the terms, made when it is first needed."""
@@ -483,16 +483,16 @@ class Vocabulary(Transformer, Model):
 
     def _apply_rules(self) -> NDArray[np.int32]:
         """Remove terms by the rules and put the rest in order; returns the new id of every term there was."""
-        kept = np.ones(len(self), dtype=bool)
+        stays = np.ones(len(self), dtype=bool)
         removed = dict(self.removed_)
-        for rule, wrong in self._rules(kept):
-            out = kept & wrong
+        for rule, wrong in self._rules(stays):
+            out = stays & wrong
             if out.any():
                 before = removed.get(rule, {"types": 0, "tokens": 0})
                 tokens = int(self.collection_frequency_[out].sum())
                 removed[rule] = {"types": before["types"] + int(out.sum()), "tokens": before["tokens"] + tokens}
-                kept &= ~out
-        ids = np.flatnonzero(kept)
+                stays &= ~out
+        ids = np.flatnonzero(stays)
         if self._reordered():
             ids = _alphabetical(self.terms_, ids)
         new_ids = np.full(len(self), -1, dtype=np.int32)
@@ -502,7 +502,7 @@ class Vocabulary(Transformer, Model):
         self.removed_ = removed
         return new_ids
 
-    def _rules(self, kept: NDArray[np.bool_]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    def _rules(self, stays: NDArray[np.bool_]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Each rule in use with the terms it objects to; `kept` holds those that are still there."""
         d, c = self.document_frequency_, self.collection_frequency_
         if stop_words := self._stop_list():
@@ -519,7 +519,7 @@ class Vocabulary(Transformer, Model):
         yield "min_df", d < self._least(self.documents_)
         yield "min_count", c < self.min_count
         if self.keep is not None:
-            left = np.flatnonzero(kept)
+            left = np.flatnonzero(stays)
             rank = (d if self.rank_by == "documents" else c)[left]
             beyond = np.zeros(len(self), dtype=bool)
             beyond[left[np.argsort(-rank, kind="stable")[self.keep :]]] = True  # stable: ties go to the smaller id

@@ -115,11 +115,11 @@ def _without_hidden_parts(markup: str, hidden: Collection[str]) -> str:
             opened += [(begins, start)] * count
             still_open[begins] += count
         for _ in range((end - start) // 2 if ends == "{{" else bool(ends)):
-            found, first = "", -1
-            while still_open[ends] and found != ends:
-                found, first = opened.pop()
-                still_open[found] -= 1
-            if found:
+            tag, first = "", -1
+            while still_open[ends] and tag != ends:
+                tag, first = opened.pop()
+                still_open[tag] -= 1
+            if tag:
                 cuts.append((first, -end, ""))
     return _cut_out(markup, cuts)
 
@@ -147,14 +147,14 @@ def _is_hidden(markup: str, start: int, end: int, hidden: Collection[str]) -> bo
 
 def _cut_out(text: str, cuts: list[tuple[int, int, str]]) -> str:
     """The text without the pieces (start, -end), each replaced by something; inner pieces go with the outer."""
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     for start, minus_end, instead in sorted(cuts):
         if start >= position:
-            kept += [text[position:start], instead]
+            pieces += [text[position:start], instead]
             position = -minus_end
-    kept.append(text[position:])
-    return "".join(kept)
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
 def _visible(nodes: Iterable[Any]) -> Iterator[str]:

@@ -78,13 +78,13 @@ class Alignment:
         >>> parse_alignment("_:y u:UW x:k _:s").merged().text()
         'u:y|UW x:k|s'
         """
-        made: list[Link] = []
+        links: list[Link] = []
         for inputs, outputs in self.links:
-            if made and (not inputs or not made[-1][0]):
-                made[-1] = (made[-1][0] + inputs, made[-1][1] + outputs)
+            if links and (not inputs or not links[-1][0]):
+                links[-1] = (links[-1][0] + inputs, links[-1][1] + outputs)
             else:
-                made.append((inputs, outputs))
-        return Alignment(tuple(made), self.log_probability)
+                links.append((inputs, outputs))
+        return Alignment(tuple(links), self.log_probability)
 
     def padded(self, *, empty: str = ".") -> tuple[list[str], list[str]]:
         """Inputs and outputs at the 2n + 1 places of n inputs: a gap, an input, a gap, ..., a gap.

@@ -118,8 +118,8 @@ class _Table(_Places):
         wanted = key.encode("utf-8", "surrogateescape")
         at = bisect.bisect_left(range(len(self)), wanted, key=lambda i: self._entry(i)[0])
         if at < len(self):
-            found, place = self._entry(at)
-            if found == wanted:
+            key_there, place = self._entry(at)
+            if key_there == wanted:
                 return place
         if not self._in_order:  # looked through once, before it is believed that a key is missing
             self._in_order = sum(1 for _ in self) == len(self)

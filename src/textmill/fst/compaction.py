@@ -133,11 +133,11 @@ class CompactFst(Fst):
         if not 0 <= state < self._states:
             raise DataError(f"state {state} is not one of the {self._states} states of the machine")
         begin, end = (state, state + 1) if self._offsets is None else self._offsets[state : state + 2].tolist()
-        found = self._elements[begin:end]
-        if not len(found) or found["label"][0] != -1:
-            return self._semiring.zero, found
-        weight = found["weight"][0].item() if "weight" in (found.dtype.names or ()) else self._semiring.one
-        return weight, found[1:]
+        elements = self._elements[begin:end]
+        if not len(elements) or elements["label"][0] != -1:
+            return self._semiring.zero, elements
+        weight = elements["weight"][0].item() if "weight" in (elements.dtype.names or ()) else self._semiring.one
+        return weight, elements[1:]
 
     def final(self, state: int) -> Weight:
         """The final weight of a state: zero unless it is final.
@@ -173,11 +173,11 @@ class CompactFst(Fst):
         >>> compact(accep("ab")).arcs(0)
         [Arc(ilabel=97, olabel=97, weight=0.0, nextstate=1)]
         """
-        found = self._of_state(state)[1]
-        names = found.dtype.names or ()
-        columns = [found["label"].tolist(), found["olabel" if "olabel" in names else "label"].tolist()]
-        columns.append(found["weight"].tolist() if "weight" in names else [self._semiring.one] * len(found))
-        columns.append(found["nextstate"].tolist() if "nextstate" in names else [state + 1] * len(found))
+        elements = self._of_state(state)[1]
+        names = elements.dtype.names or ()
+        columns = [elements["label"].tolist(), elements["olabel" if "olabel" in names else "label"].tolist()]
+        columns.append(elements["weight"].tolist() if "weight" in names else [self._semiring.one] * len(elements))
+        columns.append(elements["nextstate"].tolist() if "nextstate" in names else [state + 1] * len(elements))
         return [Arc(*fields) for fields in zip(*columns, strict=True)]
 
     def copy(self) -> Fst:

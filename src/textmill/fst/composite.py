@@ -64,8 +64,8 @@ def composite_to_bytes(fst: Fst) -> bytes:
     out = bytearray(struct.pack("<i", _MACHINE) + _text("vector") + _text(arc_type))
     tables = [fst.input_symbols, fst.output_symbols]
     flags = sum(bit for bit, table in zip((1, 2), tables, strict=True) if table is not None)
-    known = fst._native.properties(0xFFFFFFFF0000, False) | 3
-    out += struct.pack("<iiQqqq", 2, flags, known, fst.start, fst.num_states, 0)
+    properties = fst._native.properties(0xFFFFFFFF0000, False) | 3
+    out += struct.pack("<iiQqqq", 2, flags, properties, fst.start, fst.num_states, 0)
     for table in tables:
         if table is not None:
             out += table._native.to_bytes()
@@ -147,14 +147,14 @@ class _File:
         (magic,) = self.take("i")
         if magic != _SYMBOLS:
             raise DataError(f"byte {begin}: not a table of symbols of OpenFst")
-        made = SymbolTable(name=self.text())
+        symbols = SymbolTable(name=self.text())
         _, count = self.take("qq")
         if count < 0 or count > len(self.content) // 12:
             raise DataError(f"a table of symbols promises {count} symbols; the file is damaged")
         for _ in range(count):
             symbol = self.text()
-            made.add(symbol, *self.take("q"))
-        return made
+            symbols.add(symbol, *self.take("q"))
+        return symbols
 
     def weight(self, algebra: Semiring) -> Weight:
         value = self._value(algebra.name)
@@ -227,15 +227,15 @@ def _arc_type(name: str) -> str | None:
 def _semiring_of(arc_type: str) -> str | None:
     """The semiring of such arcs; None if they are of another kind."""
     numbers = {_ARCS.get(name, name): name for name in _FORMATS}
-    for name, known in _STRINGS.items():
-        if arc_type == known:
+    for name, arcs_of_string in _STRINGS.items():
+        if arc_type == arcs_of_string:
             return name
     for kind, prefix in _GALLIC.items():
         if arc_type.startswith(prefix) and arc_type.removeprefix(prefix) in numbers:
             return f"{kind}({numbers[arc_type.removeprefix(prefix)]})"
     for joint, kind in (("_X_", "product"), ("_LT_", "lexicographic")):
-        first, found, second = arc_type.partition(joint)
-        if found and first in _FORMATS and second in _FORMATS:
+        first, separator, second = arc_type.partition(joint)
+        if separator and first in _FORMATS and second in _FORMATS:
             return f"{kind}({first},{second})"
     power = re.fullmatch(r"(\w+)_\^([1-9][0-9]{0,3})", arc_type)
     if power and power[1] in numbers:

@@ -283,13 +283,13 @@ def _lines(fst: Fst, style: _Style) -> tuple[list[_Line], dict[int, list[_Line]]
             bundles[arc.nextstate].append(_arc_name(fst, arc, style))
         for target, names in bundles.items():
             if len(names) > _SEPARATE:
-                made = [_Line(state, target, _shortened(names), f"{state} → {target}: {', '.join(names)}")]
+                drawn = [_Line(state, target, _shortened(names), f"{state} → {target}: {', '.join(names)}")]
             else:
-                made = [_Line(state, target, name, f"{state} → {target}: {name}") for name in names]
+                drawn = [_Line(state, target, name, f"{state} → {target}: {name}") for name in names]
             if target == state:
-                loops[state] = made
+                loops[state] = drawn
             else:
-                lines += made
+                lines += drawn
     return lines, loops
 
 

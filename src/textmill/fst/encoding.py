@@ -123,10 +123,10 @@ def encode(
     (True, False, 7)
     """
     used = Encoder(fst.semiring, labels=labels, weights=weights) if encoder is None else encoder
-    made = native.encode(fst._native, used._native)
+    machine = native.encode(fst._native, used._native)
     used.input_symbols = used.input_symbols or fst.input_symbols
     used.output_symbols = used.output_symbols or fst.output_symbols
-    return Fst._of(made, None, None), used
+    return Fst._of(machine, None, None), used
 
 
 def decode(fst: Fst, encoder: Encoder) -> Fst:
@@ -171,15 +171,15 @@ def _from_bytes(content: bytes) -> Encoder:
     at, row = 17 + size, _row(algebra)
     if not 0 <= count <= (len(content) - at) // row.itemsize:
         raise DataError(f"{count} codes are promised, more than there are bytes; the file is truncated or damaged")
-    made = Encoder(algebra, labels=bool(flags & _LABELS), weights=bool(flags & _WEIGHTS))
-    made._add(np.frombuffer(content, dtype=row, count=count, offset=at).tolist())
+    encoder = Encoder(algebra, labels=bool(flags & _LABELS), weights=bool(flags & _WEIGHTS))
+    encoder._add(np.frombuffer(content, dtype=row, count=count, offset=at).tolist())
     at += count * row.itemsize
     for flag, side in ((_INPUT, "input_symbols"), (_OUTPUT, "output_symbols")):
         if flags & flag:
             table = SymbolTable._of(native.SymbolTable.from_bytes(content[at:]))
             at += len(table._native.to_bytes())
-            setattr(made, side, table)
-    return made
+            setattr(encoder, side, table)
+    return encoder
 
 
 def _to_lines(encoder: Encoder) -> bytes:
@@ -192,6 +192,6 @@ def _to_lines(encoder: Encoder) -> bytes:
 def _from_lines(content: bytes) -> Encoder:
     head, *rows = map(json.loads, content.decode().splitlines())
     algebra = semiring(head["semiring"])
-    made = Encoder(algebra, labels=head["labels"], weights=head["weights"])
-    made._add((ilabel, olabel, algebra.parse(weight)) for ilabel, olabel, weight in rows)
-    return made
+    encoder = Encoder(algebra, labels=head["labels"], weights=head["weights"])
+    encoder._add((ilabel, olabel, algebra.parse(weight)) for ilabel, olabel, weight in rows)
+    return encoder

@@ -214,7 +214,7 @@ def _print(
         states=_table(state_symbols),
         show_one=show_weight_one,
         missing=missing_symbol,
-        separator=_one_byte_each(separator)[:1],
+        separator=_one_byte_each(separator or "\0")[:1],  # as OpenFst has it
         write=write,
     )
 
@@ -261,10 +261,10 @@ def _parse(buffer: NDArray[np.uint8], offset: int, source: str, *, map_arrays: b
 
 def _parse_composite(buffer: NDArray[np.uint8], offset: int, source: str) -> tuple[Fst, int]:
     try:
-        made, end = composite_from_bytes(buffer[offset:].tobytes())
+        machine, end = composite_from_bytes(buffer[offset:].tobytes())
     except DataError as fault:
         raise DataError(fault.message, source=source) from None
-    return made, offset + end
+    return machine, offset + end
 
 
 def _one_byte_each(separators: str) -> str:

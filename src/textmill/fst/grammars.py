@@ -30,12 +30,12 @@ def calls(machines: Mapping[int, Fst]) -> dict[int, dict[int, int]]:
     >>> calls({5: compile_text("0 1 9 9\\n0 1 9 9\\n1"), 9: compile_text("0 1 1 1\\n1")})
     {5: {9: 2}, 9: {}}
     """
-    found = {}
+    by_label = {}
     for label, fst in machines.items():
         labels, counts = np.unique(fst.arrays()[1]["olabel"], return_counts=True)
         pairs = zip(labels.tolist(), counts.tolist(), strict=True)
-        found[label] = {called: count for called, count in pairs if called in machines}
-    return found
+        by_label[label] = {called: count for called, count in pairs if called in machines}
+    return by_label
 
 
 def call_cycle(machines: Mapping[int, Fst], root: int | None = None) -> list[int]:
@@ -79,16 +79,16 @@ def connect_calls(machines: Mapping[int, Fst], root: int) -> dict[int, Fst]:
     >>> sorted(kept), kept[5].num_arcs
     ([5, 9], 1)
     """
-    kept = {label: connect(fst) for label, fst in machines.items()}
-    while empty := {label for label, fst in kept.items() if fst.start < 0 and label != root}:
+    connected = {label: connect(fst) for label, fst in machines.items()}
+    while empty := {label for label, fst in connected.items() if fst.start < 0 and label != root}:
         for label in empty:
-            del kept[label]
-        for label, called in calls({**kept, **{label: machines[label] for label in empty}}).items():
-            if label in kept and empty & called.keys():
-                kept[label] = _without(kept[label], empty)
-    labels, graph = _graph(kept, root)
+            del connected[label]
+        for label, called in calls({**connected, **{label: machines[label] for label in empty}}).items():
+            if label in connected and empty & called.keys():
+                connected[label] = _without(connected[label], empty)
+    labels, graph = _graph(connected, root)
     needed = [labels[step.state] for step in depth_first(graph, accessible_only=True) if step.event == "discover"]
-    return {label: kept[label] for label in machines if label in needed}
+    return {label: connected[label] for label in machines if label in needed}
 
 
 def inline_calls(
@@ -114,8 +114,8 @@ def inline_calls(
     labels, graph = _graph(machines, None)
     component = strongly_connected(graph)
     uses = dict.fromkeys(machines, 0)
-    found = calls(machines)
-    for called in found.values():
+    calls_of = calls(machines)
+    for called in calls_of.values():
         for label, count in called.items():
             uses[label] += count
     members = np.bincount(component)
@@ -124,7 +124,7 @@ def inline_calls(
         for state, label in enumerate(labels)
         if label != root
         and members[component[state]] == 1
-        and label not in found[label]
+        and label not in calls_of[label]
         and (
             (max_states is not None and machines[label].num_states <= max_states)
             or (max_arcs is not None and machines[label].num_arcs <= max_arcs)
@@ -133,13 +133,13 @@ def inline_calls(
     }
     used = set(machines).union(*(np.unique(fst.arrays()[1]["olabel"]).tolist() for fst in machines.values()))
     here = next(label for label in itertools.count(1) if label not in used)  # a machine may go on calling itself
-    made: dict[int, Fst] = {}
+    inlined: dict[int, Fst] = {}
     for state in np.argsort(-component, kind="stable").tolist():  # those that are called first
         label = labels[state]
-        inside = {called: made[called] for called in found[label] if called in chosen}
+        inside = {called: inlined[called] for called in calls_of[label] if called in chosen}
         written = {here: machines[label], **inside}
-        made[label] = replace(written, here, call_arc_labeling=call_arc_labeling) if inside else machines[label]
-    return {label: made[label] for label in machines if label not in chosen}
+        inlined[label] = replace(written, here, call_arc_labeling=call_arc_labeling) if inside else machines[label]
+    return {label: inlined[label] for label in machines if label not in chosen}
 
 
 def _without(fst: Fst, labels: set[int]) -> Fst:

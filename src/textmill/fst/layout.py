@@ -238,21 +238,21 @@ def crossings(lines: Sequence[tuple[int, int]]) -> int:
 def _places(graph: _Chains) -> list[float]:
     """Coordinates across the layers (Brandes & Köpf)."""
     conflicts = set(_conflicts(graph))
-    found: list[list[float]] = []
+    places: list[list[float]] = []
     for upward, mirrored in itertools.product((True, False), (False, True)):
         layers = [row[::-1] if mirrored else row[:] for row in (graph.layers if upward else graph.layers[::-1])]
         near = graph.up if upward else graph.down
         sides = [(box.after, box.before) if mirrored else (box.before, box.after) for box in graph.boxes]
         across = _compacted(layers, _aligned(layers, near, conflicts), sides)
-        found.append([-x for x in across] if mirrored else across)
-    widths = [max(across) - min(across) for across in found]
-    narrowest = found[widths.index(min(widths))]
-    for i, across in enumerate(found):  # those aligned at the low end by their low end, the others by their high end
+        places.append([-x for x in across] if mirrored else across)
+    widths = [max(across) - min(across) for across in places]
+    narrowest = places[widths.index(min(widths))]
+    for i, across in enumerate(places):  # those aligned at the low end by their low end, the others by their high end
         end = max if i % 2 else min
         shift = end(narrowest) - end(across)
-        found[i] = [x + shift for x in across]
+        places[i] = [x + shift for x in across]
     result = []
-    for values in zip(*found, strict=True):
+    for values in zip(*places, strict=True):
         _, low, high, _ = sorted(values)
         result.append((low + high) / 2)
     first = min(x - graph.boxes[v].before for v, x in enumerate(result))
@@ -284,10 +284,10 @@ def _aligned(
     for row in layers[1:]:
         free = -1
         for v in row:
-            found = sorted(near[v], key=place.__getitem__)
-            middle = (len(found) - 1) / 2
-            for m in sorted({int(middle), int(middle + 0.5)} if found else ()):
-                u = found[m]
+            neighbors = sorted(near[v], key=place.__getitem__)
+            middle = (len(neighbors) - 1) / 2
+            for m in sorted({int(middle), int(middle + 0.5)} if neighbors else ()):
+                u = neighbors[m]
                 if last[top[v]] != v or top[v] != v:
                     continue
                 if place[u] > free and (u, v) not in conflicts and (v, u) not in conflicts and last[top[u]] == u:

@@ -98,17 +98,17 @@ def link_weights(links: Mapping[Link, float] | Iterable[Link], limits: Limits) -
     if not isinstance(links, Mapping):
         listed = list(links)
         links = dict.fromkeys(listed, 1.0 / max(len(listed), 1))
-    found: dict[Link, float] = {}
+    weights: dict[Link, float] = {}
     for link, weight in links.items():
         if not (isinstance(link, tuple) and len(link) == 2 and all(isinstance(side, tuple) for side in link)):
             raise DataError(f"a link is a pair of tuples of symbols, such as (('x',), ('k', 's')), not {link!r}")
         if not (isinstance(weight, int | float) and 0.0 <= weight < np.inf):
             raise DataError(f"the weight of link {link!r} is {weight!r}, not a number of 0 or more")
         if limits.allows(link):
-            found[link] = float(weight)
-    if not found:
+            weights[link] = float(weight)
+    if not weights:
         raise DataError("no link is within the limits of the aligner; pass others, or allow longer ones")
-    return found
+    return weights
 
 
 def tabulate_links(weights: Mapping[Link, float], inputs: Numbers, outputs: Numbers) -> tuple[Inventory, Floats]:

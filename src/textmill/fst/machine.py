@@ -94,11 +94,11 @@ class Fst:
 
     @classmethod
     def _of(cls, machine: native.Machine, input_symbols: SymbolTable | None, output_symbols: SymbolTable | None) -> Fst:
-        made = cls.__new__(cls)
-        made._native = machine
-        made.input_symbols = input_symbols
-        made.output_symbols = output_symbols
-        return made
+        fst = cls.__new__(cls)
+        fst._native = machine
+        fst.input_symbols = input_symbols
+        fst.output_symbols = output_symbols
+        return fst
 
     @classmethod
     def from_arrays(

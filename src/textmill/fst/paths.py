@@ -42,8 +42,8 @@ def shortest_distance(
     >>> shortest_distance(compile_text("0 1 1 1 .5\\n1 2 1 1 1\\n2")).tolist()
     [0.0, 0.5, 1.5]
     """
-    found = native.distances(fst._native, reverse, delta, queue_type)
-    return found.view(fst.semiring.dtype) if isinstance(found, np.ndarray) else list(found)
+    distances = native.distances(fst._native, reverse, delta, queue_type)
+    return distances.view(fst.semiring.dtype) if isinstance(distances, np.ndarray) else list(distances)
 
 
 def total_weight(fst: Fst) -> Weight:

@@ -156,7 +156,7 @@ def relabel(
     >>> relabel(compile_text("0 1 1 1"), input_pairs={1: 5}).arcs(0)[0].ilabel
     5
     """
-    pairs = [list(dict(given).items()) for given in (input_pairs, output_pairs)]
+    pairs = [list(dict(table).items()) for table in (input_pairs, output_pairs)]
     return fst._like(native.relabel(fst._native, *pairs))
 
 
@@ -207,11 +207,11 @@ def arcsort(fst: Fst, by: str | Callable[[Arc], Any] = "ilabel") -> Fst:
     ([1, 2], [2, 1])
     """
     if not isinstance(by, str):
-        made = fst._like(fst._native.copy())
+        machine = fst._like(fst._native.copy())
         for state in range(fst.num_states):
             for position, arc in enumerate(sorted(fst.arcs(state), key=by)):
-                made.set_arc(state, position, arc)
-        return made
+                machine.set_arc(state, position, arc)
+        return machine
     if by not in ("ilabel", "olabel"):
         raise DataError(f"sort arcs by 'ilabel' or 'olabel', not {by!r}")
     return fst._like(native.sort_arcs(fst._native, by == "olabel"))

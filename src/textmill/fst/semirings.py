@@ -207,7 +207,7 @@ class Semiring:
         return f"semiring({self.name!r})"
 
 
-_known: dict[str, Semiring] = {}
+_algebras: dict[str, Semiring] = {}
 _STRINGS = {"left_string": "left", "right_string": "right", "restricted_string": "restricted"}
 _SETS = ("intersect_union_set", "union_intersect_set", "restricted_set_intersect_union", "boolean_set")
 _GALLIC = {
@@ -229,10 +229,10 @@ def semiring(name: str | Semiring) -> Semiring:
     """
     if isinstance(name, Semiring):
         return name
-    if name not in _known:
-        made = Semiring(_build(name))
-        _known[name] = _known.setdefault(made.name, made)
-    return _known[name]
+    if name not in _algebras:
+        algebra = Semiring(_build(name))
+        _algebras[name] = _algebras.setdefault(algebra.name, algebra)
+    return _algebras[name]
 
 
 def gallic(kind: str, weights: Semiring) -> Semiring:

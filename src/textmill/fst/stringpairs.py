@@ -259,7 +259,7 @@ def _cells(
     """The cells that are not 0, by their symbols."""
     xs: list[tuple[str, ...]] = [(), *((symbol,) for symbol in inputs)]
     ys: list[tuple[str, ...]] = [(), *((symbol,) for symbol in outputs)]
-    found = {(xs[i], ys[j]): float(table[i, j]) for i, j in zip(*table.nonzero(), strict=True)}
+    cells = {(xs[i], ys[j]): float(table[i, j]) for i, j in zip(*table.nonzero(), strict=True)}
     if without_empty:
-        found.pop(((), ()), None)
-    return found
+        cells.pop(((), ()), None)
+    return cells

@@ -40,9 +40,9 @@ class SymbolTable:
 
     @classmethod
     def _of(cls, table: native.SymbolTable) -> SymbolTable:
-        made = cls.__new__(cls)
-        made._native = table
-        return made
+        symbols = cls.__new__(cls)
+        symbols._native = table
+        return symbols
 
     @property
     def name(self) -> str:
@@ -108,10 +108,10 @@ class SymbolTable:
         >>> SymbolTable(["<eps>", "a"]).merged(SymbolTable(["<eps>", "b"])).key("b")
         2
         """
-        made = self.copy()
+        table = self.copy()
         for symbol in other:
-            made._native.add(symbol, None)
-        return made
+            table._native.add(symbol, None)
+        return table
 
     def compacted(self) -> SymbolTable:
         """The same symbols with the keys 0, 1, 2, ... in the order of their old keys.
@@ -217,7 +217,7 @@ def _folded(pieces: Iterable[bytes]) -> bytes:
 
 def _separated(content: bytes, separator: str) -> SymbolTable:
     """A table from text whose fields are separated by some characters."""
-    made = SymbolTable()
+    table = SymbolTable()
     cut = re.compile(f"[{re.escape(separator)}]+")
     for number, line in enumerate(content.decode("utf-8", "surrogateescape").split("\n"), 1):
         if not line.strip(separator):
@@ -226,7 +226,7 @@ def _separated(content: bytes, separator: str) -> SymbolTable:
         if len(fields) != 2 or not fields[1].strip().isdigit():
             raise DataError(f"{number}: {line!r} is not a symbol, one of {separator!r} and a number >= 0")
         try:
-            made.add(fields[0], int(fields[1]))
+            table.add(fields[0], int(fields[1]))
         except DataError as fault:
             raise DataError(f"{number}: {fault.message}") from None
-    return made
+    return table

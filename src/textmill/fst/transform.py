@@ -71,16 +71,16 @@ def map_arcs(fst: Fst, function: Callable[[int, Arc], Arc | None]) -> Fst:
     >>> map_arcs(compile_text("0 1 1 1\\n1"), lambda source, arc: arc._replace(olabel=7)).arcs(0)[0].olabel
     7
     """
-    made = Fst(fst.semiring, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
-    made.add_states(fst.num_states)
-    made.start = fst.start
+    machine = Fst(fst.semiring, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
+    machine.add_states(fst.num_states)
+    machine.start = fst.start
     for state in range(fst.num_states):
-        made.set_final(state, fst.final(state))
+        machine.set_final(state, fst.final(state))
         for arc in fst.arcs(state):
             mapped = function(state, arc)
             if mapped is not None:
-                made.add_arc(state, *mapped)
-    return made
+                machine.add_arc(state, *mapped)
+    return machine
 
 
 def map_weights(fst: Fst, semiring_name: str | Semiring, function: Callable[[Weight], Weight]) -> Fst:
@@ -91,16 +91,16 @@ def map_weights(fst: Fst, semiring_name: str | Semiring, function: Callable[[Wei
     (2.0, 1.0)
     """
     algebra, zero = semiring(semiring_name), fst.semiring.zero
-    made = Fst(algebra, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
-    made.add_states(fst.num_states)
-    made.start = fst.start
+    mapped = Fst(algebra, input_symbols=fst.input_symbols, output_symbols=fst.output_symbols)
+    mapped.add_states(fst.num_states)
+    mapped.start = fst.start
     for state in range(fst.num_states):
         final = fst.final(state)
         if final != zero:
-            made.set_final(state, function(final))
+            mapped.set_final(state, function(final))
         for arc in fst.arcs(state):
-            made.add_arc(state, arc.ilabel, arc.olabel, function(arc.weight), arc.nextstate)
-    return made
+            mapped.add_arc(state, arc.ilabel, arc.olabel, function(arc.weight), arc.nextstate)
+    return mapped
 
 
 def convert(fst: Fst, semiring_name: str | Semiring) -> Fst:
@@ -123,8 +123,8 @@ def to_gallic(fst: Fst, kind: str = "gallic") -> Fst:
     >>> to_gallic(compile_text("0 1 1 7 .5\\n1"), "gallic_min").arcs(0)[0]
     Arc(ilabel=1, olabel=1, weight=((7,), 0.5), nextstate=1)
     """
-    made = native.to_gallic(fst._native, gallic(kind, fst.semiring)._native)
-    return Fst._of(made, fst.input_symbols, fst.input_symbols)
+    machine = native.to_gallic(fst._native, gallic(kind, fst.semiring)._native)
+    return Fst._of(machine, fst.input_symbols, fst.input_symbols)
 
 
 def from_gallic(fst: Fst) -> Fst:

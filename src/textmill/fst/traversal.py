@@ -121,10 +121,10 @@ def partial_copy(fst: Fst, n_states: int, queue_type: str = "fifo") -> Fst:
     """
     check_range("n_states", n_states, at_least=0)
     events, states, _, _ = native.walk_by_queue(fst._native, queue_type, "any")
-    kept = states[events == 0][:n_states]
-    made = fst._like(fst._native.copy())
-    made.delete_states(np.setdiff1d(np.arange(fst.num_states), kept).tolist())
-    return made
+    first_states = states[events == 0][:n_states]
+    machine = fst._like(fst._native.copy())
+    machine.delete_states(np.setdiff1d(np.arange(fst.num_states), first_states).tolist())
+    return machine
 
 
 class StateReachability:
@@ -195,8 +195,8 @@ class LabelReachability:
         >>> LabelReachability(accep("ab")).labels(0).tolist()
         [97]
         """
-        found: NDArray[np.int32] = np.sort(self._labels[self._sets.numbers(state)])
-        return found
+        numbers: NDArray[np.int32] = np.sort(self._labels[self._sets.numbers(state)])
+        return numbers
 
     def reaches(self, state: int, label: int) -> bool:
         """Can the label come next?

@@ -181,8 +181,8 @@ class NGramModel(Estimator, Model):
 
         def add(left: Tree, right: Tree) -> Tree:
             names = [np.arange(int(tree[2][1]) - 1, dtype=np.int32) for tree in (left, right)]
-            made: Tree = native.combine([left, right], names, words=len(words), threads=threads)
-            return made
+            both: Tree = native.combine([left, right], names, words=len(words), threads=threads)
+            return both
 
         tree = tree_reduce(add, self._trees(sentences, words, threads))
         names, offsets, *_ = words.terms_from(0)
@@ -254,8 +254,8 @@ class NGramModel(Estimator, Model):
         >>> model.words_[int(p.argmax())]
         'to'
         """
-        made: Floats = self._tables()[0].distribution(self._ids(context), from_start=start)
-        return made
+        probabilities: Floats = self._tables()[0].distribution(self._ids(context), from_start=start)
+        return probabilities
 
     def sample(
         self,
@@ -347,11 +347,11 @@ class NGramModel(Estimator, Model):
             lengths = np.concatenate([np.diff(offsets) for offsets, _ in held])
             tokens = np.concatenate([ids for _, ids in held])
             offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-            made: Tree = native.count(
+            tree: Tree = native.count(
                 offsets, tokens, order=self.order, words=len(words), begin=BEGIN, end=END, threads=threads
             )
             held.clear()
-            return made
+            return tree
 
         for offsets, ids in self._sequences(sentences, words, grow=True):
             self.sentences_ += len(offsets) - 1
@@ -366,12 +366,12 @@ class NGramModel(Estimator, Model):
     def _without_rare(self, tree: Tree, threads: int) -> Tree:
         """The tree in which words of fewer than `min_count` occurrences are <unk>."""
         occurrences = tree[3][1 : 1 + len(self.words_)]
-        kept = occurrences >= self.min_count
-        kept[: len(SPECIAL)] = True
-        rename = np.where(kept, np.cumsum(kept) - 1, UNKNOWN).astype(np.int32)
-        self.words_ = self.words_.take(np.flatnonzero(kept))
-        made: Tree = native.combine([tree], [rename], words=len(self.words_), threads=threads)
-        return made
+        frequent = occurrences >= self.min_count
+        frequent[: len(SPECIAL)] = True
+        rename = np.where(frequent, np.cumsum(frequent) - 1, UNKNOWN).astype(np.int32)
+        self.words_ = self.words_.take(np.flatnonzero(frequent))
+        smaller: Tree = native.combine([tree], [rename], words=len(self.words_), threads=threads)
+        return smaller
 
     def _scored(self, sentences: Iterable[Any]) -> Iterator[tuple[Ints, Floats, NDArray[np.int32]]]:
         """Batches: offsets, log10 p of all words and ends, ids of the words."""

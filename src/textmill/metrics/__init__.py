@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.metrics._conventions import signature
     from textmill.metrics.classification import AccuracyCounts, BinaryCounts, Confusion, LabelCounts
+    from textmill.metrics.conventions import signature
     from textmill.metrics.curves import OperatingPoint, ScoreCounts
     from textmill.metrics.edits import EditCounts, align, edit_table, lcs_f
     from textmill.metrics.ranking import (
@@ -106,7 +106,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "_conventions": "signature",
+        "conventions": "signature",
         "classification": "AccuracyCounts BinaryCounts Confusion LabelCounts",
         "curves": "OperatingPoint ScoreCounts",
         "edits": "EditCounts align edit_table lcs_f",

@@ -220,9 +220,9 @@ class LabelCounts(Table):
 
     def only(self, labels: Iterable[Hashable]) -> LabelCounts:
         """Keep some labels, for averages that leave the others out (the O of a tagger, say)."""
-        kept = tuple(labels)
-        rows = _places(kept, self.labels)
-        return LabelCounts(kept, self.hits[rows], self.gold[rows], self.predicted[rows], self.items)
+        chosen = tuple(labels)
+        rows = _places(chosen, self.labels)
+        return LabelCounts(chosen, self.hits[rows], self.gold[rows], self.predicted[rows], self.items)
 
     def average(self, utility: Utility, method: str) -> float:
         """Average any utility over the labels: method is `micro`, `macro` or `weighted`; NaN if all are left out."""
@@ -367,8 +367,8 @@ def _places(labels: Iterable[Hashable], among: tuple[Hashable, ...]) -> list[int
     try:
         return [index[label] for label in labels]
     except KeyError as error:
-        known = ", ".join(map(repr, among[:8])) + (", ..." if len(among) > 8 else "")
-        raise DataError(f"label {error.args[0]!r} was never counted; choose among {known}") from None
+        names = ", ".join(map(repr, among[:8])) + (", ..." if len(among) > 8 else "")
+        raise DataError(f"label {error.args[0]!r} was never counted; choose among {names}") from None
 
 
 def _equal(values: Iterable[Hashable], positive: Hashable) -> NDArray[np.bool_]:

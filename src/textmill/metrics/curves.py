@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike
 
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import signature
 from textmill.metrics._inputs import check_lengths, choice, numbers, truths
 from textmill.metrics.classification import BinaryCounts
+from textmill.metrics.conventions import signature
 from textmill.metrics.utility import Utility
 from textmill.numeric import special
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import conventions, merged, signature
 from textmill.metrics._inputs import check_lengths
+from textmill.metrics.conventions import conventions, merged, signature
 
 __all__ = ["EditCounts", "align", "edit_table", "lcs_f"]
 

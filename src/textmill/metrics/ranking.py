@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import conventions, merged, signature
 from textmill.metrics._inputs import check_lengths, choice, numbers
+from textmill.metrics.conventions import conventions, merged, signature
 
 __all__ = [
     "RankingCounts",
@@ -157,8 +157,8 @@ def reciprocal_rank(relevance: ArrayLike) -> Floats:
     >>> reciprocal_rank([[0, 0, 1, 1], [0, 0, 0, 0]]).round(4).tolist()
     [0.3333, 0.0]
     """
-    found = _grades(relevance) > 0
-    return np.where(found.any(axis=1), 1.0 / (found.argmax(axis=1) + 1.0), 0.0)
+    relevant = _grades(relevance) > 0
+    return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1.0), 0.0)
 
 
 def average_precision(relevance: ArrayLike, relevant: ArrayLike | None = None) -> Floats:
@@ -167,9 +167,9 @@ def average_precision(relevance: ArrayLike, relevant: ArrayLike | None = None) -
     >>> average_precision([[1, 0, 1]], relevant=[4]).round(4).tolist()
     [0.4167]
     """
-    found = _grades(relevance) > 0
-    total = _existing(found.sum(axis=1), relevant)
-    return np.asarray((_precisions(found) * found).sum(axis=1) / np.maximum(1, total))
+    hits = _grades(relevance) > 0
+    total = _existing(hits.sum(axis=1), relevant)
+    return np.asarray((_precisions(hits) * hits).sum(axis=1) / np.maximum(1, total))
 
 
 def mean_precision(relevance: ArrayLike, depth: ArrayLike) -> Floats:
@@ -180,13 +180,13 @@ def mean_precision(relevance: ArrayLike, depth: ArrayLike) -> Floats:
     >>> mean_precision([[1, 0, 1], [0, 1, 1], [1, 0, 0]], depth=[2, 2, 10]).round(6).tolist()
     [0.75, 0.25, 0.292897]
     """
-    found = _grades(relevance) > 0
+    hits = _grades(relevance) > 0
     depths = numbers("depth", depth).astype(np.int64)
-    check_lengths("depth", len(depths), "relevance", len(found))
+    check_lengths("depth", len(depths), "relevance", len(hits))
     if depths.min() < 1:
         raise DataError("depth holds a number under 1; take the mean over at least one rank")
-    wider = np.zeros((len(found), max(int(depths.max()), found.shape[1])), np.bool_)
-    wider[:, : found.shape[1]] = found
+    wider = np.zeros((len(hits), max(int(depths.max()), hits.shape[1])), np.bool_)
+    wider[:, : hits.shape[1]] = hits
     sums = np.cumsum(_precisions(wider), axis=1)
     return sums[np.arange(len(sums)), depths - 1] / depths
 
@@ -216,9 +216,9 @@ def r_precision(relevance: ArrayLike, relevant: ArrayLike | None = None) -> Floa
     >>> r_precision([[1, 0, 1]]).tolist()
     [0.5]
     """
-    found = _grades(relevance) > 0
-    total = _existing(found.sum(axis=1), relevant)
-    early = found & (np.arange(found.shape[1]) < total[:, None])
+    hits = _grades(relevance) > 0
+    total = _existing(hits.sum(axis=1), relevant)
+    early = hits & (np.arange(hits.shape[1]) < total[:, None])
     return np.asarray(early.sum(axis=1) / np.maximum(1, total))
 
 
@@ -248,9 +248,9 @@ def _dcg(grades: Floats, k: int, gain: str) -> Floats:
     return np.asarray(gains @ (1.0 / np.log2(np.arange(2.0, cut.shape[1] + 2.0))))
 
 
-def _precisions(found: NDArray[np.bool_]) -> Floats:
+def _precisions(hits: NDArray[np.bool_]) -> Floats:
     """P@1, P@2, ... of each query."""
-    return np.cumsum(found, axis=1) / np.arange(1.0, found.shape[1] + 1.0)
+    return np.cumsum(hits, axis=1) / np.arange(1.0, hits.shape[1] + 1.0)
 
 
 def _among(relevance: ArrayLike, k: int) -> Ints:
@@ -259,15 +259,15 @@ def _among(relevance: ArrayLike, k: int) -> Ints:
     return np.asarray((_grades(relevance)[:, :k] > 0).sum(axis=1), np.int64)
 
 
-def _existing(found: Ints, relevant: ArrayLike | None) -> Ints:
+def _existing(hits: Ints, relevant: ArrayLike | None) -> Ints:
     if relevant is None:
-        return found
+        return hits
     total = numbers("relevant", relevant).astype(np.int64)
-    check_lengths("relevant", len(total), "relevance", len(found))
-    if np.any(total < found):
-        place = int(np.argmax(total < found))
+    check_lengths("relevant", len(total), "relevance", len(hits))
+    if np.any(total < hits):
+        place = int(np.argmax(total < hits))
         raise DataError(
-            f"query {place} finds {found[place]} relevant answers but relevant says {total[place]}; count all"
+            f"query {place} finds {hits[place]} relevant answers but relevant says {total[place]}; count all"
         )
     return total
 

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.arrays import Ints
 from textmill.errors import DataError
-from textmill.metrics._conventions import conventions, merged, signature
 from textmill.metrics._inputs import choice, numbers, truths
 from textmill.metrics.classification import BinaryCounts
+from textmill.metrics.conventions import conventions, merged, signature
 
 __all__ = ["Segmentation", "WindowCounts", "boundary_counts", "pk", "window_diff"]
 
@@ -161,21 +161,21 @@ def boundary_counts(reference: Segmentation, hypothesis: Segmentation, *, tolera
     _same_text(reference, hypothesis)
     if tolerance < 0:
         raise DataError(f"tolerance {tolerance} is negative; 0 asks for the exact position")
-    gold, found = reference.boundaries, hypothesis.boundaries
-    hits = _matches(gold, found, tolerance)
-    misses, false_alarms = len(gold) - hits, len(found) - hits
+    gold, proposed = reference.boundaries, hypothesis.boundaries
+    hits = _matches(gold, proposed, tolerance)
+    misses, false_alarms = len(gold) - hits, len(proposed) - hits
     return BinaryCounts(hits, misses, false_alarms, reference.units - 1 - hits - misses - false_alarms)
 
 
-def _matches(gold: Ints, found: Ints, tolerance: int) -> int:
+def _matches(gold: Ints, proposed: Ints, tolerance: int) -> int:
     """Size of the largest one-to-one matching: on a line, pairing the leftmost free boundaries is optimal."""
     if tolerance == 0:
-        return len(np.intersect1d(gold, found, assume_unique=True))
+        return len(np.intersect1d(gold, proposed, assume_unique=True))
     hits = at = 0
     for place in gold.tolist():
-        while at < len(found) and found[at] < place - tolerance:
+        while at < len(proposed) and proposed[at] < place - tolerance:
             at += 1
-        if at < len(found) and found[at] <= place + tolerance:
+        if at < len(proposed) and proposed[at] <= place + tolerance:
             hits, at = hits + 1, at + 1
     return hits
 

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike
 
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.metrics._conventions import signature
 from textmill.metrics._inputs import check_lengths, choice, numbers, truths
+from textmill.metrics.conventions import signature
 from textmill.numeric import special
 
 __all__ = [

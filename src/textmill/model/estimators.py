@@ -68,21 +68,21 @@ class Estimator:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; with `deep` also `a__b` for those that are estimators."""
-        found: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for name in constructor_parameters(type(self)):
-            value = found[name] = getattr(self, name)
+            value = parameters[name] = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                found.update((f"{name}__{inner}", item) for inner, item in value.get_params().items())
-        return found
+                parameters.update((f"{name}__{inner}", item) for inner, item in value.get_params().items())
+        return parameters
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, those of nested estimators and options as `a__b`; returns the estimator itself."""
-        known = constructor_parameters(type(self))
+        parameters = constructor_parameters(type(self))
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, inside, inner = key.partition("__")
-            if name not in known:
-                raise DataError(f"{type(self).__name__} has no parameter '{name}'; it has {sorted(known)}")
+            if name not in parameters:
+                raise DataError(f"{type(self).__name__} has no parameter '{name}'; it has {sorted(parameters)}")
             if inside:
                 nested.setdefault(name, {})[inner] = value
             else:

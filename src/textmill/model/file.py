@@ -249,10 +249,10 @@ def _parse(data: bytes, what: str) -> dict[str, Any]:
     """A JSON object, every key once."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
             raise ValueError("a key stands twice")
-        return found
+        return fields
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no JSON")

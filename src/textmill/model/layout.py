@@ -191,8 +191,8 @@ def _first(array: NDArray[Any], wrong: Callable[[NDArray[Any]], NDArray[np.bool_
 
     starts = range(0, flat.size, CHUNK)
     if len(starts) <= 1:
-        found = list(map(look, starts))
+        faults = list(map(look, starts))
     else:
         with ThreadPoolExecutor(effective_jobs(None)) as pool:  # NumPy lets go of the interpreter in these loops
-            found = list(pool.map(look, starts))
-    return next((at for at in found if at is not None), None)
+            faults = list(pool.map(look, starts))
+    return next((at for at in faults if at is not None), None)

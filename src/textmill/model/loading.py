@@ -126,12 +126,17 @@ def _restore(saved: Saved, place: str, passed: dict[str, Callable[..., Any]], pr
     _check_parameters(cls, saved)
     fitted_parts = cls.declared.fitted_parts
     parts: dict[str, Model | None] = {}
-    for name, part in saved.parts.items():
+    for name, part in sorted(saved.parts.items()):  # a parameter before what was fitted by it
         if part is None and name not in fitted_parts:
             raise ModelFileError(f"'{name}' of {saved.class_name} must not be missing; {DAMAGED}")
         if part is not None and part.class_name not in cls.declared.parts.get(name, part.class_name).split(" | "):
             raise ModelFileError(f"'{name}' of {saved.class_name} cannot be a {part.class_name[:80]!r}; {DAMAGED}")
-        parts[name] = None if part is None else _restore(part, place, passed, f"{prefix}{name}__")
+        inner = f"{prefix}{name}__"
+        functions = _functions(parts.get(name.removesuffix("_")) if name in fitted_parts else None, inner)
+        passed.update({key: function for key, function in functions.items() if key not in passed})
+        parts[name] = None if part is None else _restore(part, place, passed, inner)
+        for key in functions:
+            passed.pop(key, None)
     parameters: dict[str, Any] = {name: part for name, part in parts.items() if name not in fitted_parts}
     for name, value in saved.parameters.items():
         function = callable_name(value)
@@ -147,16 +152,23 @@ def _restore(saved: Saved, place: str, passed: dict[str, Callable[..., Any]], pr
     return model
 
 
+def _functions(parameter: Model | None, prefix: str) -> dict[str, Callable[..., Any]]:
+    """The functions among the parameters of a model inside, for the one that was fitted by it."""
+    if not isinstance(parameter, Estimator):
+        return {}
+    return {prefix + name: value for name, value in parameter.get_params().items() if callable(value)}
+
+
 def _check_parameters(cls: type[Model], saved: Saved) -> None:
     """Check that parameters and models in their place are those of the constructor; missing ones take their default."""
-    known = constructor_parameters(cls) if issubclass(cls, Estimator) else {}
+    expected = constructor_parameters(cls) if issubclass(cls, Estimator) else {}
     parts = saved.parts.keys() - cls.declared.fitted_parts
-    unknown = (saved.parameters.keys() | parts) - known.keys()
+    unknown = (saved.parameters.keys() | parts) - expected.keys()
     if unknown:
         raise ModelFileError(
             f"has a parameter {min(unknown)[:80]!r} that this {cls.__name__} does not have; upgrade textmill"
         )
-    required = {name for name, parameter in known.items() if parameter.default is parameter.empty}
+    required = {name for name, parameter in expected.items() if parameter.default is parameter.empty}
     wrong = (required - parts - saved.parameters.keys()) | (saved.parameters.keys() & parts)
     if wrong:
         raise ModelFileError(f"parameter '{min(wrong)}' must be there once; {DAMAGED}")

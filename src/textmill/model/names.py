@@ -46,15 +46,15 @@ def find_class(name: str) -> type:
     textmill.errors.ModelFileError: holds a 'os.Popen', which this textmill does not have; upgrade textmill
     """
     parts = _NAME.fullmatch(name)
-    found = None
+    cls = None
     if parts:
         try:
-            found = _listed(importlib.import_module(f"textmill.{parts[1]}"), parts[2])
+            cls = _listed(importlib.import_module(f"textmill.{parts[1]}"), parts[2])
         except ImportError:
-            found = None
-    if not isinstance(found, type):
+            cls = None
+    if not isinstance(cls, type):
         raise ModelFileError(f"holds a {name[:80]!r}, which this textmill does not have; upgrade textmill")
-    return found
+    return cls
 
 
 def _listed(module: Any, name: str) -> Any:

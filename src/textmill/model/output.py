@@ -48,11 +48,11 @@ def framed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def rows(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        made = method(self, X, *args, **options)
+        result = method(self, X, *args, **options)
         chosen = _choice(self)
         if chosen == "default" or _is_inside(sys._getframe(1)):
-            return made
-        return as_frame(made, chosen, lambda: self.get_feature_names_out(), X)
+            return result
+        return as_frame(result, chosen, lambda: self.get_feature_names_out(), X)
 
     return rows
 

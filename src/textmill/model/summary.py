@@ -19,7 +19,7 @@ from typing import Any
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model.base import Model
-from textmill.model.estimators import constructor_parameters
+from textmill.model.estimators import Estimator, constructor_parameters
 from textmill.model.file import Saved, read
 from textmill.model.layout import check_shapes, stored_fields
 from textmill.model.names import find_class
@@ -119,27 +119,49 @@ def summarize(path: str | os.PathLike[str]) -> Summary:
 
 def _summary(saved: Saved) -> Summary:
     try:
-        found: type | None = find_class(saved.class_name)
+        kind: type | None = find_class(saved.class_name)
     except ModelFileError:
-        found = None
-    cls = found if found is not None and issubclass(found, Model) else None
-    known = {name: readable(value) for name, value in saved.state.items() if name in _TRAINED_ON}
-    counts = {name: value for name, value in known.items() if isinstance(value, int | float)}
+        kind = None
+    cls = kind if kind is not None and issubclass(kind, Model) else None
+    own = _own_parts(saved)
+    state = saved.state | {f"{name}_": value for part in own.values() for name, value in part.state.items()}
+    counts = {name: readable(value) for name, value in state.items() if name in _TRAINED_ON}
+    counts = {name: value for name, value in counts.items() if isinstance(value, int | float)}
     return Summary(
         saved.class_name,
         "" if cls is None else (cls.__doc__ or "").strip().splitlines()[0],
         saved.fitted,
         {noun: round(counts[name]) for name, noun in _TRAINED_ON.items() if name in counts},
-        {} if cls is None else _sizes(cls, saved),
+        {} if cls is None else _sizes(cls, saved) | _sizes_of_parts(own),
         _labels(saved),
         _options(cls, saved),
         {
             name: _summary(part)
             for name, part in saved.parts.items()
             if part is not None
+            and name not in own
             and saved.parts.get(f"{name}_") is None  # a model as it was passed, and as it was fitted
         },
     )
+
+
+def _own_parts(saved: Saved) -> dict[str, Saved]:
+    """Models inside that hold what this one has learned and are no estimators themselves: their facts are its own."""
+    own = {}
+    for name, part in saved.parts.items():
+        try:
+            if part is not None and not issubclass(find_class(part.class_name), Estimator):
+                own[name] = part
+        except ModelFileError:
+            continue
+    return own
+
+
+def _sizes_of_parts(parts: dict[str, Saved]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for part in parts.values():
+        sizes |= _sizes(find_class(part.class_name), part)
+    return sizes
 
 
 def _sizes(cls: type[Model], saved: Saved) -> dict[str, int]:

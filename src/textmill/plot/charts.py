@@ -274,11 +274,11 @@ def _areas(name: str, sizes: ArrayLike | None, points: int) -> Floats:
     """Square points (typographic) that each point of a group takes; the greatest is 400."""
     if sizes is None:
         return np.asarray(30.0 if points <= 500 else 8.0)
-    given = finite(f"sizes of '{cut(name)}'", sizes)
-    check_lengths(f"sizes of '{cut(name)}'", len(given), "points", points)
-    if given.min() < 0 or given.max() == 0:
+    values = finite(f"sizes of '{cut(name)}'", sizes)
+    check_lengths(f"sizes of '{cut(name)}'", len(values), "points", points)
+    if values.min() < 0 or values.max() == 0:
         raise DataError(f"sizes of '{cut(name)}' must not be negative, nor all 0")
-    areas: Floats = 400.0 * given / given.max()
+    areas: Floats = 400.0 * values / values.max()
     return areas
 
 

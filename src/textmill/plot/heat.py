@@ -113,11 +113,11 @@ def _spans(groups: Mapping[str, int], shape: tuple[int, ...]) -> Spans:
     return {name: (end - size, end) for (name, size), end in zip(groups.items(), ends, strict=True)}
 
 
-def _names(given: Sequence[str], spans: Spans, extent: int) -> tuple[list[str], list[float]]:
+def _names(names: Sequence[str], spans: Spans, extent: int) -> tuple[list[str], list[float]]:
     """Names along one side and where they stand: of the groups, else of the cells if these are not too many."""
     if spans:
         return [cut(name) for name in spans], [(first + end - 1) / 2 for first, end in spans.values()]
-    shown = given if extent <= MOST_NAMES else ()
+    shown = names if extent <= MOST_NAMES else ()
     return [cut(name) for name in shown], [float(place) for place in range(len(shown))]
 
 

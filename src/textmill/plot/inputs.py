@@ -36,7 +36,7 @@ def as_points(series: Pairs, x_scale: str, y_scale: str) -> list[Points]:
     """
     if not series:
         raise DataError("there is nothing to draw; pass at least one series, a name with its x and y values")
-    found = []
+    points = []
     for name, pair in series.items():
         try:
             given_x, given_y = pair
@@ -49,8 +49,8 @@ def as_points(series: Pairs, x_scale: str, y_scale: str) -> list[Points]:
             raise DataError(
                 f"series '{cut(name)}' has no point with a place on {x_scale} x and {y_scale} y axes; pass others"
             )
-        found.append(Points(cut(name), np.where(placed, x, np.nan), np.where(placed, y, np.nan)))
-    return found
+        points.append(Points(cut(name), np.where(placed, x, np.nan), np.where(placed, y, np.nan)))
+    return points
 
 
 def has_place(scale: str, values: Floats) -> NDArray[np.bool_]:

@@ -38,7 +38,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.chainmodel import ChainModel
-    from textmill.sequence.confusions import TagError, errors_by_kind, tag_errors
+    from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF
     from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
@@ -136,6 +136,7 @@ __all__ = [
     "active_tests",
     "attributes_of",
     "best_labels",
+    "column_errors",
     "count_by_pattern",
     "cross_validate",
     "default_patterns",
@@ -184,7 +185,7 @@ __getattr__, __dir__ = deferred(
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
         "chainmodel": "ChainModel",
-        "confusions": "TagError errors_by_kind tag_errors",
+        "confusions": "TagError column_errors errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF",
         "crossval": "Split cross_validate folds",

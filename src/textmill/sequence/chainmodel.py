@@ -9,11 +9,13 @@ Other models of sequences find their place beside them, without a change here:
 
     latent.py        LatentCRF, every label with hidden states of its own: a `TrainableChain` over hidden states. Its
                      `objective(data)` sums over the states of each label, as labels that are not known are summed
-                     over now; it overrides `predict` and `predict_marginals`, which add states up to labels, and
-                     reuses encoder, algorithms, runs, checkpoints and files as they are.
+                     over now (`Sequences::forced` of native/sequence/plan.h names one label or all of them; there it
+                     will name the states of a label); it overrides `predict`, `predict_marginals` and
+                     `_development_error`, which add states up to labels, and reuses encoder, algorithms, runs,
+                     checkpoints and files as they are.
     semimarkov.py    SemiMarkovCRF, labels of segments: a `Classifier` and `Model` of its own, since weights belong to
-                     segments; it reuses `Encoder`, the algorithms (they need only an objective with `into`, `spread`,
-                     `restrict`, `violations`), `Run`, and `evaluate_tags` for its spans.
+                     segments; it reuses `Encoder`, the batch algorithms and `Run`, which ask an objective for values
+                     and gradients and a model for its error, never for labels of tokens, and `evaluate_tags`.
 """
 
 from __future__ import annotations

@@ -13,14 +13,15 @@ Spans are read as conlleval reads them. Cost: linear in the number of tokens.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from textmill.corpus import Sentence, Span, spans_of
+from textmill.errors import DataError
 from textmill.sequence.evaluation import are_chunks, gold_and_predicted
 from textmill.tables import Rows
 
-__all__ = ["TagError", "errors_by_kind", "tag_errors"]
+__all__ = ["TagError", "column_errors", "errors_by_kind", "tag_errors"]
 
 
 class TagError(NamedTuple):
@@ -39,32 +40,52 @@ class TagError(NamedTuple):
     sentence: str
 
 
-def tag_errors(sentences: Iterable[Sentence], *, chunks: bool | None = None) -> Rows[TagError]:
-    """The errors in sentences whose last two columns are the gold and the predicted label, in their order.
+def tag_errors(
+    X: Iterable[Any], gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], *, chunks: bool | None = None
+) -> Rows[TagError]:
+    """The errors among labels of the sequences X, in their order.
 
-    `chunks` says whether labels are IOB tags (None: if all look so).
+    `chunks` says whether labels are IOB tags (None: if all look so). A token is shown by its first column, or by the
+    first of its attributes.
 
-    >>> words, gold, found = ("to", "New", "York"), ("O", "B-LOC", "I-LOC"), ("O", "O", "B-LOC")
-    >>> for error in tag_errors([Sentence((words, gold, found))]):
+    >>> X, gold, found = [["to", "New", "York"]], [["O", "B-LOC", "I-LOC"]], [["O", "O", "B-LOC"]]
+    >>> for error in tag_errors(X, gold, found):
     ...     print(error.kind, error.place, error.gold, error.predicted, error.sentence, sep="; ")
     LOC > LOC ~; 1:2; LOC: New York; LOC: York; to [New York]
     """
-    read = list(sentences)
-    gold, predicted = gold_and_predicted(read)
-    spans = are_chunks(gold, predicted) if chunks is None else chunks
+    left, right = [list(map(str, labels)) for labels in gold], [list(map(str, labels)) for labels in predicted]
+    spans = are_chunks(left, right) if chunks is None else chunks
+    sequences = [s if isinstance(s, Sentence) else list(s) for s in X]
+    sizes = [[len(one) for one in some] for some in (sequences, left, right)]
+    if not sizes[0] == sizes[1] == sizes[2]:
+        raise DataError(
+            "X, gold and predicted differ in the number or lengths of their sequences; give those of one data set"
+        )
     errors: list[TagError] = []
-    for number, (sentence, left, right) in enumerate(zip(read, gold, predicted, strict=True), 1):
-        if left != right:
-            pairs = _span_pairs(left, right) if spans else _token_pairs(left, right)
-            errors += (_error(sentence, number, *pair) for pair in pairs)
+    for number, (sequence, truth, answer) in enumerate(zip(sequences, left, right, strict=True), 1):
+        if truth != answer:
+            pairs = _span_pairs(truth, answer) if spans else _token_pairs(truth, answer)
+            words = sequence.column(0) if isinstance(sequence, Sentence) else [_word(token) for token in sequence]
+            place = _place(sequence, number)
+            errors += (_error(words, place, *pair) for pair in pairs)
     return Rows(errors, TagError)
+
+
+def column_errors(sentences: Iterable[Sentence], *, chunks: bool | None = None) -> Rows[TagError]:
+    """The errors in sentences whose last two columns are the gold and the predicted label.
+
+    >>> [error] = column_errors([Sentence((("the", "dog"), ("D", "N"), ("D", "V")))])
+    >>> error.kind, error.sentence
+    ('N > V', 'the [dog]')
+    """
+    read = list(sentences)
+    return tag_errors(read, *gold_and_predicted(read), chunks=chunks)
 
 
 def errors_by_kind(errors: Iterable[TagError]) -> dict[str, list[TagError]]:
     """The errors of each kind, the most frequent kind first.
 
-    >>> words, gold, found = ("to", "be", "to"), ("A", "B", "A"), ("B", "B", "C")
-    >>> grouped = errors_by_kind(tag_errors([Sentence((words, gold, found))] * 2))
+    >>> grouped = errors_by_kind(tag_errors([["to", "be", "to"]] * 2, [["A", "B", "A"]] * 2, [["B", "B", "C"]] * 2))
     >>> {kind: len(errors) for kind, errors in grouped.items()}
     {'A > B': 2, 'A > C': 2}
     """
@@ -102,21 +123,36 @@ def _shared(one: Span, two: Span) -> int:
     return min(one[1], two[1]) - max(one[0], two[0])
 
 
-def _error(sentence: Sentence, number: int, gold: Span | None, predicted: Span | None) -> TagError:
+def _error(words: Sequence[str], place: Callable[[int], str], gold: Span | None, predicted: Span | None) -> TagError:
     there = [span for span in (gold, predicted) if span is not None]
     begin, end = min(span[0] for span in there), max(span[1] for span in there)
     moved = len(there) == 2 and there[0][:2] != there[1][:2]
     labels = ["O" if span is None else span[2] for span in (gold, predicted)]
-    words = sentence.column(0)
     marked = [*words[:begin], f"[{' '.join(words[begin:end])}]", *words[end:]]
-    named = sentence.source is not None and sentence.line is not None
     texts = [None if span is None else f"{span[2]}: {' '.join(words[span[0] : span[1]])}" for span in (gold, predicted)]
     return TagError(
         kind=" > ".join(labels) + (" ~" if moved else ""),
-        place=f"{sentence.source}:{(sentence.line or 0) + begin}" if named else f"{number}:{begin + 1}",
+        place=place(begin),
         begin=begin,
         end=end,
         gold=texts[0],
         predicted=texts[1],
         sentence=" ".join(marked),
     )
+
+
+def _place(sequence: Any, number: int) -> Callable[[int], str]:
+    """How tokens of a sequence are found: by the line of a file, or by number."""
+    source, line = (sequence.source, sequence.line) if isinstance(sequence, Sentence) else (None, None)
+    if source is None or line is None:
+        return lambda t: f"{number}:{t + 1}"
+    return lambda t: f"{source}:{line + t}"
+
+
+def _word(token: Any) -> str:
+    """What a token is called: itself, its first column, its first attribute."""
+    if isinstance(token, dict):
+        token = list(token.values())
+    while isinstance(token, list | tuple) and token:
+        token = token[0]
+    return str(token)

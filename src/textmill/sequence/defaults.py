@@ -42,7 +42,7 @@ _WORDS = (
 
 
 def default_patterns(columns: int = 1) -> list[str]:
-    """The patterns for tokens with so many columns, of which the first has the words.
+    """The patterns for tokens with this number of columns, of which the first has the words.
 
     >>> default_patterns()[:4], len(default_patterns()), len(default_patterns(2))
     (['b', 'u:word=%x[0,0]', 'u:w-2=%X[-2,0]', 'u:w-1=%X[-1,0]'], 25, 38)
@@ -72,7 +72,7 @@ def default_patterns_of(sequences: Sequence[Any]) -> list[str] | None:
 
 
 def describe_default(columns: int) -> str:
-    """What the patterns for so many columns look at, in one line.
+    """What the patterns for this number of columns look at, in one line.
 
     >>> describe_default(1)
     'words -2 to +2, pairs of words, beginnings and endings of 1 to 4 letters, shapes'

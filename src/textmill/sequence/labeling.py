@@ -181,9 +181,11 @@ def _texts(
 
 def _opened(lines: Sequence[str]) -> list[str]:
     """The lines of a sequence as they are, with what parts a further column from them."""
-    tabs, blanks = (any(separator in line for line in lines) for separator in "\t ")
-    separator = " " if blanks and not tabs else "\t"
-    return [line if line.endswith((" ", "\t")) else line + separator for line in lines]
+    text = "\n".join(lines)
+    separator = " " if " " in text and "\t" not in text else "\t"
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        return [line if line.endswith((" ", "\t")) else line + separator for line in lines]
+    return [line + separator for line in lines]
 
 
 def _blocks(source: Source) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -25,10 +25,12 @@ from textmill.model import RandomState, Saved, check_choice, check_fitted, check
 from textmill.optimize import REASONS, KKTReport, Plateau, kkt_violation
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.counts import active_tests, count_by_pattern
+from textmill.sequence.decoders import ChainScorer, viterbi
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.algorithms import ALGORITHMS, Algorithm, SparseWeights, algorithm_of
+from textmill.sequence.training.batch import Snapshot
 from textmill.sequence.training.objective import ChainObjective, seen_features
 from textmill.sequence.training.run import CLOCKS, Run
 from textmill.sequence.upgrades import upgrade_tagger
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["NoWeights", "TrainableChain"]
 
 DEFAULT_TOLERANCE = 1e-4
+SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 
 Stage = tuple[int, Sequence[str], Sequence[int | None]]
 Labels = Sequence[Sequence[str | None]]
@@ -165,7 +168,7 @@ class TrainableChain(ChainModel):
                     tolerance=settings.tolerance,
                     seed=seed,
                     fine_tune=self.fine_tune if number == len(self.stages or []) else 0,
-                    dev=self._development(X_dev, y_dev),
+                    error=self._development_error(X_dev, y_dev),
                     plateau=early_stopping or Plateau(),
                     tests=self.encoder_.numbers,
                     checkpoint=checkpoint
@@ -363,13 +366,25 @@ class TrainableChain(ChainModel):
         data = Encoded(grown.offsets, grown.unigram, grown.bigram, data.labels, data.weights)
         return data, SparseWeights(features, weights.weights)
 
-    def _development(self, X: Iterable[Any] | None, y: Labels | None) -> Encoded | None:
+    def _development_error(self, X: Iterable[Any] | None, y: Labels | None) -> Callable[[Snapshot], float] | None:
+        """Wrong labels of development sequences, in percent, by the weights of an iteration."""
         if X is None:
             return None
         if y is None:
             raise DataError("X_dev needs y_dev; pass both")
-        data = self.encoder_.encode(X)
-        return data.with_labels(label_ids(y, data.offsets, self.classes_))
+        data, layout = self.encoder_.encode(X), self._layout()
+        data = data.with_labels(label_ids(y, data.offsets, self.classes_))
+
+        def error(done: Snapshot) -> float:
+            if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
+                scorer = ChainScorer(layout, done.theta, None, self.normalized)
+            else:
+                features, weights = done.nonzero()
+                scorer = ChainScorer(layout, weights, features, self.normalized)
+            labels, _ = viterbi(scorer, data, n_jobs=self.n_jobs)
+            return 100.0 * float(np.mean(labels != data.labels)) if data.tokens else 0.0
+
+        return error
 
     def _log(self, run: Run) -> None:
         """Add the log of a stage to that of the stages before."""

@@ -8,6 +8,7 @@ bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
 optima         all best alignments where there are several
 contexts       similarity by neighbors
+adaptive       the default measure, which adapts to its list
 combined       powers, means, maxima, functions of yours
 compatible     Soft-TFIDF as py_stringmatching computes it
 language       measures as text
@@ -27,19 +28,29 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.strings.alignment import Alignment, Edge
+    from textmill.strings.adaptive import Auto
+    from textmill.strings.alignment import Alignment, Edge, spans_of
     from textmill.strings.bags import Cosine, Dice, Jaccard, Overlap, TfIdf
     from textmill.strings.characters import Damerau, Exact, Jaro, JaroWinkler, Levenshtein, NeedlemanWunsch, Osa
     from textmill.strings.clusters import canonical_names, cluster_pairs
     from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
     from textmill.strings.compatible import PySoftTfIdf
     from textmill.strings.contexts import Context
-    from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words
+    from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words, checked_names
     from textmill.strings.language import FEATURES, MEASURES, parse_measure
     from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbor
     from textmill.strings.matching import one_to_one
     from textmill.strings.measure import Fitted, Measure
-    from textmill.strings.normalize import DEFAULT_STEPS, LEGAL_FORMS, STEPS, TITLES, Normalizer
+    from textmill.strings.normalize import (
+        DEFAULT_STEPS,
+        LEGAL_FORMS,
+        STEPS,
+        TITLES,
+        Normalize,
+        Normalizer,
+        normalizer_of,
+        places_in,
+    )
     from textmill.strings.optima import best_alignments
     from textmill.strings.pairs import Pairs
     from textmill.strings.scored_join import Prepared
@@ -55,6 +66,7 @@ __all__ = [
     "TITLES",
     "Alignment",
     "Assignment",
+    "Auto",
     "Characters",
     "Clusters",
     "Context",
@@ -81,6 +93,7 @@ __all__ = [
     "NeedlemanWunsch",
     "Neighbor",
     "Ngrams",
+    "Normalize",
     "Normalizer",
     "Osa",
     "Overlap",
@@ -93,27 +106,32 @@ __all__ = [
     "Words",
     "best_alignments",
     "canonical_names",
+    "checked_names",
     "cluster_pairs",
+    "normalizer_of",
     "one_to_one",
     "parse_measure",
+    "places_in",
+    "spans_of",
 ]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "alignment": "Alignment Edge",
+        "adaptive": "Auto",
+        "alignment": "Alignment Edge spans_of",
         "bags": "Cosine Dice Jaccard Overlap TfIdf",
         "characters": "Damerau Exact Jaro JaroWinkler Levenshtein NeedlemanWunsch Osa",
         "clusters": "canonical_names cluster_pairs",
         "combined": "CustomMeasure Maximum Mean Power",
         "compatible": "PySoftTfIdf",
         "contexts": "Context",
-        "features": "Characters CustomFeatures Features Ngrams Words",
+        "features": "Characters CustomFeatures Features Ngrams Words checked_names",
         "language": "FEATURES MEASURES parse_measure",
         "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbor",
         "matching": "one_to_one",
         "measure": "Fitted Measure",
-        "normalize": "DEFAULT_STEPS LEGAL_FORMS STEPS TITLES Normalizer",
+        "normalize": "DEFAULT_STEPS LEGAL_FORMS Normalize Normalizer STEPS TITLES normalizer_of places_in",
         "optima": "best_alignments",
         "pairs": "Pairs",
         "scored_join": "Prepared",

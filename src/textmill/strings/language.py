@@ -15,7 +15,7 @@ from dataclasses import fields
 from typing import Any
 
 from textmill.errors import DataError
-from textmill.strings import bags, characters, combined, compatible, contexts, second_level
+from textmill.strings import adaptive, bags, characters, combined, compatible, contexts, second_level
 from textmill.strings.features import Characters, Features, Ngrams, Words, quoted
 from textmill.strings.measure import Measure
 
@@ -23,7 +23,7 @@ __all__ = ["FEATURES", "MEASURES", "parse_measure"]
 
 _CLASSES: dict[str, type[Measure]] = {
     cls.name: cls
-    for module in (bags, characters, combined, compatible, contexts, second_level)
+    for module in (adaptive, bags, characters, combined, compatible, contexts, second_level)
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Measure) and cls.name
 }

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_MEASURE", "Clusters", "Matcher", "Neighbor"]
 
-DEFAULT_MEASURE = "ml(words, sub=power(jaro, 3), transpositions='extended')"
+DEFAULT_MEASURE = "auto"
 
 _BLOCK = 4096  # left names searched together: one message to a worker, one step of progress
 
@@ -79,7 +79,8 @@ class Matcher(Estimator, Model):
     """Match names that are written differently.
 
     Parameters:
-        measure: A text such as "ml(words, sub=jaro)", or a `Measure`, which cannot be saved.
+        measure: A text such as "ml(words, sub=jaro)", or a `Measure`, which cannot be saved. The default, "auto",
+            chooses one that suits the list, see adaptive.py; `measure_` and `reason_` say which and why.
         threshold: The least score of a match, 0 to 1.
         normalize: What is ignored: steps of `STEPS`, by default case and accents (and repeated blanks); None for
             nothing; or a function, which cannot be saved. Names are shown as they came.
@@ -273,6 +274,16 @@ class Matcher(Estimator, Model):
         """The measure with the weights it learned, to score and explain single pairs of normalized names."""
         check_fitted(self)
         return self._search().fitted
+
+    @property
+    def measure_(self) -> str:
+        """The measure that names are compared by: of "auto" the one that was chosen."""
+        return str(self.fitted_.measure)
+
+    @property
+    def reason_(self) -> str:
+        """Why "auto" has chosen it, in one line; empty for a measure that was named."""
+        return self.fitted_.reason
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a matcher from a file."""

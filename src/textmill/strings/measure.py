@@ -166,11 +166,12 @@ class Fitted:
     """A measure with what it learned. Base of the fitted forms of all measures.
 
     Attributes: measure; sub, the fitted sub-measure where there is one; reason, why a measure that adapts to its list
-    has become this one.
+    has become this one, and evidence, what it saw in the list.
     """
 
     sub: Fitted | None = None
     reason: str = ""
+    evidence: Any = None
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure

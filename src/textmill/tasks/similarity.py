@@ -93,7 +93,7 @@ class SimilarDocuments(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
     layout: ClassVar[dict[str, str]] = {"names_": "document: str", "titles_": "document: str"}
     state: ClassVar[dict[str, type]] = {"fingerprint_": str}
     parts: ClassVar[dict[str, str]] = {"index_": "vectors.Index", "model_": "vectors.TextVectorizer"}
@@ -185,13 +185,15 @@ class SimilarDocuments(Estimator, Model):
         if isinstance(texts, str):
             raise DataError("texts must be a list of texts, got one text; put it into a list")
         self._check_model()
-        known = self._known(texts)
-        asked = [text for text, is_known in zip(texts, known, strict=True) if is_known]
+        have_terms = self._have_terms(texts)
+        asked = [text for text, is_known in zip(texts, have_terms, strict=True) if is_known]
         filters = {"allow": self._filter(allow), "deny": self._filter(deny)}
         model = self._model()
         vectors = getattr(model, "rows", model.transform)  # plain arrays where there are some
         answers = iter(self.index_.query(vectors(asked), k=k, **filters)) if asked else iter(())
-        return [self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in known]
+        return [
+            self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in have_terms
+        ]
 
     def query_ids(self, ids: Sequence[str], *, k: int = 10) -> list[Matches]:
         """Return the k documents nearest to each of some documents of the index, but for themselves.
@@ -224,12 +226,14 @@ class SimilarDocuments(Estimator, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 had no titles, and always a model of the caller's."""
+        """Format 1 had no titles, and always a model of the caller's; models inside format 2 had other fingerprints."""
         if saved.fitted:
+            saved.state["fingerprint_"] = ""  # that of the model in the file, as it is read today
+        if saved.fitted and saved.format == 1:
             ends = saved.arrays["names_.offsets"]
             saved.arrays |= {"titles_.bytes": np.zeros(0, np.uint8), "titles_.offsets": np.zeros(len(ends), ends.dtype)}
             saved.parts["model_"] = None
-        saved.format = 2
+        saved.format = 3
         return saved
 
     def _model(self) -> Any:
@@ -264,11 +268,13 @@ class SimilarDocuments(Estimator, Model):
         """Refuse a model that is not the one of the vectors."""
         model = self._model()
         if vars(self).get("_known_model") is not model:
-            if model is None or model.fingerprint() != self.fingerprint_:
+            fingerprint = None if model is None else model.fingerprint()
+            self.fingerprint_ = self.fingerprint_ or fingerprint or ""
+            if fingerprint is None or fingerprint != self.fingerprint_:
                 raise DataError("the index and the model do not belong together; pass the model of the index, or fit")
             self._known_model = model
 
-    def _known(self, texts: Sequence[Any]) -> list[bool]:
+    def _have_terms(self, texts: Sequence[Any]) -> list[bool]:
         """Which texts have a word that the model knows; all, when it cannot be asked."""
         vectorizer = getattr(self._model(), "vectorizer_", self._model())
         if not hasattr(vectorizer, "vocabulary_"):
@@ -297,9 +303,11 @@ class SimilarDocuments(Estimator, Model):
     def _filter(self, ids: Sequence[str] | None) -> list[int] | None:
         return None if ids is None else [self._rows()[name] for name in ids if name in self._rows()]
 
-    def _named(self, found: Neighbors) -> Matches:
-        ids = found.ids.tolist()
-        return Matches([self.names_[i] for i in ids], found.scores, found.reason, titles=[self.titles_[i] for i in ids])
+    def _named(self, neighbors: Neighbors) -> Matches:
+        ids = neighbors.ids.tolist()
+        return Matches(
+            [self.names_[i] for i in ids], neighbors.scores, neighbors.reason, titles=[self.titles_[i] for i in ids]
+        )
 
 
 def query_shards(
@@ -332,11 +340,11 @@ def query_shards(
     sign = -1.0 if parts[0][1] == "cosine" else 1.0
     merged = []
     for i in range(len(texts)):
-        found = [part[2][i] for part in parts]
-        scores = np.concatenate([one.scores for one in found])
+        matches = [part[2][i] for part in parts]
+        scores = np.concatenate([one.scores for one in matches])
         order = np.argsort(sign * scores, kind="stable")[:k]
-        names, titles = ([item for one in found for item in getattr(one, part)] for part in ("ids", "titles"))
-        reason = None if len(order) else found[0].reason
+        names, titles = ([item for one in matches for item in getattr(one, part)] for part in ("ids", "titles"))
+        reason = None if len(order) else matches[0].reason
         merged.append(Matches([names[j] for j in order], scores[order], reason, titles=[titles[j] for j in order]))
     return merged
 
@@ -354,8 +362,8 @@ def _title(document: Any) -> str:
         return beginning(
             document if isinstance(document, str) else " ".join(islice(map(str, document), _WIDTH)), _WIDTH
         )
-    given = next((document.fields[name] for name in _TITLES if document.fields.get(name)), None)
-    return beginning(given if isinstance(given, str) else document.text, _WIDTH)
+    title = next((document.fields[name] for name in _TITLES if document.fields.get(name)), None)
+    return beginning(title if isinstance(title, str) else document.text, _WIDTH)
 
 
 def _open(path: str, n_jobs: int | None) -> SimilarDocuments:
@@ -366,4 +374,5 @@ def _open(path: str, n_jobs: int | None) -> SimilarDocuments:
 
 
 def _ask(similar: SimilarDocuments, texts: list[str], k: int) -> tuple[str, str, list[Matches]]:
-    return similar.fingerprint_, similar.measure, similar.query(texts, k=k)
+    matches = similar.query(texts, k=k)  # first, since it makes sure of the fingerprint
+    return similar.fingerprint_, similar.measure, matches

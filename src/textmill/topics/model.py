@@ -128,7 +128,7 @@ class TopicModel(Transformer, Model):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = self.vectorizer is not None
+        tags.input_tags.string = getattr(self, "vectorizer", None) is not None
         return tags
 
     def transform(self, X: Any) -> Floats:

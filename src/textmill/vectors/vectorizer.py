@@ -9,6 +9,7 @@ Passes over the documents: `fit` one, `transform` and `vectors` one, `fit_transf
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,10 +37,11 @@ class TextVectorizer(Transformer, Model):
         weighting: A `Weighting` whose parameters say how terms are weighed; None for its defaults (TF-IDF).
 
     Attributes:
-        terms_: Terms by column, (V,); so are the other attributes those of the fitted vocabulary.
+        vocabulary_: Fitted vocabulary; the next attributes are its own.
+        terms_: Terms by column, (V,).
         document_frequency_: Number of documents with each term, (V,).
         documents_: Number of documents.
-        vocabulary_: Fitted vocabulary.
+        stop_words_: Function words that were recognised and left out.
         weighting_: Weighting by its frequencies.
 
     >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth"))
@@ -50,14 +52,14 @@ class TextVectorizer(Transformer, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 2
-    layout: ClassVar[dict[str, str]] = Vocabulary.layout
-    state: ClassVar[dict[str, type]] = Vocabulary.state
-    parts: ClassVar[dict[str, str]] = {"vocabulary": "corpus.Vocabulary", "weighting": "vectors.Weighting"}
+    format_version: ClassVar[int] = 3
+    parts: ClassVar[dict[str, str]] = {
+        "vocabulary": "corpus.Vocabulary",
+        "weighting": "vectors.Weighting",
+        "vocabulary_": "corpus.Vocabulary",
+    }
 
-    terms_: StringTable
-    document_frequency_: NDArray[np.int64]
-    documents_: int
+    vocabulary_: Vocabulary
 
     def __init__(self, *, vocabulary: Vocabulary | None = None, weighting: Weighting | None = None) -> None:
         self.vocabulary = vocabulary
@@ -166,23 +168,49 @@ class TextVectorizer(Transformer, Model):
         return merged._take(self.vocabulary_.merge(other.vocabulary_))
 
     @property
-    def vocabulary_(self) -> Vocabulary:
-        """The fitted vocabulary."""
-        return self._fitted()[0]
+    def terms_(self) -> StringTable:
+        """The terms by column."""
+        return self.vocabulary_.terms_
+
+    @property
+    def document_frequency_(self) -> NDArray[np.int64]:
+        """The number of documents with each term."""
+        return self.vocabulary_.document_frequency_
+
+    @property
+    def documents_(self) -> int:
+        """The number of documents."""
+        return self.vocabulary_.documents_
+
+    @property
+    def removed_(self) -> dict[str, dict[str, int]]:
+        """What was left out, by rule: types and tokens."""
+        return self.vocabulary_.removed_
+
+    @property
+    def stop_words_(self) -> list[str]:
+        """The function words that were recognised and left out."""
+        return self.vocabulary_.stop_words_
 
     @property
     def weighting_(self) -> Weighting:
         """The weighting by the frequencies of the vocabulary."""
-        return self._fitted()[1]
-
-    def check_values(self) -> None:
-        """Check what the layout cannot say of a vectorizer from a file."""
-        self.vocabulary_.check_values()
+        check_fitted(self)
+        cached = vars(self).get("_weighting")
+        if cached is None or cached[0] is not self.vocabulary_:
+            weighting = Weighting.of(self.vocabulary_, **self._weighting_parameters())
+            cached = self._weighting = (self.vocabulary_, weighting)
+        return cached[1]
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 knew no words that were recognised."""
-        return Vocabulary.upgrade(saved)
+        """Formats 1 and 2 held what the fitted vocabulary had counted, each as the `Vocabulary` of its time."""
+        if saved.fitted:
+            settings = saved.parts.get("vocabulary") or Saved("corpus.Vocabulary", saved.format)
+            saved.parts["vocabulary_"] = replace(settings, fitted=True, state=saved.state, arrays=saved.arrays)
+            saved.state, saved.arrays = {}, {}
+        saved.format = 3
+        return saved
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms by column, as scikit-learn asks for them."""
@@ -205,17 +233,9 @@ class TextVectorizer(Transformer, Model):
 
     def _take(self, vocabulary: Vocabulary) -> TextVectorizer:
         """Become fitted by what a vocabulary counted."""
-        for name in (*Vocabulary.layout, *Vocabulary.state):
-            setattr(self, name, getattr(vocabulary, name))
-        self._made = (vocabulary, Weighting.of(vocabulary, **self._weighting_parameters()))
+        self.vocabulary_ = vocabulary
+        _ = self.weighting_  # refuses a scheme that does not fit, now
         return self
 
-    def _fitted(self) -> tuple[Vocabulary, Weighting]:
-        """The two that do the work; those of a vectorizer from a file are made when they are first needed."""
-        check_fitted(self)
-        if not hasattr(self, "_made"):
-            vocabulary = self._new_vocabulary()
-            for name in (*Vocabulary.layout, *Vocabulary.state):
-                setattr(vocabulary, name, getattr(self, name))
-            self._take(vocabulary)
-        return self._made
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_weighting"}

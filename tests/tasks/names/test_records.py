@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textmill.errors import DataError
-from textmill.strings import DEFAULT_MEASURE, Ngrams, parse_measure
+from textmill.strings import Ngrams, parse_measure
 from textmill.tasks.names import (
     Block,
     Field,
@@ -28,7 +28,7 @@ from textmill.tasks.names import (
     plain_form,
     read_record_list,
 )
-from textmill.tasks.names.comparison import leads
+from textmill.tasks.names.comparison import FIELD_MEASURE, leads
 
 PEOPLE = RecordList.of(
     {
@@ -165,11 +165,19 @@ def test_a_value_that_too_many_share_is_left_out_and_named() -> None:
 
 def test_a_blocking_with_too_many_pairs_is_refused() -> None:
     records = RecordList.of({"phone": ["1"] * 100})
-    with pytest.raises(DataError, match="give 4,950 pairs, more than 1,000; take a field that tells more"):
+    with pytest.raises(DataError, match="gives more than 1,000 pairs, 10,000 of them by phone:exact; raise"):
         find_candidates(records, blocks=[Block("phone")], max_pairs=1000)
     names = RecordList.of({"name": [f"Ann Lee {i}" for i in range(50)]})
-    with pytest.raises(DataError, match=r"more than 100 pairs, at name:jaro:0\.5; raise its threshold"):
+    with pytest.raises(DataError, match=r"more than 100 pairs, [\d,]+ of them by name:jaro:0\.5; raise its threshold"):
         find_candidates(names, blocks=[Block("name", "jaro", 0.5)], k=50, max_pairs=100)
+
+
+def test_many_equal_names_are_no_burden() -> None:
+    records = RecordList.of({"name": ["Ann Lee"] * 5000 + ["Anne Lee", "Ann Leigh", "Tom Fox", "Tom Fox"]})
+    with pytest.warns(HugeBlock, match="name 'ann lee' is that of 5000 records"):
+        found = RecordMatcher(blocks=["name:tfidf(trigrams):0.1"]).candidates(records)
+    assert (5002, 5003) in set(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(found) < 10
 
 
 def test_candidates_are_the_same_for_any_number_of_jobs() -> None:
@@ -206,7 +214,7 @@ def test_numbers_of_a_pair_follow_their_definitions() -> None:
     got = {measure: rows[:, number] for number, (_, measure) in enumerate(comparer.columns)}
     a, b = [plain_form(names[i]) for i in left], [plain_form(names[j]) for j in right]
     for column, measure in {
-        "aligned": DEFAULT_MEASURE,
+        "aligned": FIELD_MEASURE,
         "words": "tfidf(words)",
         "letters": "tfidf(trigrams)",
         "edit": "levenshtein",

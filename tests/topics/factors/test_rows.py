@@ -24,7 +24,7 @@ STREAM = TopicStream(900, vocabulary=300, topics=6, length=40, chunk_size=64, se
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("pca", "nonnegative"):
-        monkeypatch.setattr(f"textmill.topics.{module}.PART", 300)  # three of them
+        monkeypatch.setattr(f"textmill.topics.factors.{module}.PART", 300)  # three of them
 
 
 MODELS: dict[str, Any] = {

@@ -23,7 +23,7 @@ How often tests are true differs by orders of magnitude, and with it the second 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -92,6 +92,17 @@ class ChainObjective:
         if not self.normalized:
             return self.layout, self.data
         return self._numbering, conditioned(self.layout, self.data)
+
+    def signature(self) -> dict[str, Any]:
+        """What tells one problem from another, for checkpoints."""
+        return {
+            "penalties": (self.l1, self.l2),
+            "candidates": None if self.candidates is None else len(self.candidates),
+            **asdict(self.layout),
+            "tokens": self.data.tokens,
+            "sequences": self.data.sequences,
+            "tests": len(self.data.unigram.ids) + len(self.data.bigram.ids),
+        }
 
     @cached_property
     def _addresses(self) -> list[tuple[FeatureLayout, Encoded]]:

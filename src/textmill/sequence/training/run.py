@@ -1,11 +1,11 @@
 """One training run of a chain model: what is measured on the way, when it stops early, which weights remain.
 
-After every iteration (epoch, sweep) the weights so far label the development sequences, if there are any; the run stops
-when their token error levels off (`Plateau`), and the weights with the lowest error are the result, not the last ones.
-Fine-tuning then drops the L1 penalty and runs L-BFGS on the weights that are not zero: their number cannot grow. A
-checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own format without pickles; a run
-that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration at work come to its end,
-whatever the algorithm, and the run ends with what it has.
+After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
+wrong, if it has any (`error`). The run stops when that levels off (`Plateau`), and its result are the weights with the
+lowest error, not the last ones. Fine-tuning then drops the L1 penalty and runs L-BFGS on the weights that are not zero:
+their number cannot grow. A checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own
+format without pickles; a run that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration
+at work come to its end, whatever the algorithm, and the run ends with what it has.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.optimize import Plateau
 from textmill.progress import Step, interruptible, start
-from textmill.sequence.decoders import ChainScorer, viterbi
-from textmill.sequence.encoding import Encoded
 from textmill.sequence.training.algorithms import Algorithm, Session, SparseWeights
 from textmill.sequence.training.batch import Result, Snapshot, Watch
 from textmill.sequence.training.objective import ChainObjective
@@ -35,7 +33,6 @@ from textmill.sequence.training.objective import ChainObjective
 __all__ = ["CLOCKS", "Run"]
 
 CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
-SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
 
 
 @dataclass(slots=True)
@@ -48,7 +45,7 @@ class Run:
     tolerance: float = 1e-4
     seed: int = 0
     fine_tune: int = 0
-    dev: Encoded | None = None
+    error: Callable[[Snapshot], float] | None = None  # in percent, on development sequences
     plateau: Plateau = field(default_factory=Plateau)
     tests: Callable[[], tuple[Ids, Ids]] | None = None
     checkpoint: str | os.PathLike[str] | None = None
@@ -108,41 +105,22 @@ class Run:
             "active": float(done.active),
             **dict(zip(CLOCKS, clocks.tolist(), strict=True)),
         }
-        if self.dev is not None:
-            entry["dev_error"] = self._dev_error(done)
+        if self.error is not None:
+            entry["dev_error"] = self.error(done)
             if self.best is None or entry["dev_error"] < self.best[0]:
                 self.best = (entry["dev_error"], *done.nonzero())
         self.log.append(entry)
         step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
-        return self.dev is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
-
-    def _dev_error(self, done: Snapshot) -> float:
-        """Wrong labels of the development sequences, in percent."""
-        assert self.dev is not None
-        assert self.dev.labels is not None
-        layout, normalized = self.objective.layout, self.objective.normalized
-        if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
-            scorer = ChainScorer(layout, done.theta, None, normalized)
-        else:
-            features, weights = done.nonzero()
-            scorer = ChainScorer(layout, weights, features, normalized)
-        labels, _ = viterbi(scorer, self.dev, n_jobs=self.objective.n_jobs)
-        return 100.0 * float(np.mean(labels != self.dev.labels)) if self.dev.tokens else 0.0
+        return self.error is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
 
     def _signature(self) -> str:
         """What must be the same for a run to go on from a checkpoint."""
-        objective, data = self.objective, self.objective.data
         parts = {
             "algorithm": self.algorithm.name,
             **self.algorithm.get_params(),
             **{name: getattr(self, name) for name in ("max_iter", "tolerance", "seed", "fine_tune")},
-            "penalties": (objective.l1, objective.l2),
-            "candidates": None if objective.candidates is None else len(objective.candidates),
             "plateau": asdict(self.plateau),
-            **asdict(objective.layout),
-            "tokens": data.tokens,
-            "sequences": data.sequences,
-            "tests": len(data.unigram.ids) + len(data.bigram.ids),
+            **self.objective.signature(),
         }
         return json.dumps(parts, sort_keys=True)
 

@@ -73,9 +73,9 @@ class Content:
         """Count the words of each document: documents x terms."""
         # copies: sum_duplicates works in place
         arrays = np.ones(len(self.ids)), self.ids.copy(), self.offsets.copy()
-        made = sparse.csr_matrix(arrays, shape=(len(self.lengths), terms))
-        made.sum_duplicates()
-        return made
+        X = sparse.csr_matrix(arrays, shape=(len(self.lengths), terms))
+        X.sum_duplicates()
+        return X
 
 
 class ContentReader:

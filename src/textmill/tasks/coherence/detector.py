@@ -230,8 +230,8 @@ class CoherenceDetector(Estimator, Model):
         while chunk := list(islice(stream, _CHUNK)):
             names = [one.id if isinstance(one, Document) else str(i) for i, one in chunk]
             content = reader.read(one for _, one in chunk)
-            found = scorer.score(content.bags(reader.terms))
-            yield from self._described(names, content, found)
+            scores = scorer.score(content.bags(reader.terms))
+            yield from self._described(names, content, scores)
 
     def predict(self, documents: Iterable[Any]) -> NDArray[np.str_]:
         """Return the verdict on each document: "coherent", "incoherent", "doubtful" or "empty"."""
@@ -327,15 +327,15 @@ class CoherenceDetector(Estimator, Model):
             vocabulary = Vocabulary(tokenizer=tokenizer, n_jobs=self.n_jobs).fit([list(terms)])
         else:
             raise DataError("topics must be a fitted model with a vectorizer, or a matrix topics x terms and its terms")
-        made = np.array(components, dtype=np.float64, order="C")
-        if made.ndim != 2 or made.shape[1] != len(vocabulary):
+        matrix = np.array(components, dtype=np.float64, order="C")
+        if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary):
             raise DataError(
-                f"the topics have the shape {made.shape}, but there are {len(vocabulary)} different terms; "
+                f"the topics have the shape {matrix.shape}, but there are {len(vocabulary)} different terms; "
                 "pass the vocabulary that the topics were learnt with"
             )
-        if not np.isfinite(made).all() or made.min(initial=0) < 0 or (made.sum(axis=1) <= 0).any():
+        if not np.isfinite(matrix).all() or matrix.min(initial=0) < 0 or (matrix.sum(axis=1) <= 0).any():
             raise DataError("topics must be rows of numbers that are not negative, with a positive sum")
-        self.components_, self.vocabulary_ = made / made.sum(axis=1, keepdims=True), vocabulary
+        self.components_, self.vocabulary_ = matrix / matrix.sum(axis=1, keepdims=True), vocabulary
 
     def _calibrate(self, good: list[str], learnt: list[str], seed: int) -> None:
         """Find weight, thresholds by length, and the probability, from good documents and forgeries of them."""
@@ -374,11 +374,11 @@ class CoherenceDetector(Estimator, Model):
             if enough.sum() < _LEAST:
                 break
             sides = [one.take(enough).first(length) for one in (true, *false.values())]
-            found = [scorer.score(one.bags(reader.terms)) for one in sides]
-            scores = [combine(one.entropy, one.llpw, self.weight_) for one in found]
+            scored = [scorer.score(one.bags(reader.terms)) for one in sides]
+            scores = [combine(one.entropy, one.llpw, self.weight_) for one in scored]
             lengths.append(float(length))
             thresholds.append(float(np.quantile(scores[0], 1 - self.false_alarms)))
-            floors.append(float(np.quantile(found[0].llpw, self.false_alarms)))
+            floors.append(float(np.quantile(scored[0].llpw, self.false_alarms)))
             for i, side in enumerate(scores):
                 side = side if i else np.tile(side, len(false))  # as many good as forged documents
                 rows.append(_features(side, np.full(len(side), float(length))))
@@ -403,31 +403,31 @@ class CoherenceDetector(Estimator, Model):
             self._made = self._reader(), self._scorer()
         return self._made
 
-    def _described(self, names: list[str], content: Content, found: CoherenceScores) -> Iterator[DocumentScore]:
-        score = combine(found.entropy, found.llpw, self.weight_)
-        threshold = self.threshold(found.words)
-        floor = LengthCurve(self.lengths_, self.floors_).at(found.words)
-        logit = _features(score, np.maximum(found.words, 1)) @ self.calibration_
+    def _described(self, names: list[str], content: Content, scores: CoherenceScores) -> Iterator[DocumentScore]:
+        score = combine(scores.entropy, scores.llpw, self.weight_)
+        threshold = self.threshold(scores.words)
+        floor = LengthCurve(self.lengths_, self.floors_).at(scores.words)
+        logit = _features(score, np.maximum(scores.words, 1)) @ self.calibration_
         probability = 1 / (1 + np.exp(-np.clip(logit, -500, 500)))
-        normalised = entropy(found.theta, "normalised")
+        normalised = entropy(scores.theta, "normalised")
         for i, name in enumerate(names):
-            empty = bool(found.empty[i])
+            empty = bool(scores.empty[i])
             total = int(content.lengths[i] + content.unknown[i])
             yield DocumentScore(
                 id=name,
-                words=int(found.words[i]),
+                words=int(scores.words[i]),
                 unknown=float(content.unknown[i]) / total if total else float("nan"),
-                entropy=float(found.entropy[i]),
+                entropy=float(scores.entropy[i]),
                 normalised=float("nan") if empty else float(normalised[i]),
-                effective_topics=float(2.0 ** found.entropy[i]),
-                llpw=float(found.llpw[i]),
-                perplexity=float(found.perplexity[i]),
+                effective_topics=float(2.0 ** scores.entropy[i]),
+                llpw=float(scores.llpw[i]),
+                perplexity=float(scores.perplexity[i]),
                 score=float(score[i]),
                 threshold=float("nan") if empty else float(threshold[i]),
                 probability=float("nan") if empty else float(probability[i]),
                 verdict="empty" if empty else _verdict(bool(score[i] > threshold[i]), float(probability[i])),
-                unfamiliar=bool(found.llpw[i] < floor[i]),
-                topics=[] if empty else self._main_topics(found.theta[i]),
+                unfamiliar=bool(scores.llpw[i] < floor[i]),
+                topics=[] if empty else self._main_topics(scores.theta[i]),
             )
 
     def _main_topics(self, theta: Floats) -> list[tuple[int, float, list[str]]]:
@@ -455,10 +455,10 @@ def _logistic(X: Floats, labels: NDArray[np.int64]) -> Floats:
     """Coefficients of a logistic regression, by scikit-learn."""
     from sklearn.linear_model import LogisticRegression
 
-    known = ~np.isnan(X).any(axis=1)
-    fitted = LogisticRegression(C=100.0, max_iter=1000, fit_intercept=False).fit(X[known], labels[known])
-    made: Floats = fitted.coef_[0].astype(np.float64)
-    return made
+    complete = ~np.isnan(X).any(axis=1)
+    fitted = LogisticRegression(C=100.0, max_iter=1000, fit_intercept=False).fit(X[complete], labels[complete])
+    weights: Floats = fitted.coef_[0].astype(np.float64)
+    return weights
 
 
 def _verdict(above: bool, probability: float) -> str:

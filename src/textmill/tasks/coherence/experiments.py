@@ -202,7 +202,7 @@ class Evaluation:
 
 def evaluate(true: Sequence[DocumentScore], false: Mapping[str, Sequence[DocumentScore]]) -> Rows[Evaluation]:
     """Compare what a detector found in true documents and in each kind of false ones; empty ones are left out."""
-    made = []
+    rows = []
     for kind, scores in false.items():
         sides = [[one for one in side if one.verdict != "empty"] for side in (true, scores)]
         if not all(sides):
@@ -213,8 +213,8 @@ def evaluate(true: Sequence[DocumentScore], false: Mapping[str, Sequence[Documen
         )
         alarms, caught = (float(np.mean([one.score > one.threshold for one in side])) for side in sides)
         empty = len(true) + len(scores) - sum(map(len, sides))
-        made.append(Evaluation(kind, by_score, by_entropy, by_llpw, caught, alarms, empty))
-    return Rows(made, Evaluation)
+        rows.append(Evaluation(kind, by_score, by_entropy, by_llpw, caught, alarms, empty))
+    return Rows(rows, Evaluation)
 
 
 def draw_errors(rows: Sequence[ErrorRow], *, x_label: str, title: str | None = None) -> Figure:

@@ -156,14 +156,14 @@ class Forger:
         if not lengths.sum():
             raise DataError(_NOTHING_IN_COMMON)
         owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        kept = np.flatnonzero(lengths > 0)
-        first = np.searchsorted(owner[kept], owner[kept])
-        return [texts[i] for i in kept], lengths[kept], owner[kept], np.arange(len(kept)) - first
+        nonempty = np.flatnonzero(lengths > 0)
+        first = np.searchsorted(owner[nonempty], owner[nonempty])
+        return [texts[i] for i in nonempty], lengths[nonempty], owner[nonempty], np.arange(len(nonempty)) - first
 
     def _blended(self, random: np.random.Generator, length: int, few: int, many: int) -> str:
         """Passages of `few` to `many` sentences of different documents."""
         texts, lengths, owner, _ = self._sentences
-        made: list[str] = []
+        forgeries: list[str] = []
         used: set[int] = set()
         while length > 0:
             start = int(random.integers(len(texts)))
@@ -176,13 +176,13 @@ class Forger:
             for i in range(start, min(end, len(texts))):
                 if owner[i] != owner[start] or length <= 0:
                     break
-                made.append(texts[i] if lengths[i] <= length else self.reader.cut(texts[i], length) + ".")
+                forgeries.append(texts[i] if lengths[i] <= length else self.reader.cut(texts[i], length) + ".")
                 length -= int(lengths[i])
-        return " ".join(made)
+        return " ".join(forgeries)
 
     def _drawn(self, model: NGramModel, document: int, length: int) -> str:
         """Sentences of a model."""
-        made: list[str] = []
+        texts: list[str] = []
         sentence = 0
         while length > 0:
             drawn = model.sample(
@@ -192,11 +192,11 @@ class Forger:
             for tokens, count in zip(drawn, self.reader.read(drawn).lengths.tolist(), strict=True):
                 if length > 0 and tokens:
                     text = " ".join(tokens)
-                    made.append((text if count <= length else self.reader.cut(text, length)) + ".")
+                    texts.append((text if count <= length else self.reader.cut(text, length)) + ".")
                     length -= count
             if sentence >= _BARREN:
                 raise DataError("the language model and the vocabulary share hardly a word; fit both to like documents")
-        return " ".join(made)
+        return " ".join(texts)
 
     def _substitutes(self, kind: str, words: Sequence[str] | None) -> list[str]:
         vocabulary = self.reader.vocabulary

@@ -112,24 +112,24 @@ def sample_pages(pages: int = 400, *, random_state: int = 0) -> list[Document]:
     check_range("pages", pages, at_least=0, whole=True)
     check_range("random_state", random_state, at_least=0, below=2**32, whole=True)
     subjects = sorted(_SUBJECTS)
-    made = []
+    documents = []
     for page in range(pages):
         random = np.random.default_rng([random_state, page])
         main, aside = random.choice(len(subjects), 2, replace=False)
         count = int(random.integers(*_LENGTHS))
         chosen = [subjects[aside if random.random() < _ASIDE else main] for _ in range(count)]
         text = " ".join(_sentence(subject, random) for subject in chosen)
-        made.append(Document(f"page-{page}", text, {"subject": subjects[main]}, "sample pages", page + 1))
-    return made
+        documents.append(Document(f"page-{page}", text, {"subject": subjects[main]}, "sample pages", page + 1))
+    return documents
 
 
 def _sentence(subject: str, random: np.random.Generator) -> str:
     """A pattern with its gaps filled."""
     parts = _PATTERNS[int(random.integers(len(_PATTERNS)))].split("{")
-    made = parts[0]
+    sentence = parts[0]
     for part in parts[1:]:
         lists = _SHARED if random.random() < _COMMON else _SUBJECTS[subject]
         words = lists["nva".index(part[0])].split()
         rank = int(len(words) * random.random() ** 1.5)  # some words are more common than others
-        made += words[rank].replace("-", " ") + part[2:]
-    return made
+        sentence += words[rank].replace("-", " ") + part[2:]
+    return sentence

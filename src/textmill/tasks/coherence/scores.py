@@ -59,8 +59,8 @@ def entropy(theta: ArrayLike, unit: str = "bits") -> Floats:
     p = np.asarray(theta, dtype=np.float64)
     nats = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1)
     scale = {"bits": np.log(2.0), "nats": 1.0, "normalised": np.log(max(p.shape[-1], 2))}[unit]
-    made: Floats = np.maximum(nats, 0.0) / scale
-    return made
+    bits: Floats = np.maximum(nats, 0.0) / scale
+    return bits
 
 
 def effective_topics(theta: ArrayLike) -> Floats:
@@ -69,8 +69,8 @@ def effective_topics(theta: ArrayLike) -> Floats:
     >>> effective_topics([[0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]]).tolist()
     [4.0, 1.0]
     """
-    made: Floats = 2.0 ** entropy(theta)
-    return made
+    numbers: Floats = 2.0 ** entropy(theta)
+    return numbers
 
 
 def combine(entropies: ArrayLike, llpw: ArrayLike, weight: float) -> Floats:
@@ -79,8 +79,8 @@ def combine(entropies: ArrayLike, llpw: ArrayLike, weight: float) -> Floats:
     >>> combine([2.0], [-8.0], 0.1).tolist()
     [2.8]
     """
-    made: Floats = np.asarray(entropies, dtype=np.float64)
-    return made - weight * np.asarray(llpw) if weight else made
+    scores: Floats = np.asarray(entropies, dtype=np.float64)
+    return scores - weight * np.asarray(llpw) if weight else scores
 
 
 def equal_error(true: ArrayLike, false: ArrayLike, *, accept: str = "below") -> OperatingPoint:
@@ -112,14 +112,14 @@ class CoherenceScores:
     @property
     def perplexity(self) -> Floats:
         """2^-LLPW."""
-        made: Floats = 2.0**-self.llpw
-        return made
+        per_word: Floats = 2.0**-self.llpw
+        return per_word
 
     @property
     def empty(self) -> NDArray[np.bool_]:
         """Documents without a word that a topic has: they have no scores."""
-        made: NDArray[np.bool_] = self.words == 0
-        return made
+        without_words: NDArray[np.bool_] = self.words == 0
+        return without_words
 
 
 class TopicScorer:
@@ -134,10 +134,10 @@ class TopicScorer:
     ) -> None:
         check_range("smoothing", smoothing, at_least=0)
         check_range("tolerance", tolerance, above=0)
-        given = np.asarray(components)
-        if given.ndim != 2 or not given.size:
-            raise DataError(f"components must be topics x terms, got the shape {given.shape}")
-        self.phi = np.ascontiguousarray(given.T, dtype=np.float64)
+        topics = np.asarray(components)
+        if topics.ndim != 2 or not topics.size:
+            raise DataError(f"components must be topics x terms, got the shape {topics.shape}")
+        self.phi = np.ascontiguousarray(topics.T, dtype=np.float64)
         self._known = (self.phi.sum(axis=1) > 0).astype(np.float64)
         self.smoothing = smoothing
         self.tolerance = tolerance
@@ -146,12 +146,12 @@ class TopicScorer:
     def score(self, X: Any) -> CoherenceScores:
         """Score documents: a matrix documents x terms."""
         X = check_bags(X)
-        found = fold_in(X, self.phi, prior=self.smoothing, tolerance=self.tolerance, n_jobs=self.n_jobs)
+        mixtures = fold_in(X, self.phi, prior=self.smoothing, tolerance=self.tolerance, n_jobs=self.n_jobs)
         words = np.asarray(X @ self._known, dtype=np.float64)
         empty = words == 0
-        likelihood = self.likelihoods(X, found.theta) if self.smoothing else found.log_likelihood
+        likelihood = self.likelihoods(X, mixtures.theta) if self.smoothing else mixtures.log_likelihood
         llpw = np.divide(likelihood / np.log(2.0), words, out=np.full(len(words), np.nan), where=~empty)
-        return CoherenceScores(found.theta, np.where(empty, np.nan, entropy(found.theta)), llpw, words)
+        return CoherenceScores(mixtures.theta, np.where(empty, np.nan, entropy(mixtures.theta)), llpw, words)
 
     def likelihoods(self, X: sparse.csr_matrix, theta: Floats) -> Floats:
         """Log-likelihood (nats) of documents under mixtures, of the words that some topic has.
@@ -201,6 +201,6 @@ def tune_weight(
     for weight in (0.0, *weights):
         of_true = combine(true.entropy, true.llpw, weight)
         errors[weight] = [equal_error(of_true, combine(one.entropy, one.llpw, weight)).figure for one in false.values()]
-    fair = [w for w, found in errors.items() if all(a <= b for a, b in zip(found, errors[0.0], strict=True))]
-    means = {weight: float(np.mean(found)) for weight, found in errors.items()}
+    fair = [w for w, rates in errors.items() if all(a <= b for a, b in zip(rates, errors[0.0], strict=True))]
+    means = {weight: float(np.mean(rates)) for weight, rates in errors.items()}
     return min(fair, key=lambda weight: (means[weight], abs(weight))), means

@@ -1,6 +1,6 @@
 r"""Which pairs of records are compared at all: the union of several searches, each of them exact.
 
-    FIELD:MEASURE:THRESHOLD     pairs whose values score at least the threshold, of each record the k best
+    FIELD:MEASURE:THRESHOLD     pairs whose values score at least the threshold, of each value the k best
     FIELD:exact                 pairs whose values are equal
 
 Searches by a measure are those of `strings.Matcher`, which loses no pair above its threshold and never scores all
@@ -18,6 +18,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +185,7 @@ class BlockingReport:
             lines += [f"  lost: {one} and {two}" for one, two in self.lost[:k]]
             if len(self.lost) > k:
                 lines.append(f"  and {len(self.lost) - k} more")
-        return [*lines, *self.notes]
+        return lines
 
 
 def find_candidates(
@@ -199,7 +200,7 @@ def find_candidates(
 ) -> Candidates:
     """Find the pairs within a list, or between two, that at least one block proposes.
 
-    A search by a measure gives the k best partners of each record (of `records`, between two lists).
+    A search by a measure gives each distinct value its k best partners (of `records`, between two lists).
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Tom Jones", "Anne Lee"], "phone": ["1", "1", None]})
     >>> found = find_candidates(people, blocks=[Block("name", "jaro", 0.8), Block("phone")])
@@ -212,22 +213,18 @@ def find_candidates(
         raise DataError("there is no block, so nothing would be compared; name at least one")
     width = max(1, len(records) if other is None else len(other))
     notes: list[str] = []
-    keys = []
+    keys: list[NDArray[np.int64]] = []
     for block in blocks:
-        one = _values(records, block.field)
-        two = None if other is None else _values(other, block.field)
-        if block.measure == "exact":
-            left, right = _equal(one, two, block.field, max_block, max_pairs, notes)
-        else:
-            left, right = _similar(one, two, block, k, n_jobs)
-        if other is None:
-            left, right = np.minimum(left, right), np.maximum(left, right)
-        keys.append(np.unique(left.astype(np.int64) * width + right))
-        if sum(map(len, keys)) > max_pairs:
+        values = _Values(records, other, block.field, max_block, notes)
+        pairs = values.equal() if block.measure == "exact" else values.similar(block, k, n_jobs)
+        expected = values.count(pairs)
+        if expected + sum(map(len, keys)) > max_pairs:
             raise DataError(
-                f"the blocking gives more than {max_pairs:,} pairs, at {block}; raise its threshold, or take a field "
-                "that tells more"
+                f"the blocking gives more than {max_pairs:,} pairs, {expected:,} of them by {block}; "
+                "raise its threshold, or take a field that tells more"
             )
+        left, right = values.records(pairs)
+        keys.append(np.unique(left * width + right))
     every = np.unique(np.concatenate(keys))
     found = np.stack([np.isin(every, some, assume_unique=True) for some in keys])
     sizes = (len(records), None if other is None else len(other))
@@ -235,61 +232,68 @@ def find_candidates(
     return Candidates(rows, columns, found, tuple(blocks), sizes, tuple(notes))
 
 
-def _values(records: RecordList, field: str) -> list[str]:
-    return [plain_form(value) for value in records.column(field)]
+_ValuePairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _similar(
-    one: list[str], two: list[str] | None, block: Block, k: int, n_jobs: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs by a measure, of the records that have a value."""
-    rows = np.flatnonzero([bool(value) for value in one])
-    columns = rows if two is None else np.flatnonzero([bool(value) for value in two])
-    if not len(rows) or not len(columns):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    matcher = Matcher(measure=block.measure, threshold=block.threshold, normalize=None, n_jobs=n_jobs)
-    if two is None:
-        pairs = matcher.fit([one[i] for i in rows]).pairs(k=k)
-    else:
-        pairs = matcher.fit([two[i] for i in columns]).join([one[i] for i in rows], k=k)
-    return rows[pairs.left], columns[pairs.right]
+class _Values:
+    """The distinct values of a field, and who has them. Searches are among values, records follow from these."""
 
-
-def _equal(
-    one: list[str], two: list[str] | None, field: str, max_block: int, max_pairs: int, notes: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of equal values that are not missing."""
-    numbers: dict[str, int] = {}
-    sides = [
-        np.fromiter((numbers.setdefault(v, len(numbers)) for v in side), np.int64, len(side))
-        for side in (one, two or [])
-    ]
-    values = list(numbers)
-    counts = [np.bincount(side, minlength=len(values)) for side in sides]
-    largest = counts[0] if two is None else np.maximum(*counts)
-    usable = largest <= max_block
-    for at in np.flatnonzero(~usable):
-        if values[at]:
-            note = f"{field} {values[at]!r} is that of {counted(int(largest[at]), 'records')}, more than {max_block:,}"
-            notes.append(f"{note}; pairs by this value alone are not compared")
+    def __init__(
+        self, records: RecordList, other: RecordList | None, field: str, max_block: int, notes: list[str]
+    ) -> None:
+        numbers: dict[str, int] = {"": -1}
+        self._sides = []
+        for side in [records] if other is None else [records, other]:
+            forms = map(plain_form, side.column(field))
+            self._sides.append(
+                np.fromiter((numbers.setdefault(v, len(numbers) - 1) for v in forms), np.int64, len(side))
+            )
+        self._same_list = other is None
+        self._texts = list(numbers)[1:]
+        self._counts = [np.bincount(side[side >= 0], minlength=len(self._texts)) for side in self._sides]
+        largest = np.maximum(self._counts[0], self._counts[-1])
+        for at in np.flatnonzero(largest > max_block):
+            note = f"{field} {self._texts[at]!r} is that of {counted(int(largest[at]), 'records')}"
+            notes.append(f"{note}, more than {max_block:,}; pairs by this value are not compared")
             warnings.warn(notes[-1], HugeBlock, stacklevel=4)
-    if "" in numbers:
-        usable[numbers[""]] = False
-    sizes = counts[0].astype(np.float64)
-    expected = (sizes * (sizes - 1) / 2 if two is None else sizes * counts[1])[usable].sum()
-    if expected > max_pairs:
-        raise DataError(
-            f"equal values of {field!r} give {int(expected):,} pairs, more than {max_pairs:,}; "
-            "take a field that tells more"
-        )
-    tables = [_incidence(side, usable) for side in (sides if two is not None else sides[:1])]
-    product = (tables[0] @ tables[-1].T).tocoo()
-    keep = product.row < product.col if two is None else slice(None)
-    return product.row[keep].astype(np.int64), product.col[keep].astype(np.int64)
+        self._usable = largest <= max_block
+
+    def equal(self) -> _ValuePairs:
+        """Every value with itself."""
+        values = np.flatnonzero(self._usable)
+        return values, values
+
+    def similar(self, block: Block, k: int, n_jobs: int | None) -> _ValuePairs:
+        """Values that score at least the threshold, and, within a list, every value with itself."""
+        left, right = (np.flatnonzero(self._usable & (counts > 0)) for counts in (self._counts[0], self._counts[-1]))
+        if not len(left) or not len(right):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        matcher = Matcher(measure=block.measure, threshold=block.threshold, normalize=None, n_jobs=n_jobs)
+        matcher.fit([self._texts[i] for i in right])
+        if self._same_list:
+            pairs = matcher.pairs(k=k)
+            several = np.flatnonzero(self._usable & (self._counts[0] > 1))
+            return np.concatenate([left[pairs.left], several]), np.concatenate([right[pairs.right], several])
+        pairs = matcher.join([self._texts[i] for i in left], k=k)
+        return left[pairs.left], right[pairs.right]
+
+    def count(self, pairs: _ValuePairs) -> int:
+        """How many pairs of records there are at most."""
+        return int((self._counts[0][pairs[0]] * self._counts[-1][pairs[1]]).sum())
+
+    def records(self, pairs: _ValuePairs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of records with these values; within a list the earlier record is on the left."""
+        size = len(self._texts)
+        met = sparse.csr_matrix((np.ones(len(pairs[0]), bool), pairs), shape=(size, size))
+        left, right = (_holders(side, size) for side in (self._sides[0], self._sides[-1]))
+        found = (left @ met @ right.T).tocoo()
+        i, j = found.row.astype(np.int64), found.col.astype(np.int64)
+        if self._same_list:
+            i, j = np.minimum(i, j)[i != j], np.maximum(i, j)[i != j]
+        return i, j
 
 
-def _incidence(side: NDArray[np.int64], usable: NDArray[np.bool_]) -> sparse.csr_matrix:
-    """Records by values, those of blocks that are too large left out."""
-    rows = np.flatnonzero(usable[side]) if len(side) else np.zeros(0, np.int64)
-    shape = (len(side), len(usable))
-    return sparse.csr_matrix((np.ones(len(rows), np.int8), (rows, side[rows])), shape=shape)
+def _holders(side: NDArray[np.int64], size: int) -> sparse.csr_matrix:
+    """Records by values."""
+    rows = np.flatnonzero(side >= 0)
+    return sparse.csr_matrix((np.ones(len(rows), bool), (rows, side[rows])), shape=(len(side), size))

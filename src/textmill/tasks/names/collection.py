@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.corpus import BadRecords, open_lines, read_records
 from textmill.errors import DataError
-from textmill.strings.normalize import Normalize, normalizer_of
+from textmill.strings import Normalize, normalizer_of
 
 __all__ = ["FORMATS", "NameList", "read_names"]
 

@@ -37,10 +37,12 @@ from numpy.typing import NDArray
 
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
-from textmill.strings import DEFAULT_MEASURE, Ngrams, parse_measure
+from textmill.strings import Ngrams, parse_measure
 from textmill.tasks.names.records import Field, RecordList, plain_form
 
-__all__ = ["RIVALS", "PairComparer", "leads"]
+__all__ = ["FIELD_MEASURE", "RIVALS", "PairComparer", "leads"]
+
+FIELD_MEASURE = "ml(words, sub=power(jaro, 3), transpositions='extended')"  # the same for every list: models learn it
 
 Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
@@ -164,7 +166,7 @@ class _FieldValues:
             )
         self.texts = list(numbers)[1:]
         self.names: tuple[str, ...] = (str(field.measure), "missing") if field.measure else _TEXT
-        self._fitted = parse_measure(field.measure or DEFAULT_MEASURE).fit(self.texts)
+        self._fitted = parse_measure(field.measure or FIELD_MEASURE).fit(self.texts)
         self._bags: _Bags | None = None
         every = np.concatenate(self._sides)
         counts = np.bincount(every[every >= 0], minlength=len(self.texts)).astype(np.float64)

@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from textmill.errors import DataError
 from textmill.metrics import BinaryCounts, FWeight, RatioUtility, ScoreCounts
 from textmill.model import check_choice, check_range
+from textmill.strings import DEFAULT_STEPS, Normalize
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Fitted, Measure
-from textmill.strings.normalize import DEFAULT_STEPS, Normalize
 from textmill.tables import Table
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.gold import Gold

@@ -22,8 +22,18 @@ from textmill import plot
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.progress import track
-from textmill.strings import DEFAULT_MEASURE, DEFAULT_STEPS, Alignment, Clusters, Fitted, Matcher, Pairs, parse_measure
-from textmill.strings.normalize import Normalize, normalizer_of
+from textmill.strings import (
+    DEFAULT_MEASURE,
+    DEFAULT_STEPS,
+    Alignment,
+    Clusters,
+    Fitted,
+    Matcher,
+    Normalize,
+    Pairs,
+    normalizer_of,
+    parse_measure,
+)
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.evaluation import Evaluation, choose, differences, evaluate
 from textmill.tasks.names.gold import Gold

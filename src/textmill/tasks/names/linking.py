@@ -18,9 +18,10 @@ import numpy as np
 
 from textmill.model import check_choice, check_range
 from textmill.report import Report
-from textmill.strings import DEFAULT_MEASURE, Clusters, Pairs, parse_measure
+from textmill.strings import Clusters, Pairs, parse_measure
 from textmill.tasks.names.active import spaced_pairs, uncertain_pairs
 from textmill.tasks.names.blocking import BlockingReport, Candidates
+from textmill.tasks.names.comparison import FIELD_MEASURE
 from textmill.tasks.names.gold import Gold
 from textmill.tasks.names.pairfiles import PairRow, write_clusters, write_pairs
 from textmill.tasks.names.record_matcher import RecordEstimator, RecordMatcher, explanation_lines, standard_rows
@@ -235,7 +236,7 @@ def _page(
     order = np.argsort(-pairs.score, kind="stable")[:_REVIEWED]
     i, j = pairs.left[order], pairs.right[order]
     shown = [(records.shown(int(a)), right.shown(int(b))) for a, b in zip(i, j, strict=True)]
-    fitted = parse_measure(DEFAULT_MEASURE).fit([name for pair in shown for name in pair])
+    fitted = parse_measure(FIELD_MEASURE).fit([name for pair in shown for name in pair])
     why = matcher.explain(records, candidates.positions(i, j), other, candidates=candidates) if len(order) else []
     proposals = [
         propose(PairRow(records.ids[a], right.ids[b], found.score, *names), fitted)._replace(

@@ -18,9 +18,9 @@ import numpy as np
 
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.strings import DEFAULT_STEPS, Normalize
 from textmill.strings.language import parse_measure
 from textmill.strings.measure import Measure
-from textmill.strings.normalize import DEFAULT_STEPS, Normalize
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.evaluation import scored_blocks
 from textmill.tasks.names.gold import Gold

@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from textmill.readable import printable
 from textmill.report import Report
-from textmill.strings.alignment import Alignment, spans_of
-from textmill.strings.features import checked_names
+from textmill.strings import Alignment, Normalize, checked_names, normalizer_of, places_in, spans_of
 from textmill.strings.measure import Fitted
-from textmill.strings.normalize import Normalize, normalizer_of, places_in
 from textmill.tasks.names.gold import Gold
 from textmill.tasks.names.pairfiles import PairRow
 

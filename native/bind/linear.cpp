@@ -1,0 +1,243 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "linear/combinations.h"
+#include "linear/descent.h"
+#include "linear/design.h"
+#include "linear/dual.h"
+#include "linear/loss.h"
+#include "linear/online.h"
+
+namespace textmill::bind {
+namespace {
+
+using Reals = In<double, 1>;
+using Ids = In<std::int32_t, 1>;
+using linear::Design;
+
+void check_labels(std::span<const std::int32_t> labels, std::size_t classes) {
+  bool inside = true;
+  for (const std::int32_t label : labels) inside &= label >= 0 && static_cast<std::size_t>(label) < classes;
+  require(inside, "labels must lie from 0 to ", classes - 1);
+}
+
+void check_listed(const Design& x, std::span<const std::int32_t> listed) {
+  bool inside = true;
+  for (const std::int32_t j : listed) inside &= j >= 0 && static_cast<std::size_t>(j) < x.columns();
+  require(inside, "listed columns must lie below ", x.columns());
+}
+
+void make_design(Design* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values,
+                 std::size_t threads) {
+  require(offsets.size() >= 1 && threads >= 1, "there must be an offset behind the last row, and a thread");
+  require(offsets.size() - 1 < (std::size_t{1} << 31), "there must be fewer than 2^31 rows");
+  nb::gil_scoped_release nogil;
+  new (self) Design(offsets.size() - 1, columns, view(offsets), view(indices), view(values), threads);
+}
+
+double binary_loss(Reals margin, Ids label, Reals weight, Out<double, 1> residual, Out<double, 1> curvature,
+                   std::size_t threads) {
+  const std::size_t n = margin.size();
+  require(label.size() == n && weight.size() == n, "label and weight need ", n, " entries");
+  require((residual.size() == n || residual.size() == 0) && (curvature.size() == n || curvature.size() == 0),
+          "residual and curvature need ", n, " entries or none");
+  nb::gil_scoped_release nogil;
+  return linear::binary_loss(view(margin), view(label), view(weight), view(residual), view(curvature), threads);
+}
+
+double softmax_loss(In<double, 2> margin, Ids label, Reals weight, Out<double, 2> residual, std::size_t threads) {
+  const std::size_t classes = margin.shape(0), n = margin.shape(1);
+  require(classes >= 2, "there must be at least 2 classes, got ", classes);
+  require(label.size() == n && weight.size() == n, "label and weight need ", n, " entries");
+  require(residual.size() == 0 || (residual.shape(0) == classes && residual.shape(1) == n), "residual must be ",
+          classes, " x ", n, " or empty");
+  check_labels(view(label), classes);
+  nb::gil_scoped_release nogil;
+  return linear::softmax_loss(view(margin), classes, view(label), view(weight), view(residual), threads);
+}
+
+void column_sums(const Design& x, Ids listed, Reals residual, Reals row_curvature, Out<double, 1> slope,
+                 Out<double, 1> curvature, std::size_t threads) {
+  check_listed(x, view(listed));
+  const std::size_t count = listed.size() == 0 ? x.columns() : listed.size();
+  require(slope.size() == count || slope.size() == 0, "slope needs ", count, " entries or none");
+  require(curvature.size() == count || curvature.size() == 0, "curvature needs ", count, " entries or none");
+  require(slope.size() == 0 || residual.size() == x.rows(), "residual needs ", x.rows(), " entries");
+  require(curvature.size() == 0 || row_curvature.size() == x.rows(), "row_curvature needs ", x.rows(), " entries");
+  nb::gil_scoped_release nogil;
+  linear::column_sums(x, view(listed), view(residual), view(row_curvature), view(slope), view(curvature), threads);
+}
+
+std::pair<std::size_t, double> descend(const Design& x, Ids listed, Reals weight, Reals slope, Reals curvature,
+                                       Reals row_curvature, double l1, double l2, bool intercept,
+                                       double intercept_slope, std::size_t most, double accuracy, std::uint64_t seed,
+                                       Out<double, 1> step, Out<double, 1> change) {
+  check_listed(x, view(listed));
+  const std::size_t a = listed.size();
+  require(weight.size() == a && slope.size() == a && curvature.size() == a && step.size() == a,
+          "weight, slope, curvature and step need an entry for each of ", a, " listed columns");
+  require(row_curvature.size() == x.rows() && change.size() == x.rows(), "row_curvature and change need ", x.rows(),
+          " entries");
+  bool positive = true;
+  for (const double d : view(row_curvature)) positive &= d > 0.0;
+  require(positive, "row_curvature must be above 0");
+  require(l1 >= 0 && l2 >= 0 && most >= 1, "penalties must not be negative");
+  linear::Descent made;
+  {
+    nb::gil_scoped_release nogil;
+    made = linear::descend(x,
+                           {view(listed), view(weight), view(slope), view(curvature), view(row_curvature), l1, l2,
+                            intercept, intercept_slope},
+                           {most, accuracy, seed}, view(step), view(change));
+  }
+  return {made.sweeps, made.intercept_step};
+}
+
+nb::tuple learn_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids label, Reals weight, double offset,
+                     double decay, double l1, double l2, bool intercept, Out<double, 2> w, Out<double, 2> q,
+                     Out<double, 1> seen, Out<double, 1> bias, double steps, double penalty, double shrink) {
+  const std::size_t margins = w.shape(0), columns = w.shape(1);
+  check_offsets(view(offsets), values.size(), "rows");
+  require(indices.size() == values.size(), "there must be a value for each index");
+  bool inside = true;
+  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < columns;
+  require(inside, "columns must lie below ", columns);
+  const std::size_t n = offsets.size() - 1;
+  require(label.size() == n && weight.size() == n, "label and weight need ", n, " entries");
+  check_labels(view(label), std::max<std::size_t>(margins, 2));
+  require(q.shape(0) == margins && q.shape(1) == columns && seen.size() == columns && bias.size() == margins,
+          "q, seen and bias must fit the weights, ", margins, " x ", columns);
+  linear::Stream stream{steps, penalty, shrink};
+  double loss = 0.0;
+  {
+    nb::gil_scoped_release nogil;
+    loss = linear::learn_rows({n, columns, view(offsets), view(indices), view(values)}, view(label), view(weight),
+                              {offset, decay, l1, l2, intercept}, margins, view(w), view(q), view(seen), view(bias),
+                              stream);
+    linear::settle(margins, view(w), view(q), view(seen), stream);
+  }
+  return nb::make_tuple(loss, stream.steps, stream.penalty, stream.shrink);
+}
+
+base::Csr<std::int64_t, double> checked_rows(const In<std::int64_t, 1>& offsets, const Ids& indices,
+                                             const Reals& values, std::size_t columns) {
+  check_offsets(view(offsets), values.size(), "rows");
+  require(indices.size() == values.size(), "there must be a value for each index");
+  require(columns < (std::size_t{1} << 31) && offsets.size() - 1 < (std::size_t{1} << 31), "a matrix is too large");
+  const std::span<const std::int32_t> ids = view(indices);
+  const std::span<const std::int64_t> begin = view(offsets);
+  bool sorted = true;
+  for (std::size_t i = 0; i + 1 < begin.size(); ++i)
+    for (auto e = begin[i]; e < begin[i + 1]; ++e)
+      sorted &= ids[e] >= 0 && static_cast<std::size_t>(ids[e]) < columns && (e == begin[i] || ids[e] > ids[e - 1]);
+  require(sorted, "columns of a row must rise and lie below ", columns);
+  return {begin.size() - 1, columns, begin, ids, view(values)};
+}
+
+nb::tuple search(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Reals residual,
+                 double threshold, std::size_t degree, bool negative, bool vertical, std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, columns);
+  require(residual.size() == x.rows, "residual needs ", x.rows, " entries");
+  require(degree >= 2 && degree <= 64 && threshold >= 0 && threads >= 1, "degree must lie from 2 to 64");
+  require(vertical || std::pow(static_cast<double>(columns + 1), static_cast<double>(degree)) < 0x1p63,
+          "combinations of ", degree, " of ", columns, " features have no number; search vertically");
+  linear::Violators found;
+  {
+    nb::gil_scoped_release nogil;
+    const linear::Candidates candidates{degree, threshold, view(residual), negative};
+    found = vertical ? linear::search_vertical(x, candidates, threads) : linear::search_examples(x, candidates);
+  }
+  return nb::make_tuple(to_numpy(std::move(found.features)), to_numpy(std::move(found.gradient)), found.visited,
+                        found.stored);
+}
+
+nb::tuple expand(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t rows, In<std::int32_t, 2> features,
+                 std::size_t threads) {
+  const auto x_t = checked_rows(offsets, indices, values, rows);
+  require(features.shape(1) >= 1, "a combination needs at least one feature");
+  for (std::size_t k = 0; k < features.shape(0); ++k)
+    for (std::size_t p = 0; p < features.shape(1); ++p) {
+      const std::int32_t j = features(k, p);
+      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x_t.rows), "combination ", k,
+              " has the feature ", j, ", there are ", x_t.rows);
+    }
+  linear::Columns made;
+  {
+    nb::gil_scoped_release nogil;
+    made = linear::expand(x_t, view(features), features.shape(1), threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.rows)),
+                        to_numpy(std::move(made.values)));
+}
+
+void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Ids feature,
+                In<std::int64_t, 1> first, In<double, 2> weight, Out<double, 2> score, std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, columns);
+  const std::size_t nodes = feature.size();
+  require(first.size() == nodes + 1 && weight.shape(0) == nodes, "a tree of ", nodes, " nodes needs ", nodes + 1,
+          " places and a weight a node");
+  bool inside = true;
+  for (std::size_t t = 0; t < nodes; ++t) {
+    inside &= feature(t) >= 0 && static_cast<std::size_t>(feature(t)) < columns;
+    inside &= first(t) > static_cast<std::int64_t>(t) && first(t) <= first(t + 1);  // children come behind: no circles
+  }
+  require(inside && first(nodes) == static_cast<std::int64_t>(nodes) && first(0) >= 0,
+          "the children of a node must come behind it, in order");
+  require(score.shape(0) == x.rows && score.shape(1) == weight.shape(1), "score must be rows x margins");
+  nb::gil_scoped_release nogil;
+  linear::score_rows(x, {view(feature), view(first), view(weight), weight.shape(1)}, view(score), threads);
+}
+
+double dual_pass(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids label, Reals weight, Reals square,
+                 double l2, std::uint64_t seed, Out<double, 2> dual, Out<double, 1> w) {
+  const std::size_t n = offsets.size() - 1;
+  check_offsets(view(offsets), values.size(), "rows");
+  bool inside = indices.size() == values.size();
+  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < w.size();
+  require(inside, "columns must lie below ", w.size());
+  require(label.size() == n && weight.size() == n && square.size() == n && dual.shape(0) == n && dual.shape(1) == 2,
+          "label, weight, square and dual need ", n, " entries");
+  require(l2 > 0, "l2 must be above 0");
+  nb::gil_scoped_release nogil;
+  return linear::dual_pass({n, w.size(), view(offsets), view(indices), view(values)}, view(label), view(weight),
+                           view(square), l2, seed, view(dual), view(w));
+}
+
+}  // namespace
+
+void bind_linear(nb::module_& m) {
+  nb::class_<Design>(m, "Design", "A design matrix by columns, made from compressed sparse rows.")
+      .def("__init__", &make_design, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a)
+      .def_prop_ro("rows", &Design::rows)
+      .def_prop_ro("columns", [](const Design& x) { return x.columns(); })
+      .def_prop_ro("entries", [](const Design& x) { return x.entries(); });
+  m.def("binary_loss", &binary_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(),
+        "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
+  m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,
+        "Loss of several classes; fills the residuals, class x row, unless empty.");
+  m.def("column_sums", &column_sums, "x"_a, "listed"_a, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(),
+        "curvature"_a.noconvert(), "threads"_a, "Slopes and curvatures of listed columns, of all when none is listed.");
+  m.def("descend", &descend, "x"_a, "listed"_a, "weight"_a, "slope"_a, "curvature"_a, "row_curvature"_a, "l1"_a, "l2"_a,
+        "intercept"_a, "intercept_slope"_a, "most"_a, "accuracy"_a, "seed"_a, "step"_a.noconvert(),
+        "change"_a.noconvert(),
+        "Coordinate descent on the quadratic model; returns the sweeps and the step of the intercept.");
+  m.def("learn_rows", &learn_rows, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "offset"_a, "decay"_a,
+        "l1"_a, "l2"_a, "intercept"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "bias"_a.noconvert(),
+        "steps"_a, "penalty"_a, "shrink"_a,
+        "One pass of stochastic gradient over rows; returns loss, steps, penalty and shrink.");
+  m.def("search", &search, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a, "threshold"_a, "degree"_a,
+        "negative"_a, "vertical"_a, "threads"_a,
+        "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
+  m.def("expand", &expand, "offsets"_a, "indices"_a, "values"_a, "rows"_a, "features"_a, "threads"_a,
+        "The columns of combinations: offsets, rows, values.");
+  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
+        "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
+  m.def("dual_pass", &dual_pass, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "square"_a, "l2"_a,
+        "seed"_a, "dual"_a.noconvert(), "w"_a.noconvert(), "One pass of dual coordinate descent.");
+}
+
+}  // namespace textmill::bind

@@ -1,0 +1,81 @@
+#include "linear/design.h"
+
+#include <algorithm>
+
+#include "base/message.h"
+#include "base/parallel.h"
+#include "linear/dots.h"
+
+namespace textmill::linear {
+namespace {
+
+constexpr std::size_t kColumnBlock = 256;
+constexpr std::size_t kEntriesPerPart = 1 << 16;  // fewer are turned round by one thread
+
+}  // namespace
+
+Design::Design(std::size_t rows, std::size_t columns, std::span<const std::int64_t> offsets,
+               std::span<const std::int32_t> indices, std::span<const double> values, std::size_t threads)
+    : rows_(rows), begin_(columns + 1, 0) {
+  if (offsets.size() != rows + 1 || offsets[0] != 0)
+    base::refuse_with({"indptr must hold ", rows + 1, " offsets from 0"});
+  for (std::size_t i = 0; i < rows; ++i)
+    if (offsets[i + 1] < offsets[i]) base::refuse_with({"indptr falls at row ", i});
+  const auto entries = static_cast<std::size_t>(offsets[rows]);
+  if (entries > indices.size() || indices.size() != values.size())
+    base::refuse_with(
+        {"there are ", indices.size(), " indices and ", values.size(), " values for ", entries, " entries"});
+  for (std::size_t e = 0; e < entries; ++e)
+    if (indices[e] < 0 || static_cast<std::size_t>(indices[e]) >= columns)
+      base::refuse_with({"entry ", e, " has column ", indices[e], ", the matrix has ", columns, " columns"});
+  const bool unit = std::all_of(values.begin(), values.begin() + entries, [](double v) { return v == 1.0; });
+  row_.resize(entries);
+  if (!unit) value_.resize(entries);
+
+  // A counting sort by column: each part of the rows counts for itself, so that it knows where its entries go.
+  const std::size_t parts =
+      std::clamp<std::size_t>(std::min(threads, entries / std::max(kEntriesPerPart, 4 * columns)), 1, 16);
+  const auto bound = [&](std::size_t part) { return rows * part / parts; };
+  std::vector<std::vector<std::size_t>> place(parts);
+  base::parallel_for(parts, threads, [&](std::size_t part) {
+    place[part].assign(columns, 0);
+    for (auto e = offsets[bound(part)]; e < offsets[bound(part + 1)]; ++e) ++place[part][indices[e]];
+  });
+  std::size_t total = 0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    begin_[j] = total;
+    for (auto& counts : place) {
+      const std::size_t count = counts[j];
+      counts[j] = total;
+      total += count;
+    }
+  }
+  begin_[columns] = total;
+  base::parallel_for(parts, threads, [&](std::size_t part) {
+    std::vector<std::size_t>& next = place[part];
+    for (std::size_t i = bound(part); i < bound(part + 1); ++i)
+      for (auto e = offsets[i]; e < offsets[i + 1]; ++e) {
+        const std::size_t at = next[indices[e]]++;
+        row_[at] = static_cast<std::int32_t>(i);
+        if (!unit) value_[at] = values[e];
+      }
+  });
+}
+
+void column_sums(const Design& x, std::span<const std::int32_t> listed, std::span<const double> residual,
+                 std::span<const double> row_curvature, std::span<double> slope, std::span<double> curvature,
+                 std::size_t threads) {
+  const std::size_t count = listed.empty() ? x.columns() : listed.size();
+  const auto sums = [&]<bool Unit>(std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t j = listed.empty() ? k : listed[k], size = x.entries(j);
+      if (!slope.empty()) slope[k] = -dot<Unit>(x.row(j), x.value(j), size, residual.data());
+      if (!curvature.empty()) curvature[k] = squares<Unit>(x.row(j), x.value(j), size, row_curvature.data());
+    }
+  };
+  base::parallel_blocks(count, kColumnBlock, threads, [&](std::size_t begin, std::size_t end) {
+    x.binary() ? sums.template operator()<true>(begin, end) : sums.template operator()<false>(begin, end);
+  });
+}
+
+}  // namespace textmill::linear

@@ -1,0 +1,45 @@
+// A design matrix X by columns: what coordinate descent walks through, made once from compressed sparse rows.
+//
+//   X is n x m; column j holds the rows i with x_ij != 0 in rising order. Values that are all 1 are not stored: features
+//   that are there or not, of tagging and parsing, then cost 4 bytes instead of 12.
+//
+// Cost: two visits of every entry, threaded; the bytes do not depend on the threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace textmill::linear {
+
+class Design {
+ public:
+  // Rows as in base::Csr; throws std::invalid_argument when an index or an offset is out of range.
+  Design(std::size_t rows, std::size_t columns, std::span<const std::int64_t> offsets,
+         std::span<const std::int32_t> indices, std::span<const double> values, std::size_t threads);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return begin_.size() - 1; }
+  std::size_t entries() const { return row_.size(); }
+  std::size_t entries(std::size_t column) const { return begin_[column + 1] - begin_[column]; }
+  bool binary() const { return value_.empty(); }
+
+  // Row numbers of a column, and its values, nullptr where all are 1.
+  const std::int32_t* row(std::size_t column) const { return row_.data() + begin_[column]; }
+  const double* value(std::size_t column) const { return value_.empty() ? nullptr : value_.data() + begin_[column]; }
+
+ private:
+  std::size_t rows_;
+  std::vector<std::size_t> begin_;  // [m + 1]
+  std::vector<std::int32_t> row_;   // [nnz]
+  std::vector<double> value_;       // [nnz], or none
+};
+
+// For every listed column, all of them when none is listed: slope = - sum_i x_i r_i, curvature = sum_i x_i^2 d_i. Either
+// output may be empty. residual r [n], row_curvature d [n].
+void column_sums(const Design& x, std::span<const std::int32_t> listed, std::span<const double> residual,
+                 std::span<const double> row_curvature, std::span<double> slope, std::span<double> curvature,
+                 std::size_t threads);
+
+}  // namespace textmill::linear

@@ -1,0 +1,96 @@
+#include "linear/loss.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/math.h"
+#include "base/parallel.h"
+#include "base/simd.h"
+
+namespace textmill::linear {
+namespace {
+
+constexpr std::size_t kRowBlock = 2048;
+
+template <class F>
+double sum_of_blocks(std::size_t rows, std::size_t threads, F body) {
+  std::vector<double> sums((rows + kRowBlock - 1) / kRowBlock);
+  base::parallel_for(sums.size(), threads,
+                     [&](std::size_t b) { sums[b] = body(b * kRowBlock, std::min(rows, (b + 1) * kRowBlock)); });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+}  // namespace
+
+double binary_loss(std::span<const double> margin, std::span<const std::int32_t> label, std::span<const double> weight,
+                   std::span<double> residual, std::span<double> curvature, std::size_t threads) {
+  return sum_of_blocks(margin.size(), threads, [&](std::size_t begin, std::size_t end) {
+    std::array<double, kRowBlock> small, log_term;  // exp(-|z|), log(1 + exp(-|z|))
+    const double* z = margin.data() + begin;
+    double* s = small.data();
+    double* t = log_term.data();
+    const std::size_t size = end - begin;
+    base::with_packs([=]<class P>() TEXTMILL_INLINED {
+      base::map<P>({z, size}, {s, size}, [](P x) TEXTMILL_INLINED { return exp(P(0.0) - abs(x)); });
+      base::map<P>({s, size}, {t, size}, [](P x) TEXTMILL_INLINED { return log1p(x); });
+    });
+    double total = 0.0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t i = begin + k;
+      total += weight[i] * (t[k] + std::max(label[i] == 1 ? -z[k] : z[k], 0.0));
+    }
+    if (!residual.empty()) {
+      for (std::size_t k = 0; k < size; ++k) {
+        const std::size_t i = begin + k;
+        const double inverse = 1.0 / (1.0 + s[k]);
+        const double far = s[k] * inverse;  // probability of the class that the margin is against
+        const double positive = z[k] >= 0 ? inverse : far, negative = z[k] >= 0 ? far : inverse;
+        residual[i] = weight[i] * (label[i] == 1 ? negative : -positive);
+        if (!curvature.empty()) curvature[i] = std::max(weight[i] * far * inverse, kLeastRowCurvature);
+      }
+    }
+    return total;
+  });
+}
+
+double softmax_loss(std::span<const double> margin, std::size_t classes, std::span<const std::int32_t> label,
+                    std::span<const double> weight, std::span<double> residual, std::size_t threads) {
+  const std::size_t n = label.size();
+  return sum_of_blocks(n, threads, [&](std::size_t begin, std::size_t end) {
+    const std::size_t size = end - begin;
+    std::array<double, kRowBlock> highest, sum, term;
+    std::copy_n(margin.data() + begin, size, highest.data());
+    for (std::size_t c = 1; c < classes; ++c)
+      for (std::size_t k = 0; k < size; ++k) highest[k] = std::max(highest[k], margin[c * n + begin + k]);
+    sum.fill(0.0);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double* z = margin.data() + c * n + begin;
+      for (std::size_t k = 0; k < size; ++k) term[k] = z[k] - highest[k];
+      double* t = term.data();
+      base::with_packs([=]<class P>() TEXTMILL_INLINED {
+        base::map<P>({t, size}, {t, size}, [](P x) TEXTMILL_INLINED { return exp(x); });
+      });
+      for (std::size_t k = 0; k < size; ++k) sum[k] += term[k];
+      if (!residual.empty()) std::copy_n(t, size, residual.data() + c * n + begin);
+    }
+    double total = 0.0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t i = begin + k;
+      total += weight[i] * (std::log(sum[k]) + highest[k] - margin[static_cast<std::size_t>(label[i]) * n + i]);
+    }
+    if (!residual.empty())
+      for (std::size_t c = 0; c < classes; ++c) {
+        double* r = residual.data() + c * n + begin;
+        for (std::size_t k = 0; k < size; ++k) {
+          const std::size_t i = begin + k;
+          r[k] = weight[i] * ((static_cast<std::size_t>(label[i]) == c ? 1.0 : 0.0) - r[k] / sum[k]);
+        }
+      }
+    return total;
+  });
+}
+
+}  // namespace textmill::linear

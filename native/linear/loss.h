@@ -1,0 +1,28 @@
+// The logistic loss of margins, its residuals and curvatures.
+//
+//   two classes, margin z, label y in {0, 1}:   p = 1 / (1 + exp(-z)),  loss = log(1 + exp(z)) - y z
+//   K classes, margins z_1 ... z_K, label y:    p_c = exp(z_c) / sum exp(z),  loss = log sum exp(z) - z_y
+//
+//   residual   r = weight ([y = c] - p_c)          minus the slope by the margin
+//   curvature  d = weight p_c (1 - p_c)            at least 1e-12, so that it can be divided by
+//
+// Sums are those of blocks of 2048 rows, added in order. Cost: one exponential a margin, one logarithm a row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace textmill::linear {
+
+inline constexpr double kLeastRowCurvature = 1e-12;
+
+// Two classes. margin, label, weight [n]; residual and curvature [n], or empty. Returns sum of weight loss.
+double binary_loss(std::span<const double> margin, std::span<const std::int32_t> label, std::span<const double> weight,
+                   std::span<double> residual, std::span<double> curvature, std::size_t threads);
+
+// K >= 2 classes. margin [K][n]; residual [K][n], or empty.
+double softmax_loss(std::span<const double> margin, std::size_t classes, std::span<const std::int32_t> label,
+                    std::span<const double> weight, std::span<double> residual, std::size_t threads);
+
+}  // namespace textmill::linear

@@ -1,0 +1,54 @@
+"""Linear learning: classifiers that can be read, trained to a proven optimum.
+
+problem      rows, objective, duality gap
+solvers      coordinate descent on working sets, trust-region Newton
+classifier   what linear classifiers share: rows, labels, probabilities, names of weights
+logistic     logistic regression, L1, L2 and elastic net
+chunked      the same over chunks of a file or on a cluster
+grafting     logistic regression over combinations of features
+selection    the penalty by cross-validation
+datasets     labeled data from files
+making       classifiers by kind, and their evaluation
+"""
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.linear.classifier import LinearClassifier, Weights
+    from textmill.linear.datasets import Labeled, read_labeled
+    from textmill.linear.grafting import CombinationLogistic, find_violators
+    from textmill.linear.logistic import LogisticRegression, NotConverged
+    from textmill.linear.making import evaluate_classifier, make_classifier
+    from textmill.linear.problem import Certificate
+    from textmill.linear.selection import PenaltyScores, choose_penalty
+
+__all__ = [
+    "Certificate",
+    "CombinationLogistic",
+    "Labeled",
+    "LinearClassifier",
+    "LogisticRegression",
+    "NotConverged",
+    "PenaltyScores",
+    "Weights",
+    "choose_penalty",
+    "evaluate_classifier",
+    "find_violators",
+    "make_classifier",
+    "read_labeled",
+]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "classifier": "LinearClassifier Weights",
+        "datasets": "Labeled read_labeled",
+        "grafting": "CombinationLogistic find_violators",
+        "logistic": "LogisticRegression NotConverged",
+        "making": "evaluate_classifier make_classifier",
+        "problem": "Certificate",
+        "selection": "PenaltyScores choose_penalty",
+    },
+)

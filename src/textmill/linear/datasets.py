@@ -1,0 +1,130 @@
+"""Labeled data from files: records of text, SVMlight rows, events of named features.
+
+    records    CSV, TSV, JSONL, Parquet: a text and a label in named fields          texts, for a `TextVectorizer`
+    svmlight   "label column:value ..." (.svmlight, .svm, .libsvm)                   rows of numbers
+    events     "label feature feature ..." one event a line (.events)                mappings, for `NamedFeatures`
+
+A feature that an event names twice counts once. Cost: one pass; everything is held in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textmill.corpus import open_lines, read_bags, read_documents, widened
+from textmill.errors import DataError
+from textmill.numeric import sparse
+
+__all__ = ["Labeled", "data_kind", "read_labeled"]
+
+_SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".events": "events"}
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+@dataclass(frozen=True)
+class Labeled:
+    """Data as a classifier takes them: X, the labels y, None where there are none, ids, and what X holds."""
+
+    X: Any
+    y: list[Any] | None
+    ids: list[str]
+    kind: str  # "texts", "rows" or "events"
+
+
+def data_kind(source: str, format: str | None = None) -> str:  # noqa: A002
+    """What a file holds, by its format or its suffix: "texts", "rows" or "events".
+
+    >>> data_kind("a.svmlight.gz"), data_kind("b.jsonl"), data_kind("c.txt", "events")
+    ('rows', 'texts', 'events')
+    """
+    name = source
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    found = format or next((kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix)), None)
+    return {"svmlight": "rows", "events": "events"}.get(found or "", "texts")
+
+
+def read_labeled(
+    sources: Sequence[str],
+    *,
+    label_field: str | None = "label",
+    columns: int | None = None,
+    format: str | None = None,  # noqa: A002
+    **reading: Any,
+) -> Labeled:
+    """Read labeled data; `reading` goes to `read_documents` for records.
+
+    `label_field` is None for records whose labels are not wanted. `columns` is the number of columns that rows of
+    numbers must have; shorter ones are filled up.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.events").write_text("N v=eat p=with\\nV v=see p=with p=with\\n")
+    ...     data = read_labeled([f"{folder}/a.events"])
+    >>> data.y, data.X[1]
+    (['N', 'V'], {'v=see': 1, 'p=with': 1})
+    """
+    kinds = {data_kind(source, format) for source in sources}
+    if len(kinds) != 1:
+        raise DataError(f"the files hold {' and '.join(sorted(kinds))}; pass files of one kind")
+    kind = kinds.pop()
+    if kind == "texts":
+        return _texts(list(sources), label_field, format, reading)
+    return _events(sources) if kind == "events" else _rows(sources, columns)
+
+
+def _texts(sources: list[str], label_field: str | None, form: str | None, reading: dict[str, Any]) -> Labeled:
+    texts, labels, ids = [], [], []
+    for document in read_documents(sources, format=form, **reading):
+        if label_field is not None:
+            label = document.fields.get(label_field)
+            if label is None or isinstance(label, list | dict):
+                known = ", ".join(map(str, document.fields)) or "none: this is plain text"
+                raise DataError(
+                    f"no label in the field '{label_field}'; the fields are {known}",
+                    source=document.source,
+                    line=document.line,
+                )
+            labels.append(label if isinstance(label, int) else str(label))
+        texts.append(document.text)
+        ids.append(document.id)
+    return Labeled(texts, labels if label_field is not None else None, ids, "texts")
+
+
+def _events(sources: Sequence[str]) -> Labeled:
+    events, labels, ids = [], [], []
+    for source in sources:
+        for number, line in open_lines(source):
+            label, *features = line.split() or [""]
+            if not label:
+                continue
+            events.append(dict.fromkeys(features, 1))
+            labels.append(label)
+            ids.append(f"{source}:{number}")
+    if not events:
+        raise DataError("there are no events; write 'label feature feature ...' on each line", source=sources[0])
+    return Labeled(events, labels, ids, "events")
+
+
+def _rows(sources: Sequence[str], columns: int | None) -> Labeled:
+    parts: list[Any] = []
+    labels: list[Any] = []
+    ids: list[str] = []
+    for source in sources:
+        before = len(labels)
+        for X, y in read_bags(source, format="svmlight", negative=True).labeled():
+            parts.append(X)
+            labels += [int(label) if float(label).is_integer() else float(label) for label in y]
+        ids += [f"{source}:{number}" for number in range(1, len(labels) - before + 1)]
+    if not parts:
+        raise DataError("there are no rows; write 'label column:value ...' on each line", source=sources[0])
+    most = max(part.shape[1] for part in parts)
+    if columns is not None and most > columns:
+        raise DataError(f"rows have {most} columns but the model has {columns}", source=sources[0])
+    whole = columns or most
+    X = sparse.vstack([widened(sparse.csr_matrix(part, dtype=np.float64), whole) for part in parts], format="csr")
+    return Labeled(X, labels, ids, "rows")

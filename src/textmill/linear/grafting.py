@@ -1,0 +1,352 @@
+"""Logistic regression over all products of two, three or d features, without listing them: grafting.
+
+    phi_k(x) = x_j1 x_j2 ... x_jd          for every combination k of at most `degree` features that occur together
+    minimise  sum_i s_i loss_i + l1 sum_k |w_k|
+
+    optimise the original features; H = those
+    repeat:
+        v_k = gradient of the likelihood, for every combination; those outside H with |v_k| > l1 violate optimality
+        none: stop, the optimum over all combinations is reached
+        H = H + violators (all of them, or the `batch` largest);  optimise over H, begun with the last weights
+
+At the end |v_k| <= l1 for every combination outside H: those are the optimality conditions of the whole convex problem,
+so the order of grafting does not matter. The search (native/linear/combinations.h) skips what bounds rule out; two
+independent ones give the same. With more than two classes a combination is grafted for all classes at once.
+
+Cost: a search visits the rows of combinations whose one-sided gradient exceeds l1, an optimisation those of H.
+Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regularization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textmill._native import linear as native
+from textmill.arrays import Floats, Ids, Ints
+from textmill.corpus import NamedFeatures, csr_arrays
+from textmill.errors import DataError, ModelFileError, warn_caller
+from textmill.linear.classifier import LinearClassifier, Weights, labels_of, row_weights
+from textmill.linear.logistic import NotConverged
+from textmill.linear.problem import Certificate, Penalty, Problem
+from textmill.linear.solvers import Solution, minimize
+from textmill.model import check_choice, check_fitted, check_range, effective_jobs
+from textmill.numeric import sparse
+from textmill.vectors import TextVectorizer
+
+__all__ = ["CombinationLogistic", "find_violators"]
+
+_SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own tolerance lies below
+_ROUNDS = 1000
+_GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
+_FINEST = 1e-13
+
+
+class CombinationLogistic(LinearClassifier):
+    """A sparse logistic regression over combinations of features.
+
+    Parameters:
+        l1: L1 penalty of every weight, > 0; the loss is a sum over rows.
+        degree: Features in a combination at most; 1 for original features only.
+        intercept: "penalized", as another feature that is always there; "free" of penalty; or "none".
+        batch: Combinations grafted in one round at most, those of the largest gradients; None for all violators.
+        method: Search for violators: "vertical", "examples" (Algorithm 2 of the paper), or "auto".
+        class_weight: As for `LogisticRegression`.
+        vectorizer: As for `LogisticRegression`.
+        tolerance: Duality gap, relative to the objective, to which each round is optimised.
+        max_iter: Iterations of each optimisation at most.
+        n_jobs: Threads; the model is the same for any number.
+
+    Attributes:
+        classes_: Labels, sorted, (K,).
+        combinations_: Features of each combination, rising, -1 behind the last, (A, degree).
+        coef_: Weights, (1, A) for two classes, else (K, A).
+        intercept_: Intercepts.
+        n_features_: Columns of X.
+        objective_, gap_: Objective, and how far it is at most from the minimum over all combinations.
+        searches_: For each round a mapping: violators, grafted, visited, stored, objective.
+        vectorizer_, n_iter_ (rounds), converged_, stop_reason_.
+
+    >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+    >>> model = CombinationLogistic(l1=1.0, degree=2, intercept="none").fit(X, y)
+    >>> model.strongest(1).features, round(model.objective_, 4)
+    (['0 & 1'], 20.1904)
+    """
+
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {"combinations_": "feature degree: int32"}
+    state: ClassVar[dict[str, Any]] = {
+        "objective_": float,
+        "gap_": float,
+        "n_features_": int,
+        "n_iter_": int,
+        "converged_": bool,
+        "stop_reason_": str,
+        "searches_": list,
+    }
+
+    combinations_: Ids
+    objective_: float
+    gap_: float
+    n_features_: int
+    n_iter_: int
+    converged_: bool
+    stop_reason_: str
+    searches_: list[dict[str, float]]
+
+    def __init__(
+        self,
+        *,
+        l1: float = 1.0,
+        degree: int = 2,
+        intercept: str = "penalized",
+        batch: int | None = None,
+        method: str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
+        vectorizer: TextVectorizer | NamedFeatures | None = None,
+        tolerance: float = 1e-7,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.l1 = l1
+        self.degree = degree
+        self.intercept = intercept
+        self.batch = batch
+        self.method = method
+        self.class_weight = class_weight
+        self.vectorizer = vectorizer
+        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns, as scikit-learn asks for it."""
+        check_fitted(self)
+        return self.n_features_
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows and labels: original features first, then combinations until none violates optimality."""
+        check_range("l1", self.l1, above=0, below=np.inf)
+        check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
+        check_choice("intercept", self.intercept, ("penalized", "free", "none"))
+        check_choice("method", self.method, ("auto", "examples", "vertical"))
+        check_range("tolerance", self.tolerance, at_least=0)
+        check_range("max_iter", self.max_iter, at_least=0, whole=True)
+        if self.batch is not None:
+            check_range("batch", self.batch, at_least=1, whole=True)
+        rows = self._begin(X, y)
+        labels = labels_of(y, rows.shape[0], self.classes_)
+        weights = row_weights(sample_weight, labels, self.classes_, self.class_weight)
+        self.n_features_ = int(rows.shape[1])
+        _Grafting(self, rows, labels, weights).run()
+        if not self.converged_:
+            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
+        return self
+
+    def strongest(self, k: int = 20) -> Weights:
+        """Return the weights of largest size, of each class k, with the names of the features joined by " & "."""
+        return super().strongest(k)
+
+    def feature_names(self) -> list[str]:
+        """Names of the combinations: those of their features, or numbers of columns, joined by " & "."""
+        names = super().feature_names()
+        return [
+            " & ".join(str(j) if names is None else names[j] for j in row if j >= 0)
+            for row in self.combinations_.tolist()
+        ]
+
+    def counts_by_degree(self) -> list[int]:
+        """Return how many combinations of 1, 2, ... features the model has.
+
+        >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+        >>> CombinationLogistic(l1=1.0, intercept="none").fit(X, y).counts_by_degree()
+        [2, 1]
+        """
+        check_fitted(self)
+        sizes = (self.combinations_ >= 0).sum(axis=1)
+        return [int((sizes == size).sum()) for size in range(1, self.combinations_.shape[1] + 1)]
+
+    def check_values(self) -> None:
+        """Check that every combination names columns of the model, in rising order."""
+        parts = self.combinations_
+        later = parts[:, 1:]
+        right = (parts[:, 0] >= 0) & (parts < self.n_features_).all(axis=1)
+        if not (right & ((later == -1) | ((later > parts[:, :-1]) & (parts[:, :-1] >= 0))).all(axis=1)).all():
+            raise ModelFileError("'combinations_' has features that are out of range or not in order")
+
+    def _margins(self, rows: Any) -> Floats:
+        """Margins x rows: only combinations of the model are looked at, along a tree of their features."""
+        feature, first, weight = _tree(self.combinations_, self.coef_)
+        score = np.zeros((rows.shape[0], len(self.coef_)))
+        native.score_rows(
+            *csr_arrays(rows, np.float64), rows.shape[1], feature, first, weight, score, effective_jobs(self.n_jobs)
+        )
+        return np.ascontiguousarray(score.T) + self.intercept_[:, None]
+
+
+class _Grafting:
+    """One fit: rows, the combinations grafted so far, their columns and weights."""
+
+    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats) -> None:
+        self.model, self.rows, self.labels, self.weights = model, rows, labels, weights
+        self.threads = effective_jobs(model.n_jobs)
+        self.degree, self.tolerance = int(model.degree), float(model.tolerance)
+        self.bias = model.intercept == "penalized"
+        self.penalty = Penalty(float(model.l1), 0.0)
+        present = np.flatnonzero(np.diff(rows.tocsc().indptr)).astype(np.int32)
+        self.features = np.full((len(present), self.degree), -1, np.int32)
+        self.features[:, 0] = present
+        self.columns = rows.tocsc()[:, present]
+        if self.bias:  # one more column of ones in front
+            self.columns = sparse.hstack([np.ones((rows.shape[0], 1)), self.columns], format="csc")
+
+    def run(self) -> None:
+        model = self.model
+        model.searches_ = []
+        run = self._optimized(None)
+        while True:
+            found, gradient, visited, stored = self._violators(run)
+            slope = float(np.abs(gradient).max(initial=0.0))
+            entry: dict[str, float] = {"violators": len(found), "visited": visited, "stored": stored}
+            entry |= {"grafted": len(found), "objective": float(self._certificate(run, slope).objective)}
+            if not len(found) and self.tolerance > _FINEST and self._certificate(run, slope).relative_gap > _GAP:
+                self.tolerance /= 100  # the optimum is near enough for the search, not yet for the proof
+                run = self._optimized(run)
+                continue
+            if not len(found) or len(model.searches_) >= _ROUNDS:
+                entry["grafted"] = 0
+                model.searches_.append(entry)
+                self._finish(run, slope, len(found))
+                return
+            if model.batch is not None and len(found) > model.batch:
+                best = np.argsort(-np.abs(gradient), kind="stable")[: model.batch]
+                found = found[np.sort(best)]
+                entry["grafted"] = len(found)
+            model.searches_.append(entry)
+            self._graft(found)
+            grown = np.zeros((len(run.coef), self.columns.shape[1]))
+            grown[:, : run.coef.shape[1]] = run.coef
+            run = self._optimized(Solution(grown, run.intercept))
+
+    def _optimized(self, start: Solution | None) -> Solution:
+        """The optimum over the combinations grafted so far."""
+        problem = self.problem = Problem(
+            self.columns.tocsr(),
+            self.labels,
+            len(self.model.classes_),
+            self.weights,
+            intercept=self.model.intercept == "free",
+            threads=self.threads,
+        )
+        return minimize(problem, self.penalty, start, tolerance=self.tolerance, max_iter=int(self.model.max_iter))
+
+    def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
+        """Combinations outside the model whose gradient exceeds the penalty, for any class."""
+        residual = self.residual = np.empty((self.problem.margins, self.problem.rows))
+        self.problem.loss(self.problem.margin(run.coef, run.intercept), residual)
+        if self.degree == 1:
+            return np.empty((0, 1), np.int32), np.empty(0), 0, 0
+        threshold = self.penalty.l1 * (1 + _SLACK)
+        parts = [
+            find_violators(self.rows, row, threshold, self.degree, method=self.model.method, n_jobs=self.threads)
+            for row in residual
+        ]
+        features = np.concatenate([part[0] for part in parts])
+        gradient = np.concatenate([part[1] for part in parts])
+        known = {tuple(row) for row in self.features.tolist()}
+        best: dict[tuple[int, ...], float] = {}
+        for row, v in zip(features.tolist(), gradient.tolist(), strict=True):
+            if tuple(row) not in known and abs(v) > abs(best.get(tuple(row), 0.0)):
+                best[tuple(row)] = v
+        keys = sorted(best)
+        found = np.array(keys, np.int32).reshape(len(keys), self.degree)
+        visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
+        return found, np.array([best[key] for key in keys]), *visits
+
+    def _graft(self, found: Ids) -> None:
+        """Add the columns of combinations."""
+        transposed = sparse.csr_matrix(self.rows.T)
+        transposed.sort_indices()
+        offsets, rows, values = native.expand(
+            *csr_arrays(transposed, np.float64), self.rows.shape[0], found, self.threads
+        )
+        made = sparse.csc_matrix((values, rows, offsets), shape=(self.rows.shape[0], len(found)))
+        self.features = np.concatenate([self.features, found])
+        self.columns = sparse.hstack([self.columns, made], format="csc")
+
+    def _certificate(self, run: Solution, slope: float) -> Certificate:
+        """The certificate over the whole space, `slope` being the largest gradient outside the model."""
+        problem, residual = self.problem, self.residual
+        inside = problem.certify(
+            problem.loss(problem.margin(run.coef, run.intercept)),
+            residual,
+            problem.slopes(residual),
+            run.coef,
+            self.penalty,
+        )
+        unseen = self.penalty.l1 * (1 + _SLACK) if self.degree > 1 else 0.0  # what the search does not look for
+        highest = max(inside.slope, slope, unseen)
+        factor = min(1.0, self.penalty.l1 / highest) if highest > 0 else 1.0
+        return Certificate(
+            inside.objective, problem.entropy(residual, factor), inside.violation, highest, inside.active
+        )
+
+    def _finish(self, run: Solution, slope: float, violators: int) -> None:
+        """Give the model what was learnt; combinations of weight zero are left out."""
+        model = self.model
+        certificate = self._certificate(run, slope)
+        coef, intercept = run.coef, run.intercept.copy()
+        if self.bias:
+            intercept, coef = coef[:, 0].copy(), coef[:, 1:]
+        active = (coef != 0).any(axis=0)
+        model.combinations_ = np.ascontiguousarray(self.features[active])
+        model.coef_, model.intercept_ = np.ascontiguousarray(coef[:, active]), intercept
+        model.objective_, model.gap_ = certificate.objective, max(0.0, certificate.gap)
+        model.n_iter_ = len(model.searches_)
+        model.converged_ = run.converged and not violators
+        model.stop_reason_ = "gap" if model.converged_ else "iterations"
+
+
+def find_violators(
+    X: Any, residual: Floats, threshold: float, degree: int, *, method: str = "auto", n_jobs: int | None = None
+) -> tuple[Ids, Floats, int, int]:
+    """All combinations of 2 to `degree` columns with |sum_i r_i phi(x_i)| > threshold.
+
+    Returns their features (count, degree), -1 behind the last, their gradients, how many combinations were visited and
+    how many candidates entered. Values outside [0, 1] are allowed; the bounds take the largest of each column.
+
+    >>> X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
+    >>> features, gradient, _, _ = find_violators(X, np.array([0.75, 0.5]), 1.0, 2)
+    >>> features.tolist(), gradient.tolist()
+    ([[0, 1]], [1.25])
+    """
+    offsets, indices, values = csr_arrays(X, np.float64)
+    if len(residual) != X.shape[0]:
+        raise DataError(f"X has {X.shape[0]} rows but there are {len(residual)} residuals; pass one per row")
+    negative = bool(len(values)) and float(values.min()) < 0
+    features, gradient, visited, stored = native.search(
+        offsets, indices, values, X.shape[1], np.ascontiguousarray(residual), float(threshold), degree, negative,
+        method != "examples", effective_jobs(n_jobs),
+    )  # fmt: skip
+    return features.reshape(-1, degree), gradient, visited, stored
+
+
+def _tree(combinations: Ids, coef: Floats) -> tuple[Ids, Ints, Floats]:
+    """Combinations as a tree in breadth-first order: features and first children of nodes, weights of nodes."""
+    weights = {tuple(j for j in row if j >= 0): coef[:, k] for k, row in enumerate(combinations.tolist())}
+    paths = {path[:size] for path in weights for size in range(1, len(path) + 1)}
+    nodes = sorted(paths, key=lambda path: (len(path), path))
+    children: dict[tuple[int, ...], int] = {}
+    for path in nodes:
+        children[path[:-1]] = children.get(path[:-1], 0) + 1
+    counts = np.array([children.get((), 0), *(children.get(path, 0) for path in nodes)], np.int64)
+    first = np.cumsum(counts)  # first[t]: where the children of node t begin, behind those of the nodes before it
+    weight = np.zeros((len(nodes), len(coef)))
+    for t, path in enumerate(nodes):
+        if path in weights:
+            weight[t] = weights[path]
+    return np.array([path[-1] for path in nodes], np.int32), first.astype(np.int64), weight

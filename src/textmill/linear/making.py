@@ -1,0 +1,48 @@
+"""Classifiers by kind and options, and their evaluation: what the command line asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textmill.errors import DataError
+from textmill.linear.classifier import LinearClassifier
+from textmill.linear.grafting import CombinationLogistic
+from textmill.linear.logistic import LogisticRegression
+from textmill.metrics import Confusion
+from textmill.model import check_choice
+from textmill.model.estimators import constructor_parameters
+
+__all__ = ["KINDS", "evaluate_classifier", "make_classifier"]
+
+KINDS: dict[str, type[LinearClassifier]] = {"combinations": CombinationLogistic, "logistic": LogisticRegression}
+
+
+def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any:
+    """Return a classifier of a kind, "logistic" or "combinations"; an option that is None has its default.
+
+    The default of l2 is 0 for a logistic regression with an L1 penalty.
+
+    >>> make_classifier("logistic", l1=0.5), make_classifier("combinations", degree=3, balanced=True)
+    (LogisticRegression(l1=0.5, l2=0.0), CombinationLogistic(degree=3, class_weight='balanced'))
+    """
+    check_choice("kind", kind, list(KINDS))
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() - constructor_parameters(KINDS[kind]).keys():
+        raise DataError(f"{name} is no option of kind '{kind}'; leave it out")
+    if kind == "logistic" and given.get("l1"):
+        given.setdefault("l2", 0.0)
+    if balanced:
+        given["class_weight"] = "balanced"
+    return KINDS[kind](**given)
+
+
+def evaluate_classifier(model: Any, X: Any, y: Any) -> Confusion:
+    """Return the table of right and predicted labels.
+
+    >>> model = LogisticRegression().fit([[1.0], [3.0]], ["a", "b"])
+    >>> evaluate_classifier(model, [[0.0], [4.0]], ["a", "b"]).accuracy()
+    1.0
+    """
+    known = model.classes_.tolist()
+    right = [label if label in known else str(label) for label in y]
+    return Confusion.from_labels(right, model.predict(X).tolist())

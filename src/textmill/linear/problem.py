@@ -1,0 +1,194 @@
+"""A penalised logistic regression as numbers: rows, labels, weights, objective, optimality.
+
+    F(w, b) = sum_i s_i loss_i + l1 sum_jc |w_jc| + l2 / 2 sum_jc w_jc^2         s_i: weight of row i; a sum, no mean
+    loss_i  = log sum_c exp(z_ic) - z_{i y_i},   z_ic = w_c . x_i + b_c
+
+Two classes have one vector w for the second of them: z_i = w . x_i + b, loss_i = log(1 + exp(z_i)) - y_i z_i. Of two
+vectors only the difference d counts, and min |w_0| + |w_1| for a given d is |d|.
+
+Dual. With residuals r_ic = s_i ([y_i = c] - p_ic), v = X^T r and any factor a in [0, 1]:
+
+    D = sum_i s_i H(p'_i) - sum_jc max(0, a |v_jc| - l1)^2 / (2 l2)               p'_i = (1 - a) [y_i] + a p_i
+
+is at most min F, where H is the entropy, as long as a |v| <= l1 where l2 = 0; so F - D bounds how far w is from the
+optimum. A free intercept asks for sum_i r_ic = 0, which one Newton iteration in b restores.
+
+Cost: one product with X for a margin, one with X^T for a slope. Reference: Koh, Kim & Boyd (2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from textmill._native import base
+from textmill._native import linear as native
+from textmill.arrays import Floats, Ids
+from textmill.corpus import csr_arrays
+
+__all__ = ["Certificate", "Penalty", "Problem"]
+
+_NONE = np.empty(0)
+_NO_ROWS = np.empty((0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """l1 and l2 of the objective.
+
+    >>> Penalty(0.5, 2.0).value(np.array([1.0, -2.0]))
+    6.5
+    """
+
+    l1: float
+    l2: float
+
+    def value(self, weights: Floats) -> float:
+        """l1 |w| + l2 / 2 |w|^2."""
+        flat = weights.ravel()  # base.dot: BLAS would wake its threads for each of these short sums
+        return self.l1 * float(np.abs(flat).sum()) + self.l2 / 2 * float(base.dot(flat, flat))
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """How far a model is from the optimum of its training data: F is at most `gap` above the minimum.
+
+    `violation` is the largest violation of the optimality conditions, `slope` the largest |X^T r|, `active` the number
+    of weights that are not zero.
+
+    >>> print(Certificate(objective=10.0, dual=9.99, violation=0.01, slope=1.01, active=3))
+    objective 10, at most 0.01 (0.1%) above the minimum; worst violation 0.01; 3 weights are not zero
+    """
+
+    objective: float
+    dual: float
+    violation: float
+    slope: float
+    active: int
+
+    @property
+    def gap(self) -> float:
+        """Objective minus dual value."""
+        return self.objective - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective."""
+        return self.gap / max(abs(self.objective), 1e-300)
+
+    def __str__(self) -> str:
+        return (
+            f"objective {self.objective:.9g}, at most {self.gap:.2g} ({self.relative_gap:.2g}) above the minimum; "
+            f"worst violation {self.violation:.2g}; {self.active} weights are not zero"
+        ).replace(f"({self.relative_gap:.2g})", f"({100 * self.relative_gap:.2g}%)")
+
+
+class Problem:
+    """Rows with labels and weights, in memory.
+
+    `margins` is 1 for two classes, else the number of classes; weights are margins x columns, intercepts (margins,).
+    """
+
+    def __init__(self, X: Any, labels: Ids, classes: int, weights: Floats, *, intercept: bool, threads: int) -> None:
+        self.offsets, self.indices, self.values = csr_arrays(X, np.float64)
+        self.rows, self.columns = X.shape
+        self.labels, self.classes, self.weights = labels, classes, weights
+        self.margins = 1 if classes == 2 else classes
+        self.intercept, self.threads = intercept, threads
+
+    @cached_property
+    def design(self) -> Any:
+        """The rows by column, made when first asked for."""
+        return native.Design(self.columns, self.offsets, self.indices, self.values, self.threads)
+
+    def margin(self, coef: Floats, intercept: Floats) -> Floats:
+        """z, margins x rows."""
+        out = np.empty((self.margins, self.rows))
+        for c in range(self.margins):
+            base.csr_vector(self.offsets, self.indices, self.values, self.columns, coef[c], out[c], self.threads)
+        return np.add(out, intercept[:, None], out=out)
+
+    def loss(self, margin: Floats, residual: Floats | None = None, curvature: Floats | None = None) -> float:
+        """The sum of losses; fills residuals, margins x rows, and of two classes the curvatures of the rows."""
+        if self.margins == 1:
+            first = _NONE if residual is None else residual[0]
+            bend = _NONE if curvature is None else curvature
+            return float(native.binary_loss(margin[0], self.labels, self.weights, first, bend, self.threads))
+        return float(
+            native.softmax_loss(
+                margin, self.labels, self.weights, _NO_ROWS if residual is None else residual, self.threads
+            )
+        )
+
+    def slopes(self, residual: Floats) -> Floats:
+        """- X^T r, margins x columns: the slope of the loss."""
+        out = np.empty((self.margins, self.columns))
+        if self.columns:
+            for c in range(self.margins):
+                native.column_sums(self.design, _NO_IDS, residual[c], _NONE, out[c], _NONE, self.threads)
+        return out
+
+    def entropy(self, residual: Floats, factor: float) -> float:
+        """sum_i s_i H(p'_i), p'_i between the label and the model's distribution."""
+        weights = self.weights
+        share = np.divide(factor * np.abs(residual), weights, out=np.zeros_like(residual), where=weights > 0)
+        if self.margins == 1:  # of the class that is not the label
+            return float(base.dot(weights, _surprise(share[0]) + _surprise(1 - share[0])))
+        rows = np.arange(self.rows)
+        share[self.labels, rows] = 1 - share[self.labels, rows]
+        return float(base.dot(weights, _surprise(share).sum(axis=0)))
+
+    def certificate(self, coef: Floats, intercept: Floats, penalty: Penalty) -> Certificate:
+        """The certificate of a model, with the intercept moved to its optimum first when it is free."""
+        residual = np.empty((self.margins, self.rows))
+        margin = self.margin(coef, intercept)
+        loss = self.loss(margin, residual)
+        if self.intercept:
+            self.settle_intercept(margin, residual, np.array(intercept))
+            loss = self.loss(margin, residual)
+        return self.certify(loss, residual, self.slopes(residual), coef, penalty)
+
+    def certify(self, loss: float, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty) -> Certificate:
+        """The certificate at residuals and slopes that are there already."""
+        highest = float(np.abs(slopes).max(initial=0.0))
+        objective = loss + penalty.value(coef)
+        factor = 1.0
+        if penalty.l2 > 0:
+            excess = np.maximum(np.abs(slopes) - penalty.l1, 0.0)
+            dual = self.entropy(residual, 1.0) - float((excess**2).sum()) / (2 * penalty.l2)
+        elif penalty.l1 > 0:
+            factor = min(1.0, penalty.l1 / highest) if highest > 0 else 1.0
+            dual = self.entropy(residual, factor)
+        else:
+            dual = -np.inf if highest > 0 else self.entropy(residual, 1.0)
+        slope = slopes + penalty.l2 * coef
+        at_zero = np.maximum(np.abs(slope) - penalty.l1, 0.0)
+        violation = np.where(coef != 0, np.abs(slope + penalty.l1 * np.sign(coef)), at_zero)
+        return Certificate(
+            objective, float(dual), float(violation.max(initial=0.0)), highest, int(np.count_nonzero(coef))
+        )
+
+    def settle_intercept(self, margin: Floats, residual: Floats, intercept: Floats) -> None:
+        """Move the intercepts, and the margins with them, until the residuals of every class add up to zero."""
+        total = float(self.weights.sum())
+        for _ in range(50):
+            sums = residual.sum(axis=1)
+            if np.abs(sums).max() <= 1e-13 * total:
+                return
+            share = np.abs(residual) / np.where(self.weights > 0, self.weights, 1.0)
+            bend = (self.weights * share * (1 - share)).sum(axis=1)
+            step = np.clip(sums / np.maximum(bend, 1e-9 * total), -4.0, 4.0) / (1 if self.margins == 1 else 2)
+            intercept += step
+            margin += step[:, None]
+            self.loss(margin, residual)
+
+
+def _surprise(p: Floats) -> Floats:
+    """- p log p, 0 at 0."""
+    return -np.asarray(p) * np.log(np.where(p > 0, p, 1.0))
+
+
+_NO_IDS = np.empty(0, np.int32)

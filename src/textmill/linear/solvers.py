@@ -1,0 +1,380 @@
+"""Minimise a penalised logistic loss: proximal Newton with a working set where there is an L1 penalty, else Newton.
+
+With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
+
+    until the duality gap, or the last decrease, is small:
+        slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1
+        for each class: minimise the quadratic model over its part of W; halve the step until F falls
+
+Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
+long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients within a trust region
+(Lin, Weng & Keerthi 2008), scaled by the diagonal; a product with the Hessian is one with X and one with X^T.
+
+Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
+than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
+entry of the working set, a look at all columns or a product with the Hessian one or two of every entry of X.
+References: Yuan, Ho & Lin (2012); Yu, Huang & Lin (2011); Johnson & Guestrin (2015) for working sets; Hsia, Chiang &
+Lin (2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from textmill._native import base
+from textmill._native import linear as native
+from textmill.arrays import Floats, Ids
+from textmill.linear.problem import Certificate, Penalty, Problem
+from textmill.numeric import special
+
+__all__ = ["Solution", "minimize"]
+
+_NONE = np.empty(0)
+_ARMIJO = 0.01  # share of the predicted decrease that a step must give
+_TRIALS = 40  # halvings of a step
+_SWEEPS = 100  # of coordinate descent on one quadratic model
+_ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
+_SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
+_PASSES = 50  # of dual coordinate descent
+_SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
+_CG = 0.5  # residual of conjugate gradients, relative to the gradient
+
+
+@dataclass(slots=True)
+class Solution:
+    """Where a run ended: weights, intercepts, certificate, the objective after each iteration, why it ended."""
+
+    coef: Floats
+    intercept: Floats
+    certificate: Certificate | None = None
+    trace: list[float] = field(default_factory=list)
+    reason: str = "iterations"
+
+    @property
+    def converged(self) -> bool:
+        """The tolerance was reached, or there is next to nothing left to gain."""
+        return self.reason != "iterations"
+
+
+Watch = Callable[[int, Certificate], object]
+
+
+def minimize(
+    problem: Problem,
+    penalty: Penalty,
+    start: Solution | None = None,
+    *,
+    tolerance: float,
+    max_iter: int,
+    candidates: Ids | None = None,
+    watch: Watch = lambda iteration, certificate: None,
+) -> Solution:
+    """The weights of least objective, from those of `start` on; `candidates` are the columns that may have weights.
+
+    `watch` is called after every iteration with its number and certificate.
+    """
+    if start is None:
+        start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
+    run = Solution(start.coef.copy(), start.intercept.copy())
+    plain = problem.margins == 1 and not problem.intercept and penalty.l1 == 0 and penalty.l2 > 0
+    wide = problem.columns > problem.rows  # then there are fewer dual variables than weights
+    if (
+        plain
+        and wide
+        and candidates is None
+        and not run.coef.any()
+        and max_iter
+        and _dual(problem, penalty, run, tolerance)
+    ):
+        return run
+    solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
+    solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
+    return run
+
+
+def _descend(
+    problem: Problem,
+    penalty: Penalty,
+    run: Solution,
+    tolerance: float,
+    max_iter: int,
+    candidates: Ids | None,
+    watch: Watch,
+) -> None:
+    """Proximal Newton steps on working sets."""
+    margin = problem.margin(run.coef, run.intercept)
+    residual = np.empty_like(margin)
+    curvature = np.empty(problem.rows)
+    for iteration in range(max_iter + 1):
+        loss = problem.loss(margin, residual, curvature)
+        if problem.intercept and iteration == 0:
+            problem.settle_intercept(margin, residual, run.intercept)
+            loss = problem.loss(margin, residual, curvature)
+        slopes = problem.slopes(residual)
+        if candidates is not None:
+            left_out = np.ones(problem.columns, np.bool_)
+            left_out[candidates] = False
+            slopes[:, left_out] = 0.0
+        now = run.certificate = problem.certify(loss, residual, slopes, run.coef, penalty)
+        run.trace.append(now.objective)
+        watch(iteration, now)
+        free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
+        if now.relative_gap <= tolerance and free <= max(tolerance, 1e-12) * problem.weights.sum():
+            run.reason = "gap"
+            return
+        if iteration and run.trace[-2] - now.objective <= max(_SETTLED * tolerance, 1e-15) * abs(now.objective):
+            run.reason = "decrease"
+            return
+        if iteration == max_iter:
+            return
+        slopes += penalty.l2 * run.coef
+        active = (run.coef != 0) | (np.abs(slopes) > penalty.l1)
+        for c, row in enumerate(active):
+            listed = np.flatnonzero(row).astype(np.int32)
+            loss = _class_step(problem, penalty, run, c, listed, margin, residual, curvature, loss, iteration)
+
+
+def _class_step(
+    problem: Problem,
+    penalty: Penalty,
+    run: Solution,
+    c: int,
+    listed: Ids,
+    margin: Floats,
+    residual: Floats,
+    curvature: Floats,
+    loss: float,
+    seed: int,
+) -> float:
+    """One Newton step for the weights of a class in its working set; returns the loss after it.
+
+    Residuals and, of two classes, curvatures are those of the margins, before and after.
+    """
+    threads = problem.threads
+    if problem.margins > 1:
+        share = np.abs(residual[c]) / np.where(problem.weights > 0, problem.weights, 1.0)
+        curvature = np.maximum(problem.weights * share * (1 - share), 1e-12)
+    weight = run.coef[c, listed]
+    slope, bend = np.empty(len(listed)), np.empty(len(listed))
+    if len(listed):
+        native.column_sums(problem.design, listed, residual[c], curvature, slope, bend, threads)
+    slope += penalty.l2 * weight
+    free = -float(residual[c].sum()) if problem.intercept else 0.0
+    if not len(listed) and free == 0.0:
+        return loss
+    step, change = np.empty(len(listed)), np.empty(problem.rows)
+    _, shift = native.descend(
+        problem.design, listed, weight, slope, bend, curvature, penalty.l1, penalty.l2, problem.intercept, free,
+        _SWEEPS, _ACCURACY, seed, step, change,
+    )  # fmt: skip
+    change /= curvature
+    predicted = (
+        base.dot(slope, step) + free * shift + penalty.l1 * float(np.abs(weight + step).sum() - np.abs(weight).sum())
+    )
+    before = loss + penalty.value(weight)
+    size, begin = 1.0, margin[c].copy()
+    for _ in range(_TRIALS):
+        np.multiply(change, size, out=margin[c])
+        margin[c] += begin
+        moved = weight + size * step
+        after = problem.loss(margin, residual, curvature if problem.margins == 1 else None)
+        if after + penalty.value(moved) - before <= _ARMIJO * size * predicted:
+            run.coef[c, listed] = moved
+            run.intercept[c] += size * shift
+            return after
+        size /= 2
+    margin[c] = begin
+    return problem.loss(margin, residual, curvature if problem.margins == 1 else None)
+
+
+def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -> bool:
+    """Dual coordinate descent for two classes without intercept, as long as every pass closes the gap by a third.
+
+    Returns whether the tolerance was reached; if not, the weights are a good beginning for Newton.
+    """
+    offsets, indices, values, threads = problem.offsets, problem.indices, problem.values, problem.threads
+    weights, l2 = problem.weights, penalty.l2
+    square, margin, slope = np.empty(problem.rows), np.empty((1, problem.rows)), np.empty(problem.columns)
+    ones = np.ones(problem.columns)
+    base.csr_vector(offsets, indices, values * values, problem.columns, ones, square, threads)
+    dual = np.empty((problem.rows, 2))
+    dual[:, 0] = np.minimum(1e-3 * weights, 1e-8)
+    dual[:, 1] = weights - dual[:, 0]
+    signed = np.where(problem.labels == 1, dual[:, 0], -dual[:, 0]) / l2
+    w = np.empty(problem.columns)
+    base.csr_transposed_vector(offsets, indices, values, problem.columns, signed, w, threads)
+    before, total = math.inf, float(special.xlogy(weights, weights).sum())
+    for number in range(_PASSES):
+        native.dual_pass(offsets, indices, values, problem.labels, weights, square, l2, number, dual, w)
+        base.csr_vector(offsets, indices, values, problem.columns, w, margin[0], threads)
+        objective = problem.loss(margin) + penalty.value(w)
+        value = total - float(special.xlogy(dual, dual).sum()) - l2 / 2 * base.dot(w, w)
+        run.trace.append(objective)
+        gap = objective - value
+        if gap <= tolerance * objective or (number > 1 and gap > _SLOW * before):
+            break
+        before = gap
+    run.coef[0] = w
+    if gap > tolerance * objective:
+        run.trace.clear()
+        return False
+    residual = np.empty((1, problem.rows))
+    problem.loss(margin, residual)
+    base.csr_transposed_vector(offsets, indices, values, problem.columns, residual[0], slope, threads)
+    violation = base.largest_magnitude(l2 * w - slope)
+    run.certificate = Certificate(objective, value, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
+    run.reason = "gap"
+    return True
+
+
+def _newton(
+    problem: Problem,
+    penalty: Penalty,
+    run: Solution,
+    tolerance: float,
+    max_iter: int,
+    candidates: Ids | None,
+    watch: Watch,
+) -> None:
+    """Newton steps within a trust region."""
+    hessian = _Hessian(problem, penalty)
+    theta = hessian.joined(run.coef, run.intercept)
+    margin = problem.margin(run.coef, run.intercept)
+    residual = np.empty_like(margin)
+    loss = problem.loss(margin, residual, hessian.curvature)
+    first, radius = None, 0.0
+    for iteration in range(max_iter + 1):
+        slopes = problem.slopes(residual)
+        run.coef[:], run.intercept[:] = hessian.parts(theta)
+        now = run.certificate = problem.certify(loss, residual, slopes, run.coef, penalty)
+        run.trace.append(now.objective)
+        watch(iteration, now)
+        gradient = hessian.joined(slopes + penalty.l2 * run.coef, -residual.sum(axis=1))
+        norm = math.sqrt(base.dot(gradient, gradient))
+        first = norm if first is None else first
+        free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
+        settled = free <= max(tolerance, 1e-12) * problem.weights.sum()
+        if (
+            norm == 0.0
+            or (settled and now.relative_gap <= tolerance)
+            or (penalty.l2 == 0 and norm <= tolerance * first)
+        ):
+            run.reason = "gap"
+            return
+        if iteration == max_iter:
+            return
+        hessian.at(residual)
+        radius = radius or norm
+        while True:
+            step, left, edge = hessian.solve(gradient, radius, _CG * min(1.0, math.sqrt(norm / first)))
+            predicted = 0.5 * (base.dot(gradient, step) - base.dot(step, left))  # g.s + s.H s / 2, H s = -g - left
+            coef, shift = hessian.parts(step)
+            change = problem.margin(coef, shift)
+            margin += change
+            after = problem.loss(margin, residual, hessian.curvature)
+            actual = after + penalty.value(run.coef + coef) - now.objective
+            length = math.sqrt(base.dot(step, step))
+            ratio = actual / predicted if predicted < 0 else -1.0
+            if actual <= 1e-4 * predicted and predicted < 0:
+                theta += step
+                loss = after
+                radius = max(radius, 2 * length) if ratio > 0.75 and edge else radius if ratio > 0.25 else length / 2
+                break
+            margin -= change
+            loss = problem.loss(margin, residual, hessian.curvature)
+            if abs(predicted) <= 1e-15 * abs(now.objective) or length <= 1e-15 * math.sqrt(base.dot(theta, theta)):
+                run.reason = "precision"
+                return
+            radius = length / 4
+
+
+class _Hessian:
+    """Products with the Hessian X^T D X + l2 I over all weights and free intercepts, and its systems."""
+
+    def __init__(self, problem: Problem, penalty: Penalty) -> None:
+        self.problem, self.penalty = problem, penalty
+        self.curvature = np.empty(problem.rows)
+        self.share: Floats = _NONE
+
+    def joined(self, coef: Floats, intercept: Floats) -> Floats:
+        """Weights and free intercepts as one vector."""
+        return np.concatenate([coef.ravel(), intercept]) if self.problem.intercept else coef.ravel().copy()
+
+    def parts(self, theta: Floats) -> tuple[Floats, Floats]:
+        """The weights, margins x columns, and the intercepts, of such a vector."""
+        margins, size = self.problem.margins, self.problem.margins * self.problem.columns
+        intercept = theta[size:] if self.problem.intercept else np.zeros(margins)
+        return theta[:size].reshape(margins, -1), intercept
+
+    def at(self, residual: Floats) -> None:
+        """Take the distributions of the rows, and with them the diagonal."""
+        problem = self.problem
+        diagonal = np.empty((problem.margins, problem.columns))
+        bend = np.empty((problem.margins, problem.rows))
+        if problem.margins == 1:
+            bend[0] = self.curvature
+        else:
+            weights = np.where(problem.weights > 0, problem.weights, 1.0)
+            self.share = -residual / weights
+            self.share[problem.labels, np.arange(problem.rows)] += 1.0
+            bend = problem.weights * self.share * (1 - self.share)
+        for c in range(problem.margins):
+            if problem.columns:
+                native.column_sums(
+                    problem.design, np.empty(0, np.int32), _NONE, bend[c], _NONE, diagonal[c], problem.threads
+                )
+        full = self.joined(diagonal + self.penalty.l2, bend.sum(axis=1))
+        self.scale = 1.0 / np.sqrt(np.maximum(full, 1e-12))
+
+    def product(self, v: Floats) -> Floats:
+        """(X^T D X + l2 I) v."""
+        problem = self.problem
+        coef, shift = self.parts(v)
+        z = problem.margin(np.ascontiguousarray(coef), shift)
+        if problem.margins == 1:
+            z[0] *= self.curvature
+        else:
+            z -= (self.share * z).sum(axis=0)
+            z *= self.share * problem.weights
+        return self.joined(-problem.slopes(z) + self.penalty.l2 * coef, z.sum(axis=1))
+
+    def solve(self, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, Floats, bool]:
+        """Conjugate gradients for H s = -g, scaled by the diagonal, until the residual is small or |s| = radius.
+
+        Returns s, the residual -g - H s, and whether s lies on the edge of the region.
+        """
+        scale = self.scale
+        s = np.zeros_like(gradient)
+        left = -gradient * scale
+        direction = left.copy()
+        square = base.dot(left, left)
+        aim = accuracy * math.sqrt(square)
+        for _ in range(max(5, min(len(gradient), 500))):
+            if math.sqrt(square) <= aim:
+                break
+            unscaled = direction * scale
+            product = self.product(unscaled) * scale
+            bend = base.dot(direction, product)
+            if bend <= 0.0:
+                break
+            size = square / bend
+            further = s + size * unscaled
+            if math.sqrt(base.dot(further, further)) > radius:
+                a, b = base.dot(unscaled, unscaled), base.dot(s, unscaled)
+                c = base.dot(s, s) - radius * radius
+                root = math.sqrt(max(b * b - a * c, 0.0))
+                size = (root - b) / a if a > 0 else 0.0
+                s += size * unscaled
+                left -= size * product
+                return s, left / scale, True
+            s = further
+            left -= size * product
+            after = base.dot(left, left)
+            direction *= after / square
+            direction += left
+            square = after
+        return s, left / scale, False

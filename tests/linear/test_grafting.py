@@ -1,0 +1,223 @@
+"""Combination features: the worked examples, both searches against brute force, optimality over the whole space."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from textmill.corpus import NamedFeatures
+from textmill.errors import DataError
+from textmill.linear import CombinationLogistic, LogisticRegression, find_violators
+from textmill.linear.grafting import _tree
+from textmill.model import load
+
+XOR = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float)
+XOR_LABELS = [0, 1, 1, 0] * 10
+
+
+def entropy(p: float) -> float:
+    return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+
+def test_exclusive_or_needs_the_combination() -> None:
+    alone = CombinationLogistic(l1=1.0, degree=1, intercept="none").fit(XOR, XOR_LABELS)
+    assert alone.objective_ == pytest.approx(40 * math.log(2), abs=1e-9)
+    assert len(alone.combinations_) == 0
+    model = CombinationLogistic(l1=1.0, degree=2, intercept="none", tolerance=1e-12).fit(XOR, XOR_LABELS)
+    weights = {tuple(row): w for row, w in zip(model.combinations_.tolist(), model.coef_[0], strict=True)}
+    assert weights[0, -1] == pytest.approx(math.log(4), abs=1e-6)
+    assert weights[1, -1] == pytest.approx(1.386294, abs=1e-6)
+    assert weights[0, 1] == pytest.approx(-4.969813, abs=1e-5)
+    assert model.objective_ == pytest.approx(20.190350, abs=1e-6)
+    dual = 10 * entropy(0.5) + 20 * entropy(0.2) + 10 * entropy(0.1)
+    assert dual == pytest.approx(20.190350, abs=1e-6)
+    assert model.gap_ < 1e-4 * model.objective_
+
+
+def test_exclusive_or_step_by_step() -> None:
+    half = np.array([y - 0.5 for y in XOR_LABELS])
+    X = sparse.csr_matrix(XOR)
+    assert (X.T @ half).tolist() == [0, 0]
+    assert find_violators(X, half, 1.0, 2)[1].tolist() == [-5.0]
+    p = np.where(XOR.all(axis=1), 0.1, 0.5)  # H = {AB}: w = log(1/9)
+    delta = np.array(XOR_LABELS) - p
+    assert X.T @ delta == pytest.approx([4, 4])
+    assert find_violators(X, delta, 0.5, 2)[1] == pytest.approx([-1])
+    loss = -np.log(np.where(np.array(XOR_LABELS) == 1, p, 1 - p)).sum()
+    assert loss + math.log(9) == pytest.approx(24.045245, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["examples", "vertical"])
+def test_a_candidate_that_was_dropped_does_not_come_back(method: str) -> None:
+    X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 1, 1]], dtype=float))
+    delta = np.array([-0.5, -0.4, 0.8, 0.8, -0.6])
+    features, gradient, visited, stored = find_violators(X, delta, 0.8, 2, method=method)
+    assert len(features) == len(gradient) == 0
+    assert visited > 0
+    if method == "examples":
+        assert stored == 3  # all three pairs enter at the first example, with 0.8
+    exact = {(0, 1): -0.1, (0, 2): -0.1, (1, 2): -0.7}
+    features, gradient, _, _ = find_violators(X, delta, 0.05, 2, method=method)
+    assert {tuple(row): v for row, v in zip(features.tolist(), gradient, strict=True)} == pytest.approx(exact)
+
+
+def brute_force(X: Any, residual: Any, threshold: float, degree: int) -> dict[tuple[int, ...], float]:
+    """Every combination straight from the definition."""
+    dense = X.toarray()
+    found = {}
+    for size in range(2, degree + 1):
+        for parts in itertools.combinations(range(dense.shape[1]), size):
+            v = float(residual @ dense[:, parts].prod(axis=1))
+            if abs(v) > threshold:
+                found[(*parts, *[-1] * (degree - size))] = v
+    return found
+
+
+def check_searches(instances: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(instances):
+        rows, columns, degree = rng.integers(1, 12), rng.integers(1, 7), int(rng.integers(2, 5))
+        dense = (rng.random((rows, columns)) < 0.6).astype(float)
+        kind = rng.integers(4)
+        if kind:
+            dense *= rng.random(dense.shape) if kind == 1 else rng.uniform(-2, 3, dense.shape) if kind == 2 else 2.0
+        X, residual = sparse.csr_matrix(dense), rng.normal(size=rows)
+        threshold = float(rng.choice([0.0, 0.3, 0.8, 1.5]))
+        expected = brute_force(X, residual, threshold + 1e-9, degree)
+        for method in ("examples", "vertical"):
+            features, gradient, _, _ = find_violators(X, residual, threshold + 1e-9, degree, method=method, n_jobs=2)
+            found = {tuple(row): v for row, v in zip(features.tolist(), gradient, strict=True)}
+            assert found == pytest.approx(expected, abs=1e-9), (method, degree, dense, residual)
+
+
+def test_both_searches_find_what_brute_force_finds() -> None:
+    check_searches(400, 0)
+
+
+@pytest.mark.slow
+def test_both_searches_find_what_brute_force_finds_in_5000_instances() -> None:
+    check_searches(5000, 1)
+
+
+def planted(rows: int = 400, columns: int = 12, classes: int = 2) -> tuple[Any, Any]:
+    rng = np.random.default_rng(5)
+    X = (rng.random((rows, columns)) < 0.4).astype(float)
+    z = np.zeros((rows, classes))
+    z[:, -1] = 3 * X[:, 0] * X[:, 1] - 2 * X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5] - 0.5
+    return sparse.csr_matrix(X), (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_optimum_is_that_of_all_combinations_written_out(classes: int) -> None:
+    X, y = planted(classes=classes)
+    model = CombinationLogistic(l1=2.0, degree=3, intercept="free", tolerance=1e-9).fit(X, y)
+    dense = X.toarray()
+    every = [c for size in (1, 2, 3) for c in itertools.combinations(range(12), size)]
+    whole = np.column_stack([dense[:, c].prod(axis=1) for c in every])
+    explicit = LogisticRegression(l1=2.0, l2=0.0, tolerance=1e-9).fit(whole, y)
+    assert model.objective_ == pytest.approx(explicit.objective_, rel=1e-5)
+    at = {c: k for k, c in enumerate(every)}
+    coef = np.zeros((len(model.coef_), len(every)))
+    for row, w in zip(model.combinations_.tolist(), model.coef_.T, strict=True):
+        coef[:, at[tuple(j for j in row if j >= 0)]] = w
+    explicit.coef_, explicit.intercept_ = coef, model.intercept_
+    assert explicit.certificate(whole, y).violation <= 1e-3 * 2.0
+    assert explicit.predict_proba(whole) == pytest.approx(model.predict_proba(X), abs=1e-12)
+    assert explicit.certificate(whole, y).gap <= 1.1 * model.gap_ + 1e-6
+
+
+def test_batches_of_any_size_reach_the_same_optimum_by_either_search() -> None:
+    X, y = planted()
+    models = [
+        CombinationLogistic(l1=2.0, degree=3, batch=batch, method=method).fit(X, y)
+        for batch, method in ((1, "auto"), (5, "vertical"), (None, "examples"))
+    ]
+    for model in models[1:]:
+        assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-5)
+    assert models[0].n_iter_ > models[1].n_iter_ > models[2].n_iter_
+    assert "0 & 1" in models[0].strongest(3).features
+
+
+def test_threads_do_not_change_the_model_and_files_hold_it(tmp_path: Path) -> None:
+    X, y = planted()
+    models = [CombinationLogistic(l1=1.0, degree=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
+    for number, model in enumerate(models):
+        model.n_jobs = None
+        model.save(tmp_path / f"{number}.mill")
+    assert len({(tmp_path / f"{number}.mill").read_bytes() for number in range(3)}) == 1
+    again = load(tmp_path / "0.mill")
+    assert np.array_equal(again.predict_proba(X), models[0].predict_proba(X))
+    again.combinations_ = np.array(again.combinations_)
+    again.combinations_[0, 0] = 99
+    with pytest.raises(Exception, match="out of range or not in order"):
+        again.save(tmp_path / "bad.mill")
+
+
+def test_names_are_joined_and_duplicates_are_harmless() -> None:
+    events = [
+        {"v=eat": 1, "p=with": 1},
+        {"v=eat": 1, "p=of": 1},
+        {"v=see": 1, "p=with": 1},
+        {"v=see": 1, "p=of": 1},
+    ] * 9
+    model = CombinationLogistic(l1=0.5, vectorizer=NamedFeatures()).fit(events, ["N", "V", "V", "N"] * 9)
+    assert any(" & " in name for name in model.strongest(5).features)
+    assert model.predict(events[:4]).tolist() == ["N", "V", "V", "N"]
+    assert model.predict([{"new": 1}]).shape == (1,)
+    twins = np.column_stack([XOR, XOR])
+    twin = CombinationLogistic(l1=1.0, intercept="none").fit(twins, XOR_LABELS)
+    assert twin.objective_ == pytest.approx(20.190350, abs=1e-4)
+
+
+def test_a_tree_holds_each_prefix_once() -> None:
+    combinations = np.array([[0, 2, -1], [0, 2, 3], [1, -1, -1]], np.int32)
+    feature, first, weight = _tree(combinations, np.array([[1.0, 2.0, 3.0]]))
+    assert feature.tolist() == [0, 1, 2, 3]
+    assert first.tolist() == [2, 3, 3, 4, 4]
+    assert weight.ravel().tolist() == [0.0, 3.0, 1.0, 2.0]
+
+
+def test_bad_parameters_are_refused_and_a_degree_above_any_row_is_no_error() -> None:
+    for wrong in ({"l1": 0.0}, {"degree": 0}, {"intercept": "yes"}, {"method": "fast"}, {"batch": 0}):
+        with pytest.raises(DataError, match=next(iter(wrong))):
+            CombinationLogistic(**wrong).fit(XOR, XOR_LABELS)
+    high = CombinationLogistic(l1=1.0, degree=9, intercept="none").fit(XOR, XOR_LABELS)
+    assert high.objective_ == pytest.approx(20.190350, abs=1e-4)
+    with pytest.raises(DataError, match="pass one per row"):
+        find_violators(sparse.csr_matrix(XOR), np.zeros(3), 1.0, 2)
+
+
+def attachment(folder: Path, part: str) -> tuple[list[dict[str, int]], list[str]]:
+    lines = [line.split() for line in (folder / "ppattach" / part).read_text(encoding="utf-8").splitlines()]
+    events = [{f"{s}={w.lower()}": 1 for s, w in zip("vnpm", line[1:5], strict=True)} for line in lines]
+    return events, [line[5] for line in lines]
+
+
+@pytest.mark.data
+def test_prepositional_phrases_reach_the_known_optima(data: Path) -> None:
+    events, labels = attachment(data, "training")
+    features = NamedFeatures()
+    X = features.fit_transform(events)
+    assert X.shape == (20801, 13112)
+    for degree, l1, objective in ((1, 1.0, 7613.499), (2, 1.0, 7095.115)):
+        model = CombinationLogistic(l1=l1, degree=degree).fit(X, labels)
+        assert model.objective_ == pytest.approx(objective, abs=1e-3 + 2e-3 * (degree > 1))
+    test, right = attachment(data, "test")
+    model = CombinationLogistic(l1=1.0, degree=3).fit(X, labels)
+    assert model.objective_ == pytest.approx(7085.853, abs=3e-3)
+    assert model.gap_ <= 1e-4 * model.objective_
+    accuracy = 100 * model.score(features.transform(test), right)
+    assert accuracy == pytest.approx(83.2, abs=0.3)
+    assert len(model.combinations_) < 3000
+    first = model.searches_[0]
+    assert first["violators"] == pytest.approx(1667, abs=20)
+    by_examples = CombinationLogistic(l1=1.0, degree=3, method="examples").fit(X, labels)
+    assert [s["violators"] for s in by_examples.searches_] == [s["violators"] for s in model.searches_]
+    assert by_examples.coef_.tobytes() == model.coef_.tobytes()
+    assert by_examples.searches_[0]["stored"] < 0.2 * 153_712
