@@ -178,15 +178,15 @@ def score(
     Example: textmill match score "Mr. Rumyantsev" "Alexander Rumyanstev" --explain
     """
     from textmill.strings import DEFAULT_MEASURE
-    from textmill.tasks.names import align
+    from textmill.tasks.names import align, score_pair
 
     collection = None if names is None else NameInput(format=format).read(names)
-    alignment = align(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
+    compare = align if explain and not json else score_pair  # a score alone needs no alignment
+    result = compare(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
     if json:
-        row = {"left": left, "right": right, "score": alignment.score, "measure": alignment.measure}
-        typer.echo(json_line(row))
+        typer.echo(json_line({"left": left, "right": right, "score": result.score, "measure": result.measure}))
     else:
-        typer.echo(str(alignment) if explain else f"{alignment.score:.6f}")
+        typer.echo(str(result) if explain else f"{result.score:.6f}")
 
 
 @app.command()

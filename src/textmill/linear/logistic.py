@@ -55,7 +55,8 @@ class LogisticRegression(LinearClassifier):
         class_weight: Weights of classes, a mapping from label to number, or "balanced" for n / (K n_c); None for 1.
         vectorizer: With it the model takes texts (`TextVectorizer`) or mappings from names to numbers
             (`NamedFeatures`); an unfitted one is copied and fitted by `fit`. None: only matrices are taken.
-        tolerance: Duality gap, relative to the objective, that ends the training.
+        tolerance: Duality gap, relative to the objective, that ends the training; with L1 so does an iteration that
+            gains less than a tenth of it, and `gap_` may then be larger.
         max_iter: Iterations at most.
         learning_decay: Exponent of the rate of `partial_fit`, (learning_offset + t) ** -learning_decay.
         learning_offset: Offset of that rate.

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from textmill.tasks.names.jobs import (
         MEASURES_TO_COMPARE,
         MatchCounts,
+        PairScore,
         align,
         compare,
         curves,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         pool,
         review_file,
         review_pairs,
+        score_pair,
     )
     from textmill.tasks.names.learned import LearnedMatcher
     from textmill.tasks.names.linking import (
@@ -114,6 +116,7 @@ __all__ = [
     "PairComparer",
     "PairExplanation",
     "PairRow",
+    "PairScore",
     "PooledPair",
     "Proposal",
     "RecordEstimator",
@@ -154,6 +157,7 @@ __all__ = [
     "review_pairs",
     "sample_names",
     "sample_names_path",
+    "score_pair",
     "spaced_pairs",
     "suggest_labels",
     "suggestion_page",
@@ -180,8 +184,8 @@ __getattr__, __dir__ = deferred(
         "evaluation": "Choice Cut Difference Evaluation MatchCurve choose differences evaluate",
         "generate": "generate_names",
         "gold": "Gold read_gold write_gold",
-        "jobs": "MEASURES_TO_COMPARE MatchCounts align compare curves dedupe evaluate_measures join pool "
-        "review_file review_pairs",
+        "jobs": "MEASURES_TO_COMPARE MatchCounts PairScore align compare curves dedupe evaluate_measures join pool "
+        "review_file review_pairs score_pair",
         "pairfiles": "ClusterRow PairRow read_pairs write_clusters write_pairs",
         "pooling": "PooledPair pool_pairs",
         "review": "Proposal propose review_page",

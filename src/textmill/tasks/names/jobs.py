@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEASURES_TO_COMPARE",
     "MatchCounts",
+    "PairScore",
     "align",
     "compare",
     "curves",
@@ -59,6 +60,7 @@ __all__ = [
     "pool",
     "review_file",
     "review_pairs",
+    "score_pair",
 ]
 
 MEASURES_TO_COMPARE = (
@@ -81,6 +83,30 @@ class MatchCounts(NamedTuple):
     reason: str
 
 
+class PairScore(NamedTuple):
+    """The similarity of two names, and the measure that gave it."""
+
+    score: float
+    measure: str
+
+
+def score_pair(
+    left: str,
+    right: str,
+    *,
+    measure: str = DEFAULT_MEASURE,
+    names: NameList | None = None,
+    normalize: Normalize = DEFAULT_STEPS,
+) -> PairScore:
+    """Compare two names, as `align` does, without what is behind the score.
+
+    >>> round(score_pair("SMITH, Ann", "Anne Smith").score, 4)
+    0.8851
+    """
+    fitted, one, two = _fitted_to_pair(left, right, measure, names, normalize)
+    return PairScore(fitted.similarity(one, two), str(fitted.measure))
+
+
 def align(
     left: str,
     right: str,
@@ -97,12 +123,20 @@ def align(
     >>> alignment.left_features, round(alignment.score, 4)
     (('SMITH', 'Ann'), 0.8851)
     """
+    fitted, one, two = _fitted_to_pair(left, right, measure, names, normalize)
+    return fitted.align(one, two).restored(left, right)
+
+
+def _fitted_to_pair(
+    left: str, right: str, measure: str, names: NameList | None, normalize: Normalize
+) -> tuple[Fitted, str, str]:
+    """The measure, fitted to the list or to the pair alone, and the two names as they are compared."""
     normalizer = normalizer_of(normalize) or str
     one, two = normalizer(left), normalizer(right)
     fitted = parse_measure(measure).fit([one, two] if names is None else names.normalized(normalize))
     if names is None:
         fitted.forget_weights()
-    return fitted.align(one, two).restored(left, right)
+    return fitted, one, two
 
 
 def dedupe(
