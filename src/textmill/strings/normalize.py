@@ -85,9 +85,9 @@ class Normalizer:
         if self.punctuation:
             text = _without_punctuation(text)
         words = text.split()
-        for chosen, known in ((self.titles, TITLES), (self.legal_forms, LEGAL_FORMS)):
+        for chosen, lexicon in ((self.titles, TITLES), (self.legal_forms, LEGAL_FORMS)):
             if chosen is not False:
-                words = _trimmed(words, known if chosen is True else {_bare(word) for word in chosen})
+                words = _trimmed(words, lexicon if chosen is True else {_bare(word) for word in chosen})
         return " ".join(words)
 
 
@@ -134,22 +134,22 @@ def places_in(original: str, normalized: str) -> list[int]:
 
 def _without_punctuation(text: str) -> str:
     """Punctuation as white space, full stops as nothing; what stands inside a word stays."""
-    kept = []
+    letters = []
     for i, c in enumerate(text):
         joins = c in "-'’·" and 0 < i < len(text) - 1 and text[i - 1].isalnum() and text[i + 1].isalnum()
         if joins or unicodedata.category(c)[0] != "P":
-            kept.append(c)
+            letters.append(c)
         elif c != ".":
-            kept.append(" ")
-    return "".join(kept)
+            letters.append(" ")
+    return "".join(letters)
 
 
-def _trimmed(words: list[str], known: Collection[str]) -> list[str]:
-    """Without known words at both ends, but never without all of them."""
+def _trimmed(words: list[str], lexicon: Collection[str]) -> list[str]:
+    """Without words of a lexicon at both ends, but never without all of them."""
     start, stop = 0, len(words)
-    while start < stop and _bare(words[start]) in known:
+    while start < stop and _bare(words[start]) in lexicon:
         start += 1
-    while stop > start and _bare(words[stop - 1]) in known:
+    while stop > start and _bare(words[stop - 1]) in lexicon:
         stop -= 1
     return words[start:stop] or words
 

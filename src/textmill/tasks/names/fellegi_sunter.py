@@ -103,12 +103,12 @@ def fit_agreements(
 
 
 def _level_shares(patterns: Levels, weights: Floats, sizes: Sequence[int], prior: float) -> list[Floats]:
-    found = []
+    shares = []
     for variable, size in enumerate(sizes):
         there = patterns[:, variable] >= 0
         sums = np.bincount(patterns[there, variable], weights=weights[there], minlength=size) + prior / size
-        found.append(sums / sums.sum())
-    return found
+        shares.append(sums / sums.sum())
+    return shares
 
 
 def _looked_up(tables: Sequence[Floats], levels: Levels) -> Floats:
@@ -188,16 +188,17 @@ class FellegiSunter(RecordEstimator, Model):
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0.0)
-        found = self.candidates(records, other) if candidates is None else candidates
-        if not len(found):
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        if not len(candidates):
             raise DataError("the blocking finds no pair to learn from; lower its thresholds, or check the fields")
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
+        base = comparer.scores(candidates.left, candidates.right)
         if np.ptp(base) == 0.0:
-            raise DataError(f"all {len(found)} candidates are alike, so no two kinds of pairs can be told apart")
+            raise DataError(f"all {len(candidates)} candidates are alike, so no two kinds of pairs can be told apart")
         columns = _variables(comparer)
         names = [comparer.columns[column] for column in columns]
-        levels = _levels(rows_of(comparer, found, base)[:, columns], names)
+        levels = _levels(rows_of(comparer, candidates, base)[:, columns], names)
         sizes = [len(_cuts(measure)) + 1 for _, measure in names]
         model = fit_agreements(levels, sizes, base, max_iter=self.max_iter, tolerance=self.tolerance)
         self.fields_ = StringTable([field for field, _ in names])

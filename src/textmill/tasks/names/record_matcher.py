@@ -148,10 +148,11 @@ class RecordEstimator(Estimator):
         self, records: RecordList, other: RecordList | None = None, *, candidates: Candidates | None = None
     ) -> tuple[Candidates, Floats]:
         """All candidates and their scores."""
-        found = self.candidates(records, other) if candidates is None else candidates
+        if candidates is None:
+            candidates = self.candidates(records, other)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        return found, self._scores(comparer, found, base)
+        base = comparer.scores(candidates.left, candidates.right)
+        return candidates, self._scores(comparer, candidates, base)
 
     def explain(
         self,
@@ -162,19 +163,20 @@ class RecordEstimator(Estimator):
         candidates: Candidates | None = None,
     ) -> list[PairExplanation]:
         """Explain the scores of the candidates at these positions."""
-        found = self.candidates(records, other) if candidates is None else candidates
+        if candidates is None:
+            candidates = self.candidates(records, other)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        return self._explain(comparer, found, base, np.asarray(positions, np.int64))
+        base = comparer.scores(candidates.left, candidates.right)
+        return self._explain(comparer, candidates, base, np.asarray(positions, np.int64))
 
     def _pairs(
         self, records: RecordList, other: RecordList | None, threshold: float | None, candidates: Candidates | None
     ) -> Pairs:
         least = self.threshold if threshold is None else threshold
         check_range("threshold", least, at_least=0.0, at_most=1.0)
-        found, scores = self.scores(records, other, candidates=candidates)
+        candidates, scores = self.scores(records, other, candidates=candidates)
         keep = (scores >= least) & (scores > 0.0)
-        left, right, score = found.left[keep], found.right[keep], scores[keep]
+        left, right, score = candidates.left[keep], candidates.right[keep], scores[keep]
         order = np.lexsort((right, -score, left))
         return Pairs(left[order], right[order], score[order])
 
