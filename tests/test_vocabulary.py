@@ -205,12 +205,7 @@ def test_exemptions_are_still_needed() -> None:
 
 
 # packages and commands in which some values still have such names
-PENDING_NAMES = (
-    "sequence",
-    "topics",
-    "vectors",
-    "cli/_tour",
-)
+PENDING_NAMES = ("cli/_tour",)
 
 
 def test_values_are_named_by_what_they_are() -> None:
