@@ -201,7 +201,7 @@ def _tuned(scores: Any, y: Any) -> float:
 @cache
 def _collection(folder: Path, name: str) -> Collection:
     if name == "synthetic":
-        made: NameList = generate_names(seed=0)
+        made: NameList = generate_names(random_state=0)
         left, right = made, None
     else:
         path = folder / f"{name}.txt"
@@ -243,7 +243,7 @@ def _labels(one: Collection, inside: Any, how: str, seed: int) -> Any:
         chosen = np.random.default_rng(seed).permutation(inside)[:count]
         return _with_both(chosen, inside, y)
     pairs = one.candidates
-    part = Candidates(pairs.left[inside], pairs.right[inside], pairs.found[:, inside], pairs.blocks, pairs.sizes)
+    part = Candidates(pairs.left[inside], pairs.right[inside], pairs.by_block[:, inside], pairs.blocks, pairs.sizes)
     records, other = one.records
     options = {"other": other, "candidates": part}
     first = suggest_labels(RecordMatcher(n_jobs=2), records, k=min(50, count), **options)

@@ -84,7 +84,7 @@ SELF_JOIN = """
 import sys, time
 from textmill.strings import Matcher
 from textmill.tasks.names.generate import generate_names
-names = generate_names(int(sys.argv[1]), seed=1).names[: int(sys.argv[2])]
+names = generate_names(int(sys.argv[1]), random_state=1).names[: int(sys.argv[2])]
 start = time.perf_counter()
 pairs = Matcher(measure=sys.argv[3], threshold=0.6, n_jobs=2).fit(names).pairs()
 seconds = time.perf_counter() - start
@@ -95,7 +95,7 @@ print(seconds, memory, len(pairs.score))
 
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    names = generate_names(300 if options.quick else 2_700, seed=1).names[: 300 if options.quick else 5_000]
+    names = generate_names(300 if options.quick else 2_700, random_state=1).names[: 300 if options.quick else 5_000]
     quality = [*_quality(options), *_adaptive(options)]
     return [*_matrices(names), *_per_pair(names), *_self_join(options, names), *_top_n(options), *quality]
 
@@ -245,7 +245,7 @@ def _top_n(options: Options) -> list[Job]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sparse_dot_topn import sp_matmul_topn
 
-    names = generate_names(500 if options.quick else 10_000, seed=2).names
+    names = generate_names(500 if options.quick else 10_000, random_state=2).names
 
     def theirs() -> Any:
         X = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=False).fit_transform(names)
@@ -278,7 +278,7 @@ def _quality(options: Options) -> list[Job]:
     peers["char-trigram TF-IDF cosine"] = _trigram_scores
     made = [_against(best, ours[best], name, _figures(folder, sets, scores)) for name, scores in peers.items()]
     if PEER.exists():  # some 10,000 pairs a second: minutes for the larger sets
-        small = tuple(name for name in sets if len(_labelled(folder, name)[0]) <= 1_000)
+        small = tuple(name for name in sets if len(_labeled(folder, name)[0]) <= 1_000)
         same = {name: ours[best][name] for name in small}
         made.append(_against(best, same, "py_stringmatching SoftTfIdf", _figures(folder, small, _soft_scores)))
     return made + [_against(name, figures, best, ours[best], bar=None) for name, figures in ours.items()]
@@ -329,7 +329,7 @@ def _constants(rows: list[_Adapted]) -> tuple[float, float]:
 
 
 def _adapted(folder: Path, name: str) -> _Adapted:
-    names, truth, counted = _labelled(folder, name)
+    names, truth, counted = _labeled(folder, name)
     names = [Normalizer(case=True, accents=True)(text) for text in names]
     fitted = Auto().fit(names)
     assert fitted.evidence is not None
@@ -382,17 +382,17 @@ def _figures(folder: Path, sets: tuple[str, ...], scores: Callable[[list[str]], 
     """The best F1 of each set, in percent."""
     figures = {}
     for name in sets:
-        names, truth, counted = _labelled(folder, name)
+        names, truth, counted = _labeled(folder, name)
         matrix = np.asarray(scores(names))
         figures[name] = 100 * best_f1(matrix[counted], truth[counted])
     return figures
 
 
 @cache
-def _labelled(folder: Path, name: str) -> tuple[list[str], Any, Any]:
+def _labeled(folder: Path, name: str) -> tuple[list[str], Any, Any]:
     """Names, whether two are the same entity, and which pairs count: those of two relations where there are two."""
     if name == "synthetic":
-        made = generate_names(seed=0)
+        made = generate_names(random_state=0)
         names, keys, relations = made.names, made.clusters, None
     else:
         encoding = "latin-1" if name == "ucdPeopleCluster" else "utf-8"

@@ -24,10 +24,6 @@ PACKAGES = [
     *(f"tasks.{path.stem}" for path in (SOURCES / "tasks").iterdir() if not path.name.startswith("_")),
 ]
 
-# what is still being changed to the words of the page
-PENDING = {"linear", "tasks.names"}
-PENDING_COMMANDS = {"classify", "counts", "match"}
-
 # "package.name: parameter" and why the word is right there
 _STEP = "a step of learning, whose caller has resolved random_state and n_jobs"
 EXEMPT_PARAMETERS = {
@@ -110,7 +106,7 @@ def members(package: str) -> Iterator[tuple[str, Any]]:
                     yield f"{public}.{name}", written
 
 
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in PENDING])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_parameters_have_the_words_of_the_page(package: str) -> None:
     wrong = set()
     for name, function in members(package):
@@ -143,7 +139,7 @@ def attributes(package: str) -> Iterator[tuple[str, str]]:
                         yield node.name, name
 
 
-@pytest.mark.parametrize("package", [name for name in PACKAGES if name not in PENDING])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_fitted_attributes_have_the_words_of_the_page(package: str) -> None:
     known = {rule.wrong: rule.right for rule in rules("Fitted attributes")}
     wrong = {
@@ -164,7 +160,7 @@ def test_commands_and_options_have_the_words_of_the_page() -> None:
     wrong = set()
     for words, command in commands():
         group, *verbs = words.split()
-        if group in PENDING_COMMANDS or (group == "fst" and verbs[0] in {*OPENFST.split(), "far"}):
+        if group == "fst" and verbs[0] in {*OPENFST.split(), "far"}:
             continue
         for rule in rules("Options of commands"):
             if rule.wrong in verbs:
@@ -181,23 +177,16 @@ def test_names_are_spelled_as_the_page_says() -> None:
     american = re.findall(r"`(\w+)`", PAGE.split("## Spelling\n")[1].split("\n## ")[0])
     assert set(american) == set(BRITISH)
     british = re.compile("|".join(BRITISH.values()), re.IGNORECASE)
-    wrong = {
-        str(path.relative_to(SOURCES))
-        for path in SOURCES.rglob("*.py")
-        if british.search(path.stem) and path.parent.name not in PENDING
-    }
+    wrong = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*.py") if british.search(path.stem)}
     for package in PACKAGES:
-        if package in PENDING:
-            continue
         module = importlib.import_module(f"textmill.{package}")
         wrong |= {f"{package}.{name}" for name in getattr(module, "__all__", []) if british.search(name)}
         for name, function in members(package):
             wrong |= {f"{package}.{name}: {p}" for p in inspect.signature(function).parameters if british.search(p)}
             wrong |= {f"{package}.{name}"} if british.search(name) else set()
     for words, command in commands():
-        if words.split()[0] not in PENDING_COMMANDS:
-            names = [words, *(option for parameter in command.params for option in parameter.opts)]
-            wrong |= {f"{words}: {name}" for name in names if british.search(name)}
+        names = [words, *(option for parameter in command.params for option in parameter.opts)]
+        wrong |= {f"{words}: {name}" for name in names if british.search(name)}
     assert not wrong, "\n".join(["", *sorted(wrong)])
 
 
@@ -216,19 +205,7 @@ def test_exemptions_are_still_needed() -> None:
 
 
 # packages and commands in which some values still have such names
-PENDING_NAMES = (
-    "cli/classify",
-    "cli/counts",
-    "linear",
-    "sequence",
-    "strings",
-    "tasks/names",
-    "topics",
-    "vectors",
-    "cli/_match",
-    "cli/_tour",
-    "cli/match",
-)
+PENDING_NAMES = ("cli/_tour",)
 
 
 def test_values_are_named_by_what_they_are() -> None:

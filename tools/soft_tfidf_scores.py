@@ -43,7 +43,9 @@ json.dump(found, sys.stdout)
 def main() -> None:
     """Make the names, have them scored, write both."""
     chance = random.Random(SEED)
-    stock = [list(generate_names(8, scenario=name, seed=SEED)) for name in ("typos", "transliteration", "french")]
+    stock = [
+        list(generate_names(8, scenario=name, random_state=SEED)) for name in ("typos", "transliteration", "french")
+    ]
     words = [word.strip(".,'-") for names in stock for name in names for word in name.split()]
     words = [word for word in words if len(word) > 1]
     sides = []

@@ -27,7 +27,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """people.csv, and gold.tsv with labels of every third candidate."""
     folder = tmp_path_factory.mktemp("people")
-    names = generate_names(100, seed=6)
+    names = generate_names(100, random_state=6)
     numbers = np.unique(names.clusters, return_inverse=True)[1]
     rows = [
         f'{key},"{name}",{number % 89 if at % 4 else ""}'
@@ -65,8 +65,8 @@ def test_train_suggest_label_and_match_again(folder: Path, capsys: pytest.Captur
     assert "Brier score" in err
     suggested = (folder / "next.tsv").read_text().splitlines()
     assert len(suggested) == 13
-    labelled = {tuple(line.split("\t")[:2]) for line in (folder / "gold.tsv").read_text().splitlines()}
-    assert not labelled & {tuple(line.split("\t")[:2]) for line in suggested}
+    labeled = {tuple(line.split("\t")[:2]) for line in (folder / "gold.tsv").read_text().splitlines()}
+    assert not labeled & {tuple(line.split("\t")[:2]) for line in suggested}
     assert "Pairs to label" in (folder / "next.html").read_text()
     decisions = "".join(f"{line.split(chr(9))[0]}\t{line.split(chr(9))[1]}\tneg\n" for line in suggested[1:])
     (folder / "decisions.tsv").write_text(decisions)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 import textmill
-from textmill import corpus, fst, lm, sequence, strings, tasks, topics, vectors
+from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, vectors
 from textmill.model import Model
 from textmill.model.names import class_name
 
@@ -19,6 +19,7 @@ BAGS = RANDOM.integers(0, 4, size=(12, 8))
 SENTENCES = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
 LABELS = [["D", "N", "V"], ["D", "N", "V"]]
 PATTERNS = ["u:%x[0,0]", "b"]
+SUBJECTS = ["land", "sea", "land", "sea", "land", "sea"]
 TEXTS = [
     "the old mill grinds the corn of the village",
     "a storm at sea broke the mast of the ship",
@@ -64,6 +65,8 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "vectorizer": text_vectors,
     "aligner": lambda: fst.StringAligner(max_iter=3).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")]),
     "ngrams": lambda: lm.NGramModel(order=2).fit(TEXTS),
+    "logistic": lambda: linear.LogisticRegression(vectorizer=counts()).fit(TEXTS, SUBJECTS),
+    "combinations": lambda: linear.CombinationLogistic(l1=0.5).fit(np.minimum(BAGS, 1), BAGS[:, :2].all(axis=1)),
     "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),

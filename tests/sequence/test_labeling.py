@@ -12,6 +12,7 @@ from textmill.errors import DataError
 from textmill.sequence import (
     CRF,
     Encoder,
+    LabelingOptions,
     TagRepairs,
     evaluate_columns,
     label_attributes,
@@ -55,7 +56,7 @@ def test_batches_do_not_change_the_answers(tagger: CRF, monkeypatch: pytest.Monk
 def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
     sentence = sample_chunks("test")[0]
     X = split_labels([sentence]).X
-    texts = list(label_sentences(tagger, [sentence], k=3, scores=True))
+    texts = list(label_sentences(tagger, [sentence], LabelingOptions(k=3, scores=True)))
     best = tagger.predict_best(X, 3)[0]
     assert len(texts) == 3
     for rank, (text, (labels, score, probability)) in enumerate(zip(texts, best, strict=True), 1):
@@ -64,23 +65,23 @@ def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
         assert [float(x) for x in head.split()[2:]] == pytest.approx([score, probability], rel=1e-5)
         assert [row.rpartition("\t")[2].rpartition("/")[0] for row in rows] == labels
     marginals = tagger.predict_marginals(X)[0]
-    [posterior] = label_sentences(tagger, [sentence], posterior=True, scores=True)
+    [posterior] = label_sentences(tagger, [sentence], LabelingOptions(posterior=True, scores=True))
     head, *rows = posterior.splitlines()[:-1]
     assert float(head.split()[2]) == pytest.approx(float(np.prod(marginals.max(axis=1))), rel=1e-5)
     with pytest.raises(DataError, match="one answer"):
-        list(label_sentences(tagger, [sentence], posterior=True, k=2))
+        LabelingOptions(posterior=True, k=2)
 
 
 def test_known_labels_are_kept_and_other_strings_are_free(tagger: CRF) -> None:
     sentence = sample_chunks("test")[0]
     forced = ["B-VP", *["?"] * (len(sentence) - 1)]
-    [text] = label_sentences(tagger, [sentence.with_column(forced, "chunk")], constrain=True)
+    [text] = label_sentences(tagger, [sentence.with_column(forced, "chunk")], LabelingOptions(constrain=True))
     answers = [line.rpartition("\t")[2] for line in text.splitlines()[:-1]]
     assert answers[0] == "B-VP"
     assert answers[1:] != forced[1:]
     one_column = list(read_columns(io.BytesIO(b"the\n")))
     with pytest.raises(DataError, match="the last must hold the known labels"):
-        list(label_sentences(tagger, one_column, constrain=True))
+        list(label_sentences(tagger, one_column, LabelingOptions(constrain=True)))
 
 
 def test_attribute_files_are_labelled_with_gold_and_answer() -> None:
@@ -93,7 +94,7 @@ def test_known_labels_of_attribute_files_are_kept() -> None:
     tagger = CRF(l1=0.1).fit([[{"a": 1.0}, {"b": 1.0}]] * 3, [["A", "B"]] * 3)
     text = b"B\ta\n?\tb\n"
     free, forced = (
-        next(label_attributes(tagger, io.BytesIO(text), constrain=constrain)).splitlines()[:2]
+        next(label_attributes(tagger, io.BytesIO(text), LabelingOptions(constrain=constrain))).splitlines()[:2]
         for constrain in (False, True)
     )
     assert free == ["B\tA", "?\tB"]
@@ -104,7 +105,9 @@ def test_rows_of_tests_may_have_any_length() -> None:
     data = read_labeled(io.BytesIO(b"u1 *2 A\nu3 B\n\nu1 A\nu3 *2 B\n" * 3), format="tests")
     tagger = CRF(encoder=Encoder(syntax="wapiti"), l1=0.1).fit(data.X, data.y)
     assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2\nu3\n\nu3\n"))) == "u1 *2 A\nu3 B\n\nu3\tB\n\n"
-    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), constrain=True)).startswith("u1 *2 B B\n")
+    assert "".join(label_tests(tagger, io.BytesIO(b"u1 *2 B\nu3 ?\n"), LabelingOptions(constrain=True))).startswith(
+        "u1 *2 B B\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_repaired_tags_are_written_and_counted() -> None:
     sentences = list(read_columns(io.BytesIO(b"a\nb\n\nc\nb\n\nb\n"), keep_lines=True))
     assert "".join(label_sentences(tagger, sentences, repair=repairs)) == "a\tO\nb\tB-x\n\nc\tB-x\nb\tI-x\n\nb\tB-x\n\n"
     assert (repairs.tags, repairs.sequences, repairs.seen) == (2, 2, 3)
-    [text] = label_sentences(tagger, sentences[:1], repair=repairs, scores=True)
+    [text] = label_sentences(tagger, sentences[:1], LabelingOptions(scores=True), repair=repairs)
     own = tagger.predict_marginals([["a", "b"]])[0][1, tagger.classes_.tolist().index("I-x")]
     assert text.splitlines()[2] == f"b\tB-x/{own:.6g}", "the probability is that of the label before"
     with pytest.raises(DataError, match="scheme must be one of"):

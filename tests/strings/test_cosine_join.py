@@ -37,7 +37,10 @@ def equal(got: dict[tuple[int, int], float], scores: np.ndarray, pairs: np.ndarr
 
 @pytest.mark.parametrize("text", MEASURES)
 def test_the_join_equals_brute_force(text: str) -> None:
-    left, others = [*generate_names(120, seed=3).names, *ODD], [*generate_names(40, seed=4).names, *ODD, "unheard of"]
+    left, others = (
+        [*generate_names(120, random_state=3).names, *ODD],
+        [*generate_names(40, random_state=4).names, *ODD, "unheard of"],
+    )
     fitted = parse_measure(text).fit(left)
     join = fitted.join(left, min_word_similarity=0.3, n_jobs=1)
     assert isinstance(join, CosineJoin)
@@ -79,7 +82,7 @@ def test_equal_vectors_have_exactly_the_cosine_1_in_both_directions() -> None:
 
 
 def test_the_bounds_spare_most_of_the_cosines() -> None:
-    names = generate_names(1_000, seed=5).names
+    names = generate_names(1_000, random_state=5).names
     join = parse_measure("tfidf(trigrams)").fit(names).join(names, min_word_similarity=0.0, n_jobs=1)
     left, _, _, candidates, computed = join.index(1).search_self(0, len(names), threshold=0.6, top=0, threads=1)
     assert len(left) <= computed < candidates < len(names) ** 2 / 2 / 20
@@ -87,7 +90,7 @@ def test_the_bounds_spare_most_of_the_cosines() -> None:
 
 
 def test_joins_have_the_same_bytes_for_any_threads_blocks_and_after_a_journey() -> None:
-    names = generate_names(150, seed=6).names
+    names = generate_names(150, random_state=6).names
     join = parse_measure("tfidf(trigrams)").fit(names).join(names, min_word_similarity=0.0, n_jobs=1)
     whole = join.among(0, len(names), 0.4, 3, 1)
     for threads in (2, 5):
@@ -98,7 +101,10 @@ def test_joins_have_the_same_bytes_for_any_threads_blocks_and_after_a_journey() 
 
 
 def test_names_added_later_are_found_like_the_first() -> None:
-    first, more = [*generate_names(20, seed=5).names, ""], [*generate_names(20, seed=6).names, "", "新しい"]
+    first, more = (
+        [*generate_names(20, random_state=5).names, ""],
+        [*generate_names(20, random_state=6).names, "", "新しい"],
+    )
     fitted = parse_measure("tfidf(trigrams)").fit(first)
     grown, whole = (
         fitted.join(first, min_word_similarity=0.0, n_jobs=1),

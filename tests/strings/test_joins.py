@@ -32,7 +32,7 @@ ODD = ["", "", "...", "?!", "a", "Łódź 東京", "שלום עולם", "😀", 
 
 
 def names() -> list[str]:
-    return [*generate_names(30, seed=3).names, *ODD]
+    return [*generate_names(30, random_state=3).names, *ODD]
 
 
 def triples(pairs: Pairs) -> dict[tuple[int, int], float]:
@@ -48,7 +48,7 @@ def close(found: dict[tuple[int, int], float], wanted: dict[tuple[int, int], flo
 
 @pytest.mark.parametrize("text", MEASURES)
 def test_joins_find_what_scoring_all_pairs_finds(text: str) -> None:
-    left, others = names(), [*generate_names(12, seed=4).names, *ODD, "unheard words"]
+    left, others = names(), [*generate_names(12, random_state=4).names, *ODD, "unheard words"]
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
     join = parse_measure(text).fit(left).join(left, min_word_similarity=0.0, n_jobs=1)  # which has not met the others
@@ -73,7 +73,7 @@ CUT = [
 @pytest.mark.parametrize("text", CUT)
 @pytest.mark.parametrize("epsilon", [0.3, 0.5])
 def test_a_cut_table_loses_no_pair_above_the_threshold_and_changes_no_score(text: str, epsilon: float) -> None:
-    left, others = [*generate_names(60, seed=3).names, *ODD], generate_names(12, seed=4).names
+    left, others = [*generate_names(60, random_state=3).names, *ODD], generate_names(12, random_state=4).names
     fitted = parse_measure(text).fit(left)
     among, across = fitted.matrix(left), fitted.matrix(others, left)
     join = parse_measure(text).fit(left).join(left, min_word_similarity=epsilon, n_jobs=1)
@@ -92,7 +92,7 @@ def test_a_cut_table_loses_no_pair_above_the_threshold_and_changes_no_score(text
 @pytest.mark.parametrize("text", CUT[:3])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
 def test_the_best_of_names_with_weights_come_in_order_with_exact_scores(text: str, epsilon: float) -> None:
-    left = [*generate_names(40, seed=3).names, "Mary Jane Watson", "Watson Mary Jane"]
+    left = [*generate_names(40, random_state=3).names, "Mary Jane Watson", "Watson Mary Jane"]
     fitted = parse_measure(text).fit(left)
     scores = fitted.matrix(left)
     join = fitted.join(left, min_word_similarity=epsilon, n_jobs=1)
@@ -132,7 +132,7 @@ def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["ml(words, sub=tfidf(trigrams))", "levenshtein", "jaro_winkler", "jaccard(bigrams)"])
 def test_names_added_later_are_found_like_the_first(text: str) -> None:
-    first, more = generate_names(8, seed=5).names, generate_names(5, seed=6).names
+    first, more = generate_names(8, random_state=5).names, generate_names(5, random_state=6).names
     fitted = parse_measure(text).fit(first)
     grown, whole = (
         fitted.join(first, min_word_similarity=0.1, n_jobs=1),
@@ -145,7 +145,7 @@ def test_names_added_later_are_found_like_the_first(text: str) -> None:
 
 
 def test_lengths_that_are_too_different_are_not_compared_and_nothing_is_lost() -> None:
-    left = [*generate_names(10, seed=7).names, "", "a", "ab", "x" * 300]
+    left = [*generate_names(10, random_state=7).names, "", "a", "ab", "x" * 300]
     for text in ("levenshtein", "osa", "damerau", "jaro", "jaro_winkler", "jaro_winkler(prefix=0.2)"):
         fitted = parse_measure(text).fit(left)
         scores = fitted.matrix(left)
@@ -170,7 +170,7 @@ def test_the_best_of_each_name_are_those_of_the_whole_list() -> None:
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_results_have_the_same_bytes_for_any_number_of_threads(threads: int) -> None:
-    left = generate_names(100, seed=8).names
+    left = generate_names(100, random_state=8).names
 
     def made(jobs: int) -> tuple[NameJoin, Pairs]:
         fitted = parse_measure("ml(words, sub=ml(trigrams, sub=context))").fit(left)

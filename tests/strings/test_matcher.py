@@ -25,7 +25,7 @@ def equal(one: Pairs, other: Pairs) -> bool:
 
 
 def test_blocks_of_a_stream_are_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = generate_names(60, seed=1).names
+    names = generate_names(60, random_state=1).names
     model = Matcher(measure=MEASURE, threshold=0.4).fit(names)
     pairs, joined = model.pairs(), model.join(names[:50])
     monkeypatch.setattr(matcher, "_BLOCK", 7)
@@ -48,7 +48,7 @@ def test_a_query_finds_the_nearest_names_best_first() -> None:
 
 
 def test_added_names_match_and_weights_stay(tmp_path: Path) -> None:
-    names = generate_names(20, seed=2).names
+    names = generate_names(20, random_state=2).names
     model = Matcher(measure=MEASURE, threshold=0.5).fit(names[:20], counts=range(1, 21))
     before = model.pairs()
     model.add(names[20:], ids=[f"new {i}" for i in range(len(names) - 20)], counts=[1] * (len(names) - 20))
@@ -118,7 +118,7 @@ class DiesOnce:
 def test_a_cluster_gives_the_same_bytes_even_when_a_worker_dies(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = generate_names(400, seed=3).names
+    names = generate_names(400, random_state=3).names
     monkeypatch.setattr(matcher, "_BLOCK", 16)
     model = Matcher(measure=MEASURE, threshold=0.4).fit(names)
     here, joined = model.pairs(), model.join(names[:300], k=2)

@@ -58,7 +58,7 @@ def test_no_pairs_give_no_matches_and_other_methods_an_error() -> None:
 
 
 def test_a_matcher_joins_lists_one_to_one() -> None:
-    made = generate_names(40, seed=2)
+    made = generate_names(40, random_state=2)
     first = {key: at for at, key in reversed(list(enumerate(made.clusters or ())))}
     names = [made.names[at] for at in first.values()]
     others = [name for at, name in enumerate(made.names) if at not in first.values()]

@@ -39,7 +39,18 @@ def strings(seed: int) -> list[str]:
     """Names, empty and very long strings, strings of one symbol, strings that share no symbol."""
     dice = random.Random(seed)
     letters = ["".join(dice.choices("abcdxyzé東", k=dice.randint(0, 90))) for _ in range(40)]
-    return [*generate_names(12, seed=seed).names, *letters, "", "", "...", "a", "a" * 200, "b" * 130, "x y", "😀"]
+    return [
+        *generate_names(12, random_state=seed).names,
+        *letters,
+        "",
+        "",
+        "...",
+        "a",
+        "a" * 200,
+        "b" * 130,
+        "x y",
+        "😀",
+    ]
 
 
 def expected(scores: Any, at_least: float, within: bool) -> dict[tuple[int, int], float]:

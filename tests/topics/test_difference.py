@@ -44,7 +44,7 @@ def test_jaccard_counts_the_first_words() -> None:
     found = topic_difference(one, other, measure="jaccard", n_words=2)
     assert found.distances[0, 0] == pytest.approx(1 - 1 / 3)
     pair = found.pairs[0]
-    assert (pair.kept, pair.lost, pair.gained) == (["1"], ["0"], ["3"])
+    assert (pair.common, pair.lost, pair.gained) == (["1"], ["0"], ["3"])
 
 
 def test_terms_are_matched_by_name_when_vocabularies_differ() -> None:

@@ -91,10 +91,10 @@ def train(
     gold = _gold(labels, one, two)
     learner = task.LearnedMatcher if chosen == "labels" else task.FellegiSunter
     matcher = learner(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
-    found = matcher.candidates(one, two)
-    matcher.fit(one, gold, other=two, candidates=found)  # type: ignore[arg-type]
+    candidate_pairs = matcher.candidates(one, two)
+    matcher.fit(one, gold, other=two, candidates=candidate_pairs)  # type: ignore[arg-type]
     matcher.save(output)
-    lines = found.report(gold, one, two).lines()
+    lines = candidate_pairs.report(gold, one, two).lines()
     if isinstance(matcher, task.FellegiSunter):
         lines += matcher.lines()
     else:
@@ -103,11 +103,11 @@ def train(
     for line in lines:
         typer.echo(line, err=True)
     if suggest is not None or report is not None:
-        pairs = task.suggest_labels(matcher, one, other=two, gold=gold, k=k, candidates=found)
+        pairs = task.suggest_labels(matcher, one, other=two, gold=gold, k=k, candidates=candidate_pairs)
         if suggest is not None:
             task.write_pairs(suggest, [pairs], one.names(), None if two is None else two.names(), score="probability")
         if report is not None:
-            task.suggestion_page(matcher, one, pairs, other=two, candidates=found).write(report)
+            task.suggestion_page(matcher, one, pairs, other=two, candidates=candidate_pairs).write(report)
 
 
 def blocks(
@@ -138,11 +138,11 @@ def blocks(
     assert one is not None
     gold = _gold(labels, one, two)
     matcher = task.RecordMatcher(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
-    found = matcher.candidates(one, two).report(gold, one, two)
+    summary = matcher.candidates(one, two).report(gold, one, two)
     if json:
-        typer.echo(dumps(asdict(found) | {"recall": found.recall}, ensure_ascii=False))
+        typer.echo(dumps(asdict(summary) | {"recall": summary.recall}, ensure_ascii=False))
     else:
-        for line in found.lines():
+        for line in summary.lines():
             typer.echo(line)
 
 

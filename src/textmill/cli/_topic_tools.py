@@ -67,7 +67,7 @@ def diff(
     ] = None,
     json: JsonLines = False,
 ) -> None:
-    """Pair the topics of two models: how far apart they are, and which words were kept, lost and gained.
+    """Pair the topics of two models: how far apart they are, which words they share, which were lost and gained.
 
     Example: textmill topics diff may.mill june.mill --plot drift.png
     """
@@ -75,10 +75,10 @@ def diff(
     from textmill.topics import topic_difference
 
     difference = topic_difference(load_model(model), load_model(other), measure=measure, n_words=words)
-    table = Printed({"topic": "", "other": "", measure: ".4f", "kept": "", "lost": "", "gained": ""}, json=json)
+    table = Printed({"topic": "", "other": "", measure: ".4f", "common": "", "lost": "", "gained": ""}, json=json)
     for pair in difference.pairs:
         numbers = {"topic": pair.first + 1, "other": pair.second + 1, measure: pair.distance}
-        table.row(**numbers, kept=pair.kept, lost=pair.lost, gained=pair.gained)
+        table.row(**numbers, common=pair.common, lost=pair.lost, gained=pair.gained)
     if plot is not None:
         names = [[str(t + 1) for t in range(size)] for size in difference.distances.shape]
         figure = heat_map(

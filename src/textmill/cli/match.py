@@ -51,7 +51,7 @@ _Other = Annotated[str | None, typer.Option(help="Second list; only pairs betwee
 _List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - for stdin.")]
 _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
 _Report = Annotated[Path | None, further_output("Also write a page to review the pairs in a browser.")]
-_Unlabelled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
+_Unlabeled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
 _Threshold = Annotated[
     float | None,
     typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1; default: 0.6, of a model 0.5."),
@@ -130,7 +130,7 @@ class Labels:
     gold: _Gold = None
     measure: _Measures = None
     other: _Other = None
-    unlabelled: _Unlabelled = "negative"
+    unlabeled: _Unlabeled = "negative"
     normalize: _Normalize = None
     format: _Format = None
     encoding: _Encoding = "utf-8"
@@ -152,7 +152,7 @@ class Labels:
             gold,
             self.measure or MEASURES_TO_COMPARE,
             other=other,
-            unlabelled=self.unlabelled,
+            unlabeled=self.unlabeled,
             floor=floor,
             normalize=_steps(self.normalize),
             n_jobs=self.jobs,

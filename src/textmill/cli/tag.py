@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,23 +148,34 @@ def label(
     from textmill.corpus import read_columns, writer
     from textmill.model import check_choice
     from textmill.progress import track
-    from textmill.sequence import DATA_FORMATS, TagRepairs, label_attributes, label_sentences, label_tests, read_tagger
+    from textmill.sequence import (
+        DATA_FORMATS,
+        LabelingOptions,
+        TagRepairs,
+        label_attributes,
+        label_sentences,
+        label_tests,
+        read_tagger,
+    )
 
     check_choice("format", format, DATA_FORMATS)
     repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    how: dict[str, Any] = {"k": k, "scores": scores, "posterior": posterior, "constrain": constrain, "repair": repairs}
+    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain)
     columns = "-" if source is None else source
     if text is not None:
-        texts = _labeled_text(tagger, text, encoding, join_lines, json, how, source, format)
+        if source is not None or format != "columns" or options != LabelingOptions():
+            raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
+        texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
     elif json or join_lines:
         raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
     elif format == "columns":
         sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
-        texts = label_sentences(tagger, sentences, **how)
+        texts = label_sentences(tagger, sentences, options, repair=repairs)
     else:
-        texts = {"crfsuite": label_attributes, "tests": label_tests}[format](tagger, columns, **how)
+        label = label_attributes if format == "crfsuite" else label_tests
+        texts = label(tagger, columns, options, repair=repairs)
     with writer(output) as out:
         out.writelines(texts)
     if repairs is not None:
@@ -419,23 +431,13 @@ def crossval(
 
 
 def _labeled_text(
-    tagger: Any,
-    text: str,
-    encoding: str,
-    join_lines: bool,
-    json: bool,
-    how: dict[str, Any],
-    source: str | None,
-    format: str,  # noqa: A002
-) -> Any:
+    tagger: Any, text: str, encoding: str, join_lines: bool, json: bool, repair: Callable[[list[str]], list[str]] | None
+) -> Iterator[str]:
     """The lines for running text: columns, or JSON."""
     from textmill.corpus import read_text
     from textmill.sequence import label_text
 
-    plain = {"k": 1, "scores": False, "posterior": False, "constrain": False}
-    if source is not None or format != "columns" or any(how[name] != value for name, value in plain.items()):
-        raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
-    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=how["repair"])
+    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=repair)
     for sentence in sentences:
         if json:
             spans = [span._asdict() for span in sentence.spans]

@@ -40,8 +40,8 @@ class LinearClassifier(Classifier, Model):
         "vectorizer_": "vectors.TextVectorizer | corpus.NamedFeatures",
     }
 
-    vectorizer: TextVectorizer | NamedFeatures | None
-    n_jobs: int | None
+    vectorizer: TextVectorizer | NamedFeatures | None = None
+    n_jobs: int | None = None
     classes_: NDArray[Any]
     coef_: Floats
     intercept_: Floats
@@ -54,7 +54,7 @@ class LinearClassifier(Classifier, Model):
         return int(self.coef_.shape[1])
 
     def decision_function(self, X: Any) -> Floats:
-        """Return margins: one number per row for two classes, above 0 for the second, else one a class.
+        """Return margins: one number per row for two classes, above 0 for the second, else one per class.
 
         >>> from textmill.linear import LogisticRegression
         >>> model = LogisticRegression().fit(np.array([[1.0], [3.0]]), [0, 1])

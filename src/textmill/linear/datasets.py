@@ -44,8 +44,8 @@ def data_kind(source: str, format: str | None = None) -> str:  # noqa: A002
     name = source
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
-    found = format or next((kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix)), None)
-    return {"svmlight": "rows", "events": "events"}.get(found or "", "texts")
+    form = format or next((kind for suffix, kind in _SUFFIXES.items() if name.endswith(suffix)), None)
+    return {"svmlight": "rows", "events": "events"}.get(form or "", "texts")
 
 
 def read_labeled(
@@ -83,9 +83,9 @@ def _texts(sources: list[str], label_field: str | None, form: str | None, readin
         if label_field is not None:
             label = document.fields.get(label_field)
             if label is None or isinstance(label, list | dict):
-                known = ", ".join(map(str, document.fields)) or "none: this is plain text"
+                names = ", ".join(map(str, document.fields)) or "none: this is plain text"
                 raise DataError(
-                    f"no label in the field '{label_field}'; the fields are {known}",
+                    f"no label in the field '{label_field}'; the fields are {names}",
                     source=document.source,
                     line=document.line,
                 )

@@ -209,25 +209,25 @@ class _Grafting:
         model.searches_ = []
         run = self._optimized(None)
         while True:
-            found, gradient, visited, stored = self._violators(run)
+            violators, gradient, visited, stored = self._violators(run)
             slope = float(np.abs(gradient).max(initial=0.0))
-            entry: dict[str, float] = {"violators": len(found), "visited": visited, "stored": stored}
-            entry |= {"grafted": len(found), "objective": float(self._certificate(run, slope).objective)}
-            if not len(found) and self.tolerance > _FINEST and self._certificate(run, slope).relative_gap > _GAP:
+            entry: dict[str, float] = {"violators": len(violators), "visited": visited, "stored": stored}
+            entry |= {"grafted": len(violators), "objective": float(self._certificate(run, slope).objective)}
+            if not len(violators) and self.tolerance > _FINEST and self._certificate(run, slope).relative_gap > _GAP:
                 self.tolerance /= 100  # the optimum is near enough for the search, not yet for the proof
                 run = self._optimized(run)
                 continue
-            if not len(found) or len(model.searches_) >= _ROUNDS:
+            if not len(violators) or len(model.searches_) >= _ROUNDS:
                 entry["grafted"] = 0
                 model.searches_.append(entry)
-                self._finish(run, slope, len(found))
+                self._finish(run, slope, len(violators))
                 return
-            if model.batch is not None and len(found) > model.batch:
+            if model.batch is not None and len(violators) > model.batch:
                 best = np.argsort(-np.abs(gradient), kind="stable")[: model.batch]
-                found = found[np.sort(best)]
-                entry["grafted"] = len(found)
+                violators = violators[np.sort(best)]
+                entry["grafted"] = len(violators)
             model.searches_.append(entry)
-            self._graft(found)
+            self._graft(violators)
             grown = np.zeros((len(run.coef), self.columns.shape[1]))
             grown[:, : run.coef.shape[1]] = run.coef
             run = self._optimized(Solution(grown, run.intercept))
@@ -257,26 +257,26 @@ class _Grafting:
         ]
         features = np.concatenate([part[0] for part in parts])
         gradient = np.concatenate([part[1] for part in parts])
-        known = {tuple(row) for row in self.features.tolist()}
+        in_model = {tuple(row) for row in self.features.tolist()}
         best: dict[tuple[int, ...], float] = {}
         for row, v in zip(features.tolist(), gradient.tolist(), strict=True):
-            if tuple(row) not in known and abs(v) > abs(best.get(tuple(row), 0.0)):
+            if tuple(row) not in in_model and abs(v) > abs(best.get(tuple(row), 0.0)):
                 best[tuple(row)] = v
         keys = sorted(best)
-        found = np.array(keys, np.int32).reshape(len(keys), self.degree)
+        violators = np.array(keys, np.int32).reshape(len(keys), self.degree)
         visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
-        return found, np.array([best[key] for key in keys]), *visits
+        return violators, np.array([best[key] for key in keys]), *visits
 
-    def _graft(self, found: Ids) -> None:
+    def _graft(self, combinations: Ids) -> None:
         """Add the columns of combinations."""
         transposed = sparse.csr_matrix(self.rows.T)
         transposed.sort_indices()
         offsets, rows, values = native.expand(
-            *csr_arrays(transposed, np.float64), self.rows.shape[0], found, self.threads
+            *csr_arrays(transposed, np.float64), self.rows.shape[0], combinations, self.threads
         )
-        made = sparse.csc_matrix((values, rows, offsets), shape=(self.rows.shape[0], len(found)))
-        self.features = np.concatenate([self.features, found])
-        self.columns = sparse.hstack([self.columns, made], format="csc")
+        columns = sparse.csc_matrix((values, rows, offsets), shape=(self.rows.shape[0], len(combinations)))
+        self.features = np.concatenate([self.features, combinations])
+        self.columns = sparse.hstack([self.columns, columns], format="csc")
 
     def _certificate(self, run: Solution, slope: float) -> Certificate:
         """The certificate over the whole space, `slope` being the largest gradient outside the model."""

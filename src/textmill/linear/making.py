@@ -26,14 +26,14 @@ def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any
     (LogisticRegression(l1=0.5, l2=0.0), CombinationLogistic(degree=3, class_weight='balanced'))
     """
     check_choice("kind", kind, list(KINDS))
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given.keys() - constructor_parameters(KINDS[kind]).keys():
+    parameters = {name: value for name, value in options.items() if value is not None}
+    for name in parameters.keys() - constructor_parameters(KINDS[kind]).keys():
         raise DataError(f"{name} is no option of kind '{kind}'; leave it out")
-    if kind == "logistic" and given.get("l1"):
-        given.setdefault("l2", 0.0)
+    if kind == "logistic" and parameters.get("l1"):
+        parameters.setdefault("l2", 0.0)
     if balanced:
-        given["class_weight"] = "balanced"
-    return KINDS[kind](**given)
+        parameters["class_weight"] = "balanced"
+    return KINDS[kind](**parameters)
 
 
 def evaluate_classifier(model: Any, X: Any, y: Any) -> Confusion:
@@ -43,6 +43,6 @@ def evaluate_classifier(model: Any, X: Any, y: Any) -> Confusion:
     >>> evaluate_classifier(model, [[0.0], [4.0]], ["a", "b"]).accuracy()
     1.0
     """
-    known = model.classes_.tolist()
-    right = [label if label in known else str(label) for label in y]
+    classes = model.classes_.tolist()
+    right = [label if label in classes else str(label) for label in y]
     return Confusion.from_labels(right, model.predict(X).tolist())

@@ -74,7 +74,14 @@ if TYPE_CHECKING:
         write_wapiti,
     )
     from textmill.sequence.inspection import FeatureWeight, top_features
-    from textmill.sequence.labeling import TagRepairs, label_attributes, label_sentences, label_tests, repair_lines
+    from textmill.sequence.labeling import (
+        LabelingOptions,
+        TagRepairs,
+        label_attributes,
+        label_sentences,
+        label_tests,
+        repair_lines,
+    )
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
@@ -124,6 +131,7 @@ __all__ = [
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
+    "LabelingOptions",
     "NoWeights",
     "Pattern",
     "Perceptron",
@@ -201,7 +209,7 @@ __getattr__, __dir__ = deferred(
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
         "inspection": "FeatureWeight top_features",
-        "labeling": "TagRepairs label_attributes label_sentences label_tests repair_lines",
+        "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "reports": "TrainingSummary TrainingTable draw_training",

@@ -48,7 +48,7 @@ __all__ = ["ChainModel"]
 
 Constraints: TypeAlias = Sequence[Sequence[str | Collection[str] | None]]
 
-DENSE_SHARE = 4  # weights are handed to decoders as a vector when at least one in so many is not zero
+DENSE_SHARE = 4  # weights are handed to decoders as a vector when at least one in this many is not zero
 
 
 class ChainModel(Classifier, Model):
@@ -244,16 +244,16 @@ class ChainModel(Classifier, Model):
         return self.encoder_.encode(X)
 
     def _allowed(self, constraints: Constraints, data: Encoded) -> NDArray[np.uint8]:
-        plain = [[given if isinstance(given, str) else None for given in row] for row in constraints]
+        plain = [[constraint if isinstance(constraint, str) else None for constraint in row] for row in constraints]
         allowed = forced_labels(label_ids(plain, data.offsets, self.classes_), len(self.classes_))
         number = {label: y for y, label in enumerate(self.classes_.tolist())}
         for s, row in enumerate(constraints):
-            for t, given in enumerate(row, int(data.offsets[s])):
-                labels = () if given is None else (given,) if isinstance(given, str) else given
+            for t, constraint in enumerate(row, int(data.offsets[s])):
+                labels = () if constraint is None else (constraint,) if isinstance(constraint, str) else constraint
                 for label in labels:
                     if label not in number:
                         raise DataError(f"constraint '{label}' of sequence {s + 1} is no label of the model; use None")
-                if given is not None:
+                if constraint is not None:
                     allowed[t] = 0
                     allowed[t, [number[label] for label in labels]] = 1
         return allowed

@@ -48,8 +48,8 @@ def tag_errors(
     `chunks` says whether labels are IOB tags (None: if all look so). A token is shown by its first column, or by the
     first of its attributes.
 
-    >>> X, gold, found = [["to", "New", "York"]], [["O", "B-LOC", "I-LOC"]], [["O", "O", "B-LOC"]]
-    >>> for error in tag_errors(X, gold, found):
+    >>> X, gold, predicted = [["to", "New", "York"]], [["O", "B-LOC", "I-LOC"]], [["O", "O", "B-LOC"]]
+    >>> for error in tag_errors(X, gold, predicted):
     ...     print(error.kind, error.place, error.gold, error.predicted, error.sentence, sep="; ")
     LOC > LOC ~; 1:2; LOC: New York; LOC: York; to [New York]
     """
@@ -89,10 +89,10 @@ def errors_by_kind(errors: Iterable[TagError]) -> dict[str, list[TagError]]:
     >>> {kind: len(errors) for kind, errors in grouped.items()}
     {'A > B': 2, 'A > C': 2}
     """
-    kept = list(errors)
-    count = Counter(error.kind for error in kept)
+    listed = list(errors)
+    count = Counter(error.kind for error in listed)
     grouped: dict[str, list[TagError]] = {kind: [] for kind, _ in sorted(count.items(), key=lambda at: (-at[1], at[0]))}
-    for error in kept:
+    for error in listed:
         grouped[error.kind].append(error)
     return grouped
 

@@ -25,31 +25,39 @@ __all__ = ["CRF"]
 class CRF(TrainableChain):
     """A linear-chain CRF.
 
-    Parameters of the tests:
-        patterns       the text of a pattern file or a list of patterns; None for tokens with attributes of their own
-        encoder        an `Encoder` instead, for another syntax, rare tests, hashing: Encoder(patterns=..., min_count=2)
-        start_label    whether bigram tests are true at first tokens, after a label of their own
-        features       "all" (every test with every label) or "seen" (only with the labels that it has in the training
-                       data, as CRFsuite; owlqn, lbfgs, rprop)
-        stages         patterns added while training: (after this many iterations, patterns, for each the number of a
-                       parent pattern or None); a test of a pattern with a parent is made only where the parent's test
-                       has a weight
-    Parameters of the training:
-        algorithm      "owlqn", "lbfgs", "sgd_l1", "sgd_l2", "bcd", "rprop", "perceptron", or an object with settings
-                       of its own: `OWLQN(memory=10)`, `SGDL1(eta0=0.2)`; see training/algorithms.py
-        l1, l2         penalties; None for 0.5 and 1e-5, and for 0 and 1 where the algorithm has no L1 penalty
-        max_iter       iterations at most; None for 200, or for 30 epochs or sweeps
-        tolerance      relative change of the objective that ends a run; None for 1e-4
-        fine_tune      iterations of L-BFGS without L1 on the weights that are not zero
-        random_state   where random numbers begin
-        n_jobs         threads; None for all cores
-    Parameters of the result:
-        compact        drop tests without weights
-        dtype          of the weights, "float64" or "float32"
+    Parameters:
+        patterns: Text of a pattern file or list of patterns; None for tokens with attributes of their own.
+        encoder: `Encoder` instead, for another syntax, rare tests or hashing: `Encoder(patterns=..., min_count=2)`.
+        start_label: Whether bigram tests are true at first tokens, after a label of their own.
+        features: "all" (every test with every label) or "seen" (only with the labels that it has in the training data,
+            as CRFsuite; owlqn, lbfgs, rprop).
+        algorithm: "owlqn", "lbfgs", "sgd_l1", "sgd_l2", "bcd", "rprop", "perceptron", or an
+            object with settings of its own: `OWLQN(memory=10)`, `SGDL1(eta0=0.2)`; see training/algorithms.py.
+        l1: L1 penalty; None for 0.5, or for 0 where the algorithm has no L1 penalty.
+        l2: L2 penalty; None for 1e-5, or for 1 where the algorithm has no L1 penalty.
+        max_iter: Largest number of iterations; None for 200, or for 30 epochs or sweeps.
+        tolerance: Relative change of the objective that ends a run; None for 1e-4.
+        fine_tune: Number of iterations of L-BFGS without L1 on the weights that are not zero.
+        compact: Whether to drop tests without weights.
+        dtype: Type of the weights, "float64" or "float32".
+        stages: Patterns added while training, as (number of iterations before, patterns, for each the number of a
+            parent pattern or None); a test of a pattern with a parent is added only where the parent's test has a
+            weight.
+        n_jobs: Number of threads; None for all cores.
+        random_state: Seed of the random numbers.
 
-    Attributes: classes_ (Y,), encoder_, features_ and weights_ (the weights that are not zero), pattern_counts_ (a
-    mapping for every pattern, see counts.py), n_iter_, converged_, stop_reason_, objective_, trace_ (the objective
-    after every iteration), training_log_ (a mapping for every iteration; not saved).
+    Attributes:
+        classes_: Labels, (Y,).
+        encoder_: Fitted encoder.
+        features_: Numbers of the weights that are not zero.
+        weights_: These weights.
+        pattern_counts_: Mapping for every pattern, see counts.py.
+        n_iter_: Number of iterations.
+        converged_: Whether the tolerance was reached.
+        stop_reason_: Why training ended, in words.
+        objective_: Objective at the end.
+        trace_: Objective after each iteration.
+        training_log_: Mapping for every iteration; not saved.
 
     >>> X = [[("the",), ("dog",), ("barks",)], [("a",), ("cat",), ("sleeps",)]]
     >>> crf = CRF(patterns=["b", "u:%x[0,0]"], l1=0.1).fit(X, [["D", "N", "V"], ["D", "N", "V"]])

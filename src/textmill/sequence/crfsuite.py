@@ -355,9 +355,9 @@ def _check_hashes(table: bytes, begin: int, keys: list[bytes], places: list[int]
         if (used[:, 0] % _TABLES != number).any():
             raise _damaged("a hash is in the wrong table", begin)
         entries.append(used)
-    found = np.concatenate(entries)
+    stored = np.concatenate(entries)
     expected = np.column_stack([_hashes(keys), np.array(places, np.int64)]).reshape(-1, 2)
-    if not np.array_equal(found[np.argsort(found[:, 1])], expected[np.argsort(expected[:, 1])]):
+    if not np.array_equal(stored[np.argsort(stored[:, 1])], expected[np.argsort(expected[:, 1])]):
         raise _damaged("strings and their hashes do not agree", begin)
 
 

@@ -53,13 +53,21 @@ class FeatureCounts(NamedTuple):
 class Encoder(Estimator, Model):
     """Turn sequences of tokens into arrays of test ids.
 
-    Parameters: patterns, the text of a pattern file or a list of patterns, None for the default ones or for tokens with
-    attributes of their own; syntax, "textmill", "wapiti" or "crf++", see patterns.py (without patterns, "wapiti" means
-    that attributes begin with u, b or * themselves); function, what %f calls; min_count, how often a test must occur to
-    be kept; hash_bits, number tests by a hash of so many bits and keep no names; source, the name of the file that
-    patterns come from, for messages; n_jobs, threads, None for all cores.
+    Parameters:
+        patterns: Text of a pattern file or list of patterns; None for the default ones or for tokens with attributes
+            of their own.
+        syntax: "textmill", "wapiti" or "crf++", see patterns.py; without patterns, "wapiti" means that attributes begin
+            with u, b or * themselves.
+        function: What %f calls.
+        min_count: How often a test must occur to be kept.
+        hash_bits: Number tests by a hash of this many bits and keep no names; None to number them one by one.
+        source: Name of the file that patterns come from, for messages.
+        n_jobs: Number of threads; None for all cores.
 
-    Attributes: tests_ (tests,) strings, width_, the number of columns (0 for attributes).
+    Attributes:
+        tests_: Tests as strings, (tests,).
+        width_: Number of columns of tokens; 0 for attributes.
+        patterns_: Patterns, as they were read.
 
     >>> encoder = Encoder(patterns=["u:w=%x[0,0]", "b"])
     >>> data = encoder.fit_encode([[["the"], ["dog"]], [["the"]]])
@@ -217,7 +225,7 @@ class Encoder(Estimator, Model):
         return unigram, bigram
 
     def feature_counts(self, labels: int) -> FeatureCounts:
-        """Numbers of tests and of features K for so many labels: one per unigram test and label, and so on.
+        """Numbers of tests and of features K for this many labels: one per unigram test and label, and so on.
 
         >>> Encoder(patterns=["*", "*:1=%x[0,0]"]).fit(["ab"]).feature_counts(3)
         FeatureCounts(tests=3, unigrams=3, bigrams=3, features=36)
@@ -373,17 +381,17 @@ class _Compiled:
                     if key not in number:
                         number[key] = len(self.functions)
                         try:
-                            made = function_of(part, syntax, function)
+                            compute = function_of(part, syntax, function)
                         except DataError as error:
                             raise DataError(f"pattern {pattern.place}: {error}") from None
-                        self.functions.append((self.columns.index(part.column), made))
+                        self.functions.append((self.columns.index(part.column), compute))
                     items.append((number[key], part.offset, part.absolute, ""))
                 else:
                     items.append((-1, 0, False, part))
             self.extractor.add_pattern(pattern.kind, parent, items)
 
     def missing(self, width: int) -> tuple[Pattern, int] | None:
-        """A pattern and a column that it reads though tokens have only so many; None if there is none."""
+        """A pattern and a column that it reads though tokens have fewer; None if there is none."""
         pairs = ((pattern, column) for pattern in self.patterns for column in sorted(pattern.columns))
         return next(((pattern, column) for pattern, column in pairs if column >= width), None)
 
@@ -421,9 +429,9 @@ def _data_error(fault: Any, sequences: list[Any]) -> DataError:
 
 def _remap(rows: Active, number: NDArray[np.int32], keep: NDArray[np.bool_]) -> Active:
     """The rows without the tests that are not kept, the others numbered anew."""
-    kept = keep[number >= 0]
-    new = np.cumsum(kept, dtype=np.int32) - 1
-    stays = kept[rows.ids]
+    in_use = keep[number >= 0]
+    new = np.cumsum(in_use, dtype=np.int32) - 1
+    stays = in_use[rows.ids]
     running = np.concatenate(([0], np.cumsum(stays, dtype=np.int64)))
     values = None if rows.values is None else rows.values[stays]
-    return Active(running[rows.indptr], new[rows.ids[stays]], values, int(kept.sum()))
+    return Active(running[rows.indptr], new[rows.ids[stays]], values, int(in_use.sum()))

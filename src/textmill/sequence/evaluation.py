@@ -162,7 +162,7 @@ class TagScores(Table):
         accuracy: 100.00%; precision: 100.00%; recall: 100.00%; FB1: 100.00
                        NP: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
         """
-        correct, tokens, right, sequences, hits, found, phrases = self.counts.sum(axis=0).tolist()
+        correct, tokens, right, sequences, hits, claimed, phrases = self.counts.sum(axis=0).tolist()
         if self.chunks is None:
             lines = [
                 f"processed {tokens} tokens in {sequences} sequences; correct: {correct} tokens, {right} sequences."
@@ -172,7 +172,7 @@ class TagScores(Table):
             )
             table = self.confusion.per_label()
         else:
-            lines = [f"processed {tokens} tokens with {phrases} phrases; found: {found} phrases; correct: {hits}."]
+            lines = [f"processed {tokens} tokens with {phrases} phrases; found: {claimed} phrases; correct: {hits}."]
             figures = "; ".join(
                 [f"accuracy: {100 * correct / max(tokens, 1):6.2f}%", _triple(self.precision, self.recall, self.f1)]
             )
@@ -186,7 +186,7 @@ class TagScores(Table):
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the counts per sequence, for machines."""
-        correct, tokens, right, sequences, hits, found, phrases = self.counts.sum(axis=0).tolist()
+        correct, tokens, right, sequences, hits, claimed, phrases = self.counts.sum(axis=0).tolist()
         out: dict[str, Any] = {
             "tokens": tokens,
             "correct_tokens": correct,
@@ -197,7 +197,7 @@ class TagScores(Table):
             "labels": _per_label(self.confusion.per_label()),
         }
         if self.chunks is not None:
-            out |= {"phrases": phrases, "found": found, "correct": hits}
+            out |= {"phrases": phrases, "found": claimed, "correct": hits}
             out |= {name: self.figure(name) for name in ("precision", "recall", "f1")}
             out["chunks"] = _per_label(self.chunks)
         out["signature"] = signature("tags", chunks="conlleval" if self.chunks is not None else "none")
@@ -304,10 +304,10 @@ def _triple(precision: float, recall: float, f1: float) -> str:
     return f"precision: {100 * precision:6.2f}%; recall: {100 * recall:6.2f}%; FB1: {100 * f1:6.2f}"
 
 
-def _label_counts(hits: Counter[str], gold: Counter[str], found: Counter[str]) -> LabelCounts:
-    labels = sorted(gold.keys() | found.keys())
-    right, there, claimed = (np.array([counter[k] for k in labels], np.int64) for counter in (hits, gold, found))
-    items = sum(gold.values()) + sum(found.values()) - sum(hits.values())
+def _label_counts(hits: Counter[str], gold: Counter[str], predicted: Counter[str]) -> LabelCounts:
+    labels = sorted(gold.keys() | predicted.keys())
+    right, there, claimed = (np.array([counter[k] for k in labels], np.int64) for counter in (hits, gold, predicted))
+    items = sum(gold.values()) + sum(predicted.values()) - sum(hits.values())
     return LabelCounts(tuple(labels), right, there, claimed, items)
 
 

@@ -313,10 +313,10 @@ def _weights(data: bytes, at: int, count: int, encoder: Encoder, Y: int) -> tupl
             raise ModelFileError(f"{line[:40]!r} is no weight `index=number`; the file is damaged") from None
     if count and (index.min() < 0 or index.max() >= total or not np.isfinite(values).all()):
         raise ModelFileError(f"a weight is not finite or beyond the {total} that the tests have; the file is damaged")
-    made = []
+    matrices = []
     for begin, width in ((unigram_begin, Y), (bigram_begin, Y * Y)):
         row = np.searchsorted(begin, index, side="right") - 1
         column = index - begin[row] if len(begin) else np.full(count, width)
         mine = (row >= 0) & (column < width)
-        made.append(sparse.csr_matrix((values[mine], (row[mine], column[mine])), shape=(len(begin), width)))
-    return made[0], made[1]
+        matrices.append(sparse.csr_matrix((values[mine], (row[mine], column[mine])), shape=(len(begin), width)))
+    return matrices[0], matrices[1]

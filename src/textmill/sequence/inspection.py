@@ -85,7 +85,7 @@ def top_features(
     rows = np.flatnonzero(chosen)
     order = rows[np.argsort(-model.weights_[rows], kind="stable")]
     signs = model.weights_[order] > 0
-    kept = [*order[signs][:k].tolist(), *order[~signs][-k:].tolist()]
+    extremes = [*order[signs][:k].tolist(), *order[~signs][-k:].tolist()]
     sources = {-1: None, -2: START}
     return Rows(
         [
@@ -95,7 +95,7 @@ def top_features(
                 sources[source] if (source := int(parts.source[i])) < 0 else classes[source],
                 classes[int(parts.label[i])],
             )
-            for i in kept
+            for i in extremes
         ],
         FeatureWeight,
     )

@@ -15,6 +15,7 @@ to better ones, such as well-formed tags; scores and probabilities stay those of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,12 +26,40 @@ from textmill.readable import counted
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
 
-__all__ = ["TagRepairs", "label_attributes", "label_sentences", "label_tests", "repair_lines"]
+__all__ = ["LabelingOptions", "TagRepairs", "label_attributes", "label_sentences", "label_tests", "repair_lines"]
 
 BATCH = 2000  # sequences labelled together
 
 T = TypeVar("T")
 Repair: TypeAlias = Callable[[list[str]], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelingOptions:
+    """What is written for each sequence.
+
+    Attributes:
+        k: How many labellings, best first.
+        scores: Whether to write the score and probability of each labelling and the probability of each label.
+        posterior: Whether to choose the most probable label at each token instead of the best whole labelling.
+        constrain: Whether the last column holds labels that are known.
+
+    >>> LabelingOptions(k=3, scores=True)
+    LabelingOptions(k=3, scores=True, posterior=False, constrain=False)
+    """
+
+    k: int = 1
+    scores: bool = False
+    posterior: bool = False
+    constrain: bool = False
+
+    def __post_init__(self) -> None:
+        check_range("k", self.k, at_least=1, whole=True)
+        if self.posterior and self.k > 1:
+            raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+
+
+_BEST_LABELS = LabelingOptions()
 
 
 class TagRepairs:
@@ -77,11 +106,8 @@ def repair_lines(sentences: Iterable[Sentence], repairs: TagRepairs) -> Iterator
 def label_sentences(
     model: ChainModel,
     sentences: Iterable[Sentence],
+    options: LabelingOptions = _BEST_LABELS,
     *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
     repair: Repair | None = None,
 ) -> Iterator[str]:
     """The text of every labelled sentence, with its blank line.
@@ -91,80 +117,63 @@ def label_sentences(
     >>> [text.splitlines() for text in label_sentences(tagger, [Sentence((("b", "a"),))])]
     [['b\\tB', 'a\\tA', '']]
     """
-    _check(k, posterior)
-    for batch in _batches(sentences, k):
-        split = [_split(model, sentence, constrain) for sentence in batch]
+    for batch in _batches(sentences, options.k):
+        split = [_split(model, sentence, options.constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
-        known = [labels for _, labels in split] if constrain else None
+        constraints = [labels for _, labels in split] if options.constrain else None
         shown = [
             _opened(sentence.lines) if sentence.lines else [" ".join(row) + "\t" for row in sentence]
             for sentence in batch
         ]
-        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
+        yield from _texts(model, X, shown, constraints, options, repair)
 
 
 def label_attributes(
     model: ChainModel,
     source: Source,
+    options: LabelingOptions = _BEST_LABELS,
     *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
     repair: Repair | None = None,
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
-    _check(k, posterior)
-    for batch in _batches(read_attributes(source), k):
+    for batch in _batches(read_attributes(source), options.k):
         X = [sequence.tokens for sequence in batch]
-        known = [_known(model, sequence.labels) for sequence in batch] if constrain else None
+        constraints = [_free_unknown(model, sequence.labels) for sequence in batch] if options.constrain else None
         shown = [[f"{label}\t" for label in sequence.labels] for sequence in batch]
-        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
+        yield from _texts(model, X, shown, constraints, options, repair)
 
 
 def label_tests(
     model: ChainModel,
     source: Source,
+    options: LabelingOptions = _BEST_LABELS,
     *,
-    k: int = 1,
-    scores: bool = False,
-    posterior: bool = False,
-    constrain: bool = False,
     repair: Repair | None = None,
 ) -> Iterator[str]:
     """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
-    _check(k, posterior)
-    for batch in _batches(_blocks(source), k):
+    for batch in _batches(_blocks(source), options.k):
         split = [[line.split() for line in lines] for lines in batch]
-        X = [[row[:-1] if constrain else row for row in rows] for rows in split]
-        known = [_known(model, [row[-1] for row in rows]) for rows in split] if constrain else None
+        X = [[row[:-1] if options.constrain else row for row in rows] for rows in split]
+        constraints = [_free_unknown(model, [row[-1] for row in rows]) for rows in split] if options.constrain else None
         shown = [_opened(lines) for lines in batch]
-        yield from _texts(model, X, shown, known, k, scores, posterior, repair)
-
-
-def _check(k: int, posterior: bool) -> None:
-    check_range("k", k, at_least=1, whole=True)
-    if posterior and k > 1:
-        raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+        yield from _texts(model, X, shown, constraints, options, repair)
 
 
 def _texts(
     model: ChainModel,
     X: list[Any],
     shown: list[list[str]],
-    known: list[list[str | None]] | None,
-    k: int,
-    scores: bool,
-    posterior: bool,
+    constraints: list[list[str | None]] | None,
+    options: LabelingOptions,
     repair: Repair | None,
 ) -> Iterator[str]:
     answers: list[list[tuple[list[str], float, float]]]
-    if k > 1 or (scores and not posterior):
-        answers = model.predict_best(X, k, constraints=known)
+    if options.k > 1 or (options.scores and not options.posterior):
+        answers = model.predict_best(X, options.k, constraints=constraints)
     else:
-        plain = model.predict(X, posterior=posterior, constraints=known)
+        plain = model.predict(X, posterior=options.posterior, constraints=constraints)
         answers = [[(labels, 0.0, 0.0)] for labels in plain]
-    marginals = model.predict_marginals(X, constraints=known) if scores else None
+    marginals = model.predict_marginals(X, constraints=constraints) if options.scores else None
     number = {label: i for i, label in enumerate(model.classes_.tolist())}
     for s, (rows, hypotheses) in enumerate(zip(shown, answers, strict=True)):
         for rank, (labels, score, probability) in enumerate(hypotheses, 1):
@@ -173,7 +182,7 @@ def _texts(
             if marginals is not None:
                 chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
                 fields = [f"{label}/{value:.6g}" for label, value in zip(fields, chosen, strict=True)]
-                if posterior:
+                if options.posterior:
                     score = probability = _product(chosen)
                 text = f"# {rank} {score:.10g} {probability:.6g}\n"
             yield text + "".join(f"{row}{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
@@ -226,10 +235,10 @@ def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any,
     tokens: Any = Sentence(columns, source=sentence.source, line=sentence.line)
     if not model.encoder_.patterns_:
         tokens = list(map(list, tokens))
-    return tokens, _known(model, sentence.column(-1)) if constrain else []
+    return tokens, _free_unknown(model, sentence.column(-1)) if constrain else []
 
 
-def _known(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
+def _free_unknown(model: ChainModel, labels: Sequence[str]) -> list[str | None]:
     """Labels that the tagger knows; the others are free."""
     classes = set(model.classes_.tolist())
     return [label if label in classes else None for label in labels]

@@ -155,8 +155,8 @@ def _parse(text: str, syntax: str, source: str | None, line: int) -> Pattern:
 def _command(match: re.Match[str], syntax: str) -> Command:
     name = match["name"].lower()
     if name not in _COMMANDS[syntax]:
-        known = " ".join(f"%{command}" for command in _COMMANDS[syntax])
-        raise DataError(f"there is no command %{match['name']} in the syntax '{syntax}', only {known}")
+        commands = " ".join(f"%{command}" for command in _COMMANDS[syntax])
+        raise DataError(f"there is no command %{match['name']} in the syntax '{syntax}', only {commands}")
     argument = match["text"] if match["text"] is not None else match["length"]
     needs = {"t": "text", "m": "text", "prefix": "length", "suffix": "length"}.get(name)
     if needs is not None and match[needs] is None:

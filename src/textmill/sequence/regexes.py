@@ -139,8 +139,8 @@ def _unicode(pattern: str) -> Callable[[str], str | None]:
         ) from None
 
     def search(value: str) -> str | None:
-        found: Any = compiled.search(value)
-        return None if found is None else str(found.group())
+        match: Any = compiled.search(value)
+        return None if match is None else str(match.group())
 
     return search
 
@@ -178,7 +178,7 @@ def _wapiti(pattern: str) -> Callable[[str], str | None]:
     compiled = re.compile(out, re.DOTALL)
 
     def search(value: str) -> str | None:
-        found = compiled.search(raw_bytes(value))
-        return None if found is None else raw_text(found.group())
+        match = compiled.search(raw_bytes(value))
+        return None if match is None else raw_text(match.group())
 
     return search

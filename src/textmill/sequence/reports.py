@@ -78,7 +78,7 @@ stopped: iteration limit
 
     @classmethod
     def of(cls, model: TrainableChain, sequences: int) -> TrainingSummary:
-        """The summary of a model that has just been trained on so many sequences."""
+        """The summary of a model that has just been trained on this many sequences."""
         check_fitted(model)
         best = _kept_iteration(model) if not model.fine_tune else None
         sums = {name: sum(row[name] for row in model.pattern_counts_) for name in ("tests", "features", "active_tests")}

@@ -3,7 +3,7 @@
     sentences     those of UAX #29; the end of a line ends a sentence, too, unless lines are joined
     tokens        words of UAX #29, with hyphens inside and the stops of abbreviations such as U.S.A.; every other mark
                   by itself, a run of the same one together
-    spans         of IOB tags what conlleval reads; else one a token
+    spans         of IOB tags what conlleval reads; else one per token
 
 Every place is a number of characters from the beginning of the text, so `text[begin:end]` is the sentence, the token or
 the span. Only a tagger whose patterns read nothing but words can be used. Data that were cut in another way (`do n't`)
@@ -87,11 +87,11 @@ def label_text(
         for (begin, end, tokens), predicted in zip(cuts, model.predict(X), strict=True):
             labels = predicted if repair is None else repair(predicted)
             parts = spans_of(labels, lenient=True) if chunks else [(t, t + 1, y) for t, y in enumerate(labels)]
-            found = [
+            labeled = [
                 LabeledSpan(tokens[a][0], tokens[b - 1][1], label, text[tokens[a][0] : tokens[b - 1][1]])
                 for a, b, label in parts
             ]
-            yield LabeledSentence(begin, end, text[begin:end], tokens, labels, found)
+            yield LabeledSentence(begin, end, text[begin:end], tokens, labels, labeled)
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:

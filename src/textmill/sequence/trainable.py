@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["NoWeights", "TrainableChain"]
 
 DEFAULT_TOLERANCE = 1e-4
-SPARSE_SHARE = 8  # weights are decoded as a list when at most one in so many is not zero
+SPARSE_SHARE = 8  # weights are decoded as a list when at most one in this many is not zero
 
 Stage = tuple[int, Sequence[str], Sequence[int | None]]
 Labels = Sequence[Sequence[str | None]]
@@ -322,7 +322,7 @@ class TrainableChain(ChainModel):
         if sample_weight is not None:
             weights = np.asarray(sample_weight, np.float64)
             if weights.shape != (data.sequences,) or not (np.isfinite(weights) & (weights >= 0)).all():
-                raise DataError(f"sample_weight must be {data.sequences} numbers >= 0, one a sequence")
+                raise DataError(f"sample_weight must be {data.sequences} numbers >= 0, one per sequence")
         for rows in (data.unigram, data.bigram):
             if rows.values is not None and not np.isfinite(rows.values).all():
                 raise DataError("a feature has a value that is not finite; scale or remove it")

@@ -52,10 +52,10 @@ def upgrade_tagger(saved: Saved) -> Saved:
     if encoder != _ENCODER:
         encoder["patterns"] = parameters.pop("patterns", None)
         parts["encoder"] = Saved("sequence.Encoder", Encoder.format_version, fitted=False, parameters=encoder)
-    given = {field: parameters.pop(old, default) for field, (old, default) in _FIELDS.items()}
+    settings = {field: parameters.pop(old, default) for field, (old, default) in _FIELDS.items()}
     cls, fields = _ALGORITHMS[parameters.get("algorithm", "owlqn")]
-    if any(given[field] != _FIELDS[field][1] for field in fields):
-        parameters["algorithm"] = {"options": [cls, {field: given[field] for field in fields}]}
+    if any(settings[field] != _FIELDS[field][1] for field in fields):
+        parameters["algorithm"] = {"options": [cls, {field: settings[field] for field in fields}]}
     tolerance = parameters.pop("tol", 1e-4)
     if tolerance != 1e-4:
         parameters["tolerance"] = tolerance

@@ -32,7 +32,9 @@ __all__ = ["Context"]
 class Context(Measure):
     """Cosine of weighted bags of neighbors; a sub-measure of measures over n-grams or words.
 
-    Parameters: window, total width of the window; cross, whether it may leave the string it began in.
+    Parameters:
+        window: Total width of the window.
+        cross: Whether the window may leave the string it began in.
 
     >>> from textmill.strings import Exact, Ml, Ngrams
     >>> names = ["Lugovoï", "Lugovoi", "Lugovoy", "Litvinenko"]
@@ -94,8 +96,8 @@ class _FittedContext(Fitted):
     def _rows(self, features: list[str]) -> sparse.csr_matrix:
         """Vectors of features; those never seen are empty."""
         ids = np.fromiter((self._ids.get(feature, -1) for feature in features), np.int64, len(features))
-        known = np.flatnonzero(ids >= 0)
-        choice = sparse.csr_matrix((np.ones(len(known)), (known, ids[known])), (len(ids), self.vectors.shape[0]))
+        rows = np.flatnonzero(ids >= 0)
+        choice = sparse.csr_matrix((np.ones(len(rows)), (rows, ids[rows])), (len(ids), self.vectors.shape[0]))
         return choice @ self.vectors
 
 

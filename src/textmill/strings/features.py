@@ -54,13 +54,13 @@ def checked_names(names: Iterable[str], what: str = "names") -> list[str]:
     """
     if isinstance(names, str):
         raise DataError(f"{what} is one string, {names[:40]!r}; pass a list of strings")
-    found = list(names)
-    for position, name in enumerate(found):
+    strings = list(names)
+    for position, name in enumerate(strings):
         if not isinstance(name, str):
             raise DataError(f"{what} holds {name!r} at position {position}, which is no string; pass strings only")
         if not name.isascii():
-            found[position] = unicodedata.normalize("NFC", name)
-    return found
+            strings[position] = unicodedata.normalize("NFC", name)
+    return strings
 
 
 @dataclass(frozen=True)
@@ -202,11 +202,11 @@ class CustomFeatures(Features):
 
     def __call__(self, text: str) -> list[str]:
         """Return what the function makes of the string."""
-        found = list(self.function(text))
-        for feature in found:
+        features = list(self.function(text))
+        for feature in features:
             if not isinstance(feature, str):
                 raise DataError(f"features {self.label!r} gave {feature!r} for {text[:40]!r}; return strings only")
-        return found
+        return features
 
 
 def offsets_of(rows: Sequence[Sized]) -> NDArray[np.int64]:

@@ -46,7 +46,7 @@ def parse_measure(text: str, functions: Mapping[str, Measure | Features] | None 
     Ml(features=Words(split='whitespace'), sub=Jaro(...), ...)
     >>> parse_measure("levenstein")
     Traceback (most recent call last):
-    textmill.errors.DataError: no measure is called 'levenstein'; known: assignment, context, ...
+    textmill.errors.DataError: no measure is called 'levenstein'; known: assignment, auto, ...
     """
     if not isinstance(text, str):
         raise DataError(f"a measure is described by text, got {text!r}; pass for example 'ml(words, sub=jaro)'")
@@ -98,13 +98,13 @@ def _call(name: str, make: Callable[..., Any], positional: list[Any], options: d
 
 def _check_kinds(name: str, cls: type[Measure], positional: list[Any], options: dict[str, Any]) -> None:
     """Features where features stand, measures where measures stand."""
-    given = dict(zip((field.name for field in fields(cls)), positional, strict=False)) | options
+    arguments = dict(zip((field.name for field in fields(cls)), positional, strict=False)) | options
     for key, kind, wanted in (("features", Features, "features"), ("sub", Measure, "a measure")):
-        if key in given and not isinstance(given[key], kind):
-            raise DataError(f"{key} of {name} must be {wanted}, got {quoted(given[key])}")
-    for part in given.get("subs", ()):
+        if key in arguments and not isinstance(arguments[key], kind):
+            raise DataError(f"{key} of {name} must be {wanted}, got {quoted(arguments[key])}")
+    for part in arguments.get("subs", ()):
         if not isinstance(part, Measure):
             raise DataError(f"{name} is made of measures, got {quoted(part)}")
-    for key, value in given.items():
+    for key, value in arguments.items():
         if key not in ("features", "sub", "subs") and isinstance(value, Measure | Features):
             raise DataError(f"{key} of {name} must be a plain value, got {quoted(value)}")

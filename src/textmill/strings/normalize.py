@@ -44,10 +44,15 @@ _WHOLE |= str.maketrans({"ł": "l", "Ł": "L", "þ": "th", "Þ": "Th", "ð": "d"
 class Normalizer:
     """A function from names to names.
 
-    Parameters: form (a Unicode normalization form, None leaves code points alone); case (fold it); accents (strip them,
-    and write ß as ss, æ as ae and so on); punctuation (make it white space, except between letters or digits as in
-    O'Neill, and drop full stops); titles and legal_forms (drop those of `TITLES` and `LEGAL_FORMS`, or of a list);
-    transliterate (any function from text to text, called first).
+    Parameters:
+        form: A Unicode normalization form, which comes first; None leaves code points alone.
+        case: Whether case is folded.
+        accents: Whether accents are stripped, and ß written as ss, æ as ae and so on.
+        punctuation: Whether punctuation becomes white space, except hyphens, apostrophes and middle dots inside a word
+            as in O'Neill; full stops are dropped.
+        titles: Whether the words of `TITLES`, or of a list, are dropped at both ends.
+        legal_forms: Whether the words of `LEGAL_FORMS`, or of a list, are dropped at both ends.
+        transliterate: A function from text to text, called after the normalization form; None for none.
 
     >>> Normalizer()("  Dr.  Müller ")
     'Dr. Müller'
@@ -85,9 +90,9 @@ class Normalizer:
         if self.punctuation:
             text = _without_punctuation(text)
         words = text.split()
-        for chosen, known in ((self.titles, TITLES), (self.legal_forms, LEGAL_FORMS)):
+        for chosen, lexicon in ((self.titles, TITLES), (self.legal_forms, LEGAL_FORMS)):
             if chosen is not False:
-                words = _trimmed(words, known if chosen is True else {_bare(word) for word in chosen})
+                words = _trimmed(words, lexicon if chosen is True else {_bare(word) for word in chosen})
         return " ".join(words)
 
 
@@ -134,22 +139,22 @@ def places_in(original: str, normalized: str) -> list[int]:
 
 def _without_punctuation(text: str) -> str:
     """Punctuation as white space, full stops as nothing; what stands inside a word stays."""
-    kept = []
+    letters = []
     for i, c in enumerate(text):
         joins = c in "-'’·" and 0 < i < len(text) - 1 and text[i - 1].isalnum() and text[i + 1].isalnum()
         if joins or unicodedata.category(c)[0] != "P":
-            kept.append(c)
+            letters.append(c)
         elif c != ".":
-            kept.append(" ")
-    return "".join(kept)
+            letters.append(" ")
+    return "".join(letters)
 
 
-def _trimmed(words: list[str], known: Collection[str]) -> list[str]:
-    """Without known words at both ends, but never without all of them."""
+def _trimmed(words: list[str], lexicon: Collection[str]) -> list[str]:
+    """Without words of a lexicon at both ends, but never without all of them."""
     start, stop = 0, len(words)
-    while start < stop and _bare(words[start]) in known:
+    while start < stop and _bare(words[start]) in lexicon:
         start += 1
-    while stop > start and _bare(words[stop - 1]) in known:
+    while stop > start and _bare(words[stop - 1]) in lexicon:
         stop -= 1
     return words[start:stop] or words
 

@@ -61,8 +61,8 @@ class Pairs(Table, _PairArrays):
         """Return scores, names if they are known, and positions."""
         names: dict[str, Column] = {}
         if self._lists is not None:
-            for side, places, known in zip(("left", "right"), self[:2], self._lists, strict=True):
-                names[f"{side}_name"] = Picked(known, places)
+            for side, places, texts in zip(("left", "right"), self[:2], self._lists, strict=True):
+                names[f"{side}_name"] = Picked(texts, places)
         return {"score": self.score, **names, "left": self.left, "right": self.right}
 
     @classmethod

@@ -112,6 +112,6 @@ def _completed(
     if fitted.sub is not None and len(missing):
         left, right = ([fitted.words[k] for k in ids[missing]] for ids in (i, j))
         values[missing] = fitted.sub.score_pairs(left, right, n_jobs)
-    kept = np.flatnonzero(values)
-    offsets = np.searchsorted(i[kept], np.arange(words + 1))
-    return sparse.csr_matrix((values[kept], j[kept], offsets), (words, words))
+    nonzero = np.flatnonzero(values)
+    offsets = np.searchsorted(i[nonzero], np.arange(words + 1))
+    return sparse.csr_matrix((values[nonzero], j[nonzero], offsets), (words, words))

@@ -463,9 +463,9 @@ class FittedSecondLevel(FittedSequences):
             i, j = met_words(names, pairs, len(words))
             left, right = [words[k] for k in i], [words[k] for k in j]
             scores = np.where(i == j, 1.0, self.sub.score_pairs(left, right, n_jobs)).astype(np.float32)
-        kept = np.flatnonzero(scores)
-        offsets = np.searchsorted(i[kept], np.arange(len(words) + 1))
-        return SparseRows(scores[kept], j[kept].astype(np.int32), offsets, (len(words), len(words)))
+        nonzero = np.flatnonzero(scores)
+        offsets = np.searchsorted(i[nonzero], np.arange(len(words) + 1))
+        return SparseRows(scores[nonzero], j[nonzero].astype(np.int32), offsets, (len(words), len(words)))
 
     @staticmethod
     def _norms(encoded: Encoded, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -82,14 +82,14 @@ class WordJoin(IndexedJoin):
         offsets, ids = self.encode(others)
         words, local = np.unique(ids, return_inverse=True)
         here = self.table.shape[0]
-        known = np.where(words < here, words, -1).astype(np.int32)
+        collection_ids = np.where(words < here, words, -1).astype(np.int32)
         new = [self.sequences.words[word] for word in words[words >= here]]
         rows = self.sequences.word_similarities(new, self.sequences.words[:here], self.min_word_similarity, n_jobs)
         table = arrays_of(sparse.vstack([self.table[words[words < here]], rows], format="csr"))
         encoded = (offsets, local.astype(np.int32).ravel())
         idf = self.sequences.weights[words]
         options = {"threshold": threshold, "top": k, "cut": self.cut, "threads": n_jobs}
-        pairs = Pairs(*index.search(encoded, idf, known, table, **options)[:3])
+        pairs = Pairs(*index.search(encoded, idf, collection_ids, table, **options)[:3])
         pairs = self._exact(pairs, (offsets, ids), threshold, n_jobs)
         return self._finish(pairs, self.equal_across(others), k)
 

@@ -38,7 +38,7 @@ class Drift(NamedTuple):
     first: int
     second: int
     distance: float
-    kept: list[str]
+    common: list[str]
     lost: list[str]
     gained: list[str]
 
@@ -72,8 +72,8 @@ def topic_difference(
     >>> from textmill.topics import PLSA
     >>> X = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> one, other = (PLSA(n_topics=2, random_state=seed).fit(X) for seed in (0, 1))
-    >>> found = topic_difference(one, other)
-    >>> [round(pair.distance, 3) for pair in found.pairs], found.distances.shape
+    >>> difference = topic_difference(one, other)
+    >>> [round(pair.distance, 3) for pair in difference.pairs], difference.distances.shape
     ([0.0, 0.0], (2, 2))
     """
     from scipy.optimize import linear_sum_assignment
@@ -93,9 +93,9 @@ def topic_difference(
     pairs = []
     for i, j in zip(*linear_sum_assignment(finite), strict=True):
         mine, theirs = ([names[int(w)] for w in words[t]] for words, t in zip(first, (i, j), strict=True))
-        kept = [word for word in mine if word in theirs]
+        common = [word for word in mine if word in theirs]
         lost, gained = [w for w in mine if w not in theirs], [w for w in theirs if w not in mine]
-        pairs.append(Drift(int(i), int(j), float(distances[i, j]), kept, lost, gained))
+        pairs.append(Drift(int(i), int(j), float(distances[i, j]), common, lost, gained))
     return Difference(np.asarray(distances, dtype=np.float64), sorted(pairs, key=lambda pair: pair.distance))
 
 
@@ -111,18 +111,18 @@ def _aligned(
                 f"the topics of {type(model).__name__} are directions, not distributions; compare LDA or PLSA"
             )
     if terms is None:
-        known = [None if model.vectorizer_ is None else model.vectorizer_.terms_.to_list() for model in models]
+        vocabularies = [None if model.vectorizer_ is None else model.vectorizer_.terms_.to_list() for model in models]
     else:
-        known = [list(part) for part in terms]
+        vocabularies = [list(part) for part in terms]
     columns = [model.components_.shape[1] for model in models]
-    if known[0] is None or known[1] is None:
+    if vocabularies[0] is None or vocabularies[1] is None:
         if columns[0] != columns[1]:
             raise DataError(
                 f"the models have {columns[0]} and {columns[1]} columns without names for both; pass terms=(..., ...)"
             )
-        names = known[0] or known[1] or [str(column) for column in range(columns[0])]
+        names = vocabularies[0] or vocabularies[1] or [str(column) for column in range(columns[0])]
         return [_distributions(model.components_) for model in models], list(names)
-    cut = [part[:size] for part, size in zip((known[0], known[1]), columns, strict=True)]
+    cut = [part[:size] for part, size in zip((vocabularies[0], vocabularies[1]), columns, strict=True)]
     if [len(part) for part in cut] != columns:
         raise DataError(f"the models have {columns[0]} and {columns[1]} columns but fewer terms; pass one per column")
     names = list(dict.fromkeys([*cut[0], *cut[1]]))

@@ -83,8 +83,8 @@ class Explanation:
         for word in self.words:
             style = f"border-bottom:.2em solid {colors[word.topic]}" if word.topic in colors else ""
             parts.append(Markup.escape(self.text[place : word.begin]))
-            shown, told = self.text[word.begin : word.end], f"topic {word.topic + 1}: {word.probability:.0%}"
-            parts.append(Markup('<span style="{}" title="{}">{}</span>').format(style, told, shown))
+            shown, title = self.text[word.begin : word.end], f"topic {word.topic + 1}: {word.probability:.0%}"
+            parts.append(Markup('<span style="{}" title="{}">{}</span>').format(style, title, shown))
             place = word.end
         parts.append(Markup.escape(self.text[place:]))
         lines = [
@@ -119,10 +119,10 @@ def explain_text(model: TopicModel, text: str, *, n_words: int = 6) -> Explanati
 
     >>> from textmill.topics.formats import from_matrix
     >>> lda = from_matrix([[3, 2, 0, 0], [0, 0, 1, 1]], terms=["sea", "ship", "sky", "bird"])
-    >>> found = explain_text(lda, "The ship at sea, a bird", n_words=2)
-    >>> [(word.term, word.topic) for word in found.words]
+    >>> explanation = explain_text(lda, "The ship at sea, a bird", n_words=2)
+    >>> [(word.term, word.topic) for word in explanation.words]
     [('ship', 0), ('sea', 0), ('bird', 1)]
-    >>> found.terminal().plain.splitlines()[-1]
+    >>> explanation.terminal().plain.splitlines()[-1]
     'topic 2 (38%): sky bird'
     """
     check_range("n_words", n_words, at_least=1, whole=True)
@@ -135,12 +135,12 @@ def explain_text(model: TopicModel, text: str, *, n_words: int = 6) -> Explanati
         raise DataError(f"the topics of {type(model).__name__} are directions, not distributions; use LDA or PLSA")
     mixture = np.asarray(model.transform([text]), dtype=np.float64)[0]
     shares = mixture / max(float(mixture.sum()), 1e-300)
-    found = _topics_of_terms(model, text, shares)
+    posteriors = _topics_of_terms(model, text, shares)
     words = []
     for begin, end, term in _tokens(text, model.vectorizer_.vocabulary_.tokenizer):
-        if term in found:
-            topic = int(found[term].argmax())
-            words.append(TopicWord(begin, end, term, topic, float(found[term][topic])))
+        if term in posteriors:
+            topic = int(posteriors[term].argmax())
+            words.append(TopicWord(begin, end, term, topic, float(posteriors[term][topic])))
     labels = [" ".join(word for word, _ in topic) for topic in model.topics(n_words)]
     return Explanation(text, words, shares, labels)
 
@@ -169,12 +169,12 @@ def _tokens(text: str, tokenizer: Any) -> list[tuple[int, int, str]]:
     if isinstance(cut, Tokenizer):
         spans = cut.spans(text)
         forms = cut.tokenize([text[begin:end] for begin, end in spans])
-        return [(begin, end, found[0]) for (begin, end), found in zip(spans, forms, strict=True) if found]
-    made, place, lowered = [], 0, text.lower() if len(text.lower()) == len(text) else text
+        return [(begin, end, form[0]) for (begin, end), form in zip(spans, forms, strict=True) if form]
+    tokens, place, lowered = [], 0, text.lower() if len(text.lower()) == len(text) else text
     for token in cut(text):
         begin = lowered.find(token, place)
         begin = text.find(token, place) if begin < 0 else begin
         if begin >= 0:
-            made.append((begin, begin + len(token), token))
+            tokens.append((begin, begin + len(token), token))
             place = begin + len(token)
-    return made
+    return tokens

@@ -123,7 +123,7 @@ def to_gensim(model: LSA | LDA, id2word: Any = None) -> Any:
     k, m = model.components_.shape
     if isinstance(model, LDA):
         eta = np.broadcast_to(model.eta_, (k if len(model.eta_) > 1 else 1, m))
-        made = LdaModel(
+        target = LdaModel(
             num_topics=k,
             id2word=id2word,
             alpha=model.alpha_,
@@ -131,16 +131,16 @@ def to_gensim(model: LSA | LDA, id2word: Any = None) -> Any:
             dtype=np.float64,
             random_state=0,
         )
-        made.state.sstats = np.array(model.term_topics_.T, dtype=np.float64)
-        made.state.numdocs = model.documents_
-        made.num_updates = model.documents_
-        made.sync_state()
-        return made
-    made = LsiModel(num_topics=k, id2word=id2word)
-    made.projection.u = np.asfortranarray(model.components_.T)
-    made.projection.s = np.array(model.singular_values_)
-    made.docs_processed = model.documents_
-    return made
+        target.state.sstats = np.array(model.term_topics_.T, dtype=np.float64)
+        target.state.numdocs = model.documents_
+        target.num_updates = model.documents_
+        target.sync_state()
+        return target
+    target = LsiModel(num_topics=k, id2word=id2word)
+    target.projection.u = np.asfortranarray(model.components_.T)
+    target.projection.s = np.array(model.singular_values_)
+    target.docs_processed = model.documents_
+    return target
 
 
 def from_sklearn(model: Any, *, terms: Sequence[str] | None = None) -> LDA:
@@ -193,12 +193,12 @@ def to_pyldavis(model: TopicModel, X: Any, *, terms: Sequence[str] | None = None
         raise DataError(f"there are {len(names)} terms for {model.components_.shape[1]} columns; pass one per column")
     frequency = np.zeros(model.components_.shape[1])
     mixtures, lengths = [np.zeros((0, len(model.components_)))], [np.zeros(0)]
-    for part in model._chunks(X, 4096, negative=False):
+    for part in model.rows_of(X):
         length = np.asarray(part.sum(axis=1), dtype=np.float64).ravel()
         filled = part[length > 0]
         mixtures.append(np.asarray(model.transform(filled), dtype=np.float64))
         lengths.append(length[length > 0])
-        frequency[: part.shape[1]] += np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
+        frequency += np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
     used = np.flatnonzero(frequency > 0)
     if not len(used):
         raise DataError("X has no documents with a known word; pass at least one")

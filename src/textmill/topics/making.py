@@ -42,22 +42,22 @@ def make_model(kind: str, **parameters: Any) -> TopicModel:
     """
     check_choice("kind", kind, list(KINDS))
     cls: type[TopicModel] = getattr(import_module("textmill.topics"), KINDS[kind][0])
-    given = {name: value for name, value in parameters.items() if value is not None}
+    settings = {name: value for name, value in parameters.items() if value is not None}
     own = constructor_parameters(cls)
-    others = {name: given.pop(name) for name in given.keys() - own.keys()}
+    others = {name: settings.pop(name) for name in settings.keys() - own.keys()}
     owner = f"a model of kind {kind}"
     if kind == "lda":
         from textmill.topics.lda.model import ENGINES
 
-        method = given.get("method", "online")
+        method = settings.get("method", "online")
         check_choice("method", method, list(ENGINES))
         engine, owner = ENGINES[method], f"{owner} by {method}"
         names = [field.name for field in fields(engine) if field.name in others]  # type: ignore[arg-type]
         if names:
-            given["method"] = engine(**{name: others.pop(name) for name in names})
+            settings["method"] = engine(**{name: others.pop(name) for name in names})
     for name in sorted(others):
         raise DataError(f"{name}={others[name]!r} is no parameter of {owner}; leave it out")
-    return cls(**given)
+    return cls(**settings)
 
 
 def make_vectorizer(kind: str, vocabulary: Vocabulary, scheme: str | None = None) -> TextVectorizer:

@@ -98,15 +98,15 @@ def draw_map(
     check_range("n_terms", n_terms, at_least=1, whole=True)
     points = plane(model, X, topics=topics)
     if terms is None:
-        known = model.vectorizer_
-        terms = [str(t) for t in range(len(points.terms))] if known is None else known.terms_.to_list()
+        vectorizer = model.vectorizer_
+        terms = [str(t) for t in range(len(points.terms))] if vectorizer is None else vectorizer.terms_.to_list()
     if len(terms) < len(points.terms):
         raise DataError(f"there are {len(terms)} terms for {len(points.terms)} columns; pass one for each column")
     far = np.argsort(-np.linalg.norm(points.terms - points.terms.mean(axis=0), axis=1), kind="stable")[:n_terms]
     clouds = {"terms": points.terms[far]}
-    for what, given in {"groups": groups, "names": names}.items():
-        if given is not None and len(given) != len(points.documents):
-            fault = f"there are {len(given)} {what} for {len(points.documents)} documents"
+    for what, labels in {"groups": groups, "names": names}.items():
+        if labels is not None and len(labels) != len(points.documents):
+            fault = f"there are {len(labels)} {what} for {len(points.documents)} documents"
             raise DataError(f"{fault}; pass one for each document")
     tooltips: dict[str, list[str]] = {}
     for group in ["documents"] if groups is None else dict.fromkeys(groups):

@@ -93,11 +93,11 @@ class TopicModel(Transformer, Model):
         if terms is not None and len(terms) < self.components_.shape[1]:
             columns = self.components_.shape[1]
             raise DataError(f"there are {len(terms)} terms for {columns} columns; pass one per column")
-        made = []
+        topics = []
         for row in self.components_:
             best = _largest(np.abs(row), n_words)
-            made.append([(str(j) if terms is None else terms[int(j)], float(row[j])) for j in best if row[j] != 0])
-        return TopicTerms(made, self.strengths())
+            topics.append([(str(j) if terms is None else terms[int(j)], float(row[j])) for j in best if row[j] != 0])
+        return TopicTerms(topics, self.strengths())
 
     def describe_topics(self, n_words: int = 10, terms: Sequence[str] | None = None) -> str:
         """Return the topics as lines of text: number, strength where the model has one, and the weighted terms."""

@@ -52,10 +52,12 @@ class Operator:
         D = np.ascontiguousarray(dense, dtype=np.float64)
         if D.ndim not in (1, 2) or D.shape[0] != rows:
             raise DataError(f"a {self.shape[0]} x {self.shape[1]} matrix needs {rows} rows here, got shape {D.shape}")
-        made = np.asarray(product(D if D.ndim == 2 else D[:, None]), dtype=np.float64).reshape(result, -1)
-        if made.shape[1] != (D.shape[1] if D.ndim == 2 else 1):
-            raise DataError(f"the product has {made.shape[1]} columns; one for each column of the argument is needed")
-        return made if D.ndim == 2 else made[:, 0]
+        columns = np.asarray(product(D if D.ndim == 2 else D[:, None]), dtype=np.float64).reshape(result, -1)
+        if columns.shape[1] != (D.shape[1] if D.ndim == 2 else 1):
+            raise DataError(
+                f"the product has {columns.shape[1]} columns; one for each column of the argument is needed"
+            )
+        return columns if D.ndim == 2 else columns[:, 0]
 
 
 def as_operator(X: Any, *, shape: tuple[int, int] | None = None, n_jobs: int | None = None) -> Operator:

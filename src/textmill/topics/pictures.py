@@ -124,23 +124,25 @@ def topic_trends(mixtures: Any, dates: Iterable[Any], *, period: str | None = No
     (['1848', '1849'], [[0.5, 0.5], [0.5, 0.5]], [2, 1])
     """
     rows = np.asarray(mixtures, dtype=np.float64)
-    known = [_iso(date, number) for number, date in enumerate(dates)]
-    if rows.ndim != 2 or len(known) != len(rows):
-        raise DataError(f"there are {len(known)} dates for mixtures of shape {rows.shape}; pass one per document")
-    dated = np.array([number for number, date in enumerate(known) if date], dtype=np.intp)
+    iso_dates = [_iso(date, number) for number, date in enumerate(dates)]
+    if rows.ndim != 2 or len(iso_dates) != len(rows):
+        raise DataError(f"there are {len(iso_dates)} dates for mixtures of shape {rows.shape}; pass one per document")
+    dated = np.array([number for number, date in enumerate(iso_dates) if date], dtype=np.intp)
     if not len(dated):
         raise DataError("no document has a date; pass dates such as 2024-05-17")
     if period is None:
-        shortest = min(len(known[int(number)]) for number in dated)
+        shortest = min(len(iso_dates[int(number)]) for number in dated)
         finer = [name for name, size in _PERIODS.items() if size <= shortest]
-        counts = {name: len({known[int(number)][: _PERIODS[name]] for number in dated}) for name in finer}
+        counts = {name: len({iso_dates[int(number)][: _PERIODS[name]] for number in dated}) for name in finer}
         period = next((name for name in finer if counts[name] > _FEW), finer[-1] if counts[finer[0]] == 1 else finer[0])
     check_choice("period", period, list(_PERIODS))
     size = _PERIODS[period]
-    short = [int(number) for number in dated if len(known[int(number)]) < size]
+    short = [int(number) for number in dated if len(iso_dates[int(number)]) < size]
     if short:
-        raise DataError(f"the date {known[short[0]]!r} of document {short[0]} has no {period}; choose a longer period")
-    periods, places = np.unique([known[int(number)][:size] for number in dated], return_inverse=True)
+        raise DataError(
+            f"the date {iso_dates[short[0]]!r} of document {short[0]} has no {period}; choose a longer period"
+        )
+    periods, places = np.unique([iso_dates[int(number)][:size] for number in dated], return_inverse=True)
     sums, documents = np.zeros((len(periods), rows.shape[1])), np.bincount(places, minlength=len(periods))
     np.add.at(sums, places, rows[dated])
     return Trends(periods.tolist(), sums / documents[:, None], documents.astype(np.int64))
@@ -250,12 +252,12 @@ def _iso(date: Any, number: int) -> str:
     if date is None or date == "":
         return ""
     text = date.isoformat() if isinstance(date, datetime.date) else str(date).strip()
-    found = _DATE.fullmatch(text)
-    if found is None or not 1 <= int(found[2] or 1) <= 12 or not 1 <= int(found[3] or 1) <= 31:
+    match = _DATE.fullmatch(text)
+    if match is None or not 1 <= int(match[2] or 1) <= 12 or not 1 <= int(match[3] or 1) <= 31:
         raise DataError(
             f"{text[:40]!r} of document {number} is no date; pass dates such as 2024, 2024-05 or 2024-05-17"
         )
-    return "-".join(part for part in found.groups() if part)
+    return "-".join(part for part in match.groups() if part)
 
 
 def _places(periods: list[str]) -> tuple[Floats, str]:

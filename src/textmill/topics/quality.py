@@ -138,8 +138,8 @@ class _Counts:
 
     def add_bags(self, X: sparse.csr_matrix, columns: list[int]) -> None:
         """Count documents of a matrix; `columns` are those of the words, -1 for none."""
-        known = np.flatnonzero(np.array(columns, dtype=np.int64) >= 0)
-        chosen = np.array(columns, dtype=np.int64)[known]
+        present = np.flatnonzero(np.array(columns, dtype=np.int64) >= 0)
+        chosen = np.array(columns, dtype=np.int64)[present]
         if len(chosen) and chosen.max() >= X.shape[1]:
             raise DataError(
                 f"the matrix has {X.shape[1]} columns, but terms have a column {chosen.max()}; pass its terms"
@@ -147,9 +147,9 @@ class _Counts:
         held = X[:, chosen].astype(bool).astype(np.int64)
         held.eliminate_zeros()
         self.windows += X.shape[0]
-        self.words[known] += np.asarray(held.sum(axis=0)).ravel()
+        self.words[present] += np.asarray(held.sum(axis=0)).ravel()
         both = sparse.csr_matrix(held.T @ held)
-        place = {int(word): number for number, word in enumerate(known)}
+        place = {int(word): number for number, word in enumerate(present)}
         wanted = [(place[v], place[w], number) for (v, w), number in self.pairs.items() if v in place and w in place]
         if wanted:
             rows, others, numbers = (np.array(part) for part in zip(*wanted, strict=True))
@@ -188,8 +188,8 @@ def _coherence(measure: str, single: Floats, both: Floats) -> float:
         if measure == "umass":
             pairs = np.log((both[later, earlier] + _LITTLE) / single[earlier])
             return float(np.where(single[earlier] > 0, pairs, 0.0).mean())
-        known = np.outer(single, single) > 0
-        pmi = np.where(known, np.log((both + _LITTLE) / np.outer(single, single)), 0.0)
+        seen = np.outer(single, single) > 0
+        pmi = np.where(seen, np.log((both + _LITTLE) / np.outer(single, single)), 0.0)
         if measure == "uci":
             return float(pmi[later, earlier].mean())
         npmi = np.where(both < 1, pmi / -np.log(both + _LITTLE), 1.0)
@@ -233,9 +233,9 @@ def _columns(topics: Any, terms: Sequence[str] | None, names: list[str]) -> list
 
 
 def _tokenizer(topics: Any) -> Any:
-    known = topics.vectorizer_ if isinstance(topics, TopicModel) else None
-    found = None if known is None else known.vocabulary_.tokenizer
-    return Tokenizer() if found is None else found
+    vectorizer = topics.vectorizer_ if isinstance(topics, TopicModel) else None
+    tokenizer = None if vectorizer is None else vectorizer.vocabulary_.tokenizer
+    return Tokenizer() if tokenizer is None else tokenizer
 
 
 def _token_lists(documents: Any, tokenizer: Any, n_jobs: int | None) -> Iterator[list[list[str]]]:

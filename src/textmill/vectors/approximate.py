@@ -81,8 +81,8 @@ class ApproximateIndex(Estimator):
         chosen = np.random.default_rng(seed_of(self.random_state)).permutation(len(index))[: self.sample]
         Q = index.engine_.take(np.sort(chosen))
         exact = index._search(Q, np.zeros(len(Q), np.bool_), _K, -np.inf, None)
-        found = self._search(Q, _K)
-        hits = [len(np.intersect1d(a.ids, b.ids)) / len(a.ids) for a, b in zip(exact, found, strict=True)]
+        approximate = self._search(Q, _K)
+        hits = [len(np.intersect1d(a.ids, b.ids)) / len(a.ids) for a, b in zip(exact, approximate, strict=True)]
         self.recall_ = float(np.mean(hits))
         return self
 

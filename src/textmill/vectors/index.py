@@ -123,8 +123,8 @@ class Index(Estimator, Model):
         engine_: Structure that is searched.
 
     >>> index = Index().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
-    >>> found = index.query([[0.0, 2.0]], k=2)[0]
-    >>> found.ids.tolist(), found.scores.round(4).tolist()
+    >>> neighbors = index.query([[0.0, 2.0]], k=2)[0]
+    >>> neighbors.ids.tolist(), neighbors.scores.round(4).tolist()
     ([1, 2], [1.0, 0.8])
     """
 
@@ -273,9 +273,9 @@ class Index(Estimator, Model):
         rows = self._rows_of(ids)
         answers = self._search(self.engine_.take(rows), np.zeros(len(rows), np.bool_), k + 1, -math.inf, self._mask())
         parts = []
-        for row, found in zip(rows, answers, strict=True):
-            others = found.ids != self.ids_[row]  # a vector of which more than k are copies may not have found itself
-            parts.append(Neighbors(found.ids[others][:k], found.scores[others][:k]))
+        for row, answer in zip(rows, answers, strict=True):
+            others = answer.ids != self.ids_[row]  # a vector of which more than k are copies may not have found itself
+            parts.append(Neighbors(answer.ids[others][:k], answer.scores[others][:k]))
         return _answers(parts, answers)
 
     def pairs(self, *, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
@@ -307,16 +307,16 @@ class Index(Estimator, Model):
             rows = start + np.flatnonzero(self.alive_[start : start + _BLOCK])
             Q = self.engine_.take(rows)
             if isinstance(self.engine_, InvertedIndex):
-                found = self.engine_.search(Q, Wish(0, least, mask), threads, first=rows + 1)
+                matches = self.engine_.search(Q, Wish(0, least, mask), threads, first=rows + 1)
             else:
                 wish = Wish(0, least, None if mask is None else mask[start:])
-                found = self.engine_.rest(start).search(Q, wish, threads)
-                found = found._replace(rows=found.rows + start)
-            left = np.repeat(rows, np.diff(found.offsets))
-            wanted = found.rows > left
+                matches = self.engine_.rest(start).search(Q, wish, threads)
+                matches = matches._replace(rows=matches.rows + start)
+            left = np.repeat(rows, np.diff(matches.offsets))
+            wanted = matches.rows > left
             if wanted.any():
-                keys = found.keys[wanted]
-                yield self.ids_[left[wanted]], self.ids_[found.rows[wanted]], scores_of(self.measure, keys)
+                keys = matches.keys[wanted]
+                yield self.ids_[left[wanted]], self.ids_[matches.rows[wanted]], scores_of(self.measure, keys)
 
     def _search(
         self, Q: Any, empty: NDArray[np.bool_], k: int, least: float, allowed: NDArray[np.uint8] | None
@@ -327,19 +327,21 @@ class Index(Estimator, Model):
         count = len(self.ids_) if allowed is None else int(np.count_nonzero(allowed))
         asked = np.flatnonzero(~empty)
         if count == 0 or not len(asked):
-            found = Found(np.zeros(len(asked) + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
+            matches = Found(np.zeros(len(asked) + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
         elif isinstance(self.engine_, DenseRows) and count * _FEW <= len(self.ids_) and allowed is not None:
-            found = _of_few(self.engine_, Q[asked], k, least, np.flatnonzero(allowed))
+            matches = _of_few(self.engine_, Q[asked], k, least, np.flatnonzero(allowed))
         else:
             wish = Wish(min(k, count), least, allowed)
-            found = self.engine_.search(Q if len(asked) == Q.shape[0] else Q[asked], wish, effective_jobs(self.n_jobs))
+            matches = self.engine_.search(
+                Q if len(asked) == Q.shape[0] else Q[asked], wish, effective_jobs(self.n_jobs)
+            )
         sizes = np.zeros(Q.shape[0], np.int64)
-        sizes[asked] = np.diff(found.offsets)
+        sizes[asked] = np.diff(matches.offsets)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         nothing = "the index is empty, or all of it was filtered out" if count == 0 else None
         reasons = tuple(_ZERO if zero else nothing for zero in empty.tolist())
-        scores = scores_of(self.measure, found.keys)
-        return Answers(offsets, self.ids_[found.rows], scores, reasons, found.read, Q.shape[0] * len(self.ids_))
+        scores = scores_of(self.measure, matches.keys)
+        return Answers(offsets, self.ids_[matches.rows], scores, reasons, matches.read, Q.shape[0] * len(self.ids_))
 
     def _rows(self, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
         """Rows as the engine takes them, once they have the right length."""
@@ -411,8 +413,8 @@ def _of_few(engine: DenseRows, Q: Any, k: int, least: float, rows: NDArray[np.in
         order = order[keys[order] >= least][: k or None]
         parts.append((rows[order], keys[order]))
     offsets = np.cumsum([0, *(len(some) for some, _ in parts)])
-    found, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Found(offsets, found, keys, len(rows) * len(Q))
+    members, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Found(offsets, members, keys, len(rows) * len(Q))
 
 
 def _answers(parts: list[Neighbors], like: Answers) -> Answers:

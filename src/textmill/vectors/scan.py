@@ -123,8 +123,8 @@ class Scan(DenseRows):
     """Read every vector.
 
     >>> scan = Scan.build("product", np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
-    >>> found = scan.search(np.array([[0, 1]], np.float32), Wish(2), 1)
-    >>> found.rows.tolist(), found.keys.round(4).tolist()
+    >>> nearest = scan.search(np.array([[0, 1]], np.float32), Wish(2), 1)
+    >>> nearest.rows.tolist(), nearest.keys.round(4).tolist()
     ([1, 2], [1.0, 0.8])
     """
 
@@ -141,13 +141,13 @@ class Scan(DenseRows):
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
         if len(Q) < FEW_QUERIES:
-            found = Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
+            nearest = Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
         else:
             batches = range(0, len(Q), _QUERIES)
-            found = _join(
+            nearest = _join(
                 [_tiles(view, self.vectors_, Q[i : i + _QUERIES], wish, effective_jobs(n_jobs)) for i in batches]
             )
-        return found._replace(read=len(self) * len(Q))
+        return nearest._replace(read=len(self) * len(Q))
 
 
 class PrefixScan(DenseRows):

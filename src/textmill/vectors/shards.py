@@ -103,13 +103,13 @@ def merge_answers(parts: Sequence[tuple[Answers, str]], k: int | None) -> Answer
     sign = -1.0 if "cosine" in measures else 1.0
     ids, scores, sizes, reasons = [], [], [0], []
     for i in range(len(parts[0][0])):
-        found = [answers[i] for answers, _ in parts]
-        together, figures = (np.concatenate([getattr(one, name) for one in found]) for name in ("ids", "scores"))
+        neighbors = [answers[i] for answers, _ in parts]
+        together, figures = (np.concatenate([getattr(one, name) for one in neighbors]) for name in ("ids", "scores"))
         order = np.lexsort((together, sign * figures))[:k]
         ids.append(together[order])
         scores.append(figures[order])
         sizes.append(len(order))
-        reasons.append(None if len(order) else found[0].reason)
+        reasons.append(None if len(order) else neighbors[0].reason)
     return Answers(
         np.cumsum(sizes),
         np.concatenate(ids) if ids else np.zeros(0, np.int64),

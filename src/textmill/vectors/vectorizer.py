@@ -222,9 +222,9 @@ class TextVectorizer(Transformer, Model):
             ("vocabulary", Vocabulary, "Vocabulary(min_df=2)"),
             ("weighting", Weighting, "Weighting(scheme='ntc')"),
         ):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, kind):
-                raise DataError(f"{name} must be a {kind.__name__}, such as {example}, got {given!r}")
+            part = getattr(self, name)
+            if part is not None and not isinstance(part, kind):
+                raise DataError(f"{name} must be a {kind.__name__}, such as {example}, got {part!r}")
         Weighting(**self._weighting_parameters()).schemes()
         return Vocabulary() if self.vocabulary is None else Vocabulary(**self.vocabulary.get_params(deep=False))
 

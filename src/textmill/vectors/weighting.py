@@ -184,11 +184,11 @@ class Weighting(Transformer, Model):
     def idf_(self) -> NDArray[np.float64]:
         """The inverse document frequencies by column, derived from the counts; 0 for a term that was never seen."""
         check_fitted(self)
-        made_of = (self.idf, self.log_base, self.negative, self.documents_)
-        known, d, idf = getattr(self, "_derived", (None, None, np.zeros(0)))
-        if known != made_of or d is not self.document_frequency_:
+        settings = (self.idf, self.log_base, self.negative, self.documents_)
+        derived_from, d, idf = getattr(self, "_derived", (None, None, np.zeros(0)))
+        if derived_from != settings or d is not self.document_frequency_:
             idf = self._derive_idf()
-            self._derived = (made_of, self.document_frequency_, idf)
+            self._derived = (settings, self.document_frequency_, idf)
         return idf
 
     @property
@@ -247,10 +247,10 @@ class Weighting(Transformer, Model):
         return weigh(X, letters, weights, log_base=self.log_base, dtype=self.dtype, n_jobs=self.n_jobs)
 
     def _check_columns(self, columns: int) -> None:
-        known = len(self.document_frequency_)
-        if columns != known:
+        expected = len(self.document_frequency_)
+        if columns != expected:
             raise DataError(
-                f"X has {columns} features, but Weighting is expecting {known} features as input; "
+                f"X has {columns} features, but Weighting is expecting {expected} features as input; "
                 "use bags of one vocabulary"
             )
 
@@ -281,18 +281,18 @@ class Vectors:
     """Weighted chunks of a stream of bags, made as they are read; can be read again when the bags can.
 
     Attributes, of the last or running pass: documents, nonzeros, empty (documents without a weight), unseen (entries
-    of terms that training never saw); bags, the stream of counts.
+    of terms that training never saw); bags, the stream of counts; source, what the bags come from.
     """
 
     def __init__(self, weighting: Weighting, bags: Iterable[Any], source: Iterable[Any] | None = None) -> None:
         self.weighting = weighting
         self.bags = bags
-        self._source = bags if source is None else source  # what the bags are made of
+        self.source = bags if source is None else source
         self._read = False
         self.documents = self.nonzeros = self.empty = self.unseen = 0
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
-        if self._read and iter(self._source) is self._source:
+        if self._read and iter(self.source) is self.source:
             raise DataError(
                 "these vectors were read already and come from a generator, which can be read once; pass a list"
             )
@@ -334,7 +334,7 @@ def weigh(
     offsets = np.empty(X.shape[0] + 1, dtype=np.int64)
     columns = np.empty(X.nnz, dtype=np.int32)
     weighted = np.empty(X.nnz, dtype=dtype)
-    kept = native.weigh(
+    size = native.weigh(
         *csr_arrays(X)[:2],
         values,
         local=letters[0],
@@ -347,8 +347,8 @@ def weigh(
         out_values=weighted,
         threads=effective_jobs(n_jobs),
     )
-    columns.resize(kept, refcheck=False)  # in place: what was dropped is given back
-    weighted.resize(kept, refcheck=False)
+    columns.resize(size, refcheck=False)  # in place: what was dropped is given back
+    weighted.resize(size, refcheck=False)
     if letters[2] == "n" and values.dtype.kind == "f" and not np.isfinite(weighted).all():
         raise DataError(f"X holds values whose weight {dtype} cannot hold; pass counts, or scale them")
     return SparseRows(weighted, columns, offsets, (X.shape[0], X.shape[1]))
@@ -358,9 +358,9 @@ def _letters(parameter: str, scheme: object) -> str:
     """The letters of a scheme, once each is one."""
     if not isinstance(scheme, str) or len(scheme) != 3:
         raise DataError(f"{parameter} must be three letters such as 'ntc', got {scheme!r}")
-    for letter, (place, known) in zip(scheme, _LETTERS, strict=True):
-        if letter not in known:
+    for letter, (place, letters) in zip(scheme, _LETTERS, strict=True):
+        if letter not in letters:
             raise DataError(
-                f"{parameter} {scheme!r}: the {place} letter must be one of {', '.join(known)}, got {letter!r}"
+                f"{parameter} {scheme!r}: the {place} letter must be one of {', '.join(letters)}, got {letter!r}"
             )
     return scheme

@@ -17,7 +17,7 @@ from textmill.tasks.names.generate import SCENARIOS, spoil_accents, spoil_letter
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_same_seed_gives_the_same_names(scenario: str) -> None:
-    one, other, third = (generate_names(200, scenario=scenario, seed=seed) for seed in (5, 5, 6))
+    one, other, third = (generate_names(200, scenario=scenario, random_state=seed) for seed in (5, 5, 6))
     assert one.names == other.names
     assert one.ids == other.ids
     assert one.names != third.names
@@ -25,7 +25,7 @@ def test_the_same_seed_gives_the_same_names(scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_names_are_distinct_and_variants_stand_in_the_cluster_of_their_base(scenario: str) -> None:
-    names = generate_names(500, scenario=scenario, seed=2)
+    names = generate_names(500, scenario=scenario, random_state=2)
     assert len(set(names.names)) == len(set(names.ids)) == len(names)
     sizes = Counter(names.clusters)
     assert set(sizes.values()) == {1, 2, 3}
@@ -63,7 +63,7 @@ def test_organisations_alone_and_persons_alone() -> None:
 
 
 def test_small_stocks_do_not_run_dry() -> None:
-    names = generate_names(6000, scenario="french", persons=0.0, seed=1)
+    names = generate_names(6000, scenario="french", persons=0.0, random_state=1)
     assert len(set(names.clusters or ())) == 6000
 
 
@@ -77,7 +77,7 @@ LADDER = [
 
 
 def best_f1(bases: int, seed: int) -> list[float]:
-    names = generate_names(bases, seed=seed)
+    names = generate_names(bases, random_state=seed)
     folded = replace(names, names=[name.lower() for name in names])
     return [100 * evaluate(folded, Gold.from_clusters(folded), measure).curve.best().f for measure in LADDER]
 
@@ -99,7 +99,12 @@ def test_gaps_between_measures_are_those_of_the_paper() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"scenario": "dutch"}, "scenario must be one of typos"), ({"bases": 0}, "bases is 0"), ({"persons": 2}, "share")],
+    [
+        ({"scenario": "dutch"}, "scenario must be one of typos"),
+        ({"bases": 0}, "bases is 0"),
+        ({"persons": 2}, "share"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0"),
+    ],
 )
 def test_wrong_parameters_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):

@@ -40,7 +40,7 @@ from textmill.tasks.names import (
 from textmill.tasks.names.active import spaced_pairs, uncertain_pairs
 from textmill.tasks.names.logistic import choose_penalty, fit_logistic, held_out_probabilities
 
-NAMES = generate_names(150, seed=4)
+NAMES = generate_names(150, random_state=4)
 PEOPLE = RecordList.of(
     {
         "name": NAMES.names,
@@ -402,16 +402,16 @@ def test_suggestions_are_doubtful_different_and_not_labelled(learned: LearnedMat
 
 
 def test_suggestions_end_when_all_is_labelled() -> None:
-    assert spaced_pairs(np.array([0.2, 0.4]), 5, labelled=np.array([0, 1])).tolist() == []
+    assert spaced_pairs(np.array([0.2, 0.4]), 5, labeled=np.array([0, 1])).tolist() == []
     rows = np.zeros((2, 1))
     assert (
-        uncertain_pairs(np.array([0.2, 0.4]), rows, 5, labelled=np.array([0, 1]), positions=np.arange(2)).tolist() == []
+        uncertain_pairs(np.array([0.2, 0.4]), rows, 5, labeled=np.array([0, 1]), positions=np.arange(2)).tolist() == []
     )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 40))
 def test_spaced_pairs_are_different_pairs(scores: list[float], k: int) -> None:
-    chosen = spaced_pairs(np.array(scores), k, labelled=np.zeros(0, np.int64))
+    chosen = spaced_pairs(np.array(scores), k, labeled=np.zeros(0, np.int64))
     assert len(set(chosen.tolist())) == len(chosen) == min(k, len(scores))
 
 

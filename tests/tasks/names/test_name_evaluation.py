@@ -77,8 +77,8 @@ def test_the_curve_is_that_of_counting(pairs: list[tuple[float, str | None]], mi
     assert curve.best(beta).f == pytest.approx(max(figures))
 
 
-def labelled(seed: int) -> tuple[NameList, Gold]:
-    names = generate_names(12, seed=seed)
+def labeled(seed: int) -> tuple[NameList, Gold]:
+    names = generate_names(12, random_state=seed)
     gold = Gold.from_clusters(names)
     draw = random.Random(seed)
     more = {pair: draw.choice(["neg", "unk"]) for pair in itertools.combinations(names.ids, 2) if draw.random() < 0.1}
@@ -86,16 +86,16 @@ def labelled(seed: int) -> tuple[NameList, Gold]:
 
 
 @pytest.mark.parametrize("measure", ["levenshtein", "tfidf(words)", "softtfidf(words, sub=jaro)"])
-@pytest.mark.parametrize("unlabelled", ["negative", "ignore"])
-def test_evaluation_is_the_curve_of_all_pairs(measure: str, unlabelled: str) -> None:
-    names, gold = labelled(3)
-    found = evaluate(names, gold, measure, unlabelled=unlabelled, normalize=None)
+@pytest.mark.parametrize("unlabeled", ["negative", "ignore"])
+def test_evaluation_is_the_curve_of_all_pairs(measure: str, unlabeled: str) -> None:
+    names, gold = labeled(3)
+    found = evaluate(names, gold, measure, unlabeled=unlabeled, normalize=None)
     fitted = parse_measure(measure).fit(names.names)
     scores, labels = [], []
     for (i, a), (j, b) in itertools.combinations(enumerate(names.names), 2):
         label = gold.label(names.ids[i], names.ids[j])
         score = round((fitted.similarity(a, b) + fitted.similarity(b, a)) / 2, 9)
-        if score > 0 and (label is not None or unlabelled == "negative"):
+        if score > 0 and (label is not None or unlabeled == "negative"):
             scores.append(score)
             labels.append(label)
     curve = MatchCurve.of(scores, labels, missed=len(gold.positives) - labels.count("pos"))
@@ -107,7 +107,7 @@ def test_evaluation_is_the_curve_of_all_pairs(measure: str, unlabelled: str) -> 
 
 
 def test_two_lists_and_two_relations_give_the_same() -> None:
-    names = generate_names(40, seed=8)
+    names = generate_names(40, random_state=8)
     half = [int(key.endswith(("a", "b"))) for key in names.ids]
     both = NameList(names.ids, names.names, clusters=names.clusters, relations=[str(k) for k in half])
     left, right = both.split()
@@ -124,7 +124,7 @@ def test_discarded_names_do_not_take_part() -> None:
 
 
 def test_differences_are_the_positives_of_one_cut_only() -> None:
-    names = generate_names(60, seed=2)
+    names = generate_names(60, random_state=2)
     gold = Gold.from_clusters(names)
     one, other = evaluate(names, gold, "levenshtein"), evaluate(names, gold, "tfidf(words)")
     first, second = differences(one, other)
@@ -145,7 +145,7 @@ def test_differences_are_the_positives_of_one_cut_only() -> None:
 
 
 def test_the_choice_is_the_best_on_held_out_pairs() -> None:
-    names = generate_names(60, seed=5)
+    names = generate_names(60, random_state=5)
     tried = [evaluate(names, Gold.from_clusters(names), m) for m in ("cosine(words)", "levenshtein", "tfidf(trigrams)")]
     choice = choose(tried, beta=1.0)
     best = max(tried, key=lambda one: one.held_out())
@@ -157,7 +157,7 @@ def test_the_choice_is_the_best_on_held_out_pairs() -> None:
 
 def test_blocks_are_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textmill.tasks.names.evaluation._CELLS", 70)
-    names = generate_names(10, seed=1).names
+    names = generate_names(10, random_state=1).names
     fitted = parse_measure("jaro").fit(names)
     blocks = list(scored_blocks(fitted, names))
     assert len(blocks) > 3

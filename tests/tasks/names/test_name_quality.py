@@ -45,7 +45,7 @@ def figure(measure: str, names: list[str], truth: Any, counted: Any) -> float:
     return best_f1(scores[counted].round(9), truth[counted])
 
 
-def labelled(data: Path, name: str) -> tuple[list[str], Any, Any]:
+def labeled(data: Path, name: str) -> tuple[list[str], Any, Any]:
     made = read_names(data / "names" / f"{name}.txt", format="secondstring")
     assert made.clusters is not None
     assert made.relations is not None
@@ -65,14 +65,14 @@ def labelled(data: Path, name: str) -> tuple[list[str], Any, Any]:
 @pytest.mark.data
 @pytest.mark.parametrize("name", FIGURES)
 def test_best_f1_is_that_of_the_reference_runs(data: Path, name: str) -> None:
-    names, truth, counted = labelled(data, name)
+    names, truth, counted = labeled(data, name)
     for measure, expected in zip(("cosine", "tfidf", "soft/3g", "ext/context"), FIGURES[name], strict=True):
         assert figure(measure, names, truth, counted) == pytest.approx(expected, abs=0.5), measure
 
 
 @pytest.mark.data
 def test_extended_transpositions_find_reversed_names(data: Path) -> None:
-    names, truth, counted = labelled(data, "ucdPeopleMatch")
+    names, truth, counted = labeled(data, "ucdPeopleMatch")
     gain = figure("ext/context", names, truth, counted) - figure("ml/context", names, truth, counted)
     assert gain >= 10
 
@@ -81,7 +81,7 @@ def test_extended_transpositions_find_reversed_names(data: Path) -> None:
 def test_measures_are_ordered_on_synthetic_names_as_in_the_paper(seeds: int) -> None:
     figures = []
     for seed in range(seeds):
-        made = generate_names(seed=seed)
+        made = generate_names(random_state=seed)
         truth = np.equal.outer(np.array(made.clusters), np.array(made.clusters))
         counted = np.triu(np.ones_like(truth), 1)
         figures.append([figure(m, made.names, truth, counted) for m in ("cosine", "tfidf", "soft/3g", "ext/context")])

@@ -255,7 +255,7 @@ def test_normalization_is_off_and_each_step_does_its_own() -> None:
 
 
 def test_the_pool_is_the_union_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = generate_names(30, seed=4)
+    names = generate_names(30, random_state=4)
     measures = ["levenshtein", "tfidf(words)"]
     expected: dict[tuple[int, int], dict[str, int]] = {}
     for measure in measures:
@@ -281,10 +281,10 @@ def test_calibration_finds_the_probabilities_behind_the_scores() -> None:
     scores = np.where(truth, random.beta(12, 3, 20_000), random.beta(2, 9, 20_000))
     density = [0.2 * _density(scores, 12, 3), 0.8 * _density(scores, 2, 9)]
     exact = density[0] / (density[0] + density[1])
-    mixture, labelled = Calibration.from_mixture(scores), Calibration.from_labels(scores, truth)
+    mixture, labeled = Calibration.from_mixture(scores), Calibration.from_labels(scores, truth)
     assert np.abs(mixture.probability(scores) - exact).mean() < 0.02
-    assert np.abs(labelled.probability(scores) - exact).mean() < 0.02
-    for calibration in (mixture, labelled):
+    assert np.abs(labeled.probability(scores) - exact).mean() < 0.02
+    for calibration in (mixture, labeled):
         assert np.all(np.diff(calibration.probabilities) >= 0)
         threshold = calibration.threshold(scores, precision=0.95)
         assert truth[scores >= threshold].mean() == pytest.approx(0.95, abs=0.02)

@@ -132,16 +132,16 @@ def test_equal_values_are_found_whatever_their_form_and_missing_ones_never() -> 
 
 
 def test_candidates_are_the_union_of_all_blocks() -> None:
-    names = generate_names(80, seed=3)
+    names = generate_names(80, random_state=3)
     records = RecordList.of_names(names)
     blocks = [Block("name", "tfidf(words)", 0.4), Block("name", "tfidf(trigrams)", 0.5), Block("name")]
     found = find_candidates(records, blocks=blocks, k=1000)
     texts = [plain_form(name) for name in names.names]
-    for block, row in zip(blocks, found.found, strict=True):
+    for block, row in zip(blocks, found.by_block, strict=True):
         scores = np.triu(parse_measure(block.measure).fit(texts).matrix(texts), 1)
         i, j = np.nonzero(scores >= block.threshold - 1e-7)
         assert set(zip(i, j, strict=True)) == set(zip(found.left[row], found.right[row], strict=True))
-    assert found.found.any(axis=0).all()
+    assert found.by_block.any(axis=0).all()
     assert (np.lexsort((found.right, found.left)) == np.arange(len(found))).all()
 
 
@@ -181,7 +181,7 @@ def test_many_equal_names_are_no_burden() -> None:
 
 
 def test_candidates_are_the_same_for_any_number_of_jobs() -> None:
-    records = RecordList.of_names(generate_names(100, seed=5))
+    records = RecordList.of_names(generate_names(100, random_state=5))
     found = [RecordMatcher(n_jobs=jobs).scores(records) for jobs in (1, 2, 5)]
     for candidates, scores in found[1:]:
         assert candidates.left.tobytes() == found[0][0].left.tobytes()
@@ -205,7 +205,7 @@ def test_the_score_is_the_mean_over_the_fields_that_both_have() -> None:
 
 
 def test_numbers_of_a_pair_follow_their_definitions() -> None:
-    names = [*generate_names(40, seed=2).names, "Route 66", "Route 66 Inn", "Route 67", "66 route"]
+    names = [*generate_names(40, random_state=2).names, "Route 66", "Route 66 Inn", "Route 67", "66 route"]
     records = RecordList.of({"name": names})
     texts = list(dict.fromkeys(map(plain_form, names)))
     comparer = PairComparer([Field("name")], records)

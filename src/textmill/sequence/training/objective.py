@@ -337,7 +337,7 @@ def _problem(layout: FeatureLayout, data: Encoded, observed: Any, forced: Any, w
 
 
 def slices(data: Encoded, tokens: int) -> list[Encoded]:
-    """Cut a data set into stretches of whole sequences with at most so many tokens (or one sequence).
+    """Cut a data set into stretches of whole sequences with at most this many tokens (or one sequence).
 
     >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
     >>> [part.sequences for part in slices(Encoded(np.array([0, 1, 2, 3]), tests, tests), 2)]
@@ -417,7 +417,7 @@ def conditioned(layout: FeatureLayout, data: Encoded) -> Encoded:
         values[extra] = 1.0 if bigram.values is None else bigram.values[used]
     rows = Active(indptr, ids, values, layout.rows + layout.bigrams * layout.labels)
     weights = None if data.weights is None else np.repeat(data.weights, np.diff(offsets))
-    known = data.labels >= 0
+    labeled = data.labels >= 0
     single = np.arange(data.tokens + 1, dtype=np.int64)
     none = Active(np.zeros(data.tokens + 1, np.int64), np.empty(0, np.int32), None, 0)
-    return select_sequences(Encoded(single, rows, none, data.labels, weights), known)
+    return select_sequences(Encoded(single, rows, none, data.labels, weights), labeled)

@@ -23,16 +23,16 @@ _POOL = 5  # times as many as are wanted
 
 
 def uncertain_pairs(
-    probabilities: Floats, rows: Floats, k: int, *, labelled: NDArray[np.int64], positions: NDArray[np.int64]
+    probabilities: Floats, rows: Floats, k: int, *, labeled: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Choose k of the candidates at `positions`, whose rows are given, most uncertain first.
 
     >>> p, rows = np.array([0.5, 0.49, 0.52, 0.99]), np.array([[0.0], [0.01], [3.0], [9.0]])
-    >>> uncertain_pairs(p, rows, 2, labelled=np.array([], int), positions=np.arange(4)).tolist()
+    >>> uncertain_pairs(p, rows, 2, labeled=np.array([], int), positions=np.arange(4)).tolist()
     [0, 2]
     """
     check_range("k", k, at_least=1, whole=True)
-    free = np.flatnonzero(~np.isin(positions, labelled))
+    free = np.flatnonzero(~np.isin(positions, labeled))
     doubt = probabilities[positions[free]]
     pool = free[np.argsort(-doubt * (1.0 - doubt), kind="stable")[: _POOL * k]]
     doubt = probabilities[positions[pool]]
@@ -49,14 +49,14 @@ def uncertain_pairs(
     return np.array(chosen, np.int64)
 
 
-def spaced_pairs(scores: Floats, k: int, *, labelled: NDArray[np.int64]) -> NDArray[np.int64]:
+def spaced_pairs(scores: Floats, k: int, *, labeled: NDArray[np.int64]) -> NDArray[np.int64]:
     """Choose k candidates whose scores are evenly spaced between the best and the worst.
 
-    >>> spaced_pairs(np.array([0.1, 0.5, 0.9, 0.88]), 3, labelled=np.array([2])).tolist()
+    >>> spaced_pairs(np.array([0.1, 0.5, 0.9, 0.88]), 3, labeled=np.array([2])).tolist()
     [3, 1, 0]
     """
     check_range("k", k, at_least=1, whole=True)
-    free = np.setdiff1d(np.arange(len(scores)), labelled)
+    free = np.setdiff1d(np.arange(len(scores)), labeled)
     order = free[np.argsort(-scores[free], kind="stable")]
     if len(order) <= k:
         return order

@@ -97,11 +97,11 @@ def default_blocks(fields: Sequence[Field]) -> list[Block]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Pairs to compare, sorted by position, each once; `found[b]` says which of them block b has found."""
+    """Pairs to compare, sorted by position, each once; `by_block[b]` says which of them block b has found."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    found: NDArray[np.bool_]  # (blocks, pairs)
+    by_block: NDArray[np.bool_]  # (blocks, pairs)
     blocks: tuple[Block, ...]
     sizes: tuple[int, int | None]  # records on the left, and on the right if that is another list
     notes: tuple[str, ...] = ()
@@ -130,16 +130,16 @@ class Candidates:
             return self
         i = np.concatenate([self.left, left[lost].astype(np.int32)])
         j = np.concatenate([self.right, right[lost].astype(np.int32)])
-        found = np.concatenate([self.found, np.zeros((len(self.found), int(lost.sum())), bool)], axis=1)
+        by_block = np.concatenate([self.by_block, np.zeros((len(self.by_block), int(lost.sum())), bool)], axis=1)
         order = np.lexsort((j, i))
-        return Candidates(i[order], j[order], found[:, order], self.blocks, self.sizes, self.notes)
+        return Candidates(i[order], j[order], by_block[:, order], self.blocks, self.sizes, self.notes)
 
     def report(
         self, gold: Gold | None = None, records: RecordList | None = None, other: RecordList | None = None
     ) -> BlockingReport:
         """What was compared, and with labels (which need the records) what the blocking has lost."""
-        total = [int(row.sum()) for row in self.found]
-        alone = [int((row & (self.found.sum(axis=0) == 1)).sum()) for row in self.found]
+        total = [int(row.sum()) for row in self.by_block]
+        alone = [int((row & (self.by_block.sum(axis=0) == 1)).sum()) for row in self.by_block]
         base = (tuple(map(str, self.blocks)), tuple(total), tuple(alone), len(self), self.possible, self.notes)
         if gold is None or records is None:
             return BlockingReport(*base)
@@ -148,7 +148,7 @@ class Candidates:
         at = self.positions(i, j)
         right = records if other is None else other
         lost = tuple((records.ids[a], right.ids[b]) for a, b in zip(i[at < 0], j[at < 0], strict=True))
-        hits = tuple(int(row[at[at >= 0]].sum()) for row in self.found)
+        hits = tuple(int(row[at[at >= 0]].sum()) for row in self.by_block)
         return BlockingReport(*base, matches=len(i), hits=hits, lost=lost)
 
 
@@ -176,10 +176,10 @@ class BlockingReport:
         share = self.compared / self.possible if self.possible else 0.0
         lines = [f"{self.compared:,} of {self.possible:,} pairs are compared ({share:.4%})"]
         for number, block in enumerate(self.blocks):
-            found = (
+            matches = (
                 "" if not self.hits else f", {self.hits[number]} of {counted(self.matches or 0, 'labelled matches')}"
             )
-            lines.append(f"  {block}: {self.pairs[number]:,} pairs, {self.alone[number]:,} by no other{found}")
+            lines.append(f"  {block}: {self.pairs[number]:,} pairs, {self.alone[number]:,} by no other{matches}")
         if self.recall is not None:
             lines.append(f"recall on labels {self.recall:.4f}; {counted(len(self.lost), 'labelled matches')} lost")
             lines += [f"  lost: {one} and {two}" for one, two in self.lost[:k]]
@@ -203,8 +203,8 @@ def find_candidates(
     A search by a measure gives each distinct value its k best partners (of `records`, between two lists).
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Tom Jones", "Anne Lee"], "phone": ["1", "1", None]})
-    >>> found = find_candidates(people, blocks=[Block("name", "jaro", 0.8), Block("phone")])
-    >>> found.left.tolist(), found.right.tolist(), found.found.tolist()
+    >>> candidates = find_candidates(people, blocks=[Block("name", "jaro", 0.8), Block("phone")])
+    >>> candidates.left.tolist(), candidates.right.tolist(), candidates.by_block.tolist()
     ([0, 0], [1, 2], [[False, True], [True, False]])
     """
     check_range("k", k, at_least=1, whole=True)
@@ -226,10 +226,10 @@ def find_candidates(
         left, right = values.records(pairs)
         keys.append(np.unique(left * width + right))
     every = np.unique(np.concatenate(keys))
-    found = np.stack([np.isin(every, some, assume_unique=True) for some in keys])
+    by_block = np.stack([np.isin(every, some, assume_unique=True) for some in keys])
     sizes = (len(records), None if other is None else len(other))
     rows, columns = (every // width).astype(np.int32), (every % width).astype(np.int32)
-    return Candidates(rows, columns, found, tuple(blocks), sizes, tuple(notes))
+    return Candidates(rows, columns, by_block, tuple(blocks), sizes, tuple(notes))
 
 
 _ValuePairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -286,8 +286,8 @@ class _Values:
         size = len(self._texts)
         met = sparse.csr_matrix((np.ones(len(pairs[0]), bool), pairs), shape=(size, size))
         left, right = (_holders(side, size) for side in (self._sides[0], self._sides[-1]))
-        found = (left @ met @ right.T).tocoo()
-        i, j = found.row.astype(np.int64), found.col.astype(np.int64)
+        product = (left @ met @ right.T).tocoo()
+        i, j = product.row.astype(np.int64), product.col.astype(np.int64)
         if self._same_list:
             i, j = np.minimum(i, j)[i != j], np.maximum(i, j)[i != j]
         return i, j

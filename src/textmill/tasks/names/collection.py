@@ -83,10 +83,10 @@ class NameList:
             if not isinstance(text, str):
                 raise DataError(f"name {number} is a {type(text).__name__}, not text; convert it or leave it out")
         count = len(texts)
-        known = [str(i).strip() for i in (range(1, count + 1) if ids is None else ids)]
-        _check_length("ids", len(known), count)
-        for i, first in _repeated(known):
-            raise DataError(f"id {known[i]!r} of name {i + 1} is also that of name {first + 1}; ids must be unique")
+        keys = [str(i).strip() for i in (range(1, count + 1) if ids is None else ids)]
+        _check_length("ids", len(keys), count)
+        for i, first in _repeated(keys):
+            raise DataError(f"id {keys[i]!r} of name {i + 1} is also that of name {first + 1}; ids must be unique")
         columns = [None if column is None else [str(v).strip() for v in column] for column in (types, clusters)]
         for what, column in zip(("types", "clusters"), columns, strict=True):
             if column is not None:
@@ -96,7 +96,7 @@ class NameList:
             _check_length("counts", numbers.size, count)
             if count and numbers.min() < 1:
                 raise DataError(f"counts holds {int(numbers.min())}; a name that is there occurs at least once")
-        return cls(known, texts, columns[0], numbers, columns[1])
+        return cls(keys, texts, columns[0], numbers, columns[1])
 
     def __len__(self) -> int:
         return len(self.names)
@@ -236,22 +236,22 @@ def _collect(rows: _Rows, bad: BadRecords, name_field: str, id_field: str) -> Na
             value = fields.get(field)
             column.append("" if value is None else str(value).strip())
         seen.update(fields)
-    given = {field: values if field in seen else None for field, values in more.items()}
+    columns = {field: values if field in seen else None for field, values in more.items()}
     numbers = np.array(counts, dtype=np.int64) if "count" in seen else None
-    return NameList(list(ids), names, given["type"], numbers, given["cluster"], given["relation"])
+    return NameList(list(ids), names, columns["type"], numbers, columns["cluster"], columns["relation"])
 
 
 def _fault(fields: dict[str, Any], name_field: str, id_field: str) -> tuple[str, str] | None:
     """What is wrong with a record, and in which field."""
     if name_field not in fields:
-        known = ", ".join(map(repr, list(fields)[:10])) or "none"
-        return f"no field {name_field!r}; the fields are {known}; name the right one with name_field", name_field
+        names = ", ".join(map(repr, list(fields)[:10])) or "none"
+        return f"no field {name_field!r}; the fields are {names}; name the right one with name_field", name_field
     name = fields[name_field]
     if not isinstance(name, str) or not name.strip():
         what = "empty" if name is None or isinstance(name, str) else f"a {type(name).__name__}, not text"
         return f"the name is {what}; complete or remove it, or pass errors='skip'", name_field
-    given = fields.get(id_field)
-    if id_field in fields and (given is None or not str(given).strip()):
+    key = fields.get(id_field)
+    if id_field in fields and (key is None or not str(key).strip()):
         return "the id is empty; give every name its own, or leave the column out", id_field
     count = fields.get("count")
     try:

@@ -85,13 +85,13 @@ class PairComparer:
 
     def first_measures(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
         """The first measure of each field, (pairs, fields); NaN where a value is missing."""
-        found = np.full((len(left), len(self.fields)), np.nan)
+        scores = np.full((len(left), len(self.fields)), np.nan)
         for number, values in enumerate(self._values):
             for block in _blocks(len(left)):
                 a, b = values.ends(left[block], right[block])
                 there = (a >= 0) & (b >= 0)
-                found[block, number][there] = values.first(a[there], b[there])
-        return found
+                scores[block, number][there] = values.first(a[there], b[there])
+        return scores
 
     def scores(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
         """The weighted mean of the first measure of each field, over the fields that both records have."""

@@ -5,7 +5,7 @@
 
 Cuts lie between distinct scores only, so pairs of equal score are taken together; scores are rounded to nine decimals
 before, lest the last bit of a sum parts what is equal. Pairs without a label are negative (or left out:
-unlabelled="ignore"), "don't know" is left out, positives that no measure finds stay in the recall. Pairs that score no
+unlabeled="ignore"), "don't know" is left out, positives that no measure finds stay in the recall. Pairs that score no
 more than `floor` are not held: their positives count as missed.
 
 A threshold chosen and judged on the same labels looks better than it is; `held_out` parts the pairs into five, chooses
@@ -85,9 +85,9 @@ class MatchCurve(Table):
         values = np.asarray(scores, dtype=np.float64)
         if len(values) != len(labels):
             raise DataError(f"{len(values)} scores but {len(labels)} labels; pass one label a score")
-        kept = np.array([label != "unk" for label in labels], dtype=bool)
+        decided = np.array([label != "unk" for label in labels], dtype=bool)
         gold = np.array([label == "pos" for label in labels], dtype=bool)
-        return cls(_counted(values[kept], gold[kept], missed))
+        return cls(_counted(values[decided], gold[decided], missed))
 
     @property
     def pairs(self) -> _Ints:
@@ -223,7 +223,7 @@ def evaluate(
     measure: str | Measure,
     *,
     other: NameList | None = None,
-    unlabelled: str = "negative",
+    unlabeled: str = "negative",
     floor: float = 0.0,
     normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
@@ -239,7 +239,7 @@ def evaluate(
     >>> evaluation.curve.best().pairs, round(evaluation.curve.best().f, 3)
     (2, 1.0)
     """
-    check_choice("unlabelled", unlabelled, ["negative", "ignore"])
+    check_choice("unlabeled", unlabeled, ["negative", "ignore"])
     check_range("floor", floor, at_least=0.0, at_most=1.0)
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     if gold.discarded:
@@ -264,7 +264,7 @@ def evaluate(
             wanted &= np.arange(block.shape[1]) > np.arange(start, stop)[:, None]
         if relations is not None:
             wanted &= relations[start:stop, None] != relations
-        if unlabelled == "ignore":
+        if unlabeled == "ignore":
             wanted[:] = False
         wanted[rows[mine] - start, columns[mine]] = (labels[mine] != 2) & (scores_of_gold[mine] > floor)
         positive = np.zeros(block.shape, dtype=bool)

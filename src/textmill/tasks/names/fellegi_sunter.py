@@ -103,12 +103,12 @@ def fit_agreements(
 
 
 def _level_shares(patterns: Levels, weights: Floats, sizes: Sequence[int], prior: float) -> list[Floats]:
-    found = []
+    shares = []
     for variable, size in enumerate(sizes):
         there = patterns[:, variable] >= 0
         sums = np.bincount(patterns[there, variable], weights=weights[there], minlength=size) + prior / size
-        found.append(sums / sums.sum())
-    return found
+        shares.append(sums / sums.sum())
+    return shares
 
 
 def _looked_up(tables: Sequence[Floats], levels: Levels) -> Floats:
@@ -119,11 +119,26 @@ def _looked_up(tables: Sequence[Floats], levels: Levels) -> Floats:
 class FellegiSunter(RecordEstimator, Model):
     """Match records by a probability that is learned without labels.
 
-    Parameters: fields, blocks, k, threshold, n_jobs as for `LearnedMatcher`; term_frequency; max_iter and tolerance of
-    EM, the latter the relative gain of the objective at which it ends.
+    Parameters:
+        fields: As for `RecordMatcher`; a model is saved only with texts.
+        blocks: As for `RecordMatcher`; a model is saved only with texts.
+        k: As for `RecordMatcher`.
+        threshold: The least probability of a match, 0 to 1.
+        term_frequency: Whether agreement on a rare value counts more than agreement on a frequent one.
+        max_iter: Iterations of EM at most.
+        tolerance: Gain of the objective, relative to its size, at which EM ends.
+        n_jobs: Threads; None for all cores.
 
-    Attributes: fields_ and measures_ (variables,); m_ and u_ (levels of all variables), those of variable v from
-    offsets_[v] on; share_ of matches among candidates; trace_ (iterations,), n_iter_, converged_.
+    Attributes:
+        fields_: Field of each variable, (variables,).
+        measures_: Measure of each variable, (variables,).
+        offsets_: Where the levels of each variable begin in `m_` and `u_`, (variables + 1,).
+        m_: Probability of each level among matches, (levels of all variables,).
+        u_: Probability of each level among the other candidates, (levels of all variables,).
+        share_: Share of matches among the candidates.
+        trace_: Objective after each iteration, (iterations,).
+        n_iter_: Iterations done.
+        converged_: Whether the tolerance was reached.
 
     >>> names = [f"{first} {last}" for first in ("Ann", "Tom", "Eve", "Bob") for last in ("Lee", "Fox", "Day", "Orr")]
     >>> people = RecordList.of({"name": names + [name.replace("o", "oo") + "e" for name in names[:8]]})
@@ -188,16 +203,17 @@ class FellegiSunter(RecordEstimator, Model):
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0.0)
-        found = self.candidates(records, other) if candidates is None else candidates
-        if not len(found):
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        if not len(candidates):
             raise DataError("the blocking finds no pair to learn from; lower its thresholds, or check the fields")
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
+        base = comparer.scores(candidates.left, candidates.right)
         if np.ptp(base) == 0.0:
-            raise DataError(f"all {len(found)} candidates are alike, so no two kinds of pairs can be told apart")
+            raise DataError(f"all {len(candidates)} candidates are alike, so no two kinds of pairs can be told apart")
         columns = _variables(comparer)
         names = [comparer.columns[column] for column in columns]
-        levels = _levels(rows_of(comparer, found, base)[:, columns], names)
+        levels = _levels(rows_of(comparer, candidates, base)[:, columns], names)
         sizes = [len(_cuts(measure)) + 1 for _, measure in names]
         model = fit_agreements(levels, sizes, base, max_iter=self.max_iter, tolerance=self.tolerance)
         self.fields_ = StringTable([field for field, _ in names])

@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from textmill.errors import DataError
+from textmill.model import seed_of
 from textmill.tasks.names.collection import NameList
 from textmill.tasks.names.stock import STOCKS, Stock
 
@@ -45,13 +46,15 @@ _RULES += [("i", "y"), ("y", "i"), ("i", "ï"), ("ï", "i"), ("y", "ï"), ("ï",
 _RULES += [(2 * letter, letter) for letter in _DOUBLED] + [(letter, 2 * letter) for letter in _DOUBLED]
 
 
-def generate_names(bases: int = 950, *, scenario: str = "typos", persons: float = 0.6, seed: int = 0) -> NameList:
+def generate_names(
+    bases: int = 950, *, scenario: str = "typos", persons: float = 0.6, random_state: int = 0
+) -> NameList:
     """Give about twice as many names as bases, the variants behind their base, with types and clusters.
 
     `persons` is the share of bases that are persons, the others are organisations. The id of a variant is that of its
     base with a letter behind it.
 
-    >>> names = generate_names(3, seed=4)
+    >>> names = generate_names(3, random_state=4)
     >>> for key, name, kind in zip(names.ids, names.names, names.types, strict=True):
     ...     print(key, name, kind, sep=", ")
     1, Mary Helen Hughes, person
@@ -66,7 +69,7 @@ def generate_names(bases: int = 950, *, scenario: str = "typos", persons: float 
         raise DataError(f"scenario must be one of {', '.join(SCENARIOS)}, not {scenario!r}")
     if bases < 1 or not 0 <= persons <= 1:
         raise DataError(f"bases is {bases} and persons is {persons}; pass at least 1, and a share from 0 to 1")
-    random = Random(seed)
+    random = Random(seed_of(random_state))
     stock = STOCKS["french" if scenario == "french" else "english"]
     spoil = {"typos": spoil_letters, "transliteration": transliterate, "french": spoil_accents}[scenario]
     ids: list[str] = []
@@ -140,18 +143,17 @@ def _bases(count: int, persons: float, stock: Stock, scenario: str, random: Rand
     """Distinct bases as words, and whether they are persons."""
     size = round(6 * count**0.9)
     family = list(itertools.islice(dict.fromkeys(itertools.chain(stock.family, _composed(stock))), max(40, size)))
-    given = stock.given
     places = [*stock.places, *family[len(stock.family) :]]
     seen: set[tuple[str, ...]] = set()
     repeats = 0
     while len(seen) < count:
         person = random.random() < persons
         if person:
-            middle = [_drawn(given, random)] if random.random() < 0.3 + 0.1 * repeats else []
+            middle = [_drawn(stock.forenames, random)] if random.random() < 0.3 + 0.1 * repeats else []
             last = random.choice(family)
             if scenario == "transliteration" and random.random() < 0.2:
                 last = "el-" + last
-            words = [_drawn(given, random), *middle, last]
+            words = [_drawn(stock.forenames, random), *middle, last]
         else:
             parts = {"place": random.choice(places), "field": _drawn(stock.fields, random)}
             words = stock.organisation.format(**parts, body=_drawn(stock.bodies, random)).split()

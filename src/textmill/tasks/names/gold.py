@@ -47,14 +47,14 @@ class Gold:
     symmetric: bool = True
 
     def __post_init__(self) -> None:
-        known: dict[_Pair, str] = {}
+        labels: dict[_Pair, str] = {}
         for (one, other), label in self.labels.items():
             if label not in LABELS:
                 raise DataError(f"label {label!r} of the pair {one!r}, {other!r} is none of {', '.join(LABELS)}")
             pair = self._key(one, other)
-            if known.setdefault(pair, label) != label:
-                raise DataError(f"the pair {one!r}, {other!r} is labelled {known[pair]} and {label}; remove one")
-        object.__setattr__(self, "labels", known)
+            if labels.setdefault(pair, label) != label:
+                raise DataError(f"the pair {one!r}, {other!r} is labelled {labels[pair]} and {label}; remove one")
+        object.__setattr__(self, "labels", labels)
 
     @classmethod
     def from_clusters(cls, names: NameList, other: NameList | None = None) -> Gold:
@@ -124,8 +124,8 @@ class Gold:
         for (one, two), label in self.labels.items():
             if one in self.discarded or two in self.discarded:
                 continue
-            for key, known in ((one, left), (two, right)):
-                if key not in known:
+            for key, positions in ((one, left), (two, right)):
+                if key not in positions:
                     raise DataError(f"gold pair {one!r}, {two!r}: no name has the id {key!r}; correct it or remove it")
             i, j = left[one], right[two]
             if other is None and i > j:
@@ -156,14 +156,14 @@ def read_gold(
     ({('a', 'b'): 'pos'}, ['c'])
     """
     name = os.fspath(source)
-    known = [None if part is None else frozenset(part.ids) for part in (names, other or names)]
+    ids = [None if part is None else frozenset(part.ids) for part in (names, other or names)]
     labels: dict[_Pair, str] = {}
     discarded: set[str] = set()
     clusters: dict[str, str] = {}
     gold = Gold(symmetric=other is None)
     with BadRecords(errors, "stdin" if name == "-" else name) as bad:
         for line, row in _rows(name, bad):
-            fault = _fault(row, known, gold.symmetric)
+            fault = _fault(row, ids, gold.symmetric)
             if fault is None and len(row) == 2:
                 if other is not None:
                     fault = "a file of clusters is for one collection; pass pairs between two"
@@ -226,7 +226,7 @@ def _rows(name: str, bad: BadRecords) -> Iterator[tuple[int, list[str]]]:
         first = False
 
 
-def _fault(row: list[str], known: list[frozenset[str] | None], symmetric: bool) -> str | None:
+def _fault(row: list[str], ids: list[frozenset[str] | None], symmetric: bool) -> str | None:
     """What is wrong with a row."""
     if len(row) not in (2, 3):
         return f"{len(row)} fields; a row is id1, id2 and a label, or id and cluster, parted by tabs"
@@ -237,7 +237,7 @@ def _fault(row: list[str], known: list[frozenset[str] | None], symmetric: bool) 
     if len(row) == 3 and row[2] != "discard" and symmetric and row[0] == row[1]:
         return f"the pair of {row[0]!r} with itself says nothing; remove it"
     checked: Collection[str] = row[:2] if len(row) == 3 and row[2] != "discard" else row[:1]
-    for key, ids in zip(checked, known, strict=False):
-        if ids is not None and key not in ids:
+    for key, side in zip(checked, ids, strict=False):
+        if side is not None and key not in side:
             return f"no name has the id {key!r}; correct it, or remove the line"
     return None

@@ -227,7 +227,7 @@ def evaluate_measures(
     *,
     other: NameList | None = None,
     normalize: Normalize = DEFAULT_STEPS,
-    unlabelled: str = "negative",
+    unlabeled: str = "negative",
     floor: float = 0.0,
     n_jobs: int | None = None,
 ) -> list[Evaluation]:
@@ -238,7 +238,7 @@ def evaluate_measures(
     [1.0]
     """
     chosen = [parse_measure(measure) for measure in measures]
-    options: Any = {"other": other, "unlabelled": unlabelled, "floor": floor, "normalize": normalize, "n_jobs": n_jobs}
+    options: Any = {"other": other, "unlabeled": unlabeled, "floor": floor, "normalize": normalize, "n_jobs": n_jobs}
     return [evaluate(names, gold, measure, **options) for measure in track(chosen, "evaluating", unit="measures")]
 
 

@@ -37,20 +37,33 @@ from textmill.tasks.names.logistic import (
 from textmill.tasks.names.record_matcher import Contribution, PairExplanation, RecordEstimator, rows_of
 from textmill.tasks.names.records import Field, RecordList
 
-__all__ = ["LearnedMatcher", "labelled_candidates"]
+__all__ = ["LearnedMatcher", "labeled_candidates"]
 
 
 class LearnedMatcher(RecordEstimator, Model):
     """Match records by a probability that labelled pairs have taught.
 
-    Parameters: fields, blocks, k, threshold, n_jobs as for `RecordMatcher`, the threshold is a probability; penalty
-    of the weights, None chooses it by cross-validation.
+    Parameters:
+        fields: As for `RecordMatcher`; a model is saved only with texts.
+        blocks: As for `RecordMatcher`; a model is saved only with texts.
+        k: As for `RecordMatcher`.
+        threshold: The least probability of a match, 0 to 1.
+        penalty: L2 penalty of the weights; None chooses it by cross-validation.
+        n_jobs: Threads; None for all cores.
 
-    Attributes: fields_ and measures_ (columns,), the names of the numbers; weights_, means_, scales_ (columns,);
-    intercept_; penalty_; n_labels_; brier_, on labels held out (None if there were too few).
+    Attributes:
+        fields_: Field of each number that is learned from, "" for the place among rivals, (columns,).
+        measures_: Measure of each number, (columns,).
+        weights_: Weights of the standardised numbers, (columns,).
+        means_: Means of the numbers, (columns,).
+        scales_: Standard deviations of the numbers, 1 where they do not vary, (columns,).
+        intercept_: Log odds of a pair whose numbers are all at their means.
+        penalty_: The penalty that was used.
+        n_labels_: Number of labels that were learned from.
+        brier_: Brier score on labels held out; None if there were too few.
 
     >>> from textmill.tasks.names import generate_names
-    >>> names = generate_names(60, seed=1)
+    >>> names = generate_names(60, random_state=1)
     >>> people, matcher = RecordList.of_names(names), LearnedMatcher(fields=["name"])
     >>> found = matcher.candidates(people)
     >>> gold = Gold({
@@ -116,14 +129,15 @@ class LearnedMatcher(RecordEstimator, Model):
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
         if self.penalty is not None:
             check_range("penalty", self.penalty, above=0.0, at_most=1e12)
-        found = self.candidates(records, other) if candidates is None else candidates
-        found, positions, truth = labelled_candidates(found, records, other, y)
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        candidates, positions, truth = labeled_candidates(candidates, records, other, y)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        self.means_, self.scales_ = _moments(comparer, found, base)
+        base = comparer.scores(candidates.left, candidates.right)
+        self.means_, self.scales_ = _moments(comparer, candidates, base)
         self.fields_ = StringTable([field for field, _ in comparer.columns])
         self.measures_ = StringTable([measure for _, measure in comparer.columns])
-        Z = self._standardised(rows_of(comparer, found, base, positions))
+        Z = self._standardised(rows_of(comparer, candidates, base, positions))
         self.penalty_ = float(choose_penalty(Z, truth) if self.penalty is None else self.penalty)
         model = fit_logistic(Z, truth, self.penalty_)
         self.weights_, self.intercept_ = model.weights, model.intercept
@@ -151,10 +165,10 @@ class LearnedMatcher(RecordEstimator, Model):
         self._check_columns(comparer)
         model = Logistic(self.weights_, self.intercept_, self.penalty_)
         lead = leads(candidates.left, candidates.right, base, same_list=candidates.sizes[1] is None)
-        found = np.empty(len(candidates))
+        probabilities = np.empty(len(candidates))
         for block, rows in comparer.features(candidates.left, candidates.right, lead):
-            found[block] = special.expit(model.log_odds(self._standardised(rows)))
-        return found
+            probabilities[block] = special.expit(model.log_odds(self._standardised(rows)))
+        return probabilities
 
     def _explain(
         self, comparer: PairComparer, candidates: Candidates, base: Floats, positions: NDArray[np.int64]
@@ -185,14 +199,14 @@ class LearnedMatcher(RecordEstimator, Model):
             )
 
 
-def labelled_candidates(
+def labeled_candidates(
     candidates: Candidates, records: RecordList, other: RecordList | None, gold: Gold
 ) -> tuple[Candidates, NDArray[np.int64], NDArray[np.bool_]]:
     """Candidates with the labelled pairs they lack, positions of the labelled ones, and whether these match.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom"]})
     >>> found = LearnedMatcher(blocks=["name:jaro:0.7"]).candidates(people)
-    >>> more, at, truth = labelled_candidates(found, people, None, Gold({("1", "2"): "pos", ("1", "3"): "neg"}))
+    >>> more, at, truth = labeled_candidates(found, people, None, Gold({("1", "2"): "pos", ("1", "3"): "neg"}))
     >>> len(found), len(more), at.tolist(), truth.tolist()
     (1, 2, [0, 1], [True, False])
     """

@@ -132,22 +132,23 @@ def suggest_labels(
     [2, 0]
     """
     check_range("k", k, at_least=1, whole=True)
-    found = matcher.candidates(records, other) if candidates is None else candidates
-    found, scores = matcher.scores(records, other, candidates=found)
-    labelled = np.zeros(0, np.int64)
+    if candidates is None:
+        candidates = matcher.candidates(records, other)
+    candidates, scores = matcher.scores(records, other, candidates=candidates)
+    labeled = np.zeros(0, np.int64)
     if gold is not None:
         i, j, _ = gold.places(records.names(), None if other is None else other.names())
-        labelled = found.positions(i, j)
-        labelled = labelled[labelled >= 0]
+        labeled = candidates.positions(i, j)
+        labeled = labeled[labeled >= 0]
     if isinstance(matcher, RecordMatcher):
-        chosen = spaced_pairs(scores, k, labelled=labelled)
+        chosen = spaced_pairs(scores, k, labeled=labeled)
     else:
         doubt = scores * (1.0 - scores)
-        doubt[labelled] = -1.0
+        doubt[labeled] = -1.0
         near = np.sort(np.argsort(-doubt, kind="stable")[: _DOUBTFUL * k])
-        rows = standard_rows(matcher, records, other, found, near)
-        chosen = uncertain_pairs(scores, rows, k, labelled=labelled, positions=near)
-    return Pairs(found.left[chosen], found.right[chosen], scores[chosen])
+        rows = standard_rows(matcher, records, other, candidates, near)
+        chosen = uncertain_pairs(scores, rows, k, labeled=labeled, positions=near)
+    return Pairs(candidates.left[chosen], candidates.right[chosen], scores[chosen])
 
 
 def suggestion_page(
@@ -159,8 +160,9 @@ def suggestion_page(
     candidates: Candidates | None = None,
 ) -> Report:
     """A page on which suggested pairs are labelled, with an explanation of each probability."""
-    found = matcher.candidates(records, other) if candidates is None else candidates
-    return _page(matcher, records, other, pairs, found, "Pairs to label")
+    if candidates is None:
+        candidates = matcher.candidates(records, other)
+    return _page(matcher, records, other, pairs, candidates, "Pairs to label")
 
 
 def explain_records(
@@ -180,9 +182,9 @@ def explain_records(
     gold = Gold({(one, two): "pos"}, symmetric=other is None)
     i, j, _ = gold.places(records.names(), None if other is None else other.names())
     candidates = matcher.candidates(records, other).including(i, j)
-    found = matcher.explain(records, candidates.positions(i, j), other, candidates=candidates)[0]
+    explanation = matcher.explain(records, candidates.positions(i, j), other, candidates=candidates)[0]
     right = records if other is None else other
-    return [records.shown(int(i[0])), right.shown(int(j[0])), *explanation_lines(found, 20)]
+    return [records.shown(int(i[0])), right.shown(int(j[0])), *explanation_lines(explanation, 20)]
 
 
 def cluster_page(records: RecordList, clusters: Clusters, pairs: Pairs, *, title: str = "Groups of records") -> Report:
@@ -239,10 +241,10 @@ def _page(
     fitted = parse_measure(FIELD_MEASURE).fit([name for pair in shown for name in pair])
     why = matcher.explain(records, candidates.positions(i, j), other, candidates=candidates) if len(order) else []
     proposals = [
-        propose(PairRow(records.ids[a], right.ids[b], found.score, *names), fitted)._replace(
-            reasons=explanation_lines(found)
+        propose(PairRow(records.ids[a], right.ids[b], explanation.score, *names), fitted)._replace(
+            reasons=explanation_lines(explanation)
         )
-        for a, b, names, found in zip(i.tolist(), j.tolist(), shown, why, strict=True)
+        for a, b, names, explanation in zip(i.tolist(), j.tolist(), shown, why, strict=True)
     ]
     return review_page(proposals, title=title)
 

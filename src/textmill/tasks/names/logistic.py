@@ -104,11 +104,11 @@ def held_out_probabilities(Z: Floats, y: Flags, penalty: float) -> Floats | None
     folds = _folds(y)
     if folds is None:
         return None
-    found = np.empty(len(y))
+    probabilities = np.empty(len(y))
     for fold in range(int(folds.max()) + 1):
         out = folds == fold
-        found[out] = special.expit(fit_logistic(Z[~out], y[~out], penalty).log_odds(Z[out]))
-    return found
+        probabilities[out] = special.expit(fit_logistic(Z[~out], y[~out], penalty).log_odds(Z[out]))
+    return probabilities
 
 
 def choose_penalty(Z: Floats, y: Flags) -> float:

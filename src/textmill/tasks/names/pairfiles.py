@@ -144,14 +144,14 @@ def read_pairs(source: str | os.PathLike[str], *, errors: str = "strict") -> Ite
             record.fields["score"] = record.fields["probability"]
         for field in PairRow._fields:
             if record.fields.get(field) is None:
-                known = ", ".join(record.fields)
-                fault = f"no field {field!r}; the fields are {known}; pass a file made by `textmill match dedupe`"
+                names = ", ".join(record.fields)
+                fault = f"no field {field!r}; the fields are {names}; pass a file made by `textmill match dedupe`"
                 raise DataError(fault, **place)
         try:
             score = float(record.fields["score"])
         except (TypeError, ValueError):
-            given = record.fields["score"]
-            raise DataError(f"the score {given!r} is not a number", column="score", **place) from None
+            value = record.fields["score"]
+            raise DataError(f"the score {value!r} is not a number", column="score", **place) from None
         texts = [str(record.fields[field]) for field in ("id1", "id2", "name1", "name2")]
         yield PairRow(texts[0], texts[1], score, texts[2], texts[3])
 

@@ -2,10 +2,10 @@ r"""Match records by several fields: candidates, a score for each, and the pairs
 
     candidates (blocking.py)  ->  numbers of each pair (comparison.py)  ->  score  ->  pairs, groups, explanations
 
-`RecordMatcher` scores by the weighted mean of one measure a field. `LearnedMatcher` (learned.py) and `FellegiSunter`
+`RecordMatcher` scores by the weighted mean of one measure per field. `LearnedMatcher` (learned.py) and `FellegiSunter`
 (fellegi_sunter.py) score by the probability of a match, learned with labels and without.
 
-Cost: the blocking, then some microseconds a candidate. Memory: the candidates and one block of numbers.
+Cost: the blocking, then some microseconds per candidate. Memory: the candidates and one block of numbers.
 """
 
 from __future__ import annotations
@@ -92,12 +92,7 @@ def explanation_lines(explanation: PairExplanation, k: int = _EXPLAINED) -> list
 
 
 class RecordEstimator(Estimator):
-    """What all matchers of records share. Base class.
-
-    Parameters of all: fields, texts NAME[:MEASURE[:WEIGHT]] or `Field` (texts can be saved); blocks, texts
-    FIELD:MEASURE:THRESHOLD or FIELD:exact, or `Block`, by default words and letters of text fields and equal values
-    of exact ones; k, the candidates of a record by each measure; threshold; n_jobs.
-    """
+    """What all matchers of records share. Base class."""
 
     takes: ClassVar[str] = "mappings"
 
@@ -148,10 +143,11 @@ class RecordEstimator(Estimator):
         self, records: RecordList, other: RecordList | None = None, *, candidates: Candidates | None = None
     ) -> tuple[Candidates, Floats]:
         """All candidates and their scores."""
-        found = self.candidates(records, other) if candidates is None else candidates
+        if candidates is None:
+            candidates = self.candidates(records, other)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        return found, self._scores(comparer, found, base)
+        base = comparer.scores(candidates.left, candidates.right)
+        return candidates, self._scores(comparer, candidates, base)
 
     def explain(
         self,
@@ -162,19 +158,20 @@ class RecordEstimator(Estimator):
         candidates: Candidates | None = None,
     ) -> list[PairExplanation]:
         """Explain the scores of the candidates at these positions."""
-        found = self.candidates(records, other) if candidates is None else candidates
+        if candidates is None:
+            candidates = self.candidates(records, other)
         comparer = self._comparer(records, other)
-        base = comparer.scores(found.left, found.right)
-        return self._explain(comparer, found, base, np.asarray(positions, np.int64))
+        base = comparer.scores(candidates.left, candidates.right)
+        return self._explain(comparer, candidates, base, np.asarray(positions, np.int64))
 
     def _pairs(
         self, records: RecordList, other: RecordList | None, threshold: float | None, candidates: Candidates | None
     ) -> Pairs:
         least = self.threshold if threshold is None else threshold
         check_range("threshold", least, at_least=0.0, at_most=1.0)
-        found, scores = self.scores(records, other, candidates=candidates)
+        candidates, scores = self.scores(records, other, candidates=candidates)
         keep = (scores >= least) & (scores > 0.0)
-        left, right, score = found.left[keep], found.right[keep], scores[keep]
+        left, right, score = candidates.left[keep], candidates.right[keep], scores[keep]
         order = np.lexsort((right, -score, left))
         return Pairs(left[order], right[order], score[order])
 
@@ -230,7 +227,15 @@ def standard_rows(
 
 
 class RecordMatcher(RecordEstimator):
-    """Match records by the weighted mean of one measure a field, over the fields that both records have.
+    """Match records by the weighted mean of one measure per field, over the fields that both records have.
+
+    Parameters:
+        fields: What is compared: texts NAME[:MEASURE[:WEIGHT]], or `Field`.
+        blocks: Which pairs are compared: texts FIELD:MEASURE:THRESHOLD or FIELD:exact, or `Block`; None for words and
+            letters of text fields and equal values of exact ones.
+        k: Best partners of each distinct value that a block with a threshold proposes.
+        threshold: The least score of a match, 0 to 1.
+        n_jobs: Threads; None for all cores.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom Fox"], "phone": ["1-2", "1/2", ""]})
     >>> matcher = RecordMatcher(fields=["name", "phone:exact:0.5"], threshold=0.5)

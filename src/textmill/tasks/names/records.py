@@ -128,8 +128,8 @@ class RecordList:
     def column(self, name: str) -> list[str]:
         """The values of a field."""
         if name not in self.columns:
-            known = ", ".join(map(repr, self.columns))
-            raise DataError(f"the records have no field {name!r}; their fields are {known}")
+            names = ", ".join(map(repr, self.columns))
+            raise DataError(f"the records have no field {name!r}; their fields are {names}")
         return self.columns[name]
 
     def shown(self, position: int) -> str:
@@ -172,19 +172,19 @@ def read_record_list(
     name = os.fspath(source)
     ids: dict[str, int] = {}
     columns: dict[str, list[str]] = {field: [] for field in fields}
-    known: Mapping[str, Any] | None = None
+    header: Mapping[str, Any] | None = None
     with BadRecords(errors, "stdin" if name == "-" else name) as bad:
         records = read_records(name, format=format, delimiter=delimiter, encoding=encoding, errors=errors)
         for record in records:
-            if known is None:
-                known = record.fields
+            if header is None:
+                header = record.fields
                 for field in fields:
-                    if field not in known:
-                        there = ", ".join(map(repr, list(known)[:20]))
+                    if field not in header:
+                        there = ", ".join(map(repr, list(header)[:20]))
                         lack = f"no field {field!r}; the fields are {there}; name another with --field"
                         raise DataError(lack, source=record.source, line=record.line)
-            given = record.fields.get(id_field)
-            key = str(record.line if given is None else given).strip()
+            value = record.fields.get(id_field)
+            key = str(record.line if value is None else value).strip()
             fault = None if key else f"the id is empty; give every record its own, or leave out the column {id_field!r}"
             if fault is None and key in ids:
                 fault = f"id {key!r} is also that of line {ids[key]}; ids must be unique"

@@ -112,11 +112,11 @@ def _aligned(alignment: Alignment, names: tuple[str, str]) -> tuple[_Parts, _Par
             continue
         (a, b), (c, d) = spans[0][edge.left], spans[1][edge.right]
         same = SequenceMatcher(None, alignment.left[a:b], alignment.right[c:d], autojunk=False).get_matching_blocks()
-        for side, start, stop, kept in (
+        for side, start, stop, blocks in (
             (0, a, b, [(m.a, m.size) for m in same]),
             (1, c, d, [(m.b, m.size) for m in same]),
         ):
-            inside = {start + at + k for at, size in kept for k in range(size)}
+            inside = {start + at + k for at, size in blocks for k in range(size)}
             for place in range(start, stop):
                 strengths[side][place] = max(strengths[side][place], edge.similarity)
                 differs[side][place] = place not in inside

@@ -1,4 +1,4 @@
-"""Words that synthetic names are made of: given names, family names, titles, and the parts of organisations.
+"""Words that synthetic names are made of: forenames, family names, titles, and the parts of organisations.
 
 The lists were put together for this package from names in common use; a combination that somebody bears is chance. Most
 frequent first: `generate` draws the first entries more often than the last.
@@ -15,11 +15,11 @@ __all__ = ["STOCKS", "Stock"]
 class Stock:
     """The words of one language scene.
 
-    >>> STOCKS["english"].given[0], STOCKS["french"].titles[0]
+    >>> STOCKS["english"].forenames[0], STOCKS["french"].titles[0]
     ('John', 'M.')
     """
 
-    given: tuple[str, ...]
+    forenames: tuple[str, ...]
     family: tuple[str, ...]
     beginnings: tuple[str, ...]  # of further family names, when the list does not suffice
     middles: tuple[str, ...]
@@ -36,7 +36,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _ENGLISH = Stock(
-    given=_words(
+    forenames=_words(
         """John Mary Robert Anna David Sarah Michael Laura Peter Helen James Julia Thomas Emma Daniel Alice Martin Ruth
         Andrew Clara George Nora Stephen Irene Philip Rosa Victor Edith Walter Sofia Oscar Diana Simon Teresa Adam Marta
         Leonard Vera Hugo Agnes Samuel Greta Arthur Judith Felix Miriam Conrad Esther Edward Louise Patrick Monica
@@ -86,7 +86,7 @@ _ENGLISH = Stock(
 )
 
 _FRENCH = Stock(
-    given=_words(
+    forenames=_words(
         """Jean Marie François Hélène Michel Céline Pierre Anaïs André Chloé Étienne Françoise Jérôme Geneviève René
         Thérèse Sébastien Amélie Frédéric Zoé Grégoire Inès Loïc Gaëlle Joël Noémie Rémi Aurélie Cédric Mélanie Hervé
         Béatrice Gérard Valérie Stéphane Agnès Benoît Renée Raphaël Désirée Théo Léa Mickaël Maëlle Gaël Salomé Clément

@@ -243,8 +243,8 @@ class PCA(TopicModel):
             parts.append(product(part, Q, effective_jobs(self.n_jobs)) - self.mean_ @ Q)
         if not parts:
             return np.zeros((0, len(self.components_)))
-        made = np.concatenate(parts)
-        return made / np.sqrt(np.maximum(self.explained_variance_, 1e-300)) if self.whiten else made
+        projections = np.concatenate(parts)
+        return projections / np.sqrt(np.maximum(self.explained_variance_, 1e-300)) if self.whiten else projections
 
     def inverse_transform(self, projections: Any) -> Floats:
         """Return the dense rows that have these projections, in the space of the components.
@@ -254,9 +254,9 @@ class PCA(TopicModel):
         >>> bool(np.allclose(pca.inverse_transform(pca.transform(X)), X))
         True
         """
-        made = self._weights(projections)
-        made = made * np.sqrt(self.explained_variance_) if self.whiten else made
-        return made @ self.components_ + self.mean_
+        weights = self._weights(projections)
+        weights = weights * np.sqrt(self.explained_variance_) if self.whiten else weights
+        return weights @ self.components_ + self.mean_
 
     @property
     def explained_variance_(self) -> Floats:

@@ -139,8 +139,8 @@ class PLSA(NonNegativeModel):
         """
         total, words = 0.0, 0.0
         for part in self.rows_of(X):
-            found = fold_in(part, self._phi(), n_jobs=self.n_jobs)
-            total += float(found.log_likelihood.sum())
+            folded = fold_in(part, self._phi(), n_jobs=self.n_jobs)
+            total += float(folded.log_likelihood.sum())
             words += float(part.dot(self._phi().sum(axis=1) > 0).sum())
         if not words:
             raise DataError("nothing to score: X has no words; pass at least one document with a known word")

@@ -113,8 +113,8 @@ class Rows:
             return iter([step(self._parts[0], *rows, self._threads, *state)])
         run = partial(_on_part, step, self.shape[1], self._threads)
         cut = [np.split(array, self._ends) for array in rows]
-        kept = [self._workers.broadcast(value) for value in state]
-        return self._workers.map(run, zip(self._parts, *cut, strict=True), *kept)
+        handles = [self._workers.broadcast(value) for value in state]
+        return self._workers.map(run, zip(self._parts, *cut, strict=True), *handles)
 
     def matrix(self) -> sparse.csr_matrix:
         """All rows in this process, where they came as one matrix.

@@ -246,7 +246,7 @@ class Chain:
         self.burn_in, self.thin = burn_in, thin
         self.counts = np.zeros((X.shape[1], topics), dtype=dtype)
         self.theta = np.zeros((X.shape[0], topics), dtype=dtype)
-        self.kept = 0
+        self.samples = 0
         self.joint: list[tuple[int, float]] = []
 
     def run(
@@ -278,7 +278,7 @@ class Chain:
                 break
         if not self.joint or self.joint[-1][0] != sweep:
             self.joint.append((sweep, self.sampler.joint(self.threads)))
-        if not self.kept:
+        if not self.samples:
             self.keep()
 
     def sweep(self) -> None:
@@ -288,8 +288,8 @@ class Chain:
 
     def keep(self) -> None:
         """Take the present state into the means."""
-        self.kept += 1
-        self.sampler.average(self.counts, self.theta, 1.0 / self.kept, self.threads)
+        self.samples += 1
+        self.sampler.average(self.counts, self.theta, 1.0 / self.samples, self.threads)
 
     def now(self) -> NDArray[Any]:
         """The counts of this moment."""
@@ -299,8 +299,8 @@ class Chain:
 
     def score(self) -> float:
         """Mean of log P(w, z) over the sweeps that are kept."""
-        kept = [value for sweep, value in self.joint if sweep > self.burn_in]
-        return float(np.mean(kept or [self.joint[-1][1]]))
+        values = [value for sweep, value in self.joint if sweep > self.burn_in]
+        return float(np.mean(values or [self.joint[-1][1]]))
 
     def result(self, chain: int) -> Sampled:
         """The means, with the counts of other documents added."""

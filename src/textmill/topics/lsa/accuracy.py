@@ -29,11 +29,11 @@ def relative_errors(values: ArrayLike, true: ArrayLike) -> Floats:
     >>> relative_errors([4.0, 1.5], [4.0, 2.0, 1.0]).tolist()
     [0.0, 0.25, 1.0]
     """
-    found, right = np.asarray(values, dtype=np.float64), np.asarray(true, dtype=np.float64)
+    computed, right = np.asarray(values, dtype=np.float64), np.asarray(true, dtype=np.float64)
     if not (right > 0).all():
         raise DataError("the true singular values must be positive; leave out those that are 0")
     padded = np.zeros(len(right))
-    padded[: len(found)] = found[: len(right)]
+    padded[: len(computed)] = computed[: len(right)]
     return np.abs(padded - right) / right
 
 
