@@ -279,7 +279,7 @@ class Encoder(Estimator, Model):
                 offsets, unigram, bigram = native.encode_attributes(
                     lists, self._tests, grow=how == "fresh", bits=self.hash_bits or 0, kinds=kinds
                 )
-        except native.Fault as fault:
+        except DataError as fault:
             raise _data_error(fault, sequences) from None
         if how == "fresh":
             sizes = (1 << self.hash_bits,) * 2 if self.hash_bits else self._tests.sizes()
@@ -418,13 +418,17 @@ def _width(sequence: Any) -> int:
     return 1 if isinstance(first, str) else len(first) if isinstance(first, list | tuple) else 0
 
 
-def _data_error(fault: Any, sequences: list[Any]) -> DataError:
-    """The native fault with its place: the line of a file, or the numbers of sequence and token."""
-    message, sequence, token = fault.args
-    at = sequences[sequence] if sequence < len(sequences) else None
+def _data_error(fault: DataError, sequences: list[Any]) -> DataError:
+    """A fault with the place that the user knows: the line of a file, or the numbers of sequence and token.
+
+    The kernel names a sequence as a document and its token as a column; any other fault stays as it is.
+    """
+    if fault.source != "document" or fault.line is None or not isinstance(fault.column, int):
+        return fault
+    at = sequences[fault.line - 1] if fault.line <= len(sequences) else None
     if isinstance(at, Sentence) and at.line is not None:
-        return DataError(message, source=at.source, line=at.line + token)
-    return DataError(f"sequence {sequence + 1}, token {token + 1}: {message}")
+        return DataError(fault.message, source=at.source, line=at.line + fault.column - 1)
+    return DataError(f"sequence {fault.line}, token {fault.column}: {fault.message}")
 
 
 def _remap(rows: Active, number: NDArray[np.int32], keep: NDArray[np.bool_]) -> Active:
