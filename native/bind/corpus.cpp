@@ -9,7 +9,6 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
-#include <unordered_map>
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
@@ -28,7 +27,7 @@ using corpus::Text;
 
 Text text_of(PyObject* object) {
   return {PyUnicode_DATA(object), static_cast<std::size_t>(PyUnicode_GET_LENGTH(object)),
-          static_cast<int>(PyUnicode_KIND(object))};
+          static_cast<int>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
 }
 
 // Documents together with references to their Python strings, so that they outlive the release of the GIL.
@@ -69,10 +68,13 @@ class Held {
 
  private:
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
-    if (!PyUnicode_Check(object))
-      throw base::Fault(fault + std::string(Py_TYPE(object)->tp_name), {first_ + document, position});
+    if (!PyUnicode_Check(object)) refuse(object, document, position, fault);
     owners_.push_back(nb::borrow(object));
     texts_.push_back(text_of(object));
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(PyObject* object, std::size_t document, std::size_t position,
+                                                     const char* fault) {
+    throw base::Fault(fault + std::string(Py_TYPE(object)->tp_name), {first_ + document, position});
   }
 
   std::size_t first_;
@@ -234,6 +236,14 @@ nb::str python_string(std::string_view utf8) {
   PyObject* made = PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "strict");
   if (made == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(made);
+}
+
+// One Python string for each of a table.
+std::vector<nb::str> python_strings(const base::InternTable& table) {
+  std::vector<nb::str> strings;
+  strings.reserve(table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) strings.push_back(python_string(table[i]));
+  return strings;
 }
 
 nb::tuple to_python(corpus::Counts&& counts) {
@@ -427,9 +437,7 @@ nb::list tokenize(nb::list documents, const Rules& rules, std::size_t threads, s
   }
   nb::list result;
   for (const corpus::TokenStream& stream : streams) {
-    std::vector<nb::str> strings;  // one Python string for each distinct token
-    strings.reserve(stream.table.size());
-    for (std::size_t t = 0; t < stream.table.size(); ++t) strings.push_back(python_string(stream.table[t]));
+    const std::vector<nb::str> strings = python_strings(stream.table);
     std::size_t token = 0;
     for (const std::size_t end : stream.document_ends) {
       nb::list tokens = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(end - token)));
@@ -459,33 +467,32 @@ class Uncollected {
 nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std::size_t threads, std::size_t first) {
   require(threads > 0, "threads must be at least 1");
   Held held(documents, true, first);
+  const corpus::Documents view = held.view();
   std::vector<corpus::JoinedTokens> chunks;
   {
     nb::gil_scoped_release nogil;
-    chunks = corpus::join_tokens(held.view(), phrases, threads);
+    chunks = corpus::join_tokens(view, phrases, threads);
   }
   const Uncollected uncollected;
-  nb::list result;
-  std::size_t given = 0;  // token of all documents
+  nb::list result = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(view.size())));
+  std::size_t document = 0;
   for (const corpus::JoinedTokens& chunk : chunks) {
-    std::unordered_map<std::string_view, nb::str> strings;  // one Python string for each distinct phrase
-    std::size_t token = 0, phrase = 0;
+    const std::vector<nb::str> strings = python_strings(chunk.phrases);
+    auto join = chunk.joins.begin();
     for (const std::size_t end : chunk.document_ends) {
-      nb::list tokens = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(end - token)));
-      for (Py_ssize_t k = 0; token < end; ++token, ++k) {
-        nb::object item;
-        if (chunk.parts[token] == 1) {
-          item = held.take(given);
-        } else {
-          const std::string_view bytes = chunk.phrases[phrase++];
-          auto found = strings.find(bytes);
-          if (found == strings.end()) found = strings.emplace(bytes, python_string(bytes)).first;
-          item = found->second;
-        }
-        given += chunk.parts[token];
-        PyList_SET_ITEM(tokens.ptr(), k, item.release().ptr());
+      const auto last = chunk.joins.begin() + static_cast<std::ptrdiff_t>(end);
+      std::size_t given = view.begin[document], size = view.begin[document + 1] - given;
+      for (auto each = join; each < last; ++each) size -= each->parts - 1;
+      PyObject* tokens = PyList_New(static_cast<Py_ssize_t>(size));
+      if (tokens == nullptr) throw nb::python_error();
+      PyList_SET_ITEM(result.ptr(), static_cast<Py_ssize_t>(document++), tokens);
+      Py_ssize_t k = 0;
+      for (; join < last; ++join) {
+        for (; given < join->token; ++given) PyList_SET_ITEM(tokens, k++, held.take(given).release().ptr());
+        PyList_SET_ITEM(tokens, k++, nb::object(strings[join->phrase]).release().ptr());
+        given += join->parts;
       }
-      result.append(tokens);
+      for (; given < view.begin[document]; ++given) PyList_SET_ITEM(tokens, k++, held.take(given).release().ptr());
     }
   }
   return result;
@@ -685,7 +692,7 @@ void bind_corpus(nb::module_& m) {
           "__init__",
           [](corpus::PhraseTable* self, const std::vector<nb::list>& levels, nb::list connectors) {
             corpus::PhraseTable table;
-            for (const nb::list& level : levels) table.levels.push_back(intern(level));
+            for (const nb::list& level : levels) table.levels.emplace_back(intern(level));
             table.connectors = intern(connectors);
             new (self) corpus::PhraseTable(std::move(table));
           },

@@ -294,6 +294,7 @@ struct Training {
   In<std::int32_t, 1> labels;
   std::optional<In<double, 1>> weights;
   sequence::Labelled data;
+  sequence::Groups groups;
 };
 
 std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> offsets, Tests unigram, Tests bigram,
@@ -308,7 +309,7 @@ std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> 
     for (const double w : view(*weights))
       require(std::isfinite(w) && w >= 0.0, "weights of sequences must be finite and >= 0, got ", w);
   }
-  auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, {}});
+  auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, {}, {}});
   made->data = {layout,
                 view(made->offsets),
                 checked_rows(made->unigram, tokens, "unigram tests"),
@@ -326,7 +327,7 @@ void check_order(const Training& training, const In<std::int64_t, 1>& order) {
 
 using StepState = std::tuple<double, double, double>;  // step, penalty, decay
 
-std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_t, 1> order, Out<double, 1> w,
+std::tuple<double, StepState> sgd_steps(Training& training, In<std::int64_t, 1> order, Out<double, 1> w,
                                         Out<double, 1> q, Out<double, 1> seen, const StepState& state, double eta0,
                                         double alpha, double l1, double l2) {
   const sequence::Labelled& data = training.data;
@@ -341,8 +342,8 @@ std::tuple<double, StepState> sgd_steps(const Training& training, In<std::int64_
   double loss;
   {
     nb::gil_scoped_release nogil;
-    loss =
-        sequence::sgd_steps(data, {eta0, alpha, l1, l2, sequences}, view(order), view(w), view(q), view(seen), steps);
+    loss = sequence::sgd_steps(data, {eta0, alpha, l1, l2, sequences}, view(order), view(w), view(q), view(seen), steps,
+                               training.groups);
   }
   return {loss, {steps.step, steps.penalty, steps.decay}};
 }

@@ -416,13 +416,15 @@ std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTa
     TokenRun run;
     scan_cut(
         documents, cuts[c], cuts[c + 1], {GivenTokens{}}, [&](std::string_view token) { run.push(token); },
-        [&](std::size_t) {
+        [&](std::size_t d) {
           run.join(phrases);
-          for (std::size_t t = 0; t < run.size(); ++t) {
-            chunk.parts.push_back(static_cast<std::uint32_t>(run.parts(t)));
-            if (run.parts(t) > 1) chunk.phrases.emplace_back(run[t]);
+          const std::size_t tokens = documents.begin[d + 1] - documents.begin[d];
+          for (std::size_t t = 0, at = documents.begin[d]; run.size() < tokens && t < run.size(); ++t) {
+            if (run.parts(t) > 1)
+              chunk.joins.push_back({at, run.parts(t), chunk.phrases.insert(run[t], base::hash_bytes(run[t]))});
+            at += run.parts(t);
           }
-          chunk.document_ends.push_back(chunk.parts.size());
+          chunk.document_ends.push_back(chunk.joins.size());
           run.clear();
         });
   });

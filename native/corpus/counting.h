@@ -111,12 +111,16 @@ struct TokenStream {
 // One stream for each chunk of documents, in order.
 std::vector<TokenStream> tokenize(const Documents& documents, const TokenRules& rules, std::size_t threads);
 
-// Phrases in lists of given tokens: for each document the number of tokens that each of its tokens is made of, 1 for
-// those that stay single, one document behind the other. `phrases` are those with more than one, in the same order.
+// Phrases in lists of given tokens, those of one document behind those of the other.
 struct JoinedTokens {
-  std::vector<std::uint32_t> parts;
-  std::vector<std::size_t> document_ends;  // into parts
-  std::vector<std::string> phrases;
+  struct Join {
+    std::size_t token;  // the first one, counted over all documents
+    std::size_t parts;  // how many tokens from there on, at least 2
+    std::uint32_t phrase;
+  };
+  std::vector<Join> joins;
+  std::vector<std::size_t> document_ends;  // into joins
+  base::InternTable phrases;               // the distinct ones
 };
 // One for each chunk of documents, in order.
 std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTable& phrases, std::size_t threads);

@@ -7,13 +7,16 @@
 // A phrase is looked for from left to right, as gensim does: a token and the next one that is no connector (of, the),
 // with the connectors between them, are joined when the table has their slice; then the search goes on behind it.
 //
-// Cost: one look-up for each token and level. Nothing is copied after a token was pushed.
+// Cost: one hash for each token and level, and a look-up where both ends are those of phrases. Nothing is copied after a
+// token was pushed.
 // Reference: Mikolov et al. (2013), Distributed representations of words and phrases, section 4.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,23 +45,56 @@ class Forms {
   std::vector<std::size_t> offsets_{0};  // size() + 1
 };
 
+// A set of strings by their hashes, in one bit each: it may take one that was not added for one that was, never the
+// other way round (Bloom 1970, with one hash function). 16 bits for each string: at most one in 16 is taken wrongly.
+class HashFilter {
+ public:
+  explicit HashFilter(std::size_t strings) : words_(std::bit_ceil(strings / 4 + 1)) {}
+  void add(std::uint64_t hash) { words_[word(hash)] |= bit(hash); }
+  bool may_hold(std::uint64_t hash) const { return (words_[word(hash)] & bit(hash)) != 0; }
+
+ private:
+  std::size_t word(std::uint64_t hash) const { return (hash >> 6) & (words_.size() - 1); }
+  static std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash & 63); }
+
+  std::vector<std::uint64_t> words_;  // a power of two
+};
+
+// Phrases that are joined in one pass, with their ends: most tokens are at none, and need no look-up.
+class PhraseLevel {
+ public:
+  explicit PhraseLevel(base::InternTable phrases);
+  std::size_t size() const { return phrases_.size(); }
+  bool holds(std::string_view phrase) const {
+    return phrases_.find(phrase, base::hash_bytes(phrase)) != base::InternTable::kNone;
+  }
+  bool may_begin(std::uint64_t token_hash) const { return first_.may_hold(token_hash); }
+  bool may_end(std::uint64_t token_hash) const { return last_.may_hold(token_hash); }
+
+ private:
+  base::InternTable phrases_;
+  HashFilter first_, last_;  // what stands before and behind each mark of the phrases, as a token may hold marks itself
+};
+
 // Phrases by level: those of level l are made of words and of phrases of the levels before it.
 struct PhraseTable {
-  std::vector<base::InternTable> levels;
+  std::vector<PhraseLevel> levels;
   base::InternTable connectors;
 };
 
 class TokenRun {
  public:
   void clear() {
-    bytes_.clear();
+    used_ = 0;
     tokens_.clear();
   }
   void push(std::string_view token) {
-    const std::size_t begin = bytes_.size();
-    bytes_.append(token);
-    tokens_.push_back({begin, bytes_.size(), 1});
-    bytes_.push_back(kPhraseMark);
+    const std::size_t begin = used_, end = begin + token.size();
+    if (end >= bytes_.size()) bytes_.resize(2 * end + 64);
+    std::copy(token.begin(), token.end(), bytes_.data() + begin);
+    bytes_[end] = kPhraseMark;
+    used_ = end + 1;
+    tokens_.push_back({begin, end, 1});
   }
 
   std::size_t size() const { return tokens_.size(); }
@@ -83,9 +119,10 @@ class TokenRun {
     std::size_t parts;       // how many of the tokens that were pushed
   };
   std::string_view slice(std::size_t begin, std::size_t end) const { return {bytes_.data() + begin, end - begin}; }
-  void join(const base::InternTable& level, const base::InternTable& connectors);
+  void join(const PhraseLevel& level, const base::InternTable& connectors);
 
-  std::string bytes_;
+  std::vector<char> bytes_;  // the first used_ of them
+  std::size_t used_ = 0;
   std::vector<Slice> tokens_;
 };
 

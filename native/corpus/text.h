@@ -11,8 +11,9 @@ namespace textmill::corpus {
 
 struct Text {
   const void* data;
-  std::size_t size;  // code points
-  int width;         // bytes a code point: 1, 2 or 4
+  std::size_t size;    // code points
+  int width;           // bytes a code point: 1, 2 or 4
+  bool ascii = false;  // known to hold code points below 128 only
 };
 
 struct Span {

@@ -149,6 +149,10 @@ void for_each_token(const Text& text, const NgramRules& rules, TokenBuffer& buff
 
 template <class Emit>
 void for_each_token(const Text& text, const GivenTokens&, TokenBuffer& buffer, Emit&& emit) {
+  if (text.ascii) {  // which is UTF-8 already
+    emit(std::string_view(static_cast<const char*>(text.data), text.size));
+    return;
+  }
   visit(text, [&](auto units) {
     const std::size_t used = detail::append(units, 0, units.size(), false, false, buffer, 0);
     emit(std::string_view(buffer.bytes.data(), used));

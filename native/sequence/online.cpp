@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/math.h"
@@ -24,15 +25,31 @@ struct Occurrence {
   float value;
 };
 
-void collect(const Rows& rows, std::size_t begin, std::size_t first, std::size_t length, std::vector<Occurrence>& out) {
+// Fills `out` with the tests of the tokens [first, length) of a sequence; `order` is where their entries stand when equal
+// tests are together, found at the first visit (`ordered` false) and read from then on.
+void collect(const Rows& rows, std::size_t begin, std::size_t first, std::size_t length, bool ordered,
+             std::vector<std::int32_t>& order, std::vector<std::int32_t>& tokens, std::vector<Occurrence>& out) {
   out.clear();
+  if (first >= length) return;
+  const std::int64_t base = rows.offsets[begin + first];
+  const auto entries = static_cast<std::size_t>(rows.offsets[begin + length] - base);
+  tokens.resize(entries);
   for (std::size_t t = first; t < length; ++t) {
     for (auto e = rows.offsets[begin + t]; e < rows.offsets[begin + t + 1]; ++e) {
-      out.push_back({rows.ids[e], static_cast<std::int32_t>(t), rows.values.empty() ? 1.0F : rows.values[e]});
+      tokens[e - base] = static_cast<std::int32_t>(t);
     }
   }
-  std::sort(out.begin(), out.end(),
-            [](const Occurrence& a, const Occurrence& b) { return a.test != b.test ? a.test < b.test : a.t < b.t; });
+  std::int32_t* place = order.data() + base;
+  const std::int32_t* ids = rows.ids.data() + base;
+  if (!ordered) {
+    std::iota(place, place + entries, 0);
+    std::stable_sort(place, place + entries, [=](std::int32_t a, std::int32_t b) { return ids[a] < ids[b]; });
+  }
+  out.reserve(entries);
+  for (std::size_t k = 0; k < entries; ++k) {
+    const std::int32_t e = place[k];
+    out.push_back({ids[e], tokens[e], rows.values.empty() ? 1.0F : rows.values[base + e]});
+  }
 }
 
 // Calls each(first, last) for stretches of one test.
@@ -95,6 +112,7 @@ TEXTMILL_INLINED inline void take(double* w, double* q, std::size_t size, double
 // Scratch of one sequence: potentials and the vectors of the recursion.
 struct Scratch {
   std::vector<Occurrence> unigram, bigram;
+  std::vector<std::int32_t> tokens;  // of the entries of a sequence
   std::vector<double> mu, matrices, alpha, beta, v, coefficient, marginal, taken;
   std::vector<std::pair<const double*, double>> blocks;  // of the bigram tests of a token, with their values
 };
@@ -207,12 +225,15 @@ double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
 }  // namespace
 
 double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
-                 std::span<double> q, std::span<double> seen, Steps& steps) {
+                 std::span<double> q, std::span<double> seen, Steps& steps, Groups& groups) {
   const Layout& layout = data.layout;
   const std::size_t Y = layout.labels, stride = layout.stride(), U = layout.unigrams, blocks = U * Y;
   Scratch s;
   double loss = 0.0;
   const bool pairs = layout.bigrams > 0;
+  groups.ordered.resize(data.offsets.size() - 1, 0);
+  groups.unigram.resize(data.unigram.ids.size());
+  if (pairs) groups.bigram.resize(data.bigram.ids.size());
   for (const std::int64_t i : order) {
     const auto begin = static_cast<std::size_t>(data.offsets[i]),
                T = static_cast<std::size_t>(data.offsets[i + 1]) - begin;
@@ -224,8 +245,10 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     steps.decay *= 1.0 - eta * rates.l2 / rates.sequences;
     if (T == 0) continue;
     const double weight = data.weights.empty() ? 1.0 : data.weights[i];
-    collect(data.unigram, begin, 0, T, s.unigram);
-    if (pairs) collect(data.bigram, begin, 1, T, s.bigram);
+    const bool ordered = groups.ordered[i] != 0;
+    collect(data.unigram, begin, 0, T, ordered, groups.unigram, s.tokens, s.unigram);
+    if (pairs) collect(data.bigram, begin, 1, T, ordered, groups.bigram, s.tokens, s.bigram);
+    groups.ordered[i] = 1;
     // decay that is owed, then potentials
     s.mu.assign(T * stride, 0.0);
     double score = 0.0;

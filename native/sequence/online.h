@@ -11,7 +11,7 @@
 //
 // `flush` gives every weight the decay and the penalty it is owed; only then are zeros counted and weights used.
 // Observed features are added before the expected ones are taken away, which is the same sum in one pass over a block.
-// Memory: two vectors of K weights. Cost: Y^2 exponentials a token, one pass over the blocks of a sequence's tests.
+// Memory: two vectors of K weights, four bytes for each entry of the data. Cost: Y^2 exponentials a token, one pass over the blocks of a sequence's tests.
 //
 // Perceptron: w += f(x, gold) - f(x, best path); averages are kept as w and the sum of updates times their step, so
 // that the mean of all w so far is  w - updates / steps.
@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sequence/contexts.h"
 #include "sequence/objective.h"
@@ -48,10 +49,15 @@ struct Steps {           // what goes on from call to call
   double decay = 1.0;    // product of all decays
 };
 
+struct Groups {  // entries of each sequence with equal tests together, counted from its first; found at its first visit
+  std::vector<std::int32_t> unigram, bigram;  // [entries]
+  std::vector<char> ordered;                  // [S]
+};
+
 // One pass over the sequences of `order`; w, q [K]; seen [U + B] the decay when a test was last seen, 1 at first.
 // Returns the sum of the negative log-likelihoods met on the way, NaN when weights have become too large.
 double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
-                 std::span<double> q, std::span<double> seen, Steps& steps);
+                 std::span<double> q, std::span<double> seen, Steps& steps, Groups& groups);
 
 // All weights get what they are owed.
 void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import random
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import textmill
+from textmill._native import corpus as native
 from textmill.corpus import ENGLISH_CONNECTORS, Phrases, Tokenizer, Vocabulary, sample_texts
 from textmill.errors import DataError
 
@@ -106,6 +108,31 @@ def test_phrases_are_joined_from_left_to_right_with_connectors_inside_only() -> 
     text = "of the bank of America of the New York City the bank of the America of"
     expected = "of the bank_of_america of the new_york city the bank of the america of"
     assert phrases(text) == expected.split()
+
+
+def test_joining_is_that_of_its_definition_whatever_tokens_hold() -> None:
+    words = ["a", "b", "of", "é", "日本", "", "_", "a_b", "b_of", "word_of_more_than_eight_bytes"]
+    for seed in range(60):
+        rng = random.Random(seed)
+        levels = [["_".join(rng.choices(words, k=rng.randint(1, 3))) for _ in range(25)] for _ in range(2)]
+        connectors = rng.choice([[], ["of"], ["of", "_"]])
+        documents = [rng.choices(words, k=rng.randint(0, 12)) for _ in range(20)]
+        joined = native.join_tokens(documents, native.PhraseTable(levels, connectors), threads=2, first=0)
+        assert joined == [_joined(tokens, levels, connectors) for tokens in documents]
+
+
+def _joined(tokens: list[str], levels: list[list[str]], connectors: list[str]) -> list[str]:
+    """Each token with the next one that is no connector, and those between, if they are a phrase; from the left."""
+    for phrases in levels:
+        result, i = [], 0
+        while i < len(tokens):
+            ends = (k for k in range(i + 1, len(tokens)) if tokens[k] not in connectors)
+            end = next(ends, i) if tokens[i] not in connectors else i
+            run = tokens[i : end + 1] if "_".join(tokens[i : end + 1]) in phrases and end > i else [tokens[i]]
+            result.append("_".join(run))
+            i += len(run)
+        tokens = result
+    return tokens
 
 
 def test_a_token_that_stays_single_is_the_same_object() -> None:

@@ -20,6 +20,7 @@ extraction; Mikolov et al. (2013), Distributed representations of words and phra
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,7 +143,7 @@ class Phrases(Transformer, Model):
 
     def transform(self, documents: Iterable[Any]) -> list[list[str]]:
         """Return the tokens of each document with phrases joined."""
-        return list(self.tokenize(documents, n_jobs=self.n_jobs))
+        return list(chain.from_iterable(self._tokenized(documents, self.n_jobs)))
 
     def tokenize(self, documents: Iterable[Any], *, n_jobs: int | None = None) -> Iterator[list[str]]:
         """Yield the tokens of each document, a text or a list of tokens, with phrases joined.
@@ -151,17 +152,8 @@ class Phrases(Transformer, Model):
         >>> list(phrases.tokenize(["New York!", "York"]))
         [['new_york'], ['york']]
         """
-        check_fitted(self)
-        cutter = Cutter(self, n_jobs)
-        first = 0
-        for batch in text_batches(texts_of(documents)):
-            if isinstance(batch[0], str):
-                cut, rules = cutter.cut(batch)
-                yield from native.tokenize(cut, rules, threads=cutter.threads, first=first)
-            else:
-                table, threads = self.phrase_table(), cutter.threads
-                yield from native.join_tokens([*map(token_list, batch)], table, threads=threads, first=first)
-            first += len(batch)
+        for batch in self._tokenized(documents, n_jobs):
+            yield from batch
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of one text with phrases joined."""
@@ -196,6 +188,20 @@ class Phrases(Transformer, Model):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_phrase_table"}  # made again on use
+
+    def _tokenized(self, documents: Iterable[Any], n_jobs: int | None) -> Iterator[list[list[str]]]:
+        """Yield the tokens of each document with phrases joined, batch by batch."""
+        check_fitted(self)
+        cutter = Cutter(self, n_jobs)
+        first = 0
+        for batch in text_batches(texts_of(documents)):
+            if isinstance(batch[0], str):
+                cut, rules = cutter.cut(batch)
+                yield native.tokenize(cut, rules, threads=cutter.threads, first=first)
+            else:
+                lists = [tokens if isinstance(tokens, list) else token_list(tokens) for tokens in batch]
+                yield native.join_tokens(lists, self.phrase_table(), threads=cutter.threads, first=first)
+            first += len(batch)
 
     def _check(self) -> None:
         check_choice("scoring", self.scoring, list(_THRESHOLDS))

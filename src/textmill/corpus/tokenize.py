@@ -292,9 +292,11 @@ def text_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
     size = 0
     for document in documents:
         batch.append(document)
-        if hasattr(document, "__len__"):  # faster than Sized
-            size += len(document) * (1 if isinstance(document, str) else 8)  # about eight characters a token
         size += 64  # a bound for streams of empty documents
+        if isinstance(document, str):
+            size += len(document)
+        elif isinstance(document, list) or hasattr(document, "__len__"):  # faster than Sized
+            size += 8 * len(document)  # about eight characters a token
         if size >= BATCH:
             yield batch
             batch, size = [], 0

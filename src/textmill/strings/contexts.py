@@ -32,7 +32,9 @@ __all__ = ["Context"]
 class Context(Measure):
     """Cosine of weighted bags of neighbors; a sub-measure of measures over n-grams or words.
 
-    Parameters: window, total width of the window; cross, whether it may leave the string it began in.
+    Parameters:
+        window: Total width of the window.
+        cross: Whether the window may leave the string it began in.
 
     >>> from textmill.strings import Exact, Ml, Ngrams
     >>> names = ["Lugovoï", "Lugovoi", "Lugovoy", "Litvinenko"]

@@ -88,7 +88,11 @@ class Matcher(Estimator, Model):
             not depend on it, and no pair is missed where the threshold is larger.
         n_jobs: Threads; None for all cores.
 
-    Attributes: names_ (n,), ids_ (n,), counts_ (n,) or None, learned_, the number of names that weights come from.
+    Attributes:
+        names_: Names as they came, (n,).
+        ids_: Id of each name, (n,).
+        counts_: How often each name occurs, (n,), or None.
+        learned_: Number of names that weights come from.
 
     >>> matcher = Matcher(threshold=0.7).fit(["Ann Smith", "Anne Smith", "Tom Jones", "Ann Smyth"])
     >>> pairs = matcher.pairs()

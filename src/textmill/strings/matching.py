@@ -10,7 +10,7 @@ on the sparse graph of these pairs, in which every left name may also stay alone
 
 A greedy matching has at least half of the optimal sum, and is what a person going down the list would do.
 
-Cost: n log n for n pairs; optimal at worst names times n. Memory: a few numbers a pair. Reference: Jonker & Volgenant
+Cost: n log n for n pairs; optimal at worst names times n. Memory: a few numbers per pair. Reference: Jonker & Volgenant
 (1987), A shortest augmenting path algorithm for dense and sparse linear assignment problems.
 """
 

@@ -44,10 +44,15 @@ _WHOLE |= str.maketrans({"ł": "l", "Ł": "L", "þ": "th", "Þ": "Th", "ð": "d"
 class Normalizer:
     """A function from names to names.
 
-    Parameters: form (a Unicode normalization form, None leaves code points alone); case (fold it); accents (strip them,
-    and write ß as ss, æ as ae and so on); punctuation (make it white space, except between letters or digits as in
-    O'Neill, and drop full stops); titles and legal_forms (drop those of `TITLES` and `LEGAL_FORMS`, or of a list);
-    transliterate (any function from text to text, called first).
+    Parameters:
+        form: A Unicode normalization form, which comes first; None leaves code points alone.
+        case: Whether case is folded.
+        accents: Whether accents are stripped, and ß written as ss, æ as ae and so on.
+        punctuation: Whether punctuation becomes white space, except hyphens, apostrophes and middle dots inside a word
+            as in O'Neill; full stops are dropped.
+        titles: Whether the words of `TITLES`, or of a list, are dropped at both ends.
+        legal_forms: Whether the words of `LEGAL_FORMS`, or of a list, are dropped at both ends.
+        transliterate: A function from text to text, called after the normalization form; None for none.
 
     >>> Normalizer()("  Dr.  Müller ")
     'Dr. Müller'

@@ -119,11 +119,26 @@ def _looked_up(tables: Sequence[Floats], levels: Levels) -> Floats:
 class FellegiSunter(RecordEstimator, Model):
     """Match records by a probability that is learned without labels.
 
-    Parameters: fields, blocks, k, threshold, n_jobs as for `LearnedMatcher`; term_frequency; max_iter and tolerance of
-    EM, the latter the relative gain of the objective at which it ends.
+    Parameters:
+        fields: As for `RecordMatcher`; a model is saved only with texts.
+        blocks: As for `RecordMatcher`; a model is saved only with texts.
+        k: As for `RecordMatcher`.
+        threshold: The least probability of a match, 0 to 1.
+        term_frequency: Whether agreement on a rare value counts more than agreement on a frequent one.
+        max_iter: Iterations of EM at most.
+        tolerance: Gain of the objective, relative to its size, at which EM ends.
+        n_jobs: Threads; None for all cores.
 
-    Attributes: fields_ and measures_ (variables,); m_ and u_ (levels of all variables), those of variable v from
-    offsets_[v] on; share_ of matches among candidates; trace_ (iterations,), n_iter_, converged_.
+    Attributes:
+        fields_: Field of each variable, (variables,).
+        measures_: Measure of each variable, (variables,).
+        offsets_: Where the levels of each variable begin in `m_` and `u_`, (variables + 1,).
+        m_: Probability of each level among matches, (levels of all variables,).
+        u_: Probability of each level among the other candidates, (levels of all variables,).
+        share_: Share of matches among the candidates.
+        trace_: Objective after each iteration, (iterations,).
+        n_iter_: Iterations done.
+        converged_: Whether the tolerance was reached.
 
     >>> names = [f"{first} {last}" for first in ("Ann", "Tom", "Eve", "Bob") for last in ("Lee", "Fox", "Day", "Orr")]
     >>> people = RecordList.of({"name": names + [name.replace("o", "oo") + "e" for name in names[:8]]})

@@ -43,11 +43,24 @@ __all__ = ["LearnedMatcher", "labeled_candidates"]
 class LearnedMatcher(RecordEstimator, Model):
     """Match records by a probability that labelled pairs have taught.
 
-    Parameters: fields, blocks, k, threshold, n_jobs as for `RecordMatcher`, the threshold is a probability; penalty
-    of the weights, None chooses it by cross-validation.
+    Parameters:
+        fields: As for `RecordMatcher`; a model is saved only with texts.
+        blocks: As for `RecordMatcher`; a model is saved only with texts.
+        k: As for `RecordMatcher`.
+        threshold: The least probability of a match, 0 to 1.
+        penalty: L2 penalty of the weights; None chooses it by cross-validation.
+        n_jobs: Threads; None for all cores.
 
-    Attributes: fields_ and measures_ (columns,), the names of the numbers; weights_, means_, scales_ (columns,);
-    intercept_; penalty_; n_labels_; brier_, on labels held out (None if there were too few).
+    Attributes:
+        fields_: Field of each number that is learned from, "" for the place among rivals, (columns,).
+        measures_: Measure of each number, (columns,).
+        weights_: Weights of the standardised numbers, (columns,).
+        means_: Means of the numbers, (columns,).
+        scales_: Standard deviations of the numbers, 1 where they do not vary, (columns,).
+        intercept_: Log odds of a pair whose numbers are all at their means.
+        penalty_: The penalty that was used.
+        n_labels_: Number of labels that were learned from.
+        brier_: Brier score on labels held out; None if there were too few.
 
     >>> from textmill.tasks.names import generate_names
     >>> names = generate_names(60, random_state=1)

@@ -2,10 +2,10 @@ r"""Match records by several fields: candidates, a score for each, and the pairs
 
     candidates (blocking.py)  ->  numbers of each pair (comparison.py)  ->  score  ->  pairs, groups, explanations
 
-`RecordMatcher` scores by the weighted mean of one measure a field. `LearnedMatcher` (learned.py) and `FellegiSunter`
+`RecordMatcher` scores by the weighted mean of one measure per field. `LearnedMatcher` (learned.py) and `FellegiSunter`
 (fellegi_sunter.py) score by the probability of a match, learned with labels and without.
 
-Cost: the blocking, then some microseconds a candidate. Memory: the candidates and one block of numbers.
+Cost: the blocking, then some microseconds per candidate. Memory: the candidates and one block of numbers.
 """
 
 from __future__ import annotations
@@ -92,12 +92,7 @@ def explanation_lines(explanation: PairExplanation, k: int = _EXPLAINED) -> list
 
 
 class RecordEstimator(Estimator):
-    """What all matchers of records share. Base class.
-
-    Parameters of all: fields, texts NAME[:MEASURE[:WEIGHT]] or `Field` (texts can be saved); blocks, texts
-    FIELD:MEASURE:THRESHOLD or FIELD:exact, or `Block`, by default words and letters of text fields and equal values
-    of exact ones; k, the candidates of a record by each measure; threshold; n_jobs.
-    """
+    """What all matchers of records share. Base class."""
 
     takes: ClassVar[str] = "mappings"
 
@@ -232,7 +227,15 @@ def standard_rows(
 
 
 class RecordMatcher(RecordEstimator):
-    """Match records by the weighted mean of one measure a field, over the fields that both records have.
+    """Match records by the weighted mean of one measure per field, over the fields that both records have.
+
+    Parameters:
+        fields: What is compared: texts NAME[:MEASURE[:WEIGHT]], or `Field`.
+        blocks: Which pairs are compared: texts FIELD:MEASURE:THRESHOLD or FIELD:exact, or `Block`; None for words and
+            letters of text fields and equal values of exact ones.
+        k: Best partners of each distinct value that a block with a threshold proposes.
+        threshold: The least score of a match, 0 to 1.
+        n_jobs: Threads; None for all cores.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom Fox"], "phone": ["1-2", "1/2", ""]})
     >>> matcher = RecordMatcher(fields=["name", "phone:exact:0.5"], threshold=0.5)
