@@ -272,10 +272,10 @@ class _Runs:
         """Our objective after the epochs of SGD with a calibrated rate."""
         layout, data, _ = self.all_features
         start = time.process_time()
-        eta0 = calibrated_rate(layout, data, l1=L1, l2=0.0, alpha=0.9, seed=0, threads=1)
+        eta0 = calibrated_rate(layout, data, l1=L1, l2=0.0, alpha=0.9, random_state=0, n_jobs=1)
         state = OnlineState.fresh(layout, None, True)
         stopping = Stopping(tolerance=0.0, max_iter=EPOCHS)
-        train_sgd(layout, data, state, l1=L1, l2=0.0, eta0=eta0, alpha=0.9, seed=0, stopping=stopping,
+        train_sgd(layout, data, state, l1=L1, l2=0.0, eta0=eta0, alpha=0.9, random_state=0, stopping=stopping,
                   watch=lambda done: False)  # fmt: skip
         seconds = time.process_time() - start
         return Final(ChainObjective(layout, data)(state.w)[0] + L1 * float(np.abs(state.w).sum()), seconds)
@@ -287,8 +287,8 @@ class _Runs:
         state = BlockState(np.zeros(layout.size), [])
         stopping = Stopping(tolerance=0.0, max_iter=SWEEPS)
         start = time.process_time()
-        train_blocks(layout, data, block_tests(layout, *encoder.numbers()), state, l1=L1, l2=L2, seed=0, threads=1,
-                     stopping=stopping, watch=lambda done: False)  # fmt: skip
+        train_blocks(layout, data, block_tests(layout, *encoder.numbers()), state, l1=L1, l2=L2,
+                     random_state=0, n_jobs=1, stopping=stopping, watch=lambda done: False)  # fmt: skip
         return Final(state.objectives[-1], time.process_time() - start)
 
     @functools.cache  # noqa: B019

@@ -17,6 +17,7 @@
 #include "base/vector.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "bind/blocks.h"
 
 namespace textmill::bind {
 namespace {
@@ -26,26 +27,7 @@ using AnyShapeOut = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using AnyType = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // dtype and rank are looked at by hand
 using AnyTypeOut = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
-constexpr std::size_t kBlock = 1 << 14;  // values a thread takes at once: 128 KiB
-
-void require_threads(std::size_t threads) { require(threads > 0, "threads must be at least 1"); }
-
-template <class A, class B>
-bool overlap(const A& a, const B& b) {
-  const auto* first = static_cast<const char*>(static_cast<const void*>(a.data()));
-  const auto* second = static_cast<const char*>(static_cast<const void*>(b.data()));
-  return a.nbytes() > 0 && b.nbytes() > 0 && first < second + b.nbytes() && second < first + a.nbytes();
-}
-
 // -------------------------------------------------------------------------------------------------------- mathematics
-
-std::string compiler() {
-#if defined(__clang__)
-  return "Clang " __clang_version__;
-#else
-  return "GCC " __VERSION__;
-#endif
-}
 
 std::string simd() { return base::simd() == base::Simd::avx2 ? "avx2" : "baseline"; }
 
@@ -65,12 +47,6 @@ void elementwise(AnyShapeIn values, AnyShapeOut out, std::size_t threads) {
   });
 }
 
-double logsumexp(In<double, 1> values) {
-  const auto v = view(values);
-  nb::gil_scoped_release nogil;
-  return base::logsumexp(v);
-}
-
 void logsumexp_rows(In<double, 2> values, Out<double, 1> out, std::size_t threads) {
   require_threads(threads);
   const std::size_t rows = values.shape(0), columns = values.shape(1);
@@ -86,44 +62,6 @@ void logsumexp_rows(In<double, 2> values, Out<double, 1> out, std::size_t thread
 
 // ----------------------------------------------------------------------------------------------------- random numbers
 
-void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std::uint32_t, 1> out) {
-  require(counter.size() == 4 && key.size() == 2 && out.size() == 4, "counter, key, out must have 4, 2, 4 words");
-  const auto words = base::philox4x32({counter(0), counter(1), counter(2), counter(3)}, {key(0), key(1)});
-  std::copy(words.begin(), words.end(), out.data());
-}
-
-// Row i of out is filled by fill(Random(seed, first + i), row).
-template <class T, class Fill>
-void fill_rows(std::uint64_t seed, const Out<T, 2>& out, std::size_t threads, Fill fill, std::uint64_t first = 0) {
-  require_threads(threads);
-  const std::size_t columns = out.shape(1);
-  const auto to = view(out);
-  nb::gil_scoped_release nogil;
-  base::parallel_blocks(out.shape(0), kBlock / (columns + 1) + 1, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      base::Random random(seed, first + i);
-      fill(random, to.subspan(i * columns, columns));
-    }
-  });
-}
-
-void require_shape(double shape, const char* name) {
-  require(shape >= 1e-300 && std::isfinite(shape), name, " must be finite and at least 1e-300, got ", shape);
-}
-
-void random_uniform(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
-  fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
-    for (double& x : row) x = random.uniform();
-  });
-}
-
-void random_below(std::uint64_t seed, std::int64_t n, Out<std::int64_t, 2> out, std::size_t threads) {
-  require(n >= 1, "n must be at least 1, got ", n);
-  fill_rows(seed, out, threads, [n](base::Random& random, std::span<std::int64_t> row) {
-    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
-  });
-}
-
 void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads, std::uint64_t first) {
   fill_rows(
       seed, out, threads,
@@ -131,52 +69,6 @@ void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads, 
         for (double& x : row) x = random.normal();
       },
       first);
-}
-
-void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
-  require_shape(shape, "shape");
-  fill_rows(seed, out, threads, [shape](base::Random& random, std::span<double> row) {
-    for (double& x : row) x = random.gamma(shape);
-  });
-}
-
-void random_beta(std::uint64_t seed, double a, double b, Out<double, 2> out, std::size_t threads) {
-  require_shape(a, "a");
-  require_shape(b, "b");
-  fill_rows(seed, out, threads, [a, b](base::Random& random, std::span<double> row) {
-    for (double& x : row) x = random.beta(a, b);
-  });
-}
-
-void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> out, std::size_t threads) {
-  require(alpha.size() >= 1, "alpha is empty");
-  require(out.shape(1) == alpha.size(), "out must have ", alpha.size(), " columns, got ", out.shape(1));
-  require(!overlap(alpha, out), "out overlaps alpha");
-  const auto shapes = view(alpha);
-  for (const double shape : shapes) require_shape(shape, "alpha");
-  fill_rows(seed, out, threads,
-            [shapes](base::Random& random, std::span<double> row) { random.dirichlet(shapes, row); });
-}
-
-void random_categorical(std::uint64_t seed, In<double, 1> weights, Out<std::int64_t, 2> out, std::size_t threads) {
-  require(!overlap(weights, out), "out overlaps weights");
-  const auto w = view(weights);
-  double total = 0.0;
-  for (const double weight : w) {
-    require(weight >= 0.0, "weights must be at least 0, got ", weight);
-    total += weight;
-  }
-  require(total > 0.0 && std::isfinite(total), "weights must have a positive, finite sum, got ", total);
-  fill_rows(seed, out, threads, [w](base::Random& random, std::span<std::int64_t> row) {
-    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.categorical(w));
-  });
-}
-
-void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_t threads) {
-  fill_rows(seed, out, threads, [](base::Random& random, std::span<std::int64_t> row) {
-    std::iota(row.begin(), row.end(), 0);
-    random.shuffle(row);
-  });
 }
 
 // -------------------------------------------------------------------------------------------- vectors of parameters
@@ -373,7 +265,6 @@ void translate(const std::exception_ptr& pointer, void*) {
 void bind_base(nb::module_& m) {
   nb::register_exception_translator(translate, nullptr);
   m.def("simd", &simd, "The instruction set in use: 'avx2', or 'baseline', which TEXTMILL_SIMD=baseline forces.");
-  m.def("compiler", &compiler, "The compiler that built this module, for benchmark tables.");
   const auto def_elementwise = [&m](const char* name, auto function, const char* text) {
     m.def(name, function, "values"_a, "out"_a.noconvert(), "threads"_a, text);
   };
@@ -382,7 +273,6 @@ void bind_base(nb::module_& m) {
   def_elementwise("log1p", &elementwise<base::log1p>, "out = log(1 + values), to 1 ulp; out may be values.");
   def_elementwise("digamma", &elementwise<base::digamma>,
                   "out = digamma(values) for values > 0, to a relative 1e-15; out may be values.");
-  m.def("logsumexp", &logsumexp, "values"_a, "log(sum(exp(values))), -inf for no values.");
   m.def("logsumexp_rows", &logsumexp_rows, "values"_a, "out"_a.noconvert(), "threads"_a,
         "out[i] = log(sum(exp(values[i]))).");
 
@@ -400,20 +290,8 @@ void bind_base(nb::module_& m) {
   m.def("project", &project, "theta"_a, "gradient"_a, "l1"_a, "direction"_a, "size"_a, "out"_a.noconvert(),
         "out = theta + size * direction, 0 where it leaves the orthant; the change that the pseudo-gradient predicts.");
 
-  m.def("philox4x32", &philox4x32, "counter"_a, "key"_a, "out"_a.noconvert(), "One block of Philox4x32-10.");
-  const auto def_random = [&m](const char* name, auto function, const char* text, auto... parameters) {
-    m.def(name, function, "seed"_a, parameters..., "out"_a.noconvert(), "threads"_a, text);
-  };
-  def_random("random_uniform", &random_uniform, "Row i: uniform numbers in [0, 1) of the stream (seed, i).");
-  def_random("random_below", &random_below, "Row i: uniform integers in [0, n) of the stream (seed, i).", "n"_a);
   m.def("random_normal", &random_normal, "seed"_a, "out"_a.noconvert(), "threads"_a, "first"_a = 0,
         "Row i: standard normal numbers of the stream (seed, first + i).");
-  def_random("random_gamma", &random_gamma, "Row i: gamma numbers of the stream (seed, i).", "shape"_a);
-  def_random("random_beta", &random_beta, "Row i: beta numbers of the stream (seed, i).", "a"_a, "b"_a);
-  def_random("random_dirichlet", &random_dirichlet, "Row i: a Dirichlet vector of the stream (seed, i).", "alpha"_a);
-  def_random("random_categorical", &random_categorical,
-             "Row i: indices drawn in proportion to weights, of the stream (seed, i).", "weights"_a);
-  def_random("random_permutation", &random_permutation, "Row i: a permutation of the stream (seed, i).");
 
   const auto def_product = [&m](const char* name, auto function, const char* text) {
     m.def(name, function, "indptr"_a, "indices"_a, "data"_a, "columns"_a, "dense"_a, "out"_a.noconvert(), "threads"_a,

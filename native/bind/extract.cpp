@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/fault.h"
 #include "base/parallel.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
@@ -19,30 +20,22 @@
 namespace textmill::bind {
 namespace {
 
+using base::Fault;  // at a sequence and a token
 using sequence::Extracted;
 using sequence::Program;
 using sequence::TestRows;
 
 constexpr std::size_t kMostBits = 30;
 
-// A fault in the data, with the place: turned into a DataError by Python. Numbers count from 0.
-struct Fault : std::exception {
-  Fault(std::string text, std::size_t sequence, std::size_t token)
-      : message(std::move(text)), sequence(sequence), token(token) {}
-  const char* what() const noexcept override { return message.c_str(); }
-  std::string message;
-  std::size_t sequence, token;
-};
-
 std::string_view utf8_of(PyObject* string, std::size_t sequence, std::size_t token) {
   if (!PyUnicode_Check(string))
-    throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, sequence, token);
+    throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, {sequence, token});
   Py_ssize_t size;
   const char* bytes = PyUnicode_AsUTF8AndSize(string, &size);
   if (bytes == nullptr) {
     PyErr_Clear();
     throw Fault("a value holds a lone surrogate, which is no character; decode the text with errors='replace'",
-                sequence, token);
+                {sequence, token});
   }
   return {bytes, static_cast<std::size_t>(size)};
 }
@@ -57,7 +50,7 @@ class Cells {
   void add_rows(nb::object rows) {
     const std::size_t s = cells_.sequences();
     if (!is_row(rows.ptr()))
-      throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, s, 0);
+      throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, {s, 0});
     const auto length = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
     const std::span<const std::size_t> columns = cells_.columns();
     for (std::size_t t = 0; t < length; ++t) {
@@ -70,7 +63,7 @@ class Cells {
         for (std::size_t slot = 0; slot < columns.size(); ++slot)
           hold(slot, PySequence_Fast_GET_ITEM(row, static_cast<Py_ssize_t>(columns[slot])), s, t);
       } else {
-        throw Fault(std::string("a token must be a row of columns, not ") + Py_TYPE(row)->tp_name, s, t);
+        throw Fault(std::string("a token must be a row of columns, not ") + Py_TYPE(row)->tp_name, {s, t});
       }
     }
     end_sequence(length);
@@ -84,7 +77,7 @@ class Cells {
     for (std::size_t slot = 0; slot < cells_.columns().size() && length > 0; ++slot) {
       PyObject* column = PyTuple_GET_ITEM(columns.ptr(), static_cast<Py_ssize_t>(cells_.columns()[slot]));
       if (!is_row(column) || static_cast<std::size_t>(PySequence_Fast_GET_SIZE(column)) != length)
-        throw Fault("the columns of a sequence must be equally long", s, 0);
+        throw Fault("the columns of a sequence must be equally long", {s, 0});
       for (std::size_t t = 0; t < length; ++t)
         hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
     }
@@ -136,11 +129,11 @@ class Cells {
     if (width_ != 0) {
       throw Fault("found " + std::to_string(width) + " columns, expected " + std::to_string(width_) +
                       " as in the tokens before; give every token the same columns",
-                  s, t);
+                  {s, t});
     }
     for (const std::size_t column : cells_.columns()) {
       if (column >= width)
-        throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), s, t);
+        throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), {s, t});
     }
     width_ = width;
   }
@@ -337,7 +330,7 @@ class AttributeReader {
 
   void sequence(PyObject* tokens) {
     if (!is_row(tokens))
-      throw Fault(std::string("a sequence must be a list of tokens, not ") + Py_TYPE(tokens)->tp_name, s_, 0);
+      throw Fault(std::string("a sequence must be a list of tokens, not ") + Py_TYPE(tokens)->tp_name, {s_, 0});
     const Py_ssize_t length = PySequence_Fast_GET_SIZE(tokens);
     for (t_ = 0; t_ < static_cast<std::size_t>(length); ++t_) {
       name_.assign(kinds_ ? "" : "u");
@@ -373,12 +366,13 @@ class AttributeReader {
   void token(PyObject* object) {
     if (PyDict_Check(object)) return mapping(object, 0);
     if (is_row(object) || PyAnySet_Check(object)) return items(object, 0, false);
-    throw Fault(std::string("a token must be a dict or a list of attributes, not ") + Py_TYPE(object)->tp_name, s_, t_);
+    throw Fault(std::string("a token must be a dict or a list of attributes, not ") + Py_TYPE(object)->tp_name,
+                {s_, t_});
   }
 
   // Attributes of a dict, after what `name_` holds; deeper ones are named 'outer:inner'.
   void mapping(PyObject* dict, int depth) {
-    if (depth > kDeepest) throw Fault("attributes are nested too deep", s_, t_);
+    if (depth > kDeepest) throw Fault("attributes are nested too deep", {s_, t_});
     const std::size_t size = name_.size();
     PyObject *key, *value;
     Py_ssize_t position = 0;
@@ -406,7 +400,7 @@ class AttributeReader {
   }
 
   void items(PyObject* collection, int depth, bool nested) {
-    if (depth > kDeepest) throw Fault("attributes are nested too deep", s_, t_);
+    if (depth > kDeepest) throw Fault("attributes are nested too deep", {s_, t_});
     const std::size_t size = name_.size();
     const nb::object iterator = nb::steal(PyObject_GetIter(collection));
     if (!iterator.is_valid()) throw nb::python_error();
@@ -430,7 +424,7 @@ class AttributeReader {
       PyErr_Clear();
       throw Fault("the value of attribute '" + plain() + "' is a " + Py_TYPE(value)->tp_name +
                       "; use a str, a number, a bool, a list or a dict",
-                  s_, t_);
+                  {s_, t_});
     }
     return x;
   }
@@ -441,12 +435,12 @@ class AttributeReader {
     if (!std::isfinite(small))
       throw Fault("the value of attribute '" + plain() + "' is " +
                       (std::isnan(value) ? "not a number" : "infinite or too large") + "; use finite values",
-                  s_, t_);
+                  {s_, t_});
     if (small == 0.0f) return;
     const std::uint8_t kind = sequence::kind_of(test);
     if (kind == 0)
-      throw Fault("test '" + std::string(test) + "' begins with neither u, b nor *; say what it has weights for", s_,
-                  t_);
+      throw Fault("test '" + std::string(test) + "' begins with neither u, b nor *; say what it has weights for",
+                  {s_, t_});
     std::int32_t unigram = -1, bigram = -1;
     if (bits_ > 0) {
       const auto id = static_cast<std::int32_t>(sequence::feature_hash(test, bits_));
@@ -490,17 +484,6 @@ nb::tuple encode_attributes(nb::list sequences, Tests& tests, bool grow, std::si
 }  // namespace
 
 void bind_extract(nb::module_& m) {
-  nb::exception<Fault>(m, "Fault", PyExc_ValueError);
-  nb::register_exception_translator(
-      [](const std::exception_ptr& thrown, void* type) {
-        try {
-          std::rethrow_exception(thrown);
-        } catch (const Fault& fault) {
-          PyErr_SetObject(static_cast<PyObject*>(type),
-                          nb::make_tuple(fault.message, fault.sequence, fault.token).ptr());
-        }
-      },
-      m.attr("Fault").ptr());
   nb::class_<Cells>(m, "Cells", "Columns of sequences, each distinct string interned once.")
       .def(nb::init<const std::vector<std::size_t>&>(), "columns"_a)
       .def("add_rows", &Cells::add_rows, "rows"_a)

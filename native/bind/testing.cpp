@@ -2,14 +2,18 @@
 // built beside `_native` for development (TEXTMILL_TESTING) and is in no wheel.
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/math.h"
 #include "base/parallel.h"
+#include "base/random.h"
 #include "base/simd.h"
 #include "bind/arrays.h"
+#include "bind/blocks.h"
 
 namespace textmill::bind {
 namespace {
@@ -23,7 +27,7 @@ struct Total {
 };
 
 double sum(In<double, 1> values, std::size_t threads) {
-  require(threads > 0, "threads must be at least 1");
+  require_threads(threads);
   const auto v = view(values);
   nb::gil_scoped_release nogil;
   Total total;
@@ -62,9 +66,86 @@ std::int32_t narrow(std::int64_t value) { return base::narrow<std::int32_t>(valu
 std::size_t product(std::size_t a, std::size_t b) { return base::product(a, b, "array"); }
 std::int32_t count(double value) { return base::count<std::int32_t>(value, "value"); }
 
+// Functions and random numbers of the core, each by itself.
+
+double logsumexp(In<double, 1> values) {
+  const auto v = view(values);
+  nb::gil_scoped_release nogil;
+  return base::logsumexp(v);
+}
+
+void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std::uint32_t, 1> out) {
+  require(counter.size() == 4 && key.size() == 2 && out.size() == 4, "counter, key, out must have 4, 2, 4 words");
+  const auto words = base::philox4x32({counter(0), counter(1), counter(2), counter(3)}, {key(0), key(1)});
+  std::copy(words.begin(), words.end(), out.data());
+}
+
+void require_shape(double shape, const char* name) {
+  require(shape >= 1e-300 && std::isfinite(shape), name, " must be finite and at least 1e-300, got ", shape);
+}
+
+void random_uniform(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
+  fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.uniform();
+  });
+}
+
+void random_below(std::uint64_t seed, std::int64_t n, Out<std::int64_t, 2> out, std::size_t threads) {
+  require(n >= 1, "n must be at least 1, got ", n);
+  fill_rows(seed, out, threads, [n](base::Random& random, std::span<std::int64_t> row) {
+    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
+  });
+}
+
+void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
+  require_shape(shape, "shape");
+  fill_rows(seed, out, threads, [shape](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.gamma(shape);
+  });
+}
+
+void random_beta(std::uint64_t seed, double a, double b, Out<double, 2> out, std::size_t threads) {
+  require_shape(a, "a");
+  require_shape(b, "b");
+  fill_rows(seed, out, threads, [a, b](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.beta(a, b);
+  });
+}
+
+void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> out, std::size_t threads) {
+  require(alpha.size() >= 1, "alpha is empty");
+  require(out.shape(1) == alpha.size(), "out must have ", alpha.size(), " columns, got ", out.shape(1));
+  require(!overlap(alpha, out), "out overlaps alpha");
+  const auto shapes = view(alpha);
+  for (const double shape : shapes) require_shape(shape, "alpha");
+  fill_rows(seed, out, threads,
+            [shapes](base::Random& random, std::span<double> row) { random.dirichlet(shapes, row); });
+}
+
+void random_categorical(std::uint64_t seed, In<double, 1> weights, Out<std::int64_t, 2> out, std::size_t threads) {
+  require(!overlap(weights, out), "out overlaps weights");
+  const auto w = view(weights);
+  double total = 0.0;
+  for (const double weight : w) {
+    require(weight >= 0.0, "weights must be at least 0, got ", weight);
+    total += weight;
+  }
+  require(total > 0.0 && std::isfinite(total), "weights must have a positive, finite sum, got ", total);
+  fill_rows(seed, out, threads, [w](base::Random& random, std::span<std::int64_t> row) {
+    for (std::int64_t& x : row) x = static_cast<std::int64_t>(random.categorical(w));
+  });
+}
+
+void random_permutation(std::uint64_t seed, Out<std::int64_t, 2> out, std::size_t threads) {
+  fill_rows(seed, out, threads, [](base::Random& random, std::span<std::int64_t> row) {
+    std::iota(row.begin(), row.end(), 0);
+    random.shuffle(row);
+  });
+}
+
 // The sum of all values, read once by all threads: the speed of memory, which bounds that of a scan.
 double read_all(In<float, 2> values, std::size_t threads) {
-  require(threads > 0, "threads must be at least 1");
+  require_threads(threads);
   const auto v = view(values);
   nb::gil_scoped_release nogil;
   constexpr std::size_t block = 1 << 20;
@@ -107,4 +188,18 @@ NB_MODULE(_testing, m) {
   m.def("product", &product, "a"_a, "b"_a, "A size of a x b, checked.");
   m.def("count", &count, "value"_a, "float to an int32 count, checked.");
   m.def("read_all", &read_all, "values"_a.noconvert(), "threads"_a, "Sum of all values, at the speed of memory.");
+
+  m.def("logsumexp", &logsumexp, "values"_a, "log(sum(exp(values))), -inf for no values.");
+  m.def("philox4x32", &philox4x32, "counter"_a, "key"_a, "out"_a.noconvert(), "One block of Philox4x32-10.");
+  const auto def_random = [&m](const char* name, auto function, const char* text, auto... parameters) {
+    m.def(name, function, "seed"_a, parameters..., "out"_a.noconvert(), "threads"_a, text);
+  };
+  def_random("random_uniform", &random_uniform, "Row i: uniform numbers in [0, 1) of the stream (seed, i).");
+  def_random("random_below", &random_below, "Row i: uniform integers in [0, n) of the stream (seed, i).", "n"_a);
+  def_random("random_gamma", &random_gamma, "Row i: gamma numbers of the stream (seed, i).", "shape"_a);
+  def_random("random_beta", &random_beta, "Row i: beta numbers of the stream (seed, i).", "a"_a, "b"_a);
+  def_random("random_dirichlet", &random_dirichlet, "Row i: a Dirichlet vector of the stream (seed, i).", "alpha"_a);
+  def_random("random_categorical", &random_categorical,
+             "Row i: indices drawn in proportion to weights, of the stream (seed, i).", "weights"_a);
+  def_random("random_permutation", &random_permutation, "Row i: a permutation of the stream (seed, i).");
 }

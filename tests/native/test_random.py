@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from textmill import _testing
 from textmill._native import base
 
 SEED = 20_240_229
@@ -17,7 +18,7 @@ LEVEL = 1e-4  # seeds are fixed: a test passes always or never
 
 def draw(name, *parameters, rows=400, columns=500, dtype=float, seed=SEED, threads=2):
     out = np.empty((rows, columns), dtype)
-    getattr(base, name)(seed, *parameters, out, threads)
+    getattr(base if name == "random_normal" else _testing, name)(seed, *parameters, out, threads)
     return out
 
 
@@ -46,7 +47,7 @@ def philox(counter, key):
 )
 def test_philox_gives_the_published_answers(counter, key, expected):
     out = np.empty(4, np.uint32)
-    base.philox4x32(np.array(counter, np.uint32), np.array(key, np.uint32), out)
+    _testing.philox4x32(np.array(counter, np.uint32), np.array(key, np.uint32), out)
     assert out.tolist() == expected == philox(counter, key)
 
 

@@ -121,8 +121,8 @@ def test_a_working_set_begins_with_the_weights_it_is_given():
 def test_block_descent_finds_the_known_optimum(penalties, truncated):
     layout, data = known_optimum()
     result = train_blocks(
-        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=penalties[0], l2=penalties[1], seed=0,
-        threads=2, stopping=EXACT, watch=never, truncated=truncated,
+        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=penalties[0], l2=penalties[1], random_state=0,
+        n_jobs=2, stopping=EXACT, watch=never, truncated=truncated,
     )  # fmt: skip
     optimum, active_features = OPTIMA[penalties]
     assert result.objectives[-1] == pytest.approx(optimum, rel=1e-6)
@@ -160,7 +160,7 @@ def test_safeguarded_blocks_come_closer_than_the_heuristic_in_as_many_sweeps():
     assert objectives[:6] == pytest.approx([8.569, 7.484, 7.122, 7.069, 7.032, 6.990], abs=5e-4)
     assert objectives[-1] == pytest.approx(6.9025, abs=5e-5)
     safe = train_blocks(
-        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, seed=0, threads=1,
+        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, random_state=0, n_jobs=1,
         stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=30), watch=never,
     )  # fmt: skip
     assert safe.objectives[-1] <= objectives[-1]
@@ -245,7 +245,7 @@ def test_recursions_too_large_to_keep_are_computed_for_each_block():
 def test_sgd_with_cumulative_penalty_comes_close_to_the_known_optimum(eta0, alpha, epochs, close):
     layout, data = known_optimum()
     result = train_sgd(
-        layout, data, OnlineState.fresh(layout, None, True), l1=0.5, l2=0.01, eta0=eta0, alpha=alpha, seed=0,
+        layout, data, OnlineState.fresh(layout, None, True), l1=0.5, l2=0.01, eta0=eta0, alpha=alpha, random_state=0,
         stopping=Stopping(tolerance=0.0, max_iter=epochs), watch=never,
     )  # fmt: skip
     value = value_of(layout, data, result.features, result.weights, 0.5, 0.01)
@@ -259,14 +259,14 @@ def run_online(algorithm, layout, data, epochs=4, watch=never):
     if algorithm == "blocks":
         blocks = np.array([[i, i] for i in range(layout.unigrams)], np.int32)
         state = BlockState(np.zeros(layout.size), [])
-        options = {"l1": 0.1, "l2": 0.1, "seed": 3, "threads": 1}
+        options = {"l1": 0.1, "l2": 0.1, "random_state": 3, "n_jobs": 1}
         return train_blocks(layout, data, blocks, state, stopping=stopping, watch=watch, **options)
     if algorithm == "perceptron":
         state = OnlineState.fresh(layout, None, True)
-        return train_perceptron(layout, data, state, seed=3, stopping=stopping, watch=watch)
+        return train_perceptron(layout, data, state, random_state=3, stopping=stopping, watch=watch)
     state = OnlineState.fresh(layout, None, algorithm == "sgd_l1")
     options = {"l1": 0.1, "alpha": 0.9} if algorithm == "sgd_l1" else {"l1": 0.0, "alpha": 0.0}
-    return train_sgd(layout, data, state, l2=0.1, eta0=0.2, seed=3, stopping=stopping, watch=watch, **options)
+    return train_sgd(layout, data, state, l2=0.1, eta0=0.2, random_state=3, stopping=stopping, watch=watch, **options)
 
 
 @pytest.mark.parametrize("algorithm", ["sgd_l1", "sgd_l2", "perceptron", "blocks"])
@@ -296,7 +296,7 @@ def test_a_rate_that_is_far_too_high_is_an_error():
     layout, data = scaled_problem(1000)
     with pytest.raises(DataError, match="without limit with eta0=100; pass a smaller eta0"):
         train_sgd(
-            layout, data, OnlineState.fresh(layout, None, False), l1=0.0, l2=0.1, eta0=100.0, alpha=0.9, seed=0,
+            layout, data, OnlineState.fresh(layout, None, False), l1=0.0, l2=0.1, eta0=100.0, alpha=0.9, random_state=0,
             stopping=Stopping(max_iter=9), watch=never,
         )  # fmt: skip
 
@@ -328,11 +328,11 @@ def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2,
     def after_eight_passes(rate):
         result = train_sgd(
             layout, sample, OnlineState.fresh(layout, None, l1 > 0), l1=l1 / 3, l2=l2 / 3, eta0=rate, alpha=alpha,
-            seed=7, stopping=Stopping(tolerance=0.0, max_iter=8), watch=never,
+            random_state=7, stopping=Stopping(tolerance=0.0, max_iter=8), watch=never,
         )  # fmt: skip
         return value_of(layout, sample, result.features, result.weights, l1 / 3, l2 / 3)
 
-    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, seed=7, threads=1)
+    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, random_state=7, n_jobs=1)
     assert np.log2(rate / 0.1) == pytest.approx(round(np.log2(rate / 0.1)))
     assert (rate > 0.1) == (factor <= 1)
     best = after_eight_passes(rate)
@@ -342,9 +342,9 @@ def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2,
 
 def test_a_rate_is_looked_for_in_a_range():
     layout, data = scaled_problem(1e6)
-    assert 5e-10 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, seed=0, threads=1) <= 2e-9
+    assert 5e-10 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, random_state=0, n_jobs=1) <= 2e-9
     layout, data = scaled_problem(1e-4)
-    assert 50 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, seed=0, threads=1) < 100
+    assert 50 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, random_state=0, n_jobs=1) < 100
 
 
 def test_the_trace_of_the_cumulative_penalty():

@@ -118,7 +118,7 @@ def posterior(
     probabilities, log_z = np.empty((data.tokens, scorer.layout.labels)), np.empty(data.sequences)
     if allowed is None and transitions is None and not scorer.normalized:
         labels, offsets, unigram, bigram, weights, support = scorer.arguments(data)
-        problem = native.make_problem(labels, offsets, unigram, bigram, None, None, None)
+        problem = native.make_problem(labels, offsets, unigram, bigram, observed=None, forced=None, weights=None)
         problem.marginals(weights, support, probabilities, log_z, effective_jobs(n_jobs))
         return probabilities, log_z
     native.label_probabilities(

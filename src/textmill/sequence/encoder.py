@@ -266,22 +266,22 @@ class Encoder(Estimator, Model):
         data, offsets, _, _ = self._tests.arrays()
         self.tests_ = StringTable.from_arrays(data, offsets)
 
-    def _encode(self, X: Iterable[Any], how: str, active: NDArray[np.bool_] | None = None) -> Encoded:
+    def _encode(self, X: Iterable[Any], method: str, active: NDArray[np.bool_] | None = None) -> Encoded:
         sequences = _sequences(X)
-        if how == "known":
+        if method == "known":
             self._table()
         try:
             if self.patterns_:
-                offsets, unigram, bigram = self._by_patterns(sequences, how, active)
+                offsets, unigram, bigram = self._by_patterns(sequences, method, active)
             else:
                 kinds = self.syntax == "wapiti"
                 lists = [list(s) if isinstance(s, Sentence) else s for s in sequences]
                 offsets, unigram, bigram = native.encode_attributes(
-                    lists, self._tests, grow=how == "fresh", bits=self.hash_bits or 0, kinds=kinds
+                    lists, self._tests, grow=method == "fresh", bits=self.hash_bits or 0, kinds=kinds
                 )
-        except native.Fault as fault:
+        except DataError as fault:
             raise _data_error(fault, sequences) from None
-        if how == "fresh":
+        if method == "fresh":
             sizes = (1 << self.hash_bits,) * 2 if self.hash_bits else self._tests.sizes()
         else:
             sizes = self._sizes()
@@ -292,7 +292,7 @@ class Encoder(Estimator, Model):
         )
 
     def _by_patterns(
-        self, sequences: list[Any], how: str, active: NDArray[np.bool_] | None
+        self, sequences: list[Any], method: str, active: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int64], _Rows, _Rows]:
         if getattr(self, "_compiled", None) is None:
             patterns = parse_patterns(self.patterns_, syntax=self.syntax)
@@ -304,7 +304,7 @@ class Encoder(Estimator, Model):
         width = 0 if first is None else _width(first)
         if width:
             self._check_width(width, first)
-            if how == "fresh":
+            if method == "fresh":
                 self.width_ = max(width, self.width_)
         cells = native.Cells(compiled.columns)
         for sequence in sequences:
@@ -316,7 +316,7 @@ class Encoder(Estimator, Model):
         sources = compiled.sources(cells)
         if self.hash_bits is not None:
             rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)
-        elif how == "known":
+        elif method == "known":
             rows = compiled.extractor.known(cells, self._tests, sources, threads)
         else:
             flags = np.ones(len(self._tests), np.uint8) if active is None else active.astype(np.uint8)
@@ -418,13 +418,17 @@ def _width(sequence: Any) -> int:
     return 1 if isinstance(first, str) else len(first) if isinstance(first, list | tuple) else 0
 
 
-def _data_error(fault: Any, sequences: list[Any]) -> DataError:
-    """The native fault with its place: the line of a file, or the numbers of sequence and token."""
-    message, sequence, token = fault.args
-    at = sequences[sequence] if sequence < len(sequences) else None
+def _data_error(fault: DataError, sequences: list[Any]) -> DataError:
+    """A fault with the place that the user knows: the line of a file, or the numbers of sequence and token.
+
+    The kernel names a sequence as a document and its token as a column; any other fault stays as it is.
+    """
+    if fault.source != "document" or fault.line is None or not isinstance(fault.column, int):
+        return fault
+    at = sequences[fault.line - 1] if fault.line <= len(sequences) else None
     if isinstance(at, Sentence) and at.line is not None:
-        return DataError(message, source=at.source, line=at.line + token)
-    return DataError(f"sequence {sequence + 1}, token {token + 1}: {message}")
+        return DataError(fault.message, source=at.source, line=at.line + fault.column - 1)
+    return DataError(f"sequence {fault.line}, token {fault.column}: {fault.message}")
 
 
 def _remap(rows: Active, number: NDArray[np.int32], keep: NDArray[np.bool_]) -> Active:

@@ -154,7 +154,7 @@ def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     """
     D = np.ascontiguousarray(D[: X.shape[1]])
     out = np.empty((X.shape[0], D.shape[1]))
-    native.csr_dense(X.indptr, X.indices, _data(X), X.shape[1], D, out, threads)
+    native.csr_dense(X.indptr, X.indices, _data(X), columns=X.shape[1], dense=D, out=out, threads=threads)
     return out
 
 
@@ -165,7 +165,9 @@ def transposed_product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     [[1.0], [2.0]]
     """
     out = np.empty((X.shape[1], D.shape[1]))
-    native.csr_transposed_dense(X.indptr, X.indices, _data(X), X.shape[1], np.ascontiguousarray(D), out, threads)
+    native.csr_transposed_dense(
+        X.indptr, X.indices, _data(X), columns=X.shape[1], dense=np.ascontiguousarray(D), out=out, threads=threads
+    )
     return out
 
 

@@ -293,7 +293,17 @@ def _measured(X: sparse.csr_matrix, phi: NDArray[Any], theta: Floats, threads: i
     """L and max_t g_t / n - 1 of mixtures found by any means; both 0 for a document without known words."""
     offsets, terms, counts = csr_arrays(X, np.float64)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(len(theta))
-    native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
+    native.expect(
+        offsets=offsets,
+        terms=terms,
+        counts=counts,
+        phi=phi,
+        theta=theta,
+        ratio=ratio,
+        gradient=gradient,
+        likelihood=likelihood,
+        threads=threads,
+    )
     length = _known_lengths(X, phi)
     gap = np.where(length > 0, gradient.max(axis=1, initial=0) / np.maximum(length, 1e-300) - 1.0, 0.0)
     return likelihood, gap

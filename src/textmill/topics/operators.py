@@ -118,13 +118,13 @@ def _streamed(chunks: Iterable[Any], shape: tuple[int, int] | None, threads: int
 
 def _times(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     out = np.empty((X.shape[0], D.shape[1]))
-    native.csr_dense(X.indptr, X.indices, _data(X), X.shape[1], D, out, threads)
+    native.csr_dense(X.indptr, X.indices, _data(X), columns=X.shape[1], dense=D, out=out, threads=threads)
     return out
 
 
 def _transposed(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     out = np.empty((X.shape[1], D.shape[1]))
-    native.csr_transposed_dense(X.indptr, X.indices, _data(X), X.shape[1], D, out, threads)
+    native.csr_transposed_dense(X.indptr, X.indices, _data(X), columns=X.shape[1], dense=D, out=out, threads=threads)
     return out
 
 

@@ -71,8 +71,18 @@ class CoarseScan(DenseRows):
         if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less
             return self.rest(0).search(Q, wish, n_jobs)
         view = self._view(wish.allowed)
-        arrays = self.cells_, self.steps_, self.errors_
-        return Found(*native.search_coarse(view, *arrays, Q, wish.k, wish.least, effective_jobs(n_jobs)))
+        return Found(
+            *native.search_coarse(
+                view,
+                cells=self.cells_,
+                steps=self.steps_,
+                errors=self.errors_,
+                queries=Q,
+                k=wish.k,
+                least=wish.least,
+                threads=effective_jobs(n_jobs),
+            )
+        )
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""
@@ -89,5 +99,5 @@ def _rounded(X: Singles) -> tuple[NDArray[np.int8], Singles, Singles]:
     """Whole numbers, steps and lengths of what was taken away."""
     cells = np.empty((len(X), _stride(X.shape[1])), np.int8)
     steps, errors = np.empty((2, len(X)), np.float32)
-    native.coarsen(X, cells, steps, errors, effective_jobs(None))
+    native.coarsen(X, cells=cells, steps=steps, errors=errors, threads=effective_jobs(None))
     return cells, steps, errors

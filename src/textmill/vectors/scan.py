@@ -116,7 +116,15 @@ class DenseRows(Model):
         """The rows for a native kernel that looks at whole vectors."""
         halves = _NO_FLOATS if self.halves_ is None else self.halves_
         mask = _NO_BYTES if allowed is None else allowed
-        return native.DenseView(self.kind_, self.vectors_, self.vectors_, _NO_FLOATS, halves, mask, self.longest_)
+        return native.DenseView(
+            self.kind_,
+            values=self.vectors_,
+            heads=self.vectors_,
+            tails=_NO_FLOATS,
+            halves=halves,
+            allowed=mask,
+            longest=self.longest_,
+        )
 
 
 class Scan(DenseRows):
@@ -141,7 +149,7 @@ class Scan(DenseRows):
         """Return the wanted rows of each query."""
         view = self._view(wish.allowed)
         if len(Q) < FEW_QUERIES:
-            nearest = Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
+            nearest = Found(*native.scan(view, Q, k=wish.k, least=wish.least, threads=effective_jobs(n_jobs)))
         else:
             batches = range(0, len(Q), _QUERIES)
             nearest = _join(
@@ -198,8 +206,16 @@ class PrefixScan(DenseRows):
         whole = self.heads_.shape[1] == self.vectors_.shape[1]
         tails, halves = (_NO_FLOATS if whole else self.tails_), (_NO_FLOATS if self.halves_ is None else self.halves_)
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
-        view = native.DenseView(self.kind_, self.vectors_, self.heads_, tails, halves, mask, self.longest_)
-        return Found(*native.scan(view, Q, wish.k, wish.least, effective_jobs(n_jobs)))
+        view = native.DenseView(
+            self.kind_,
+            values=self.vectors_,
+            heads=self.heads_,
+            tails=tails,
+            halves=halves,
+            allowed=mask,
+            longest=self.longest_,
+        )
+        return Found(*native.scan(view, Q, k=wish.k, least=wish.least, threads=effective_jobs(n_jobs)))
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""

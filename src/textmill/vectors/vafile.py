@@ -82,7 +82,14 @@ class VAFile(DenseRows):
         view = self._view(wish.allowed)
         return Found(
             *native.search_cells(
-                view, self.edges_, self.bits_, self.cells_, Q, wish.k, wish.least, effective_jobs(n_jobs)
+                view,
+                edges=self.edges_,
+                bits=self.bits_,
+                cells=self.cells_,
+                queries=Q,
+                k=wish.k,
+                least=wish.least,
+                threads=effective_jobs(n_jobs),
             )
         )
 
@@ -100,5 +107,5 @@ class VAFile(DenseRows):
 
     def _approximate(self, X: Singles) -> NDArray[np.uint8]:
         cells = np.empty((len(X), -(-self.bits_ * X.shape[1] // 8)), np.uint8)
-        native.approximate(X, self.edges_, self.bits_, cells, effective_jobs(None))
+        native.approximate(X, edges=self.edges_, bits=self.bits_, cells=cells, threads=effective_jobs(None))
         return cells

@@ -56,7 +56,7 @@ def test_low_rank_plus_shift_merges_exactly() -> None:
     s = np.concatenate([[9.0, 7.0, 5.0], np.ones(37)])
     V = np.linalg.qr(random.normal(size=(40, 40)))[0]
     X = sparse.csr_matrix(((Q * s) @ V.T).T)
-    made = node([X[:20], X[20:]], Plan(3, solver="dense"))
+    made = node([X[:20], X[20:]], Plan(3, method="dense"))
     assert shift_departure(s, 3) == 0
     assert shift_departure(TRUE, 3) > 0.001
     assert made.s == pytest.approx(s[:3], rel=1e-10)

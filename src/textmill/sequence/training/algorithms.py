@@ -335,8 +335,8 @@ class BlockDescent(Algorithm):
             BlockState(**begun),
             l1=objective.l1,
             l2=objective.l2,
-            seed=session.seed,
-            threads=objective.threads,
+            random_state=session.seed,
+            n_jobs=objective.threads,
             stopping=self._stopping(session, window=self.window),
             watch=session.watch,
             save=session.keep,
@@ -367,7 +367,7 @@ class Perceptron(Algorithm):
             layout,
             data,
             state,
-            seed=session.seed,
+            random_state=session.seed,
             stopping=self._stopping(session),
             watch=session.watch,
             save=session.keep,
@@ -423,7 +423,7 @@ def _sgd(
     else:
         state = OnlineState.fresh(layout, start.dense(layout.size), second=l1 > 0)
     rate = eta0 or calibrated_rate(
-        layout, data, l1=l1, l2=l2, alpha=alpha, seed=session.seed, threads=objective.threads
+        layout, data, l1=l1, l2=l2, alpha=alpha, random_state=session.seed, n_jobs=objective.threads
     )
     return train_sgd(
         layout,
@@ -433,7 +433,7 @@ def _sgd(
         l2=l2,
         eta0=rate,
         alpha=alpha,
-        seed=session.seed,
+        random_state=session.seed,
         stopping=stopping,
         watch=session.watch,
         save=session.keep,

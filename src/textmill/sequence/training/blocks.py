@@ -60,25 +60,25 @@ def train_blocks(
     *,
     l1: float,
     l2: float,
-    seed: int,
-    threads: int,
+    random_state: int,
+    n_jobs: int,
     stopping: Stopping,
     watch: Watch,
     truncated: bool = True,
     save: Callable[[BlockState], None] = lambda state: None,
 ) -> Result:
     """Sweeps of block coordinate descent."""
-    descent = native.Descent(training_data(layout, data), l1, l2, truncated)
+    descent = native.Descent(training_data(layout, data), l1=l1, l2=l2, truncated=truncated)
     if not state.objectives:
-        state.objectives.append(_objective(layout, data, state.w, l1, l2, threads))
+        state.objectives.append(_objective(layout, data, state.w, l1, l2, n_jobs))
     reason: Reason = "iterations"
     with interruptible(range(state.sweep, stopping.max_iter)) as sweeps:
         for sweep in sweeps:
-            order = np.random.default_rng([seed, sweep]).permutation(len(blocks))
+            order = np.random.default_rng([random_state, sweep]).permutation(len(blocks))
             change, changed = 0.0, 0
             descent.begin()
             for begin in range(0, len(order), CALL):
-                part, some, _, _ = descent.sweep(blocks[order[begin : begin + CALL]], state.w, threads)
+                part, some, _, _ = descent.sweep(blocks[order[begin : begin + CALL]], state.w, n_jobs)
                 change, changed = change + part, changed + some
             state.objectives.append(state.objectives[-1] + change)
             state.sweep = sweep + 1
@@ -95,12 +95,12 @@ def train_blocks(
     return Result(features, state.w[features], reason, state.sweep, state.sweep, state.objectives)
 
 
-def _objective(layout: FeatureLayout, data: Encoded, w: Floats, l1: float, l2: float, threads: int) -> float:
+def _objective(layout: FeatureLayout, data: Encoded, w: Floats, l1: float, l2: float, n_jobs: int) -> float:
     """The objective at w; at zero it needs no recursion."""
     if not w.any():
         weights = np.ones(data.sequences) if data.weights is None else data.weights
         return float(weights @ np.diff(data.offsets)) * math.log(layout.labels)
     features = np.flatnonzero(w)
-    objective = ChainObjective(layout, data, l2=l2, n_jobs=threads)
+    objective = ChainObjective(layout, data, l2=l2, n_jobs=n_jobs)
     objective.restrict(features)
     return objective(w[features])[0] + l1 * float(np.abs(w).sum())

@@ -333,7 +333,9 @@ def _frequencies(layout: FeatureLayout, data: Encoded) -> Floats:
 
 def _problem(layout: FeatureLayout, data: Encoded, observed: Any, forced: Any, weights: Any) -> native.Problem:
     offsets, unigram, bigram = layout.data(data)
-    return native.make_problem(layout.labels, offsets, tuple(unigram), tuple(bigram), observed, forced, weights)
+    return native.make_problem(
+        layout.labels, offsets, tuple(unigram), tuple(bigram), observed=observed, forced=forced, weights=weights
+    )
 
 
 def slices(data: Encoded, tokens: int) -> list[Encoded]:

@@ -66,7 +66,9 @@ def training_data(layout: FeatureLayout, data: Encoded) -> native.Training:
     if data.labels is None or (data.labels < 0).any():
         raise DataError("some labels are not known; use algorithm='owlqn' or 'lbfgs', which sum over them")
     offsets, unigram, bigram = layout.data(data)
-    return native.make_training(layout.labels, offsets, tuple(unigram), tuple(bigram), data.labels, data.weights)
+    return native.make_training(
+        layout.labels, offsets, tuple(unigram), tuple(bigram), observed=data.labels, weights=data.weights
+    )
 
 
 def train_sgd(
@@ -78,7 +80,7 @@ def train_sgd(
     l2: float,
     eta0: float,
     alpha: float,
-    seed: int,
+    random_state: int,
     stopping: Stopping,
     watch: Watch,
     save: Callable[[OnlineState], None] = lambda state: None,
@@ -89,7 +91,7 @@ def train_sgd(
     reason: Reason = "iterations"
     with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
-            order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
+            order = np.random.default_rng([random_state, epoch]).permutation(data.sequences)
             loss = 0.0
             for begin in range(0, len(order), CALL):
                 part, state.steps = training.sgd_steps(
@@ -119,7 +121,7 @@ def train_perceptron(
     data: Encoded,
     state: OnlineState,
     *,
-    seed: int,
+    random_state: int,
     stopping: Stopping,
     watch: Watch,
     save: Callable[[OnlineState], None] = lambda state: None,
@@ -130,7 +132,7 @@ def train_perceptron(
     average = state.average()
     with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
-            order = np.random.default_rng([seed, epoch]).permutation(data.sequences)
+            order = np.random.default_rng([random_state, epoch]).permutation(data.sequences)
             wrong, step = 0, state.steps[0]
             for begin in range(0, len(order), CALL):
                 part, step = training.perceptron_steps(order[begin : begin + CALL], state.w, state.q, step)
@@ -152,22 +154,22 @@ def train_perceptron(
 
 
 def calibrated_rate(
-    layout: FeatureLayout, data: Encoded, *, l1: float, l2: float, alpha: float, seed: int, threads: int
+    layout: FeatureLayout, data: Encoded, *, l1: float, l2: float, alpha: float, random_state: int, n_jobs: int
 ) -> float:
     """The best first learning rate on a sample: doubled or halved from 0.1 while the objective improves."""
-    rng = np.random.default_rng([seed, 0])
+    rng = np.random.default_rng([random_state, 0])
     chosen = np.zeros(data.sequences, bool)
     chosen[rng.permutation(data.sequences)[:SAMPLE]] = True
     sample = select_sequences(data, chosen)
     training = training_data(layout, sample)
     share = sample.sequences / data.sequences  # the penalty that belongs to the sample
-    objective = ChainObjective(layout, sample, l2=l2 * share, n_jobs=threads)
+    objective = ChainObjective(layout, sample, l2=l2 * share, n_jobs=n_jobs)
     rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
 
     def after_passes(eta0: float) -> float:
         state = OnlineState.fresh(layout, None, l1 > 0)
         for epoch in range(PASSES):
-            order = np.random.default_rng([seed, epoch]).permutation(sample.sequences)
+            order = np.random.default_rng([random_state, epoch]).permutation(sample.sequences)
             loss, state.steps = training.sgd_steps(order, state.w, state.q, state.seen, state.steps, eta0=eta0, **rates)
             if not math.isfinite(loss):
                 return math.inf

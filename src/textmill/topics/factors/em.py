@@ -148,10 +148,22 @@ def expected_counts(
     """
     offsets, terms, counts = csr_arrays(X, np.float64)
     ratio, gradient, likelihood = np.empty(len(terms)), np.empty_like(theta), np.empty(X.shape[0])
-    native.expect(offsets, terms, counts, phi, theta, ratio, gradient, likelihood, threads)
+    native.expect(
+        offsets=offsets,
+        terms=terms,
+        counts=counts,
+        phi=phi,
+        theta=theta,
+        ratio=ratio,
+        gradient=gradient,
+        likelihood=likelihood,
+        threads=threads,
+    )
     gradient *= theta
     by_term = np.empty((X.shape[1], theta.shape[1]))
-    native_base.csr_transposed_dense(offsets, terms, ratio, X.shape[1], theta, by_term, threads)
+    native_base.csr_transposed_dense(
+        offsets, terms, ratio, columns=X.shape[1], dense=theta, out=by_term, threads=threads
+    )
     by_term *= phi
     return gradient, by_term, likelihood
 

@@ -256,7 +256,7 @@ class MultinomialMixture(TopicModel):
         expected = _Expected(self.n_topics)
         for part in chunks:
             drawn = np.empty((part.shape[0], 2 * self.n_topics))
-            native.random_normal(seed, drawn, threads, first)
+            native.random_normal(seed=seed, out=drawn, threads=threads, first=first)
             weights = drawn[:, ::2] ** 2 + drawn[:, 1::2] ** 2
             weights /= weights.sum(axis=1, keepdims=True)
             expected.add(part, weights, np.zeros(part.shape[0]), threads=threads)
@@ -296,7 +296,9 @@ class MultinomialMixture(TopicModel):
         """The E step: P(t | d) and log P(d)."""
         threads, topics = effective_jobs(self.n_jobs), len(self.components_)
         joint, evidence = np.empty((X.shape[0], topics)), np.empty(X.shape[0])
-        native.csr_dense(*csr_arrays(X, np.float64), X.shape[1], logs[: X.shape[1]], joint, threads)
+        native.csr_dense(
+            *csr_arrays(X, np.float64), columns=X.shape[1], dense=logs[: X.shape[1]], out=joint, threads=threads
+        )
         joint += np.log(self.weights_)
         native.logsumexp_rows(joint, evidence, threads)
         joint -= evidence[:, None]
@@ -325,7 +327,9 @@ class _Expected:
     def add(self, X: sparse.csr_matrix, posteriors: Floats, likelihood: Floats, *, threads: int) -> None:
         """Add the documents of a chunk."""
         words = np.empty((X.shape[1], posteriors.shape[1]))
-        native.csr_transposed_dense(*csr_arrays(X, np.float64), X.shape[1], posteriors, words, threads)
+        native.csr_transposed_dense(
+            *csr_arrays(X, np.float64), columns=X.shape[1], dense=posteriors, out=words, threads=threads
+        )
         words[: len(self.words)] += self.words
         self.words = words
         self.documents = self.documents + posteriors.sum(axis=0)

@@ -161,7 +161,8 @@ class NMF(NonNegativeModel):
         for part, rows in ((self.cross_, slice(None)), (other.cross_, order)):
             cross[: part.shape[1]] += part[rows].T  # type: ignore[index, union-attr]
         W = np.ascontiguousarray(W / np.maximum(weights, _TINY))
-        native.descend(gram, cross, _EXACT[0], _EXACT[1], W, effective_jobs(self.n_jobs))
+        sweeps, tolerance = _EXACT
+        native.descend(gram, cross, sweeps=sweeps, tolerance=tolerance, h=W, threads=effective_jobs(self.n_jobs))
         merged._keep(W, weights, gram, cross)
         return merged
 
@@ -232,7 +233,7 @@ class NMF(NonNegativeModel):
         loss = _euclidean(X, H, W, self.n_jobs)
         gram = self.decay * gram + H.T @ H
         cross = self.decay * cross + transposed_product(X, H, threads)
-        native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
+        native.descend(gram, cross, sweeps=_SWEEPS, tolerance=_STALLED, h=W, threads=threads)
         self._keep(W, self.decay * weights + H.sum(axis=0), gram, cross)
         return loss
 
@@ -296,7 +297,7 @@ def _coordinate_step(rows: Rows, H: Floats, W: Floats, threads: int) -> tuple[Fl
     """Accelerated HALS: several sweeps over H, then over W; returns the loss less |X|^2."""
     H, gram, cross = _products(rows, _descend, H, W)
     W = W.copy()
-    native.descend(gram, cross, _SWEEPS, _STALLED, W, threads)
+    native.descend(gram, cross, sweeps=_SWEEPS, tolerance=_STALLED, h=W, threads=threads)
     return H, W, _from_products(gram, cross, W)
 
 
@@ -315,7 +316,7 @@ def _products(rows: Rows, update: Callable[..., Any], H: Floats, W: Floats) -> t
 
 def _descend(part: Part, H: Floats, threads: int, W: Floats, gram: Floats) -> tuple[Floats, Floats, Floats]:
     H = H.copy()
-    native.descend(gram, product(part.X, W, threads), _SWEEPS, _STALLED, H, threads)
+    native.descend(gram, product(part.X, W, threads), sweeps=_SWEEPS, tolerance=_STALLED, h=H, threads=threads)
     return H, H.T @ H, product(part.Xt, H, threads)
 
 
@@ -346,7 +347,8 @@ def _solve(X: sparse.csr_matrix, W: Floats, effort: tuple[int, float], n_jobs: i
     """The Euclidean H for fixed W, from zero."""
     H = np.zeros((X.shape[0], W.shape[1]))
     threads = effective_jobs(n_jobs)
-    native.descend(W.T @ W, product(X, W, threads), *effort, H, threads)
+    sweeps, tolerance = effort
+    native.descend(W.T @ W, product(X, W, threads), sweeps=sweeps, tolerance=tolerance, h=H, threads=threads)
     return H
 
 

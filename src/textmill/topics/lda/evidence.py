@@ -53,5 +53,12 @@ def left_to_right(
     evidence = np.empty(X.shape[0])
     for first in track(range(0, X.shape[0], _ROWS), "evidence", unit="blocks"):
         part = csr_arrays(X[first : first + _ROWS], np.int32)
-        topics.left_to_right(*part, particles, seed, first, evidence[first : first + _ROWS], threads)
+        topics.left_to_right(
+            *part,
+            particles=particles,
+            seed=seed,
+            first=first,
+            evidence=evidence[first : first + _ROWS],
+            threads=threads,
+        )
     return evidence

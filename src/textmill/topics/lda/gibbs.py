@@ -289,12 +289,12 @@ class Chain:
     def keep(self) -> None:
         """Take the present state into the means."""
         self.samples += 1
-        self.sampler.average(self.counts, self.theta, 1.0 / self.samples, self.threads)
+        self.sampler.average(self.counts, self.theta, share=1.0 / self.samples, threads=self.threads)
 
     def now(self) -> NDArray[Any]:
         """The counts of this moment."""
         counts = np.zeros_like(self.counts)
-        self.sampler.average(counts, np.zeros_like(self.theta), 1.0, self.threads)
+        self.sampler.average(counts, np.zeros_like(self.theta), share=1.0, threads=self.threads)
         return counts if self.before is None else counts + self.before.astype(counts.dtype)
 
     def score(self) -> float:

@@ -42,7 +42,7 @@ from textmill.model import (
 from textmill.numeric import linalg
 from textmill.topics.chunks import Chunks
 from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
-from textmill.topics.lsa.basecase import SOLVERS, Solver
+from textmill.topics.lsa.basecase import CHUNK_METHODS, ChunkMethod
 from textmill.topics.lsa.merging import merge
 from textmill.topics.lsa.passes import Plan, Sum, add_sums, node, power, ritz, sketch
 from textmill.topics.model import TopicModel
@@ -133,7 +133,7 @@ class LSA(TopicModel):
         oversampling: int | None = None,
         power_iterations: int | None = None,
         krylov: bool = False,
-        chunk_method: Solver | None = None,
+        chunk_method: ChunkMethod | None = None,
         decay: float = 1.0,
         half_life: float | None = None,
         chunks_per_job: int | None = None,
@@ -296,7 +296,7 @@ class LSA(TopicModel):
         if self.power_iterations is not None:
             check_range("power_iterations", self.power_iterations, at_least=0, whole=True)
         if self.chunk_method is not None and not callable(self.chunk_method):
-            check_choice("chunk_method", self.chunk_method, SOLVERS)
+            check_choice("chunk_method", self.chunk_method, CHUNK_METHODS)
         check_range("decay", self.decay, at_least=0, at_most=1)
         if self.half_life is not None:
             check_range("half_life", self.half_life, above=0)
@@ -320,7 +320,14 @@ class LSA(TopicModel):
         return CHUNKS_PER_JOB if self.chunks_per_job is None and cluster is not None else self.chunks_per_job
 
     def _plan(self, chunk_method: str, threads: int) -> Plan:
-        return Plan(self._rank(), self.chunk_method or chunk_method, self.decay, self.half_life, self._seed(), threads)
+        return Plan(
+            rank=self._rank(),
+            method=self.chunk_method or chunk_method,
+            decay=self.decay,
+            half_life=self.half_life,
+            random_state=self._seed(),
+            n_jobs=threads,
+        )
 
     def _add(self, X: Any, size: int | None) -> LSA:
         """Merge further chunks; all of X as one where no size is given."""

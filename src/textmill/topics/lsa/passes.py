@@ -21,7 +21,7 @@ from textmill.arrays import Floats
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.decomposition import Decomposition, blas_threads, product, transposed_product
-from textmill.topics.lsa.basecase import Solver, base_case, gaussian
+from textmill.topics.lsa.basecase import ChunkMethod, base_case, gaussian
 from textmill.topics.lsa.merging import merge
 
 __all__ = ["Plan", "Sum", "add_sums", "node", "power", "ritz", "sketch"]
@@ -29,14 +29,14 @@ __all__ = ["Plan", "Sum", "add_sums", "node", "power", "ritz", "sketch"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a node needs to know: factors kept on the way, solver of a chunk, decay or half-life, seed, threads."""
+    """What a node needs: factors kept on the way, method for a chunk, decay or half-life, random state, threads."""
 
     rank: int
-    solver: Solver = "lanczos"
+    method: ChunkMethod = "lanczos"
     decay: float = 1.0
     half_life: float | None = None
-    seed: int = 0
-    threads: int = 1
+    random_state: int = 0
+    n_jobs: int = 1
     merge: Callable[..., Decomposition] = merge
 
     def weight(self, documents: int) -> float:
@@ -64,49 +64,49 @@ def node(chunks: Iterable[sparse.csr_matrix], plan: Plan, model: Decomposition |
     [4.0]
     """
     total = Decomposition(np.zeros((0, 0)), np.zeros(0)) if model is None else model
-    with blas_threads(plan.threads):
+    with blas_threads(plan.n_jobs):
         for chunk in track(chunks, "decomposing", unit="chunks"):
-            new = base_case(chunk, plan.rank, plan.solver, seed=plan.seed, threads=plan.threads)
+            new = base_case(chunk, plan.rank, plan.method, random_state=plan.random_state, n_jobs=plan.n_jobs)
             weight = plan.weight(chunk.shape[0])
             total = plan.merge(total, new, plan.rank, decay=weight, overwrite=total is not model)
             del new  # before the next one is total
     return total
 
 
-def sketch(chunks: Iterable[sparse.csr_matrix], first: int, width: int, seed: int, threads: int) -> Sum:
+def sketch(chunks: Iterable[sparse.csr_matrix], first: int, width: int, random_state: int, n_jobs: int) -> Sum:
     """Return Y of the documents numbered from `first`.
 
-    >>> sketch([sparse.csr_matrix(np.eye(3))], 0, width=2, seed=1, threads=1).value.shape
+    >>> sketch([sparse.csr_matrix(np.eye(3))], 0, width=2, random_state=1, n_jobs=1).value.shape
     (3, 2)
     """
 
     def part(X: sparse.csr_matrix, place: int) -> Floats:
-        return transposed_product(X, gaussian(X.shape[0], width, seed, place, threads), threads)
+        return transposed_product(X, gaussian(X.shape[0], width, random_state, place, n_jobs), n_jobs)
 
-    return _total(chunks, first, (0, width), part, threads)
+    return _total(chunks, first, (0, width), part, n_jobs)
 
 
-def power(chunks: Iterable[sparse.csr_matrix], Q: Floats, threads: int) -> Sum:
+def power(chunks: Iterable[sparse.csr_matrix], Q: Floats, n_jobs: int) -> Sum:
     """Return C Q.
 
-    >>> power([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2), threads=1).value.tolist()
+    >>> power([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2), n_jobs=1).value.tolist()
     [[1.0, 0.0], [0.0, 4.0]]
     """
-    return _total(chunks, 0, Q.shape, lambda X, _: transposed_product(X, product(X, Q, threads), threads), threads)
+    return _total(chunks, 0, Q.shape, lambda X, _: transposed_product(X, product(X, Q, n_jobs), n_jobs), n_jobs)
 
 
-def ritz(chunks: Iterable[sparse.csr_matrix], Q: Floats, threads: int) -> Sum:
+def ritz(chunks: Iterable[sparse.csr_matrix], Q: Floats, n_jobs: int) -> Sum:
     """Return Q^T C Q.
 
-    >>> ritz([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2)[:, 1:], threads=1).value.tolist()
+    >>> ritz([sparse.csr_matrix(np.diag([1.0, 2.0]))], np.eye(2)[:, 1:], n_jobs=1).value.tolist()
     [[4.0]]
     """
 
     def part(X: sparse.csr_matrix, _: int) -> Floats:
-        P = product(X, Q, threads)
+        P = product(X, Q, n_jobs)
         return P.T @ P
 
-    return _total(chunks, 0, (Q.shape[1], Q.shape[1]), part, threads)
+    return _total(chunks, 0, (Q.shape[1], Q.shape[1]), part, n_jobs)
 
 
 def _total(
@@ -114,11 +114,11 @@ def _total(
     first: int,
     shape: tuple[int, ...],
     part: Callable[[sparse.csr_matrix, int], Floats],
-    threads: int,
+    n_jobs: int,
 ) -> Sum:
     """Add the parts of all chunks."""
     total, documents, energy = np.zeros(shape), 0, 0.0
-    with blas_threads(threads):
+    with blas_threads(n_jobs):
         for X in track(chunks, "reading", unit="chunks"):
             total = _grown(total, part(X, first + documents))
             documents += X.shape[0]
