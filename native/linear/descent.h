@@ -11,8 +11,8 @@
 // gather for each entry read; X s is q / D at the end. A coordinate at 0 whose |G| is further below l1 than anything
 // was violated in the last sweep is left out until the next model.
 //
-// One thread works: coordinates of text share rows, and steps that do not know of each other need more sweeps. Two lanes
-// took 1.3 to 2.1 times the processor time of one, so that two threads would save a third of the time at best.
+// One thread works: coordinates of text share rows, and steps that do not know of each other need more sweeps. Two
+// lanes took 1.3 to 2.1 times the processor time of one, so that two threads would save a third of the time at best.
 // Cost: an entry is read once per sweep, and written when its weight moves.
 // Reference: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularised logistic regression.
 #pragma once
