@@ -238,13 +238,15 @@ def _binary(folder: Path, fst: wfst.Fst) -> list[Job]:
     size = f"{arcs} arcs"
     return [
         Job("open a mapped machine", milliseconds(lambda: wfst.read_fst(mapped)),
-            milliseconds(lambda: openfst.Fst.read(mapped)), "OpenFst", lambda: f"{size}; asked: below 10 ms", "ms"),
+            milliseconds(lambda: openfst.Fst.read(mapped)), "OpenFst", lambda: f"{size}; asked: below 10 ms",
+            "returned", "ms"),
         Job("open a mapped machine and use it", milliseconds(lambda: use(wfst.read_fst(mapped))),
-            milliseconds(lambda: openfst.Fst.read(mapped)), "OpenFst", lambda: f"{size}, all checked", "ms"),
+            milliseconds(lambda: openfst.Fst.read(mapped)), "OpenFst", lambda: f"{size}, all checked", "returned",
+            "ms"),
         Job("read a vector file", lambda: wfst.read_fst(vector), lambda: openfst.Fst.read(vector), "OpenFst",
             lambda: size),
         Job("read a vector file", lambda: wfst.read_fst(vector), lambda: VectorFst.read(vector), "rustfst",
             lambda: size),
-        Job("memory of a machine, bytes per arc", memory("ours"), memory("theirs"), "OpenFst", lambda: size, "B",
-            bar=1.0),
+        Job("memory of a machine, bytes per arc", memory("ours"), memory("theirs"), "OpenFst", lambda: size, "returned",
+            "B", 1.0),
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -59,6 +59,10 @@ class Job:
     bar: float | None = None  # the ratio that is asked for
     claim: str = ""  # what it shows together with the other jobs of that name
     prepare: Callable[[], Any] = lambda: None  # makes the input, before each side, untimed
+
+    def __post_init__(self) -> None:
+        if self.figure not in get_args(Figure):  # another word would silently be taken for processor time
+            raise ValueError(f"{self.name}: figure must be one of {', '.join(get_args(Figure))}, got {self.figure!r}")
 
 
 @dataclass(frozen=True)

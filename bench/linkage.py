@@ -125,7 +125,7 @@ def _against(title: str, figure: str, ours: str, peer: str, figures: Callable[[]
             f"F gains {np.mean(gains):+.1f} on average, {min(gains):+.1f} to {max(gains):+.1f} over {len(gains)} sets"
         )
 
-    return Job(f"{title}, {ours}", partial(mean, ours), partial(mean, peer), peer, quality, unit="F")
+    return Job(f"{title}, {ours}", partial(mean, ours), partial(mean, peer), peer, quality, "returned", "F")
 
 
 def _all_figures(sets: list[Collection], seeds: int) -> dict[str, dict[tuple[str, str], float]]:

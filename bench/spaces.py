@@ -59,11 +59,9 @@ def jobs(options: Options) -> list[Job]:
 
     def online_quality() -> str:
         found = []
-        for made in (online(), their_online()):
-            W = made.components_
-            H = NMF(n_topics=topics, n_jobs=1)  # both judged by the best weights for their topics
-            H.__dict__.update(components_=W, weights_=W.sum(axis=1), losses_=np.zeros(0), gram_=None, cross_=None,
-                              documents_=0, vectorizer_=None)  # fmt: skip
+        for W in (online().components_, their_online().components_):
+            H = online()  # both judged by the best weights for their topics
+            H.components_ = W
             rows = H.transform(weights)
             fit = np.vdot(W @ W.T, rows.T @ rows) - 2 * np.vdot(weights @ W.T, rows)
             found.append(float(np.vdot(weights.data, weights.data) + fit))
@@ -83,7 +81,7 @@ def jobs(options: Options) -> list[Job]:
 
     phi = np.ascontiguousarray(plsa().components_.T)
     fixed = decomposition.NMF(
-        topics, method="mu", beta_loss="kullback-leibler", init="nndsvda", max_iter=2, random_state=0
+        topics, solver="mu", beta_loss="kullback-leibler", init="nndsvda", max_iter=2, random_state=0
     )
     fixed.fit(counts[:200])
     fixed.components_ = phi.T + 1e-12
