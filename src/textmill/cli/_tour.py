@@ -310,8 +310,8 @@ def show_similar(report: Report, documents: list[Document], folder: Path) -> Non
     report.heading("Similar documents")
     report.text("An index holds the vectors of all articles and the model that made them, in one file.")
     for question in ("tides raised by the gravity of the Moon", "bread with a good crust"):
-        (found,) = similar.query([question], k=5)
-        rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(found.ids, found.scores, strict=True)]
+        (answers,) = similar.query([question], k=5)
+        rows = [(titles[name], name, f"{score:.3f}") for name, score in zip(answers.ids, answers.scores, strict=True)]
         report.table(["title", "article", "cosine"], rows, caption=f"“{question}”")
     report.code(
         "textmill similar index articles.jsonl -o similar.mill\n"
@@ -450,8 +450,8 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
         "all words come from one call."
     )
     answers = [
-        (word, ", ".join(f"{answer} ({cost:.1f})" for answer, cost in found))
-        for word, found in zip(typed, fst.apply(corrector, typed, k=3), strict=True)
+        (word, ", ".join(f"{answer} ({cost:.1f})" for answer, cost in answers))
+        for word, answers in zip(typed, fst.apply(corrector, typed, k=3), strict=True)
     ]
     report.table(["typed", "meant (cost)"], answers, caption="Misspelt words and the words that were meant")
     some = [pair for pair in pairs if pair[0].startswith(("weat", "whe"))]
@@ -470,8 +470,8 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
 
     names = sample_names()
     gold = Gold.from_clusters(names)
-    found = [evaluate(names, gold, measure) for measure in MEASURES_TO_COMPARE]
-    choice = choose(found)
+    evaluations = [evaluate(names, gold, measure) for measure in MEASURES_TO_COMPARE]
+    choice = choose(evaluations)
     report.heading("Names that mean the same")
     report.text(
         f"A list of {len(names)} customers, many of them several times: misspelt, abbreviated, turned round, without "
@@ -479,10 +479,10 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
     )
     report.table(
         ["measure", "F1", "precision", "recall", "F1 held out"],
-        [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in found],
+        [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in evaluations],
         caption="Measures at their best cut",
     )
-    _chart(report, lambda: curves(found), caption="F1 by the number of best pairs taken as matches")
+    _chart(report, lambda: curves(evaluations), caption="F1 by the number of best pairs taken as matches")
     pairs = folder / "customers-pairs.tsv"
     done = dedupe(
         names,
@@ -518,7 +518,7 @@ def show_exactness(report: Report, documents: list[Document], folder: Path) -> N
     cosines = (dense / np.where(lengths, lengths, 1.0)) @ (dense / np.where(lengths, lengths, 1.0)).T
     best = np.sort(cosines, axis=1)[:, :-11:-1]
     answers = Index().fit(X).query(X, k=10)
-    found = np.array([answer.scores for answer in answers])
+    scores = np.array([answer.scores for answer in answers])
     language = NGramModel(order=3).fit(texts)
     sums = [float(language.distribution([word]).sum()) for word in ("the", "mill", "star")]
     one, two = (NMF(n_topics=5, random_state=0, n_jobs=n).fit(X) for n in (1, 2))
@@ -531,7 +531,7 @@ def show_exactness(report: Report, documents: list[Document], folder: Path) -> N
             (
                 "the index finds the nearest articles",
                 "all cosines, computed one by one",
-                f"{abs(found - best).max():.1e}",
+                f"{abs(scores - best).max():.1e}",
             ),
             (
                 "probabilities of the next word sum to 1",

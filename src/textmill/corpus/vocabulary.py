@@ -537,12 +537,12 @@ class Bags:
     """The bags of a stream of documents, chunk by chunk; can be read again when the documents can.
 
     Attributes, of the last or running pass: documents, tokens (known ones), unknown (tokens that are no terms), empty
-    (documents without a known token).
+    (documents without a known token). `source` are the documents.
     """
 
     def __init__(self, vocabulary: Vocabulary, documents: Iterable[Any]) -> None:
         self.vocabulary = vocabulary
-        self._source = texts_of(documents)
+        self.source = texts_of(documents)
         self.documents = self.tokens = self.unknown = self.empty = 0
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
@@ -553,7 +553,7 @@ class Bags:
         self.documents = self.tokens = self.unknown = self.empty = 0
         table = self.vocabulary._lexicon()
         cutter = self.vocabulary._cutter()
-        for batch in text_batches(track(self._source, "making bags", unit="documents")):
+        for batch in text_batches(track(self.source, "making bags", unit="documents")):
             if cutter.normalizes(batch):
                 rows, unknown = cutter.count_forms(batch, self.documents, table, grow=False)
             else:

@@ -215,7 +215,7 @@ def _texts(X: Any) -> Any:
 def _origin(X: Any) -> Any:
     """What bags and vectors are made of: it says whether they can be read again."""
     while isinstance(X, Bags | Vectors):
-        X = X.source if isinstance(X, Vectors) else X._source
+        X = X.source
     return _texts(X)
 
 
