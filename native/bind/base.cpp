@@ -71,6 +71,23 @@ void random_normal(std::uint64_t seed, Out<double, 2> out, std::size_t threads, 
       first);
 }
 
+void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
+  require_shape(shape, "shape");
+  fill_rows(seed, out, threads, [shape](base::Random& random, std::span<double> row) {
+    for (double& x : row) x = random.gamma(shape);
+  });
+}
+
+void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> out, std::size_t threads) {
+  require(alpha.size() >= 1, "alpha is empty");
+  require(out.shape(1) == alpha.size(), "out must have ", alpha.size(), " columns, got ", out.shape(1));
+  require(!overlap(alpha, out), "out overlaps alpha");
+  const auto shapes = view(alpha);
+  for (const double shape : shapes) require_shape(shape, "alpha");
+  fill_rows(seed, out, threads,
+            [shapes](base::Random& random, std::span<double> row) { random.dirichlet(shapes, row); });
+}
+
 // -------------------------------------------------------------------------------------------- vectors of parameters
 
 using Vector = In<double, 1>;
@@ -292,6 +309,10 @@ void bind_base(nb::module_& m) {
 
   m.def("random_normal", &random_normal, "seed"_a, "out"_a.noconvert(), "threads"_a, "first"_a = 0,
         "Row i: standard normal numbers of the stream (seed, first + i).");
+  m.def("random_gamma", &random_gamma, "seed"_a, "shape"_a, "out"_a.noconvert(), "threads"_a,
+        "Row i: gamma numbers of the stream (seed, i).");
+  m.def("random_dirichlet", &random_dirichlet, "seed"_a, "alpha"_a, "out"_a.noconvert(), "threads"_a,
+        "Row i: a Dirichlet vector of the stream (seed, i).");
 
   const auto def_product = [&m](const char* name, auto function, const char* text) {
     m.def(name, function, "indptr"_a, "indices"_a, "data"_a, "columns"_a, "dense"_a, "out"_a.noconvert(), "threads"_a,

@@ -1,6 +1,7 @@
 // What bindings of loops over large arrays share: checks, and rows of random numbers.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,6 +14,10 @@ namespace textmill::bind {
 inline constexpr std::size_t kBlock = 1 << 14;  // values a thread takes at once: 128 KiB
 
 inline void require_threads(std::size_t threads) { require(threads > 0, "threads must be at least 1"); }
+
+inline void require_shape(double shape, const char* name) {
+  require(shape >= 1e-300 && std::isfinite(shape), name, " must be finite and at least 1e-300, got ", shape);
+}
 
 template <class A, class B>
 bool overlap(const A& a, const B& b) {

@@ -80,10 +80,6 @@ void philox4x32(In<std::uint32_t, 1> counter, In<std::uint32_t, 1> key, Out<std:
   std::copy(words.begin(), words.end(), out.data());
 }
 
-void require_shape(double shape, const char* name) {
-  require(shape >= 1e-300 && std::isfinite(shape), name, " must be finite and at least 1e-300, got ", shape);
-}
-
 void random_uniform(std::uint64_t seed, Out<double, 2> out, std::size_t threads) {
   fill_rows(seed, out, threads, [](base::Random& random, std::span<double> row) {
     for (double& x : row) x = random.uniform();
@@ -97,29 +93,12 @@ void random_below(std::uint64_t seed, std::int64_t n, Out<std::int64_t, 2> out, 
   });
 }
 
-void random_gamma(std::uint64_t seed, double shape, Out<double, 2> out, std::size_t threads) {
-  require_shape(shape, "shape");
-  fill_rows(seed, out, threads, [shape](base::Random& random, std::span<double> row) {
-    for (double& x : row) x = random.gamma(shape);
-  });
-}
-
 void random_beta(std::uint64_t seed, double a, double b, Out<double, 2> out, std::size_t threads) {
   require_shape(a, "a");
   require_shape(b, "b");
   fill_rows(seed, out, threads, [a, b](base::Random& random, std::span<double> row) {
     for (double& x : row) x = random.beta(a, b);
   });
-}
-
-void random_dirichlet(std::uint64_t seed, In<double, 1> alpha, Out<double, 2> out, std::size_t threads) {
-  require(alpha.size() >= 1, "alpha is empty");
-  require(out.shape(1) == alpha.size(), "out must have ", alpha.size(), " columns, got ", out.shape(1));
-  require(!overlap(alpha, out), "out overlaps alpha");
-  const auto shapes = view(alpha);
-  for (const double shape : shapes) require_shape(shape, "alpha");
-  fill_rows(seed, out, threads,
-            [shapes](base::Random& random, std::span<double> row) { random.dirichlet(shapes, row); });
 }
 
 void random_categorical(std::uint64_t seed, In<double, 1> weights, Out<std::int64_t, 2> out, std::size_t threads) {
@@ -196,9 +175,7 @@ NB_MODULE(_testing, m) {
   };
   def_random("random_uniform", &random_uniform, "Row i: uniform numbers in [0, 1) of the stream (seed, i).");
   def_random("random_below", &random_below, "Row i: uniform integers in [0, n) of the stream (seed, i).", "n"_a);
-  def_random("random_gamma", &random_gamma, "Row i: gamma numbers of the stream (seed, i).", "shape"_a);
   def_random("random_beta", &random_beta, "Row i: beta numbers of the stream (seed, i).", "a"_a, "b"_a);
-  def_random("random_dirichlet", &random_dirichlet, "Row i: a Dirichlet vector of the stream (seed, i).", "alpha"_a);
   def_random("random_categorical", &random_categorical,
              "Row i: indices drawn in proportion to weights, of the stream (seed, i).", "weights"_a);
   def_random("random_permutation", &random_permutation, "Row i: a permutation of the stream (seed, i).");
