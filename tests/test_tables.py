@@ -71,7 +71,7 @@ RESULTS: dict[str, tuple[Any, list[str], int]] = {  # what, its columns, its row
     "clusters of documents": (lambda: cluster_documents(lda(), COUNTS, 2), ["cluster", "label", "member"], 30),
     "Difference": (
         lambda: topic_difference(lda(), lda(), n_words=3),
-        ["first", "second", "distance", "kept", "lost", "gained"],
+        ["first", "second", "distance", "common", "lost", "gained"],
         3,
     ),
     "Trends": (lambda: topic_trends(np.eye(2), ["1848", "1849"]), ["period", "documents", "topic1", "topic2"], 2),
