@@ -77,10 +77,11 @@ $(BUILT): $(STAMPS)/all $(NATIVE)
 	$(PIP) $(OURS) -e .
 	touch $@
 
-# One compiled wheel; auditwheel tags it with the oldest Linux it runs on.
+# One compiled wheel, built apart from what tests use; auditwheel tags it with the oldest Linux it runs on.
 wheel: $(STAMPS)/wheel
 	rm -rf dist && mkdir -p dist
-	$(PY) -m pip wheel --quiet --disable-pip-version-check $(OURS) --wheel-dir build/wheels .
+	$(PY) -m pip wheel --quiet --disable-pip-version-check $(OURS) --wheel-dir build/wheels . \
+	  -C build-dir=build/wheel -C cmake.define.TEXTMILL_TESTING=OFF
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheels/textmill-*.whl
 	rm -r build/wheels
 	$(PY) tools/check_wheel.py dist/textmill-*.whl
