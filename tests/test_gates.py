@@ -38,3 +38,20 @@ def test_the_project_speaks_only_of_itself() -> None:
             text = path.read_text(encoding="utf-8")
             told += [f"{name}: {word}" for word in ("/work/", "TODO", "FIXME") if word in text]
     assert not told
+
+
+def test_the_root_holds_only_what_belongs_there() -> None:
+    """An example that was run by hand leaves files behind; they are not to be committed."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    folders = {".ci", "bench", "docs", "examples", "native", "src", "tests", "tools"}
+    documents = {
+        ".clang-format",
+        ".gitignore",
+        "CHANGELOG.md",
+        "CMakeLists.txt",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "Makefile",
+    }
+    documents |= {"README.md", "mkdocs.yml", "pyproject.toml"}
+    assert {name.split("/")[0] for name in files} - folders - documents == set()
