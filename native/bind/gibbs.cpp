@@ -87,7 +87,7 @@ void average(const Sampler& sampler, Out<Real, 2> counts, Out<Real, 2> theta, do
 template <class Real>
 std::unique_ptr<topics::FixedTopics> fixed_topics(In<Real, 2> phi, In<double, 1> alpha, std::size_t threads) {
   const std::size_t K = alpha.size();
-  require(K >= 1 && K <= topics::kMostTopics && phi.shape(1) == K, "phi must have ", K, " columns, one a topic");
+  require(K >= 1 && K <= topics::kMostTopics && phi.shape(1) == K, "phi must have ", K, " columns, one per topic");
   require(positive(view(alpha)), "alpha must be finite and above 0");
   bool fine = true;
   for (const Real value : view(phi)) fine &= value >= 0 && std::isfinite(value);

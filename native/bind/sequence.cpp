@@ -58,7 +58,7 @@ std::size_t checked_offsets(std::span<const std::int64_t> offsets) {
 std::span<const std::int32_t> checked_labels(const Labels& labels, std::size_t tokens, std::size_t extent,
                                              const char* name) {
   if (!labels) return {};
-  require(labels->size() == tokens, name, " must be one a token");
+  require(labels->size() == tokens, name, " must be one per token");
   for (const std::int32_t y : view(*labels)) {
     require(y >= -1 && y < static_cast<std::int64_t>(extent), name, " must lie from -1 to ", extent, " - 1, got ", y);
   }
@@ -168,7 +168,7 @@ void marginals(Held& held, In<double, 1> theta, std::shared_ptr<Support> support
   require(threads > 0, "threads must be at least 1");
   require(probabilities.shape(0) == held.problem->tokens() && probabilities.shape(1) == held.problem->layout().labels &&
               log_z.size() == held.problem->sequences(),
-          "outputs must be tokens x labels and one a sequence");
+          "outputs must be tokens x labels and one per sequence");
   nb::gil_scoped_release nogil;
   const std::lock_guard guard(held.lock);
   held.problem->marginals(checked_weights(held.problem->layout(), theta, support.get()), view(probabilities),
@@ -252,7 +252,7 @@ void label(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram
   const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
                                       normalized, sparse, threads);
   require(path.size() == static_cast<std::size_t>(view(offsets).back()) && scores.size() + 1 == offsets.size(),
-          "outputs must be one a token and one a sequence");
+          "outputs must be one per token and one per sequence");
   sequence::label(d.layout, d.weights, d.input, view(path), view(scores), threads);
 }
 
@@ -283,7 +283,7 @@ void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const 
                                       normalized, false, threads);
   require(probabilities.shape(0) == static_cast<std::size_t>(view(offsets).back()) &&
               probabilities.shape(1) == labels && log_z.size() + 1 == offsets.size(),
-          "outputs must be tokens x labels and one a sequence");
+          "outputs must be tokens x labels and one per sequence");
   sequence::label_probabilities(d.layout, d.weights, d.input, view(probabilities), view(log_z), threads);
 }
 
@@ -301,7 +301,7 @@ std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> 
                                         In<std::int32_t, 1> observed, std::optional<In<double, 1>> weights) {
   const Layout layout = checked_layout(labels, unigram, bigram);
   const std::size_t tokens = checked_offsets(view(offsets));
-  require(observed.size() == tokens, "labels must be one a token");
+  require(observed.size() == tokens, "labels must be one per token");
   for (const std::int32_t y : view(observed))
     require(y >= 0 && y < static_cast<std::int64_t>(labels), "labels must lie from 0 to ", labels, " - 1, got ", y);
   if (weights) {

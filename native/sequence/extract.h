@@ -48,7 +48,7 @@ class Cells {
 
  private:
   std::vector<std::size_t> columns_;
-  std::vector<base::InternTable> tables_;       // one a column
+  std::vector<base::InternTable> tables_;       // one per column
   std::vector<std::vector<std::int32_t>> ids_;  // [column][token]
   std::vector<std::int64_t> offsets_{0};
 };

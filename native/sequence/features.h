@@ -1,6 +1,6 @@
 // Where the weights of features are, and scores from them.
 //
-// Weights are dense, one a feature, or those of a chosen set of features (`Support`), as L1 training has them.
+// Weights are dense, one per feature, or those of a chosen set of features (`Support`), as L1 training has them.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class Support {
 };
 
 struct Weights {
-  std::span<const double> theta;  // one a feature, or one a slot of the support
+  std::span<const double> theta;  // one per feature, or one per slot of the support
   const Support* support;         // or null: dense
 };
 

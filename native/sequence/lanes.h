@@ -86,7 +86,7 @@ struct LaneSums {               // of an evaluation
 
 class Lanes {
  public:
-  // `weight` is one a token, or empty: all one. Both it and the contexts must stay.
+  // `weight` is one per token, or empty: all one. Both it and the contexts must stay.
   Lanes(const Layout& layout, std::span<const std::int64_t> offsets, const Contexts& unigram,
         std::span<const double> weight);
 

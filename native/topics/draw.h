@@ -74,7 +74,7 @@ TEXTMILL_INLINED inline Lanes load(const std::uint16_t* p) {
 
 TEXTMILL_INLINED inline void store(float* p, Lanes value) { std::memcpy(p, &value, sizeof value); }
 
-// The same number for all topics, or one a topic.
+// The same number for all topics, or one per topic.
 struct Same {
   float value;
   template <class Pack>
