@@ -7,6 +7,10 @@ logistic     logistic regression, L1, L2 and elastic net
 chunked      the same over chunks of a file or on a cluster
 grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
+kernels      kernels between rows, and the problems of support vectors
+svr          support vector regression
+pairwise     a support vector machine for each pair of classes
+least_squares  least squares of minimum norm
 datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 """
@@ -19,19 +23,25 @@ if TYPE_CHECKING:
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.datasets import Labeled, read_labeled
     from textmill.linear.grafting import CombinationLogistic, find_violators
+    from textmill.linear.least_squares import LeastSquares
     from textmill.linear.logistic import LogisticRegression, NotConverged
     from textmill.linear.making import evaluate_classifier, make_classifier
+    from textmill.linear.pairwise import PairwiseSVM
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
+    from textmill.linear.svr import SupportVectorRegression
 
 __all__ = [
     "Certificate",
     "CombinationLogistic",
     "Labeled",
+    "LeastSquares",
     "LinearClassifier",
     "LogisticRegression",
     "NotConverged",
+    "PairwiseSVM",
     "PenaltyScores",
+    "SupportVectorRegression",
     "Weights",
     "choose_penalty",
     "evaluate_classifier",
@@ -46,9 +56,12 @@ __getattr__, __dir__ = deferred(
         "classifier": "LinearClassifier Weights",
         "datasets": "Labeled read_labeled",
         "grafting": "CombinationLogistic find_violators",
+        "least_squares": "LeastSquares",
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier make_classifier",
+        "pairwise": "PairwiseSVM",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
+        "svr": "SupportVectorRegression",
     },
 )
