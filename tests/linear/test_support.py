@@ -1,4 +1,4 @@
-"""Support vector regression, pairwise machines and least squares against LIBSVM, NumPy and the optimality conditions."""
+"""Support vector regression, pairwise machines and least squares against LIBSVM, NumPy and optimality."""
 
 from __future__ import annotations
 
@@ -152,7 +152,18 @@ def test_ties_go_to_the_neutral_score_then_to_the_stronger_then_to_the_lower() -
     middle = {(1, 2): 2, (1, 3): 3, (1, 4): 4, (1, 5): 1, (2, 3): 2, (2, 4): 2, (2, 5): 5, (3, 4): 3, (3, 5): 3}
     middle[4, 5] = 4
     assert vote(decisions_for(middle), distances).tolist() == [2]  # votes 1:1 2:3 3:3 4:2 5:1
-    ends = {(1, 2): 1, (1, 3): 1, (1, 4): 1, (1, 5): 5, (2, 3): 2, (2, 4): 4, (2, 5): 5, (3, 4): 4, (3, 5): 3, (4, 5): 5}
+    ends = {
+        (1, 2): 1,
+        (1, 3): 1,
+        (1, 4): 1,
+        (1, 5): 5,
+        (2, 3): 2,
+        (2, 4): 4,
+        (2, 5): 5,
+        (3, 4): 4,
+        (3, 5): 3,
+        (4, 5): 5,
+    }
     assert vote(decisions_for(ends), distances).tolist() == [0]  # 1 and 5 have three votes each: the lower
     assert vote(decisions_for(ends, {(4, 5): 9.0}), distances).tolist() == [4]  # the stronger
 

@@ -43,8 +43,11 @@ class Learning:
 
     kind: Annotated[
         str,
-        typer.Option(help="Kind of scorer: svr, pairwise, least-squares, ordinal, constant, mean or random."),
-    ] = "svr"
+        typer.Option(
+            help="Kind of scorer: ordinal, svr, pairwise, least-squares, constant, mean or random; auto is ordinal "
+            "where scores are few and whole, else svr."
+        ),
+    ] = "auto"
     features: Annotated[
         str,
         typer.Option(help="Families of features, with commas: unigram, bigram, trigram, inbook, aroundbook, negated."),
@@ -118,7 +121,7 @@ def train(
     model = learning.scorer(reviews.scale, seed, jobs, balanced=balanced).fit(reviews.texts, reviews.scores)
     model.save(output)
     features = counted(len(model.vectorizer_.terms_), "features")
-    typer.echo(f"{counted(model.reviews_, 'reviews')} on a scale from {model.scale_}, {features}; {learning.kind}")
+    typer.echo(f"{counted(model.reviews_, 'reviews')} on a scale from {model.scale_}, {features}; {model.kind_}")
 
 
 @app.command()
@@ -141,13 +144,19 @@ def score(
 
     loaded = _load(model)
     documents = iter(reading.documents(data))
-    steps = [f"{score:g}" for score in loaded.scale_.scores()] if loaded.kind == "ordinal" else []
+    steps = [f"{score:g}" for score in loaded.scale_.scores()] if loaded.kind_ == "ordinal" else []
     table = None
     while chunk := list(islice(documents, 20_000)):
         scores = loaded.scored([document.text for document in chunk])
         columns = scores.columns()
         table = table or Printed(
-            {"score": ".3f", "stars": "g", "known": "", **dict.fromkeys((f"p({s})" for s in steps), ".3f"), "id": ""},
+            {
+                "score": ".3f",
+                "stars": "g",
+                "features": "",
+                **dict.fromkeys((f"p({s})" for s in steps), ".3f"),
+                "id": "",
+            },
             json=json,
         )
         for row, document in enumerate(chunk):
@@ -155,7 +164,7 @@ def score(
             table.row(
                 score=float(columns["score"][row]),
                 stars=float(columns["stars"][row]),
-                known=int(columns["known"][row]),
+                features=int(columns["features"][row]),
                 **{f"p({step})": float(p) for step, p in odds.items()},
                 id=document.id,
             )

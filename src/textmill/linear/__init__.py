@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.datasets import Labeled, read_labeled
     from textmill.linear.grafting import CombinationLogistic, find_violators
-    from textmill.linear.least_squares import LeastSquares
+    from textmill.linear.kernels import KernelRows, Solved, make_kernel, solve_problems
+    from textmill.linear.least_squares import LeastSquares, solve_centered
     from textmill.linear.logistic import LogisticRegression, NotConverged
     from textmill.linear.making import evaluate_classifier, make_classifier
-    from textmill.linear.pairwise import PairwiseSVM
+    from textmill.linear.pairwise import PairwiseSVM, solve_pairs, vote
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.svr import SupportVectorRegression
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "CombinationLogistic",
+    "KernelRows",
     "Labeled",
     "LeastSquares",
     "LinearClassifier",
@@ -41,13 +43,19 @@ __all__ = [
     "NotConverged",
     "PairwiseSVM",
     "PenaltyScores",
+    "Solved",
     "SupportVectorRegression",
     "Weights",
     "choose_penalty",
     "evaluate_classifier",
     "find_violators",
     "make_classifier",
+    "make_kernel",
     "read_labeled",
+    "solve_centered",
+    "solve_pairs",
+    "solve_problems",
+    "vote",
 ]
 
 __getattr__, __dir__ = deferred(
@@ -56,10 +64,11 @@ __getattr__, __dir__ = deferred(
         "classifier": "LinearClassifier Weights",
         "datasets": "Labeled read_labeled",
         "grafting": "CombinationLogistic find_violators",
-        "least_squares": "LeastSquares",
+        "kernels": "KernelRows Solved make_kernel solve_problems",
+        "least_squares": "LeastSquares solve_centered",
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier make_classifier",
-        "pairwise": "PairwiseSVM",
+        "pairwise": "PairwiseSVM solve_pairs vote",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
         "svr": "SupportVectorRegression",

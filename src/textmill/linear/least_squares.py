@@ -25,7 +25,7 @@ from textmill.linear.svr import check_targets
 from textmill.model import Model, Regressor, check_fitted, check_range, effective_jobs
 from textmill.numeric import linalg, sparse
 
-__all__ = ["LeastSquares", "centred_solution"]
+__all__ = ["LeastSquares", "solve_centered"]
 
 _SMALL = 1e-10  # eigenvalues below this share of the largest count as zero
 
@@ -81,7 +81,7 @@ class LeastSquares(Regressor, Model):
         means = np.asarray(rows.X.mean(axis=0), dtype=np.float64).ravel()
         centred = target - target.mean()
         if n * n * 8 <= self.memory:
-            dual = centred_solution(rows.gram(make_kernel("linear")), centred, float(self.l2))
+            dual = solve_centered(rows.gram(make_kernel("linear")), centred, float(self.l2))
             weights = np.asarray(rows.X.T @ dual).ravel() - means * dual.sum()
         else:
             weights = self._iterated(rows.X, means, centred)
@@ -132,13 +132,13 @@ class LeastSquares(Regressor, Model):
         return weights
 
 
-def centred_solution(matrix: Floats, centred: Floats, l2: float = 0.0) -> Floats:
+def solve_centered(matrix: Floats, values: Floats, l2: float = 0.0) -> Floats:
     """The a of least norm with (H K H + l2) a = y for values y that add up to zero; it adds up to zero itself.
 
-    >>> centred_solution(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([-0.5, 0.5])).tolist()
+    >>> solve_centered(np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([-0.5, 0.5])).tolist()
     [-1.0, 1.0]
     """
-    n = len(centred)
+    n = len(values)
     means = matrix.mean(axis=0)
     inner = matrix - means - means[:, None] + means.mean() + 1.0 / n  # 11'/n takes the place of the direction H removes
     inner[np.diag_indices(n)] += l2
@@ -149,11 +149,11 @@ def centred_solution(matrix: Floats, centred: Floats, l2: float = 0.0) -> Floats
             factor = linalg.cho_factor(inner, lower=True, check_finite=False)
             diagonal = np.abs(np.diag(factor[0]))
             if diagonal.min() > 1e-4 * diagonal.max():
-                solution: Floats = linalg.cho_solve(factor, centred, check_finite=False)
+                solution: Floats = linalg.cho_solve(factor, values, check_finite=False)
                 return np.asarray(solution - solution.mean())
         except np.linalg.LinAlgError:
             pass
-        values, vectors = linalg.eigh(inner, check_finite=False)
-        inverse = np.where(values > _SMALL * values.max(), 1.0 / np.where(values > 0, values, 1.0), 0.0)
-        solution = vectors @ (inverse * (vectors.T @ centred))
+        spectrum, vectors = linalg.eigh(inner, check_finite=False)
+        inverse = np.where(spectrum > _SMALL * spectrum.max(), 1.0 / np.where(spectrum > 0, spectrum, 1.0), 0.0)
+        solution = vectors @ (inverse * (vectors.T @ values))
     return np.asarray(solution - solution.mean())

@@ -43,7 +43,7 @@ def write_vectors(
 
 
 def read_svm_model(source: str | os.PathLike[str], *, columns: int) -> SupportVectorRegression:
-    """Read a regression of LIBSVM or SVMlight over vectors of so many columns, those of `write_vectors` say.
+    """Read a regression of LIBSVM or SVMlight over vectors of `columns` columns, as `write_vectors` has them.
 
     >>> import pathlib, tempfile
     >>> lines = ["svm_type epsilon_svr", "kernel_type linear", "nr_class 2", "total_sv 2", "rho -0.1", "SV"]
@@ -68,49 +68,49 @@ def read_svm_model(source: str | os.PathLike[str], *, columns: int) -> SupportVe
 
 
 def _libsvm_header(lines: list[tuple[int, str]], name: str) -> tuple[dict[str, Any], float, list[tuple[int, str]]]:
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     begin = 0
     for number, line in lines:
         begin = number
         key, _, value = line.partition(" ")
         if key == "SV":
             break
-        found[key] = value
+        entries[key] = value
     else:
         raise DataError("no model of LIBSVM or SVMlight: it has no line 'SV'", source=name)
-    if found.get("svm_type") not in ("epsilon_svr", "nu_svr"):
-        raise DataError(f"svm_type is {found.get('svm_type')!r}; only regressions can be read", source=name)
-    settings = _settings(found.get("kernel_type", ""), found, name)
-    vectors = [entry for entry in lines if entry[0] > begin]
-    return settings, -_number(found, "rho", name), vectors
+    if entries.get("svm_type") not in ("epsilon_svr", "nu_svr"):
+        raise DataError(f"svm_type is {entries.get('svm_type')!r}; only regressions can be read", source=name)
+    settings = _settings(entries.get("kernel_type", ""), entries, name)
+    vectors = [line for line in lines if line[0] > begin]
+    return settings, -_number(entries, "rho", name), vectors
 
 
 def _svmlight_header(lines: list[tuple[int, str]], name: str) -> tuple[dict[str, Any], float, list[tuple[int, str]]]:
     if len(lines) < 11:
         raise DataError("the model is cut: SVMlight writes 11 lines before the vectors", source=name)
     values = [line.partition("#")[0].strip() for _, line in lines[1:11]]
-    found = {"degree": values[1], "gamma": values[2] if values[0] == "2" else values[3], "coef0": values[4]}
+    entries = {"degree": values[1], "gamma": values[2] if values[0] == "2" else values[3], "coef0": values[4]}
     kernel = _KERNELS.get(values[0], values[0])
-    found["b"] = values[9]
-    return _settings(kernel, found, name), -_number(found, "b", name), lines[11:]
+    entries["b"] = values[9]
+    return _settings(kernel, entries, name), -_number(entries, "b", name), lines[11:]
 
 
-def _settings(kernel: str, found: dict[str, str], name: str) -> dict[str, Any]:
+def _settings(kernel: str, entries: dict[str, str], name: str) -> dict[str, Any]:
     if kernel not in _KERNELS.values():
         raise DataError(
             f"the kernel {kernel!r} is not known here; there are {', '.join(_KERNELS.values())}", source=name
         )
     if kernel == "linear":
         return {"kernel": kernel}
-    settings: dict[str, Any] = {"kernel": kernel, "gamma": _number(found, "gamma", name)}
+    settings: dict[str, Any] = {"kernel": kernel, "gamma": _number(entries, "gamma", name)}
     if kernel == "polynomial":
-        settings |= {"degree": int(_number(found, "degree", name)), "coef0": _number(found, "coef0", name)}
+        settings |= {"degree": int(_number(entries, "degree", name)), "coef0": _number(entries, "coef0", name)}
     return settings
 
 
-def _number(found: dict[str, str], key: str, name: str) -> float:
+def _number(entries: dict[str, str], key: str, name: str) -> float:
     try:
-        return float(found[key])
+        return float(entries[key])
     except (KeyError, ValueError):
         raise DataError(f"the model has no number for '{key}'", source=name) from None
 

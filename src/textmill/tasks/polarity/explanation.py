@@ -59,7 +59,7 @@ def feature_polarities(
     `family` limits them to one family, `min_df` to features of that many training reviews.
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
-    >>> scorer = PolarityScorer(kernel="linear").fit(texts, [5, 5, 1, 1, 3] * 4)
+    >>> scorer = PolarityScorer(kind="svr", kernel="linear").fit(texts, [5, 5, 1, 1, 3] * 4)
     >>> [row.feature for row in feature_polarities(scorer, k=1)]
     ['great', 'bad']
     """
@@ -89,7 +89,7 @@ def explain_review(scorer: PolarityScorer, text: str, *, k: int = 10) -> Rows[Fe
     """The k features of a review with the largest parts in its score.
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
-    >>> scorer = PolarityScorer(kernel="linear").fit(texts, [5, 5, 1, 1, 3] * 4)
+    >>> scorer = PolarityScorer(kind="svr", kernel="linear").fit(texts, [5, 5, 1, 1, 3] * 4)
     >>> [row.feature for row in explain_review(scorer, "a great thing", k=2)]
     ['great', 'a']
     """
@@ -153,7 +153,7 @@ def _parts(scorer: PolarityScorer, row: Any) -> Floats:
 def _refuse(scorer: PolarityScorer) -> None:
     if isinstance(scorer.learner_, PairwiseSVM | BaselineScorer):
         raise DataError(
-            f"a scorer of kind '{scorer.kind}' has no weights to show; train 'svr', 'least-squares' or 'ordinal'"
+            f"a scorer of kind '{scorer.kind_}' has no weights to show; train 'svr', 'least-squares' or 'ordinal'"
         )
 
 

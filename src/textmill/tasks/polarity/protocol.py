@@ -30,10 +30,15 @@ from textmill import plot
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError
-from textmill.linear import LogisticRegression
-from textmill.linear.kernels import KernelRows, make_kernel, solve_problems
-from textmill.linear.least_squares import centred_solution
-from textmill.linear.pairwise import solve_pairs, vote
+from textmill.linear import (
+    KernelRows,
+    LogisticRegression,
+    make_kernel,
+    solve_centered,
+    solve_pairs,
+    solve_problems,
+    vote,
+)
 from textmill.metrics import paired_bootstrap
 from textmill.model import check_range
 from textmill.model.estimators import constructor_parameters
@@ -45,7 +50,7 @@ from textmill.tasks.polarity.evaluation import PolarityEvaluation, evaluate_scor
 from textmill.tasks.polarity.features import ReviewFeatures
 from textmill.tasks.polarity.reviews import Reviews, balance
 from textmill.tasks.polarity.scale import Scale
-from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, choose_l2, make_learner, targets_of
+from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, choose_l2, kind_for, make_learner, targets_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +117,7 @@ def cross_validate(
     """Score every review by scorers trained on the other folds.
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad"] * 5
-    >>> result = cross_validate(texts, [5, 5, 1, 1] * 5, {"svr": PolarityScorer()}, n_folds=5)
+    >>> result = cross_validate(texts, [5, 5, 1, 1] * 5, {"svr": PolarityScorer(kind="svr")}, n_folds=5)
     >>> result.evaluation("svr").accuracy
     1.0
     """
@@ -208,9 +213,9 @@ TABLES: dict[str, dict[str, dict[str, Any]]] = {
         "SVR quadratic": {"kind": "svr"},
         "ordinal": {"kind": "ordinal"},
     },
-    "weightings": {name: {"weighting": name} for name in ("tf", "tf-idf", "binary")},
+    "weightings": {name: {"kind": "svr", "weighting": name} for name in ("tf", "tf-idf", "binary")},
     "features": {
-        "unigram": {},
+        "unigram": {"kind": "svr"},
         **{
             f"unigram + {name}": {"families": ("unigram", name)}
             for name in ("bigram", "trigram", "inbook", "aroundbook")
@@ -289,7 +294,7 @@ def transfer(
 
     >>> books = Reviews.of(["a great book", "a bad book"] * 5, [5, 1] * 5)
     >>> mills = Reviews.of(["a great mill", "a bad mill"], [5, 1])
-    >>> transfer(books, mills, {"svr": PolarityScorer()}).evaluation("svr").accuracy
+    >>> transfer(books, mills, {"svr": PolarityScorer(kind="svr")}).evaluation("svr").accuracy
     1.0
     """
     counted = _CountedTexts([*reviews.texts, *on.texts], n_jobs)
@@ -414,10 +419,11 @@ def _fitted_scores(
 ) -> tuple[Floats, Floats]:
     """Predictions and whole scores of the test reviews."""
     values = gold[train]
-    if scorer.kind in BASELINES:
+    kind = kind_for(scorer, values)
+    if kind in BASELINES:
         raw = make_learner(scorer, scale, None, values).fit(values, values).predict(test)
         return raw, scale.round(raw)
-    if scorer.kind == "ordinal":
+    if kind == "ordinal":
         rows = fold.vectors()
         labels = targets_of("ordinal", values)
         l2 = choose_l2(rows[train], labels, scorer.random_state) if scorer.l2 is None else float(scorer.l2)
@@ -425,16 +431,16 @@ def _fitted_scores(
         probabilities = model.predict_proba(rows[test])
         steps = model.classes_.astype(np.float64)
         return probabilities @ steps, steps[probabilities.argmax(axis=1)]
-    if scorer.kind == "least-squares":
+    if kind == "least-squares":
         matrix = fold.matrix("linear", scorer)
         inner = matrix[np.ix_(train, train)]
-        dual = centred_solution(inner, values - values.mean())
+        dual = solve_centered(inner, values - values.mean())
         offset = values.mean() - float((inner @ dual).mean())
         raw = np.einsum("ij,j->i", matrix[np.ix_(test, train)], dual) + offset
         return raw, scale.round(raw)
     matrix = fold.matrix("polynomial" if scorer.kernel is None else scorer.kernel, scorer)
     across = matrix[np.ix_(test, train)]
-    if scorer.kind == "pairwise":
+    if kind == "pairwise":
         return _voted(matrix, across, scorer, values, train, scale)
     cost = np.full(len(train), float(scorer.cost))
     solved = solve_problems(
@@ -492,8 +498,8 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    figures = [value for value in values if value is not None]
+    return float(np.mean(figures)) if figures else None
 
 
 def _p_value(first: Floats, second: Floats) -> float:

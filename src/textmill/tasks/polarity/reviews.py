@@ -127,8 +127,8 @@ def read_reviews(
 _UNBOUNDED = Scale(-1e300, 1e300, whole=False)
 
 
-def balance(scores: ArrayLike, *, count: int | None = None, random_state: int = 0) -> Ints:
-    """Numbers of the reviews of a balanced sample: `count` of each score, None for as many as the rarest has.
+def balance(scores: ArrayLike, *, n_reviews: int | None = None, random_state: int = 0) -> Ints:
+    """Numbers of the reviews of a balanced sample: `n_reviews` of each score, None for as many as the rarest has.
 
     >>> scores = [1, 5, 5, 5, 1, 3]
     >>> sorted(scores[i] for i in balance(scores))
@@ -136,11 +136,13 @@ def balance(scores: ArrayLike, *, count: int | None = None, random_state: int = 
     """
     values = np.asarray(scores, dtype=np.float64)
     distinct, counts = np.unique(values, return_counts=True)
-    least = int(counts.min()) if count is None else count
-    check_range("count", least, at_least=1, whole=True)
+    least = int(counts.min()) if n_reviews is None else n_reviews
+    check_range("n_reviews", least, at_least=1, whole=True)
     if least > counts.min():
         rare = distinct[int(counts.argmin())]
-        raise DataError(f"there are {counts.min()} reviews of score {rare:g}, fewer than {least}; pass a smaller count")
+        raise DataError(
+            f"there are {counts.min()} reviews of score {rare:g}, fewer than {least}; pass a smaller n_reviews"
+        )
     generator = np.random.Generator(np.random.Philox(random_state))
     order = generator.permutation(len(values))
     chosen = [order[values[order] == score][:least] for score in distinct]
@@ -183,9 +185,9 @@ def _score(fields: dict[str, Any], score_field: str | None) -> Any:
             if fields[name] is None or not str(fields[name]).strip():
                 raise DataError(f"the review has no score: its field '{name}' is empty; give it one, or leave it out")
             return fields[name]
-    known = ", ".join(map(str, fields)) or "none"
+    fields_held = ", ".join(map(str, fields)) or "none"
     wanted = "score field" if score_field is None else f"field '{score_field}'"
-    raise DataError(f"the review has no {wanted}; the fields are {known}; name the right one with score_field")
+    raise DataError(f"the review has no {wanted}; the fields are {fields_held}; name the right one with score_field")
 
 
 def _check_files(files: list[str], values: Floats) -> None:

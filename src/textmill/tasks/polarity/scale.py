@@ -94,8 +94,8 @@ class Scale:
             return float(self.low + names.index(name))
         score = _number(value)
         if score is None:
-            known = f" or one of {', '.join(names)}" if names else ""
-            raise DataError(f"the score {value!r} is no number{known}; name the order of such scores with scale")
+            others = f" or one of {', '.join(names)}" if names else ""
+            raise DataError(f"the score {value!r} is no number{others}; name the order of such scores with scale")
         self.check(score)
         return score
 

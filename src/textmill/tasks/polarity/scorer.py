@@ -8,6 +8,7 @@
 | pairwise | one support vector machine for each pair of scores | a score by votes |
 | least-squares | linear regression of minimum norm | a number |
 | ordinal | logistic regression over the scores, penalty by cross-validation | a probability for each score |
+| auto | ordinal for up to 20 whole scores with 3 reviews each, else svr | |
 | constant, mean, random | baselines | the neutral score, the mean of training, any score |
 
 The ordinal scorer serves two criteria with one model: the mean of its distribution has the least expected squared
@@ -46,13 +47,15 @@ __all__ = [
     "UnfamiliarText",
     "check_scores",
     "choose_l2",
+    "kind_for",
     "make_learner",
     "targets_of",
 ]
 
-KINDS = ("svr", "pairwise", "least-squares", "ordinal", *BASELINES)
+KINDS = ("auto", "svr", "pairwise", "least-squares", "ordinal", *BASELINES)
 WEIGHTINGS = {"binary": "bnc", "tf": "nnc", "tf-idf": "ntc"}
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+FEW_SCORES, FEW_REVIEWS = 20, 3  # up to so many scores, with at least so many reviews each, "auto" is ordinal
 MOST_SCORES = 101  # of kinds that have a class for each score
 _FEW = 20  # features below which a review's unfamiliarity says nothing
 _UNFAMILIAR = 0.5  # share of unknown features of all reviews above which a warning is due
@@ -69,20 +72,26 @@ class ReviewScores(Table):
     """
 
     def __init__(
-        self, raw: Floats, scale: Scale, stars: Floats, known: Ints, probabilities: Floats | None = None
+        self, raw: Floats, scale: Scale, stars: Floats, n_features: Ints, probabilities: Floats | None = None
     ) -> None:
-        self.raw, self.scale, self.stars, self.known, self.probabilities = raw, scale, stars, known, probabilities
+        self.raw, self.scale, self.stars, self.n_features, self.probabilities = (
+            raw,
+            scale,
+            stars,
+            n_features,
+            probabilities,
+        )
 
     def columns(self) -> dict[str, Any]:
-        """Return score, stars, raw, known."""
-        return {"score": self.scale.clip(self.raw), "stars": self.stars, "raw": self.raw, "known": self.known}
+        """Return score, stars, raw and number of known features."""
+        return {"score": self.scale.clip(self.raw), "stars": self.stars, "raw": self.raw, "features": self.n_features}
 
 
 class PolarityScorer(Regressor, Model):
     """Give reviews a score.
 
     Parameters:
-        kind: "svr", "pairwise", "least-squares", "ordinal", or a baseline: "constant", "mean", "random".
+        kind: "auto", "svr", "pairwise", "least-squares", "ordinal", or a baseline: "constant", "mean", "random".
         features: How texts become features; None for `ReviewFeatures()`, the words.
         weighting: "tf-idf", "tf" or "binary"; rows have length 1 in each.
         min_df: Features in fewer reviews are left out.
@@ -103,20 +112,21 @@ class PolarityScorer(Regressor, Model):
     Attributes:
         vectorizer_: Fitted `TextVectorizer`.
         learner_: Fitted learner.
+        kind_: Kind of the learner.
         low_: Lowest score.
         high_: Highest score.
         whole_: Whether scores are whole numbers.
         reviews_: Number of reviews of training.
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
-    >>> scorer = PolarityScorer().fit(texts, [5, 5, 1, 1, 3] * 4)
+    >>> scorer = PolarityScorer(kind="svr").fit(texts, [5, 5, 1, 1, 3] * 4)
     >>> scorer.predict(["great!", "bad"]).round(1).tolist()
     [5.3, 0.7]
     """
 
     takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
-    state: ClassVar[dict[str, Any]] = {"low_": float, "high_": float, "whole_": bool, "reviews_": int}
+    state: ClassVar[dict[str, Any]] = {"kind_": str, "low_": float, "high_": float, "whole_": bool, "reviews_": int}
     parts: ClassVar[dict[str, str]] = {
         "features": "tasks.ReviewFeatures",
         "vectorizer_": "vectors.TextVectorizer",
@@ -126,6 +136,7 @@ class PolarityScorer(Regressor, Model):
 
     vectorizer_: TextVectorizer
     learner_: Any
+    kind_: str
     low_: float
     high_: float
     whole_: bool
@@ -134,7 +145,7 @@ class PolarityScorer(Regressor, Model):
     def __init__(
         self,
         *,
-        kind: str = "svr",
+        kind: str = "auto",
         features: ReviewFeatures | None = None,
         weighting: str = "tf-idf",
         min_df: int = 1,
@@ -179,12 +190,14 @@ class PolarityScorer(Regressor, Model):
         if self.balanced:
             rows = balance(values, random_state=self.random_state)
             reviews, values = [reviews[i] for i in rows], values[rows]
+        kind = kind_for(self, values)
         vectorizer = self._new_vectorizer()
         X = vectorizer.fit_transform(reviews)
-        if not X.nnz and self.kind not in BASELINES:
+        if not X.nnz and kind not in BASELINES:
             raise DataError("no review has a feature that tells it from others; pass more reviews, or smaller min_df")
         learner = make_learner(self, scale, X, values)
-        self.learner_ = learner.fit(X, targets_of(self.kind, values))
+        self.learner_ = learner.fit(X, targets_of(kind, values))
+        self.kind_ = kind
         self.vectorizer_ = vectorizer
         self.low_, self.high_, self.whole_ = float(scale.low), float(scale.high), scale.whole
         self.reviews_ = len(reviews)
@@ -200,14 +213,14 @@ class PolarityScorer(Regressor, Model):
         check_fitted(self)
         probabilities = self._probabilities(self.vectorizer_.transform(texts))
         if probabilities is None:
-            raise DataError(f"a scorer of kind '{self.kind}' has no probabilities; train one with kind='ordinal'")
+            raise DataError(f"a scorer of kind '{self.kind_}' has no probabilities; train one with kind='ordinal'")
         return probabilities
 
     def scored(self, texts: Iterable[str]) -> ReviewScores:
         """Score reviews: the number, the whole score, the probabilities if there are any, and what it rests on.
 
         >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
-        >>> PolarityScorer(kind="ordinal").fit(texts, [5, 5, 1, 1, 3] * 4).scored(["great", "zzz"]).known.tolist()
+        >>> PolarityScorer(kind="ordinal").fit(texts, [5, 5, 1, 1, 3] * 4).scored(["great", "zzz"]).n_features.tolist()
         [1, 0]
         """
         check_fitted(self)
@@ -218,9 +231,9 @@ class PolarityScorer(Regressor, Model):
             return ReviewScores(empty, self.scale_, empty, np.empty(0, np.int64))
         counts = chunks[0] if len(chunks) == 1 else _stacked(chunks)
         rows = self.vectorizer_.weighting_.transform(counts)
-        known = np.diff(counts.indptr).astype(np.int64)
+        n_features = np.diff(counts.indptr).astype(np.int64)
         total = int(counts.sum()) + bags.unknown
-        if total >= _FEW and bags.unknown > _UNFAMILIAR * total and self.kind not in BASELINES:
+        if total >= _FEW and bags.unknown > _UNFAMILIAR * total and self.kind_ not in BASELINES:
             share = 100 * bags.unknown / total
             warn_caller(
                 f"{share:.0f} % of the features of these reviews were never seen in training; are they in the language "
@@ -232,7 +245,7 @@ class PolarityScorer(Regressor, Model):
         stars = self.scale_.round(raw)
         if probabilities is not None:
             stars = np.array(self._class_scores())[self._class_probabilities(rows).argmax(axis=1)]
-        return ReviewScores(raw, self.scale_, stars, known, probabilities)
+        return ReviewScores(raw, self.scale_, stars, n_features, probabilities)
 
     def assign(self, texts: Iterable[str]) -> Floats:
         """Return the whole score of each review: the rounded number, for ordinal the most probable score.
@@ -324,6 +337,20 @@ def check_scores(texts: Sequence[str], scores: ArrayLike | None) -> Floats:
     return values
 
 
+def kind_for(scorer: PolarityScorer, values: Floats) -> str:
+    """The kind that a scorer uses for scores: its own, or what "auto" chooses.
+
+    >>> kind_for(PolarityScorer(), np.array([1.0, 5.0] * 3)), kind_for(PolarityScorer(), np.array([0.5, 2.0]))
+    ('ordinal', 'svr')
+    """
+    if scorer.kind != "auto":
+        return scorer.kind
+    distinct, counts = np.unique(values, return_counts=True)
+    whole = bool((distinct == np.floor(distinct)).all())
+    few = 2 <= len(distinct) <= FEW_SCORES and int(counts.min()) >= FEW_REVIEWS
+    return "ordinal" if whole and few else "svr"
+
+
 def targets_of(kind: str, values: Floats) -> Any:
     """Scores as the learner of a kind takes them.
 
@@ -342,7 +369,7 @@ def targets_of(kind: str, values: Floats) -> Any:
 
 def make_learner(scorer: PolarityScorer, scale: Scale, X: Any, values: Floats) -> Any:
     """The learner that a scorer asks for, not fitted; the penalty of ordinal is chosen on X and the scores."""
-    kind = scorer.kind
+    kind = kind_for(scorer, values)
     if kind in BASELINES:
         return BaselineScorer(method=kind, low=scale.low, high=scale.high, random_state=scorer.random_state)
     if kind == "least-squares":
