@@ -10,7 +10,9 @@
 #include "linear/design.h"
 #include "linear/dual.h"
 #include "linear/loss.h"
+#include "linear/newton.h"
 #include "linear/online.h"
+#include "linear/passes.h"
 
 namespace textmill::bind {
 namespace {
@@ -192,19 +194,64 @@ void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::siz
   linear::score_rows(x, {view(feature), view(first), view(weight), weight.shape(1)}, view(score), threads);
 }
 
-double dual_pass(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids label, Reals weight, Reals square,
-                 double l2, std::uint64_t seed, Out<double, 2> dual, Out<double, 1> w) {
-  const std::size_t n = offsets.size() - 1;
+// Rows that stay with their passes.
+struct Rows {
+  In<std::int64_t, 1> offsets;
+  Ids indices;
+  Reals values;
+  linear::RowPasses passes;
+};
+
+void make_rows(Rows* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values) {
   check_offsets(view(offsets), values.size(), "rows");
-  bool inside = indices.size() == values.size();
-  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < w.size();
-  require(inside, "columns must lie below ", w.size());
-  require(label.size() == n && weight.size() == n && square.size() == n && dual.shape(0) == n && dual.shape(1) == 2,
-          "label, weight, square and dual need ", n, " entries");
-  require(l2 > 0, "l2 must be above 0");
+  require(indices.size() == values.size(), "there must be a value for each index");
+  bool inside = true;
+  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < columns;
+  require(inside, "columns must lie below ", columns);
+  const base::Csr<std::int64_t, double> x{offsets.size() - 1, columns, view(offsets), view(indices), view(values)};
+  new (self) Rows{offsets, indices, values, linear::RowPasses(x)};
+}
+
+void row_sums(Rows& x, Reals residual, Reals row_curvature, Out<double, 1> slope, Out<double, 1> square,
+              std::size_t threads) {
+  const std::size_t n = x.passes.rows(), m = x.passes.columns();
+  require(slope.size() == m || slope.size() == 0, "slope needs ", m, " entries or none");
+  require(square.size() == m || square.size() == 0, "square needs ", m, " entries or none");
+  require(slope.size() == 0 || residual.size() == n, "residual needs ", n, " entries");
+  require(square.size() == 0 || row_curvature.size() == n, "row_curvature needs ", n, " entries");
   nb::gil_scoped_release nogil;
-  return linear::dual_pass({n, w.size(), view(offsets), view(indices), view(values)}, view(label), view(weight),
-                           view(square), l2, seed, view(dual), view(w));
+  x.passes.sums(view(residual), view(row_curvature), view(slope), view(square), threads);
+}
+
+std::pair<std::size_t, double> newton_step(Rows& x, Reals gradient, Reals diagonal, Reals row_curvature, double l2,
+                                           bool intercept, double accuracy, std::size_t most, Out<double, 1> step,
+                                           Out<double, 1> change, std::size_t threads) {
+  const std::size_t n = x.passes.rows(), size = x.passes.columns() + (intercept ? 1 : 0);
+  require(gradient.size() == size && diagonal.size() == size && step.size() == size,
+          "gradient, diagonal and step need ", size, " entries");
+  require(row_curvature.size() == n && change.size() == n, "row_curvature and change need ", n, " entries");
+  bool positive = true;
+  for (const double d : view(diagonal)) positive &= d > 0.0;
+  require(positive, "diagonal must be above 0");
+  linear::NewtonStep made;
+  {
+    nb::gil_scoped_release nogil;
+    made = linear::newton_step(x.passes, {view(gradient), view(diagonal), view(row_curvature), l2, intercept}, accuracy,
+                               most, view(step), view(change), threads);
+  }
+  return {made.iterations, made.slope};
+}
+
+void dual_pass(Rows& x, Ids label, Reals weight, Reals square, double l2, double caution, std::uint64_t seed,
+               Out<double, 1> dual, Out<double, 1> implied, Out<double, 1> w, std::size_t threads) {
+  const std::size_t n = x.passes.rows();
+  require(w.size() == x.passes.columns(), "w needs ", x.passes.columns(), " entries");
+  require(label.size() == n && weight.size() == n && square.size() == n && dual.size() == n && implied.size() == n,
+          "label, weight, square, dual and implied need ", n, " entries");
+  require(l2 > 0 && caution >= 1, "l2 must be above 0, and caution at least 1");
+  nb::gil_scoped_release nogil;
+  linear::dual_pass(x.passes.matrix(), view(label), view(weight), view(square), {l2, caution, seed, threads},
+                    view(dual), view(implied), view(w));
 }
 
 }  // namespace
@@ -215,6 +262,16 @@ void bind_linear(nb::module_& m) {
       .def_prop_ro("rows", &Design::rows)
       .def_prop_ro("columns", [](const Design& x) { return x.columns(); })
       .def_prop_ro("entries", [](const Design& x) { return x.entries(); });
+  nb::class_<Rows>(m, "Rows", "Compressed sparse rows, checked once, for passes whose results are sums by column.")
+      .def("__init__", &make_rows, "columns"_a, "offsets"_a, "indices"_a, "values"_a)
+      .def("sums", &row_sums, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(), "square"_a.noconvert(),
+           "threads"_a, "Fill slope with X^T r and square with the sums of x^2 d, unless empty.")
+      .def("newton_step", &newton_step, "gradient"_a, "diagonal"_a, "row_curvature"_a, "l2"_a, "intercept"_a,
+           "accuracy"_a, "most"_a, "step"_a.noconvert(), "change"_a.noconvert(), "threads"_a,
+           "Solve (X^T D X + l2) s = -g; fills s and X s, returns the iterations and g . s.")
+      .def("dual_pass", &dual_pass, "label"_a, "weight"_a, "square"_a, "l2"_a, "caution"_a, "seed"_a,
+           "dual"_a.noconvert(), "implied"_a.noconvert(), "w"_a.noconvert(), "threads"_a,
+           "One pass of dual coordinate descent.");
   m.def("binary_loss", &binary_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(),
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
   m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,
@@ -236,8 +293,6 @@ void bind_linear(nb::module_& m) {
         "The columns of combinations: offsets, rows, values.");
   m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
         "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
-  m.def("dual_pass", &dual_pass, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "square"_a, "l2"_a,
-        "seed"_a, "dual"_a.noconvert(), "w"_a.noconvert(), "One pass of dual coordinate descent.");
 }
 
 }  // namespace textmill::bind

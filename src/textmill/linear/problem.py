@@ -104,6 +104,11 @@ class Problem:
         """The rows by column, made when first asked for."""
         return native.Design(self.columns, self.offsets, self.indices, self.values, self.threads)
 
+    @cached_property
+    def passes(self) -> Any:
+        """The rows as they are, checked, for passes that give sums by column."""
+        return native.Rows(self.columns, self.offsets, self.indices, self.values)
+
     def margin(self, coef: Floats, intercept: Floats) -> Floats:
         """z, margins x rows."""
         out = np.empty((self.margins, self.rows))

@@ -41,7 +41,11 @@ _ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
 _SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
-_CG = 0.5  # residual of conjugate gradients, relative to the gradient
+_PRODUCTS = 500
+_DAMPED = 0.1
+_CAUTION = 2.0
+_CONFIDENT = 18.0
+_CG = 0.3  # residual of conjugate gradients, relative to the gradient
 
 
 @dataclass(slots=True)
@@ -90,6 +94,9 @@ def minimize(
         and max_iter
         and _dual(problem, penalty, run, tolerance)
     ):
+        return run
+    if problem.margins == 1 and penalty.l1 == 0 and penalty.l2 > 0 and candidates is None:
+        _binary_newton(problem, penalty, run, tolerance, max_iter, watch)
         return run
     solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
     solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
@@ -197,24 +204,22 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     Returns whether the tolerance was reached; if not, the weights are a good beginning for Newton.
     """
     offsets, indices, values, threads = problem.offsets, problem.indices, problem.values, problem.threads
-    weights, l2 = problem.weights, penalty.l2
-    square, margin, slope = np.empty(problem.rows), np.empty((1, problem.rows)), np.empty(problem.columns)
-    ones = np.ones(problem.columns)
-    base.csr_vector(offsets, indices, values * values, problem.columns, ones, square, threads)
-    dual = np.empty((problem.rows, 2))
-    dual[:, 0] = np.minimum(1e-3 * weights, 1e-8)
-    dual[:, 1] = weights - dual[:, 0]
-    signed = np.where(problem.labels == 1, dual[:, 0], -dual[:, 0]) / l2
-    w = np.empty(problem.columns)
-    base.csr_transposed_vector(offsets, indices, values, problem.columns, signed, w, threads)
-    before, total = math.inf, float(special.xlogy(weights, weights).sum())
+    weights, l2, rows, m = problem.weights, penalty.l2, problem.rows, problem.columns
+    square, margin, residual = np.empty(rows), np.empty((1, rows)), np.empty((1, rows))
+    base.csr_vector(offsets, indices, values * values, m, np.ones(m), square, threads)
+    implied, ones = np.full((1, rows), _CONFIDENT), np.ones(rows, np.int32)  # the dual variables stand for its labels
+    dual, w = weights * special.expit(-_CONFIDENT), np.zeros(m)
+    signed = np.where(problem.labels == 1, dual, -dual) / l2
+    base.csr_transposed_vector(offsets, indices, values, m, signed, w, threads)
+    before, gap, objective = math.inf, math.inf, 0.0
     for number in range(_PASSES):
-        native.dual_pass(offsets, indices, values, problem.labels, weights, square, l2, number, dual, w)
-        base.csr_vector(offsets, indices, values, problem.columns, w, margin[0], threads)
-        objective = problem.loss(margin) + penalty.value(w)
-        value = total - float(special.xlogy(dual, dual).sum()) - l2 / 2 * base.dot(w, w)
-        run.trace.append(objective)
-        gap = objective - value
+        problem.passes.dual_pass(
+            problem.labels, weights, square, l2, _CAUTION, number, dual, implied[0], w, threads
+        )
+        base.csr_vector(offsets, indices, values, m, w, margin[0], threads)
+        run.trace.append(objective := problem.loss(margin) + penalty.value(w))
+        entropy = native.binary_loss(implied[0], ones, weights, _NONE, _NONE, threads) + base.dot(implied[0], dual)
+        gap = objective - (entropy - l2 / 2 * base.dot(w, w))
         if gap <= tolerance * objective or (number > 1 and gap > _SLOW * before):
             break
         before = gap
@@ -222,13 +227,78 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     if gap > tolerance * objective:
         run.trace.clear()
         return False
-    residual = np.empty((1, problem.rows))
+    slope = np.empty(m)
     problem.loss(margin, residual)
-    base.csr_transposed_vector(offsets, indices, values, problem.columns, residual[0], slope, threads)
-    violation = base.largest_magnitude(l2 * w - slope)
-    run.certificate = Certificate(objective, value, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
+    problem.passes.sums(residual[0], _NONE, slope, _NONE, threads)
+    run.certificate = Certificate(
+        objective,
+        objective - gap,
+        base.largest_magnitude(l2 * w - slope),
+        base.largest_magnitude(slope),
+        int(np.count_nonzero(w)),
+    )
     run.reason = "gap"
     return True
+
+
+def _binary_newton(
+    problem: Problem, penalty: Penalty, run: Solution, tolerance: float, max_iter: int, watch: Watch
+) -> None:
+    """Newton steps for two classes with a line search; without an intercept the gap is |gradient|^2 / (2 l2)."""
+    threads, l2, m = problem.threads, penalty.l2, problem.columns
+    size = m + int(problem.intercept)
+    theta = np.concatenate([run.coef[0], run.intercept[:1]])[:size]
+    margin, curvature = problem.margin(run.coef, run.intercept), np.empty(problem.rows)
+    residual, begin, change = np.empty_like(margin), np.empty_like(margin), np.empty(problem.rows)
+    gradient, diagonal, step = np.empty(size), np.empty(size), np.empty(size)
+    slope, total = np.empty(m), float(problem.weights.sum())
+    loss, square = problem.loss(margin, residual, curvature), np.empty(m)
+    problem.passes.sums(_NONE, problem.weights, _NONE, square, threads)
+    for iteration in range(max_iter + 1):
+        weights = theta[:m]
+        problem.passes.sums(residual[0], _NONE, slope, _NONE, threads)
+        now = run.certificate = _ridge_certificate(loss, margin[0], residual[0], slope, weights, l2)
+        run.trace.append(now.objective)
+        watch(iteration, now)
+        free = abs(float(residual[0].sum())) if problem.intercept else 0.0
+        if now.relative_gap <= tolerance and free <= max(tolerance, 1e-12) * total:
+            run.reason = "gap"
+            break
+        if iteration == max_iter:
+            break
+        np.multiply(weights, l2, out=gradient[:m])
+        gradient[:m] -= slope
+        np.multiply(square, _DAMPED * curvature.sum() / total, out=diagonal[:m])
+        diagonal[:m] += l2
+        if problem.intercept:
+            gradient[m], diagonal[m] = -residual[0].sum(), curvature.sum()
+        _, downhill = problem.passes.newton_step(
+            gradient, diagonal, curvature, l2, problem.intercept, _CG, _PRODUCTS, step, change, threads
+        )
+        begin[:] = margin
+        across, along = base.dot(weights, step[:m]), base.dot(step[:m], step[:m])
+        length = 1.0
+        for _ in range(_TRIALS):
+            np.multiply(change, length, out=margin[0])
+            margin += begin
+            loss = problem.loss(margin, residual, curvature)
+            grown = loss - now.objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
+            if grown <= _ARMIJO * length * downhill:
+                theta += length * step
+                break
+            length /= 2
+        else:
+            run.reason = "precision"
+            break
+    run.coef[0], run.intercept[:] = theta[:m], theta[m:] if problem.intercept else 0.0
+
+
+def _ridge_certificate(loss: float, margin: Floats, residual: Floats, slope: Floats, w: Floats, l2: float) -> Certificate:
+    """The certificate of two classes without an L1 penalty; the entropy of p is its loss and z . r."""
+    objective = loss + l2 / 2 * base.dot(w, w)
+    dual = loss + base.dot(margin, residual) - base.dot(slope, slope) / (2 * l2)
+    violation = base.largest_magnitude(l2 * w - slope)
+    return Certificate(objective, dual, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
 
 
 def _newton(
