@@ -51,6 +51,12 @@ double binary_loss(Reals margin, Ids label, Reals weight, Out<double, 1> residua
   return linear::binary_loss(view(margin), view(label), view(weight), view(residual), view(curvature), threads);
 }
 
+double binary_entropy(Reals residual, Reals weight, double factor, std::size_t threads) {
+  require(residual.size() == weight.size(), "weight needs ", residual.size(), " entries");
+  nb::gil_scoped_release nogil;
+  return linear::binary_entropy(view(residual), view(weight), factor, threads);
+}
+
 double softmax_loss(In<double, 2> margin, Ids label, Reals weight, Out<double, 2> residual, std::size_t threads) {
   const std::size_t classes = margin.shape(0), n = margin.shape(1);
   require(classes >= 2, "there must be at least 2 classes, got ", classes);
@@ -157,23 +163,24 @@ nb::tuple search(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::si
                         found.stored);
 }
 
-nb::tuple expand(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t rows, In<std::int32_t, 2> features,
-                 std::size_t threads) {
-  const auto x_t = checked_rows(offsets, indices, values, rows);
+void graft(Design& x, In<std::int32_t, 2> features, std::size_t threads) {
   require(features.shape(1) >= 1, "a combination needs at least one feature");
   for (std::size_t k = 0; k < features.shape(0); ++k)
     for (std::size_t p = 0; p < features.shape(1); ++p) {
       const std::int32_t j = features(k, p);
-      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x_t.rows), "combination ", k,
-              " has the feature ", j, ", there are ", x_t.rows);
+      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x.columns()), "combination ", k,
+              " has the feature ", j, ", there are ", x.columns());
     }
-  linear::Columns made;
-  {
-    nb::gil_scoped_release nogil;
-    made = linear::expand(x_t, view(features), features.shape(1), threads);
-  }
-  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.rows)),
-                        to_numpy(std::move(made.values)));
+  nb::gil_scoped_release nogil;
+  x.graft(view(features), features.shape(1), threads);
+}
+
+void column_product(const Design& x, Ids listed, Reals weight, Out<double, 1> margin) {
+  check_listed(x, view(listed));
+  require(weight.size() == listed.size() && margin.size() == x.rows(), "weight needs ", listed.size(),
+          " entries and margin ", x.rows());
+  nb::gil_scoped_release nogil;
+  linear::column_product(x, view(listed), view(weight), view(margin));
 }
 
 void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Ids feature,
@@ -259,6 +266,8 @@ void dual_pass(Rows& x, Ids label, Reals weight, Reals square, double l2, double
 void bind_linear(nb::module_& m) {
   nb::class_<Design>(m, "Design", "A design matrix by columns, made from compressed sparse rows.")
       .def("__init__", &make_design, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a)
+      .def("add_ones", &Design::add_ones, "Add a column of ones.")
+      .def("graft", &graft, "features"_a, "threads"_a, "Add the products of columns as further columns.")
       .def_prop_ro("rows", &Design::rows)
       .def_prop_ro("columns", [](const Design& x) { return x.columns(); })
       .def_prop_ro("entries", [](const Design& x) { return x.entries(); });
@@ -274,6 +283,8 @@ void bind_linear(nb::module_& m) {
            "One pass of dual coordinate descent.");
   m.def("binary_loss", &binary_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(),
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
+  m.def("binary_entropy", &binary_entropy, "residual"_a, "weight"_a, "factor"_a, "threads"_a,
+        "Weighted entropy of two classes between the labels and the model.");
   m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,
         "Loss of several classes; fills the residuals, class x row, unless empty.");
   m.def("column_sums", &column_sums, "x"_a, "listed"_a, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(),
@@ -289,8 +300,8 @@ void bind_linear(nb::module_& m) {
   m.def("search", &search, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a, "threshold"_a, "degree"_a,
         "negative"_a, "vertical"_a, "threads"_a,
         "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
-  m.def("expand", &expand, "offsets"_a, "indices"_a, "values"_a, "rows"_a, "features"_a, "threads"_a,
-        "The columns of combinations: offsets, rows, values.");
+  m.def("column_product", &column_product, "x"_a, "listed"_a, "weight"_a, "margin"_a.noconvert(),
+        "Margins of the rows by the weights of listed columns.");
   m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
         "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
 }

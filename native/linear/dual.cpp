@@ -74,9 +74,8 @@ void dual_pass(const base::Csr<std::int64_t, double>& x, std::span<const std::in
     }
   };
   for (std::size_t stretch = 0; stretch < kStretches; ++stretch) {
-    base::parallel_for(kLanes, pass.threads, [&](std::size_t lane) {
-      piece(stretch * kLanes + lane, lane == 0 ? w.data() : second.data());
-    });
+    base::parallel_for(kLanes, pass.threads,
+                       [&](std::size_t lane) { piece(stretch * kLanes + lane, lane == 0 ? w.data() : second.data()); });
     base::parallel_blocks(w.size(), kColumnBlock, pass.threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t j = begin; j < end; ++j) w[j] = second[j] = before[j] = w[j] + (second[j] - before[j]);
     });

@@ -139,9 +139,9 @@ class Problem:
     def entropy(self, residual: Floats, factor: float) -> float:
         """sum_i s_i H(p'_i), p'_i between the label and the model's distribution."""
         weights = self.weights
+        if self.margins == 1:
+            return float(native.binary_entropy(residual[0], weights, factor, self.threads))
         share = np.divide(factor * np.abs(residual), weights, out=np.zeros_like(residual), where=weights > 0)
-        if self.margins == 1:  # of the class that is not the label
-            return float(base.dot(weights, _surprise(share[0]) + _surprise(1 - share[0])))
         rows = np.arange(self.rows)
         share[self.labels, rows] = 1 - share[self.labels, rows]
         return float(base.dot(weights, _surprise(share).sum(axis=0)))

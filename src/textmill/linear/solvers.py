@@ -3,12 +3,14 @@
 With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
 
     until the duality gap, or the last decrease, is small:
-        slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1
+        slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1; at first only
+        columns with a share of the largest slope, so that few of those that end at zero are visited
         for each class: minimise the quadratic model over its part of W; halve the step until F falls
 
 Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
-long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients within a trust region
-(Lin, Weng & Keerthi 2008), scaled by the diagonal; a product with the Hessian is one with X and one with X^T.
+long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients, of two classes on
+passes over the rows with a line search (native/linear/newton.h), of more within a trust region (Lin, Weng & Keerthi
+2008), scaled by the diagonal.
 
 Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
 than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
@@ -38,14 +40,15 @@ _ARMIJO = 0.01  # share of the predicted decrease that a step must give
 _TRIALS = 40  # halvings of a step
 _SWEEPS = 100  # of coordinate descent on one quadratic model
 _ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
+_FIRST = 0.15  # share of the largest slope that a column of the first working set has
 _SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
-_PRODUCTS = 500
-_DAMPED = 0.1
-_CAUTION = 2.0
-_CONFIDENT = 18.0
+_CAUTION = 2.0  # of a dual pass, whose two lanes do not see each other
+_CONFIDENT = 18.0  # margin that dual variables stand for at first
 _CG = 0.3  # residual of conjugate gradients, relative to the gradient
+_PRODUCTS = 500  # of conjugate gradients for one step
+_DAMPED = 0.1  # share of the diagonal that scales them: all of it slows text down, none badly scaled columns
 
 
 @dataclass(slots=True)
@@ -116,11 +119,11 @@ def _descend(
     margin = problem.margin(run.coef, run.intercept)
     residual = np.empty_like(margin)
     curvature = np.empty(problem.rows)
-    for iteration in range(max_iter + 1):
+    loss = problem.loss(margin, residual, curvature)
+    if problem.intercept:
+        problem.settle_intercept(margin, residual, run.intercept)
         loss = problem.loss(margin, residual, curvature)
-        if problem.intercept and iteration == 0:
-            problem.settle_intercept(margin, residual, run.intercept)
-            loss = problem.loss(margin, residual, curvature)
+    for iteration in range(max_iter + 1):
         slopes = problem.slopes(residual)
         if candidates is not None:
             left_out = np.ones(problem.columns, np.bool_)
@@ -139,10 +142,14 @@ def _descend(
         if iteration == max_iter:
             return
         slopes += penalty.l2 * run.coef
-        active = (run.coef != 0) | (np.abs(slopes) > penalty.l1)
+        size = np.abs(slopes)
+        floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * float(size.max(initial=0.0)))
+        active = (run.coef != 0) | (size > floor)
         for c, row in enumerate(active):
             listed = np.flatnonzero(row).astype(np.int32)
-            loss = _class_step(problem, penalty, run, c, listed, margin, residual, curvature, loss, iteration)
+            loss = _class_step(
+                problem, penalty, run, c, listed, slopes[c], margin, residual, curvature, loss, iteration
+            )
 
 
 def _class_step(
@@ -151,6 +158,7 @@ def _class_step(
     run: Solution,
     c: int,
     listed: Ids,
+    slopes: Floats,
     margin: Floats,
     residual: Floats,
     curvature: Floats,
@@ -166,10 +174,12 @@ def _class_step(
         share = np.abs(residual[c]) / np.where(problem.weights > 0, problem.weights, 1.0)
         curvature = np.maximum(problem.weights * share * (1 - share), 1e-12)
     weight = run.coef[c, listed]
-    slope, bend = np.empty(len(listed)), np.empty(len(listed))
+    slope, bend = slopes[listed], np.empty(len(listed))
     if len(listed):
-        native.column_sums(problem.design, listed, residual[c], curvature, slope, bend, threads)
-    slope += penalty.l2 * weight
+        stale = problem.margins > 1 and c > 0  # an earlier class has moved the residuals
+        native.column_sums(problem.design, listed, residual[c], curvature, slope if stale else _NONE, bend, threads)
+        if stale:
+            slope += penalty.l2 * weight
     free = -float(residual[c].sum()) if problem.intercept else 0.0
     if not len(listed) and free == 0.0:
         return loss
@@ -213,9 +223,7 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     base.csr_transposed_vector(offsets, indices, values, m, signed, w, threads)
     before, gap, objective = math.inf, math.inf, 0.0
     for number in range(_PASSES):
-        problem.passes.dual_pass(
-            problem.labels, weights, square, l2, _CAUTION, number, dual, implied[0], w, threads
-        )
+        problem.passes.dual_pass(problem.labels, weights, square, l2, _CAUTION, number, dual, implied[0], w, threads)
         base.csr_vector(offsets, indices, values, m, w, margin[0], threads)
         run.trace.append(objective := problem.loss(margin) + penalty.value(w))
         entropy = native.binary_loss(implied[0], ones, weights, _NONE, _NONE, threads) + base.dot(implied[0], dual)
@@ -282,7 +290,9 @@ def _binary_newton(
             np.multiply(change, length, out=margin[0])
             margin += begin
             loss = problem.loss(margin, residual, curvature)
-            grown = loss - now.objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
+            grown = (
+                loss - now.objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
+            )
             if grown <= _ARMIJO * length * downhill:
                 theta += length * step
                 break
@@ -293,7 +303,9 @@ def _binary_newton(
     run.coef[0], run.intercept[:] = theta[:m], theta[m:] if problem.intercept else 0.0
 
 
-def _ridge_certificate(loss: float, margin: Floats, residual: Floats, slope: Floats, w: Floats, l2: float) -> Certificate:
+def _ridge_certificate(
+    loss: float, margin: Floats, residual: Floats, slope: Floats, w: Floats, l2: float
+) -> Certificate:
     """The certificate of two classes without an L1 penalty; the entropy of p is its loss and z . r."""
     objective = loss + l2 / 2 * base.dot(w, w)
     dual = loss + base.dot(margin, residual) - base.dot(slope, slope) / (2 * l2)
