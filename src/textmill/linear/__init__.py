@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
     from textmill.linear.making import evaluate_classifier, make_classifier
-    from textmill.linear.operating import Cascade, MethodTable, OperatingCurve, oracle_threshold, tuned_threshold
+    from textmill.linear.operating import (
+        Cascade,
+        MethodTable,
+        OperatingCurve,
+        label_margins,
+        oracle_threshold,
+        tuned_threshold,
+    )
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
@@ -49,6 +56,7 @@ __all__ = [
     "choose_penalty",
     "evaluate_classifier",
     "find_violators",
+    "label_margins",
     "make_classifier",
     "operating_path",
     "oracle_threshold",
@@ -65,7 +73,7 @@ __getattr__, __dir__ = deferred(
         "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier make_classifier",
-        "operating": "Cascade MethodTable OperatingCurve oracle_threshold tuned_threshold",
+        "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",

@@ -6,6 +6,7 @@ from typing import Any
 
 from textmill.errors import DataError
 from textmill.linear.classifier import LinearClassifier
+from textmill.linear.expected_f import UtilityLogistic
 from textmill.linear.grafting import CombinationLogistic
 from textmill.linear.logistic import LogisticRegression
 from textmill.metrics import Confusion
@@ -20,13 +21,20 @@ KINDS: dict[str, type[LinearClassifier]] = {"combinations": CombinationLogistic,
 def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any:
     """Return a classifier of a kind, "logistic" or "combinations"; an option that is None has its default.
 
-    The default of l2 is 0 for a logistic regression with an L1 penalty.
+    The default of l2 is 0 for a logistic regression with an L1 penalty. With `utility` a logistic regression is trained
+    for that instead of likelihood.
 
     >>> make_classifier("logistic", l1=0.5), make_classifier("combinations", degree=3, balanced=True)
     (LogisticRegression(l1=0.5, l2=0.0), CombinationLogistic(degree=3, class_weight='balanced'))
     """
     check_choice("kind", kind, list(KINDS))
     parameters = {name: value for name, value in options.items() if value is not None}
+    if "utility" in parameters and kind == "logistic":
+        if balanced:
+            raise DataError("the utility says what counts; leave out balanced, or choose another utility")
+        for name in parameters.keys() - constructor_parameters(UtilityLogistic).keys():
+            raise DataError(f"{name} is no option of a model trained for a utility; leave it out")
+        return UtilityLogistic(**parameters)
     for name in parameters.keys() - constructor_parameters(KINDS[kind]).keys():
         raise DataError(f"{name} is no option of kind '{kind}'; leave it out")
     if kind == "logistic" and parameters.get("l1"):
