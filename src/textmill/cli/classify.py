@@ -100,12 +100,13 @@ def predict(
 
     Example: textmill classify predict reviews.mill new.jsonl
     """
+    from textmill.linear import labels_with_probabilities
+
     loaded = _load(model)
     read = _read(data, reading, None, loaded)
-    probabilities = loaded.predict_proba(read.X)
     table = Printed({"label": "", "probability": ".4f", "id": ""}, json=json)
-    for row, name in zip(probabilities, read.ids, strict=True):
-        table.row(label=loaded.classes_[row.argmax()].item(), probability=float(row.max()), id=name)
+    for label, probability, name in zip(*labels_with_probabilities(loaded, read.X), read.ids, strict=True):
+        table.row(label=label, probability=probability, id=name)
 
 
 @app.command()
@@ -221,12 +222,12 @@ def curve(
     loaded = _load(model)
     labeled = _read(data, reading, label_field, loaded)
     margins, gold, label = label_margins(loaded, labeled.X, labeled.y, positive)
-    found = OperatingCurve(margins, gold, utility, n_points=points)
+    operating = OperatingCurve(margins, gold, utility, n_points=points)
     columns = {"threshold": ".4f", "recall": ".4f", "precision": ".4f", utility: ".4f", "claimed": "", "best": ""}
     table = Printed(columns, json=json)
-    rows = found.to_dict()
+    rows = operating.to_dict()
     for i in range(len(rows["threshold"])):
-        best = i == found.best
+        best = i == operating.best
         values = {name: rows[name][i] for name in ("recall", "precision", "claimed")}
         limit = rows["threshold"][i] if abs(rows["threshold"][i]) < float("inf") else None
         mark: Any = best if json else "*" if best else ""

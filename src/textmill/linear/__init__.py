@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
-    from textmill.linear.making import evaluate_classifier, make_classifier
+    from textmill.linear.making import evaluate_classifier, labels_with_probabilities, make_classifier
     from textmill.linear.operating import (
         Cascade,
         MethodTable,
@@ -57,6 +57,7 @@ __all__ = [
     "evaluate_classifier",
     "find_violators",
     "label_margins",
+    "labels_with_probabilities",
     "make_classifier",
     "operating_path",
     "oracle_threshold",
@@ -72,7 +73,7 @@ __getattr__, __dir__ = deferred(
         "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",
-        "making": "evaluate_classifier make_classifier",
+        "making": "evaluate_classifier labels_with_probabilities make_classifier",
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",

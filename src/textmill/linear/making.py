@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from textmill.errors import DataError
 from textmill.linear.classifier import LinearClassifier
 from textmill.linear.expected_f import UtilityLogistic
@@ -13,7 +15,7 @@ from textmill.metrics import Confusion
 from textmill.model import check_choice
 from textmill.model.estimators import constructor_parameters
 
-__all__ = ["KINDS", "evaluate_classifier", "make_classifier"]
+__all__ = ["KINDS", "evaluate_classifier", "labels_with_probabilities", "make_classifier"]
 
 KINDS: dict[str, type[LinearClassifier]] = {"combinations": CombinationLogistic, "logistic": LogisticRegression}
 
@@ -54,3 +56,17 @@ def evaluate_classifier(model: Any, X: Any, y: Any) -> Confusion:
     classes = model.classes_.tolist()
     right = [label if label in classes else str(label) for label in y]
     return Confusion.from_labels(right, model.predict(X).tolist())
+
+
+def labels_with_probabilities(model: Any, X: Any) -> tuple[list[Any], list[float]]:
+    """Return the label of each row and its probability: calibrated where a model trained for a utility has that.
+
+    >>> model = LogisticRegression().fit([[1.0], [3.0]], ["a", "b"])
+    >>> labels_with_probabilities(model, [[0.0]])[0]
+    ['a']
+    """
+    calibrated = isinstance(model, UtilityLogistic) and len(model.calibration_) > 0
+    probabilities = model.calibrated(X) if calibrated else model.predict_proba(X)
+    labels = model.predict(X) if calibrated else model.classes_[probabilities.argmax(axis=1)]
+    places = np.searchsorted(model.classes_, labels)
+    return labels.tolist(), probabilities[np.arange(len(places)), places].tolist()
