@@ -30,8 +30,15 @@ if TYPE_CHECKING:
     from textmill.linear.kernels import KernelRows, Solved, make_kernel, solve_problems
     from textmill.linear.least_squares import LeastSquares, solve_centered
     from textmill.linear.logistic import LogisticRegression, NotConverged
-    from textmill.linear.making import evaluate_classifier, make_classifier
-    from textmill.linear.operating import Cascade, MethodTable, OperatingCurve, oracle_threshold, tuned_threshold
+    from textmill.linear.making import evaluate_classifier, labels_with_probabilities, make_classifier
+    from textmill.linear.operating import (
+        Cascade,
+        MethodTable,
+        OperatingCurve,
+        label_margins,
+        oracle_threshold,
+        tuned_threshold,
+    )
     from textmill.linear.pairwise import PairwiseSVM, solve_pairs, vote
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
@@ -62,6 +69,8 @@ __all__ = [
     "choose_penalty",
     "evaluate_classifier",
     "find_violators",
+    "label_margins",
+    "labels_with_probabilities",
     "make_classifier",
     "make_kernel",
     "operating_path",
@@ -86,6 +95,8 @@ __getattr__, __dir__ = deferred(
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier make_classifier",
         "pairwise": "PairwiseSVM solve_pairs vote",
+        "making": "evaluate_classifier labels_with_probabilities make_classifier",
+        "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
         "svr": "SupportVectorRegression",
