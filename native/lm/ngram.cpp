@@ -235,8 +235,8 @@ Counted combine(std::span<const Counted* const> trees, std::span<const std::span
   return made;
 }
 
-std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads) {
-  std::vector<std::int32_t> suffix(tree.nodes(), 0);
+void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads) {
+  std::fill(suffix.begin(), suffix.begin() + tree.level[2], 0);
   for (std::size_t n = 1; n < tree.order(); ++n) {  // level by level: a child looks at the suffix of its parent
     const auto from = static_cast<std::size_t>(tree.level[n]), to = static_cast<std::size_t>(tree.level[n + 1]);
     base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
@@ -249,91 +249,6 @@ std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads) {
       }
     });
   }
-  return suffix;
-}
-
-namespace {
-
-// Discounts of one order from t_1 ... t_4.
-std::array<double, 3> discounts_of(const std::array<std::int64_t, 5>& t) {
-  const auto one = static_cast<double>(t[1]), two = static_cast<double>(t[2]);
-  const double y = t[1] + t[2] > 0 ? one / (one + 2.0 * two) : 0.0;
-  std::array<double, 3> d{};
-  bool fine = t[1] > 0 && t[2] > 0 && t[3] > 0 && t[4] > 0;
-  for (std::size_t k = 1; k <= 3 && fine; ++k) {
-    d[k - 1] = static_cast<double>(k) -
-               static_cast<double>(k + 1) * y * static_cast<double>(t[k + 1]) / static_cast<double>(t[k]);
-    fine = d[k - 1] > 0.0 && d[k - 1] < static_cast<double>(k);
-  }
-  if (fine) return d;
-  if (y > 0.0 && y < 1.0) return {y, y, y};
-  return {0.5, 1.0, 1.5};
-}
-
-}  // namespace
-
-Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                    std::int32_t begin, std::size_t threads) {
-  const std::size_t order = tree.order(), nodes = tree.nodes();
-  const auto level = [&](std::size_t n) { return static_cast<std::size_t>(tree.level[n]); };
-  // a: counts at the highest order, and where nothing can stand before; else numbers of words seen before.
-  std::vector<std::int64_t> a(nodes, 0);
-  for (std::size_t v = level(2); v < nodes; ++v) ++a[suffix[v]];
-  for (std::size_t v = level(order); v < nodes; ++v) a[v] = count[v];
-  for (std::size_t n = 2, from = 1 + begin, to = from + 1; n < order; ++n) {
-    from = static_cast<std::size_t>(tree.first[from]);
-    to = static_cast<std::size_t>(tree.first[to]);
-    std::copy(count.begin() + from, count.begin() + to, a.begin() + from);
-  }
-  a[0] = 0;
-  a[static_cast<std::size_t>(1 + begin)] = 0;  // never predicted
-
-  Smoothed made{{}, std::vector<double>(nodes, kNever), std::vector<double>(nodes, 0.0)};
-  for (std::size_t n = 1; n <= order; ++n) {
-    std::array<std::int64_t, 5> t{};
-    for (std::size_t v = level(n); v < level(n + 1); ++v)
-      if (a[v] <= 4) ++t[static_cast<std::size_t>(a[v])];
-    made.discounts.push_back(discounts_of(t));
-  }
-  std::vector<double>& p = made.log_probability;  // probabilities until the last loop
-  std::vector<double>& b = made.log_back_off;
-  const double uniform = 1.0 / static_cast<double>(tree.words() - 1);
-  for (std::size_t n = 0; n < order; ++n) {  // a context gives its children their probabilities, shorter ones first
-    const std::array<double, 3>& d = made.discounts[n];
-    const auto discount = [&d](std::int64_t x) {
-      return x == 0 ? 0.0 : d[static_cast<std::size_t>(std::min<std::int64_t>(x, 3) - 1)];
-    };
-    base::parallel_blocks(level(n + 1) - level(n), kBlock, threads, [&](std::size_t from, std::size_t to) {
-      for (std::size_t h = level(n) + from; h < level(n) + to; ++h) {
-        const std::int32_t first = tree.first[h], last = tree.first[h + 1];
-        std::int64_t total = 0;
-        std::array<std::int64_t, 3> times{};
-        for (std::int32_t c = first; c < last; ++c) {
-          total += a[c];
-          if (a[c] > 0) ++times[static_cast<std::size_t>(std::min<std::int64_t>(a[c], 3) - 1)];
-        }
-        b[h] = 1.0;
-        if (total == 0 && n > 0) continue;
-        const auto sum = static_cast<double>(total);
-        if (total > 0)
-          b[h] = (d[0] * static_cast<double>(times[0]) + d[1] * static_cast<double>(times[1]) +
-                  d[2] * static_cast<double>(times[2])) /
-                 sum;
-        for (std::int32_t c = first; c < last; ++c) {
-          const double lower = n == 0 ? (tree.word[c] == begin ? 0.0 : uniform) : p[suffix[c]];
-          p[c] = (total > 0 ? (static_cast<double>(a[c]) - discount(a[c])) / sum : 0.0) + b[h] * lower;
-        }
-      }
-    });
-  }
-  p[0] = 0.0;
-  base::parallel_blocks(nodes, kBlock, threads, [&](std::size_t from, std::size_t to) {
-    for (std::size_t v = from; v < to; ++v) {
-      p[v] = p[v] > 0.0 ? std::log10(p[v]) : kNever;
-      b[v] = v < level(order) && v > 0 ? std::log10(b[v]) : 0.0;
-    }
-  });
-  return made;
 }
 
 Lookup::Lookup(const Tree& tree) {
@@ -354,11 +269,11 @@ Lookup::Lookup(const Tree& tree) {
 
 double BackOff::step(std::int32_t& state, std::int32_t word) const {
   double back_off = 0.0;
-  std::int32_t found = lookup->find(state, word);
+  std::int32_t found = find(state, word);
   while (found < 0) {
     back_off += log_back_off[state];
     state = suffix[state];
-    found = lookup->find(state, word);
+    found = find(state, word);
   }
   state = found < tree.level[tree.order()] ? found : suffix[found];
   return back_off + log_probability[found];
@@ -372,7 +287,7 @@ std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> wo
 void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
            bool with_end, std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
   const auto length = [&model](std::int32_t state, std::int32_t word) {  // of the n-gram that `step` will find
-    while (model.lookup->find(state, word) < 0) state = model.suffix[state];
+    while (model.find(state, word) < 0) state = model.suffix[state];
     std::int8_t n = 0;
     while (state >= model.tree.level[static_cast<std::size_t>(n + 1)]) ++n;
     return static_cast<std::int8_t>(n + 1);
@@ -442,9 +357,9 @@ struct Drawer {
     if (u < sums[last - 1]) return child_at(state, u);
     for (std::size_t i = 0; i < kTries; ++i) {
       const std::int32_t word = draw(model.suffix[state]);
-      if (model.lookup->find(state, word) < 0) return word;
+      if (model.find(state, word) < 0) return word;
     }
-    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.lookup->find(state, w) < 0; });
+    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.find(state, w) < 0; });
     return word >= 0 ? word : model.tree.word[last - 1];  // nothing is left but rounding
   }
 

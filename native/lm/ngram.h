@@ -1,4 +1,4 @@
-// N-grams as a tree: counting, modified Kneser-Ney smoothing, scoring, sampling.
+// N-grams as a tree: counting, scoring, sampling. How counts become probabilities is in smoothing.h.
 //
 // A node is an n-gram w_1 ... w_n; its children are the (n + 1)-grams that continue it, sorted by their last word. Nodes
 // are numbered level by level, within a level in the order of their parents: node 0 is the empty one, node 1 + w the
@@ -7,20 +7,14 @@
 //   suffix(v)          the longest node that is w_2 ... w_n or a proper end of it
 //   log p(w | h)       log p of the child w of h; where there is none, log b(h) + log p(w | suffix(h))
 //
-// Interpolated modified Kneser-Ney: at the highest order and for n-grams that begin with the start symbol a(v) is the count,
-// else the number of different words seen before v. With D = D_1, D_2, D_3+ for a = 1, 2, 3 and more, by order,
-//
-//   p(w | h) = (a(h w) - D(a(h w))) / sum_x a(h x) + b(h) p(w | h')        b(h) = sum_x D(a(h x)) / sum_x a(h x)
-//   D_k      = k - (k + 1) Y t_{k+1} / t_k,  Y = t_1 / (t_1 + 2 t_2)        t_k: n-grams of the order with a = k
-//
-// and p(w) is interpolated with 1 / (words that can follow). Cost: sorting (n tokens) for each order; smoothing visits
-// each node twice; a word is scored by a look-up for each level tried.
-// References: Kneser & Ney (1995); Chen & Goodman (1999); Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
+// Cost: sorting (n tokens) for each order; a word is scored by a look-up for each level tried.
+// Reference: Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -58,21 +52,10 @@ Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_
 Counted combine(std::span<const Counted* const> trees, std::span<const std::span<const std::int32_t>> rename,
                 std::size_t words, std::size_t threads);
 
-// The suffix of every node; 0 at node 0.
-std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads);
-
-struct Smoothed {
-  std::vector<std::array<double, 3>> discounts;  // [order]: D_1, D_2, D_3+
-  std::vector<double> log_probability;           // [nodes], base 10; kNever for the start symbol and node 0
-  std::vector<double> log_back_off;              // [nodes], base 10; 0 for nodes without children
-};
+// Fills in the suffix of every node; 0 at node 0.
+void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads);
 
 inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA files write it
-
-// Modified Kneser-Ney. Where the counts of counts of an order give no discounts in (0, k), as in small corpora, they are all
-// t_1 / (t_1 + 2 t_2), and where that is not between 0 and 1, 0.5, 1 and 1.5.
-Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                    std::int32_t begin, std::size_t threads);
 
 // The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary
 // search is ten.
@@ -107,14 +90,33 @@ class Lookup {
   int shift_ = 63;
 };
 
+// Numbers as they are, or as codes of `bits` bits, one behind the other, that are looked up in a book.
+struct Numbers {
+  std::span<const double> exact;
+  std::span<const std::uint8_t> packed;  // with 3 bytes to spare
+  std::span<const double> book;          // [2^bits]
+  unsigned bits = 0;
+
+  double operator[](std::size_t i) const {
+    if (bits == 0) return exact[i];
+    const std::size_t at = i * bits;
+    std::uint32_t word;
+    std::memcpy(&word, packed.data() + (at >> 3), sizeof word);
+    return book[word >> (at & 7) & ((1u << bits) - 1)];
+  }
+};
+
 struct BackOff {  // a smoothed model: a view
   Tree tree;
-  std::span<const std::int32_t> suffix;     // [nodes]
-  std::span<const double> log_probability;  // [nodes]
-  std::span<const double> log_back_off;     // [nodes]
-  const Lookup* lookup;                     // of the tree
-  std::int32_t unknown, begin, end;         // words
+  std::span<const std::int32_t> suffix;  // [nodes]
+  Numbers log_probability;               // [nodes]
+  Numbers log_back_off;                  // [nodes below the highest order, or more]
+  const Lookup* lookup;                  // of the tree; nullptr: children are found by bisection
+  std::int32_t unknown, begin, end;      // words
 
+  std::int32_t find(std::int32_t node, std::int32_t word) const {
+    return lookup != nullptr ? lookup->find(node, word) : child(tree, node, word);
+  }
   // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
   double step(std::int32_t& state, std::int32_t word) const;
   std::int32_t start() const { return tree.order() > 1 ? 1 + begin : 0; }
