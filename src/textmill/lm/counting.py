@@ -83,9 +83,9 @@ class Room:
 
     def copy(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the same values in an array made here."""
-        made = self.array(values.dtype, len(values))
-        made[:] = values
-        return made
+        array = self.array(values.dtype, len(values))
+        array[:] = values
+        return array
 
 
 def sequences(
@@ -183,13 +183,14 @@ def _stretches(
         tokens = np.concatenate([ids for _, ids in held])
         held.clear()
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        made: Tree = native.count(offsets, tokens, order=order, words=len(words), begin=BEGIN, end=END, threads=threads)
-        return made, len(lengths)
+        counts: Tree = native.count(
+            offsets, tokens, order=order, words=len(words), begin=BEGIN, end=END, threads=threads
+        )
+        return counts, len(lengths)
 
     size, empty = 0, True
     for offsets, ids in sequences(sentences, words, tokenizer, n_jobs, grow=grow):
-        known = ids if grow else np.maximum(ids, UNKNOWN)
-        held.append((offsets, known))
+        held.append((offsets, ids if grow else np.maximum(ids, UNKNOWN)))
         empty = False
         size += len(ids) + 2 * (len(offsets) - 1)
         if size >= step:

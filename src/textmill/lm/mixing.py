@@ -137,20 +137,20 @@ class Mixture:
             absent = name[np.maximum(tree[1], 0)] == UNKNOWN
             total += weight * 10 ** np.where(absent, score + share, score)
         first = self.models[0]
-        made = NGramModel(order=order, tokenizer=first.tokenizer, n_jobs=first.n_jobs)
-        made.words_, (made.levels_, made.last_words_, made.children_) = self.words_, tree
-        made.suffixes_ = np.empty(len(tree[1]), dtype=np.int32)
-        native.suffixes(*tree, made.suffixes_, threads=threads)
+        merged = NGramModel(order=order, tokenizer=first.tokenizer, n_jobs=first.n_jobs)
+        merged.words_, (merged.levels_, merged.last_words_, merged.children_) = self.words_, tree
+        merged.suffixes_ = np.empty(len(tree[1]), dtype=np.int32)
+        native.suffixes(*tree, merged.suffixes_, threads=threads)
         with np.errstate(divide="ignore"):
-            made.log_probability_ = np.maximum(np.log10(total), -99.0)
-        made.log_probability_[[0, 1 + BEGIN]] = -99.0
-        made.log_back_off_ = np.zeros(len(tree[1]))
-        made.counts_ = made.books_ = made.probability_codes_ = made.back_off_codes_ = None
-        made.discounts_, made.fall_backs_ = np.zeros((order, 0)), []
-        made.sentences_ = sum(model.sentences_ for model in self.models)
-        made.log_back_off_ = made.table().back_offs(threads=threads)
-        vars(made).pop("_made", None)
-        return made
+            merged.log_probability_ = np.maximum(np.log10(total), -99.0)
+        merged.log_probability_[[0, 1 + BEGIN]] = -99.0
+        merged.log_back_off_ = np.zeros(len(tree[1]))
+        merged.counts_ = merged.books_ = merged.probability_codes_ = merged.back_off_codes_ = None
+        merged.discounts_, merged.fall_backs_ = np.zeros((order, 0)), []
+        merged.sentences_ = sum(model.sentences_ for model in self.models)
+        merged.log_back_off_ = merged.table().back_offs(threads=threads)
+        vars(merged).pop("_made", None)
+        return merged
 
     def _columns(self, sentences: Iterable[Any]) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
         """Log10 p of all words and ends by each model, where sentences begin, and which words no model has."""

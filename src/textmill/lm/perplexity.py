@@ -181,7 +181,7 @@ def perplexity_report(
     hits: list[NDArray[np.int64]] = []
     for document in documents:
         row = np.zeros(5)
-        found = np.zeros(order + 1, dtype=np.int64)
+        by_order = np.zeros(order + 1, dtype=np.int64)
         for offsets, ids in model._sequences(document):
             scores, lengths = model.table().score(offsets, ids, with_end=True, orders=True, threads=threads)
             unknown = np.zeros(len(scores), dtype=bool)
@@ -189,9 +189,9 @@ def perplexity_report(
             is_word[offsets[1:] + np.arange(len(offsets) - 1)] = False
             unknown[is_word] = ids <= UNKNOWN
             row += [len(offsets) - 1, len(ids), unknown.sum(), scores[~unknown].sum(), scores[unknown].sum()]
-            found += np.bincount(lengths[~unknown], minlength=order + 1)
+            by_order += np.bincount(lengths[~unknown], minlength=order + 1)
         rows.append((int(row[0]), int(row[1]), int(row[2]), float(row[3]), float(row[4])))
-        hits.append(found[1:])
+        hits.append(by_order[1:])
     if not any(row[0] for row in rows):
         raise DataError("there is no word to score; pass at least one sentence")
     labels = tuple(str(i) for i in range(len(rows))) if names is None else tuple(names)
