@@ -445,7 +445,10 @@ class Table {
   }
 
   void index() {
-    if (model_.lookup != nullptr) std::call_once(indexed_, [&] { lookup_ = lm::Lookup(model_.tree); });
+    if (model_.lookup != nullptr)
+      std::call_once(indexed_, [&] {
+        lookup_ = lm::Lookup(model_.tree, model_.suffix, model_.log_probability.exact, model_.log_back_off.exact);
+      });
   }
 
   std::int32_t state_after(std::span<const std::int32_t> context, bool from_start) {

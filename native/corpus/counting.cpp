@@ -408,6 +408,19 @@ std::vector<TokenStream> tokenize(const Documents& documents, const TokenRules& 
   return streams;
 }
 
+std::vector<FoundTokens> find_tokens(const Documents& documents, const TokenRules& rules, const TermTable& table,
+                                     std::size_t threads) {
+  const std::vector<std::size_t> cuts = cut(documents);
+  std::vector<FoundTokens> chunks(cuts.size() - 1);
+  base::parallel_for(chunks.size(), threads, [&](std::size_t c) {
+    FoundTokens& chunk = chunks[c];
+    scan(
+        documents, cuts[c], cuts[c + 1], rules, [&](std::string_view token) { chunk.ids.push_back(table.find(token)); },
+        [&](std::size_t) { chunk.document_ends.push_back(chunk.ids.size()); });
+  });
+  return chunks;
+}
+
 std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTable& phrases, std::size_t threads) {
   const std::vector<std::size_t> cuts = cut(documents);
   std::vector<JoinedTokens> chunks(cuts.size() - 1);

@@ -102,6 +102,14 @@ class TermTable {
   std::vector<Place> place_;  // by id
 };
 
+// The numbers in a table of the tokens of documents, -1 for those that are not there; chunks of documents in order.
+struct FoundTokens {
+  std::vector<std::int32_t> ids;
+  std::vector<std::size_t> document_ends;  // in ids
+};
+std::vector<FoundTokens> find_tokens(const Documents& documents, const TokenRules& rules, const TermTable& table,
+                                     std::size_t threads);
+
 // Tokens of documents in order: sequences of numbers into a table of the distinct tokens.
 struct TokenStream {
   base::InternTable table;

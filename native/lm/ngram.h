@@ -58,36 +58,55 @@ void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t thre
 inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA files write it
 
 // The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary
-// search is ten.
+// search is ten. Beside a node lies what a scorer reads of it.
 class Lookup {
  public:
+  struct Slot {
+    std::int32_t parent = 0, word = 0;
+    std::int32_t node = 0;         // 0: free
+    std::int32_t state = 0;        // the state after this n-gram
+    double log_probability = 0.0;  // of the n-gram
+  };
+  struct Context {
+    double log_back_off = 0.0;
+    std::int32_t suffix = 0;
+  };
+
   Lookup() = default;
   explicit Lookup(const Tree& tree);
+  // With the numbers of a model.
+  Lookup(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const double> log_probability,
+         std::span<const double> log_back_off);
 
   // As `child`.
   std::int32_t find(std::int32_t node, std::int32_t word) const {
     if (node == 0) return 1 + word;
-    for (std::size_t at = place(node, word);; at = (at + 1) & mask_) {
-      const Slot& slot = slots_[at];
-      if (slot.parent == node && slot.word == word) return slot.node;
-      if (slot.node == 0) return -1;
-    }
+    const Slot* slot = search(first_slot(node, word), node, word);
+    return slot == nullptr ? -1 : slot->node;
   }
-
- private:
-  struct Slot {
-    std::int32_t parent = 0, word = 0, node = 0;  // node 0: free
-  };
-  std::size_t place(std::int32_t parent, std::int32_t word) const {
-    std::uint64_t mixed =
+  // Where a search begins.
+  const Slot* first_slot(std::int32_t parent, std::int32_t word) const {
+    const std::uint64_t mixed =
         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
         0x9E3779B97F4A7C15u;
-    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> shift_;
+    const std::uint64_t hash = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+    __extension__ using Wide = unsigned __int128;
+    return slots_.data() + static_cast<std::size_t>(static_cast<Wide>(hash) * size_ >> 64);
   }
+  // The slot of a child, from a first one on; nullptr where there is none.
+  const Slot* search(const Slot* slot, std::int32_t parent, std::int32_t word) const {
+    for (;; ++slot) {  // behind the last slot that can be a first one there is always a free one
+      if (slot->parent == parent && slot->word == word) return slot;
+      if (slot->node == 0) return nullptr;
+    }
+  }
+  const Context& context(std::int32_t state) const { return contexts_[static_cast<std::size_t>(state)]; }
+  bool has_numbers() const { return !contexts_.empty(); }
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
-  std::size_t mask_ = 0;
-  int shift_ = 63;
+ private:
+  std::vector<Slot> slots_ = std::vector<Slot>(1);  // three quarters full, and room for a run at the end
+  std::size_t size_ = 1;                            // of those in which a search can begin
+  std::vector<Context> contexts_;
 };
 
 // Numbers as they are, or as codes of `bits` bits, one behind the other, that are looked up in a book.
@@ -117,8 +136,23 @@ struct BackOff {  // a smoothed model: a view
   std::int32_t find(std::int32_t node, std::int32_t word) const {
     return lookup != nullptr ? lookup->find(node, word) : child(tree, node, word);
   }
-  // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
-  double step(std::int32_t& state, std::int32_t word) const;
+  // The state after the n-gram of a node.
+  std::int32_t state_after(std::int32_t node) const {
+    return node < tree.level[tree.order()] ? node : suffix[static_cast<std::size_t>(node)];
+  }
+  // The node of the longest n-gram of a state and a word.
+  std::int32_t longest(std::int32_t state, std::int32_t word) const {
+    std::int32_t node = find(state, word);
+    while (node < 0) node = find(state = suffix[static_cast<std::size_t>(state)], word);
+    return node;
+  }
+  // That node, and log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
+  std::int32_t move(std::int32_t& state, std::int32_t word, double& log_p) const;
+  double step(std::int32_t& state, std::int32_t word) const {
+    double log_p;
+    move(state, word, log_p);
+    return log_p;
+  }
   std::int32_t start() const { return tree.order() > 1 ? 1 + begin : 0; }
   // The state after some words from `state` on.
   std::int32_t after(std::int32_t state, std::span<const std::int32_t> words) const;
