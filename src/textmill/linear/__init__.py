@@ -8,11 +8,11 @@ chunked      the same over chunks of a file or on a cluster
 expected_f   logistic regression trained for F or another utility of counts
 grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
+smoothed     utilities of counts as smooth functions of weights
 kernels      kernels between rows, and the problems of support vectors
 svr          support vector regression
 pairwise     a support vector machine for each pair of classes
 least_squares  least squares of minimum norm
-smoothed     utilities of counts as smooth functions of weights
 datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 operating    thresholds, curves, methods side by side, cascades
@@ -93,14 +93,12 @@ __getattr__, __dir__ = deferred(
         "kernels": "KernelRows Solved make_kernel solve_problems",
         "least_squares": "LeastSquares solve_centered",
         "logistic": "LogisticRegression NotConverged",
-        "making": "evaluate_classifier make_classifier",
-        "pairwise": "PairwiseSVM solve_pairs vote",
         "making": "evaluate_classifier labels_with_probabilities make_classifier",
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
+        "pairwise": "PairwiseSVM solve_pairs vote",
         "problem": "Certificate",
-        "selection": "PenaltyScores choose_penalty",
         "svr": "SupportVectorRegression",
-        "operating": "Cascade MethodTable OperatingCurve oracle_threshold tuned_threshold",
+        "selection": "PenaltyScores choose_penalty",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },
 )
