@@ -19,11 +19,13 @@ NB_MODULE(_native, m) {
   nanobind::module_ linear =
       m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
   textmill::bind::bind_linear(linear);
+  textmill::bind::bind_support(linear);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
   nanobind::module_ sequence =
       m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
+  textmill::bind::bind_expected_utility(sequence);
   nanobind::module_ strings =
       m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
