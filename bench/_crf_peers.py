@@ -24,6 +24,7 @@ __all__ = [
     "crfsuite",
     "crfsuite_attributes",
     "crfsuite_evaluation",
+    "crfsuite_model",
     "crfsuite_run",
     "nettalk",
     "wapiti",
@@ -167,6 +168,11 @@ def crfsuite(X: Rows, y: Tags, iterations: int) -> tuple[str, float, list[dict[s
     start = time.perf_counter()
     trainer.train(path)
     return path, time.perf_counter() - start, trainer.logparser.iterations
+
+
+def crfsuite_model(path: str, tokens: Iterable[list[Any]], y: Tags, iterations: int) -> None:
+    """Train as `crfsuite` does, with attributes of one's own, and write the model."""
+    _crfsuite_trainer(tokens, y, {"c1": 0.0, "c2": 0.5, "max_iterations": iterations}).train(path)
 
 
 def crfsuite_run(

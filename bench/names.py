@@ -2,7 +2,8 @@
 
     TEXTMILL_DATA=... python -m bench names
 
-matrices   all pairs of 5,000 names by a character measure, one thread and two, float32 as rapidfuzz gives
+matrices   all pairs of 5,000 names, 5,000 words and 2,000 sentences by a character measure, one thread and two, float32
+           as rapidfuzz gives
 per pair   microseconds a pair of words-level measures on one thread, once tables are built; py_stringmatching needs an
            older NumPy: `make .venv-peer-py_stringmatching`, where it times itself
 pairs/s    against three million pairs a second on two threads
@@ -30,7 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.harness import Job, Options
+from bench.harness import Figure, Job, Options
+from textmill.corpus import sample_articles
 from textmill.strings import Auto, Normalizer, parse_measure
 from textmill.strings.adaptive import LEAST_PAIRS, ORDER, RARITY, SPELLING, Evidence
 from textmill.strings.pairs import Pairs
@@ -98,10 +100,19 @@ def jobs(options: Options) -> list[Job]:
     """All comparisons."""
     names = generate_names(300 if options.quick else 2_700, random_state=1).names[: 300 if options.quick else 5_000]
     quality = [*_quality(options), *_adaptive(options)]
-    return [*_matrices(names), *_per_pair(names), *_self_join(options, names), *_top_n(options), *quality]
+    return [*_matrices(names, options), *_per_pair(names), *_self_join(options, names), *_top_n(options), *quality]
 
 
-def _matrices(names: list[str]) -> list[Job]:
+def _matrices(names: list[str], options: Options) -> list[Job]:
+    texts = [article["text"] for article in sample_articles()]
+    words = sorted({word for text in texts for word in text.split()})
+    sentences = sorted({sentence.strip() for text in texts for sentence in text.split(". ")})
+    few = options.quick
+    lists = {"names": names, "words": words[: 300 if few else 5_000], "sentences": sentences[: 100 if few else 2_000]}
+    return [*(job for kind, some in lists.items() for job in _matrix(kind, some)), _one_by_one(names)]
+
+
+def _matrix(kind: str, names: list[str]) -> list[Job]:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA, Jaro, JaroWinkler, Levenshtein
 
@@ -115,9 +126,13 @@ def _matrices(names: list[str]) -> list[Job]:
             scorer = peer.normalized_similarity
             theirs = partial(process.cdist, names, names, scorer=scorer, workers=threads, dtype=np.float32)
             quality = partial(_difference, ours, theirs)
-            title = f"{name}, {len(names)} x {len(names)}, {threads} thread{'s' * (threads > 1)}"
-            made.append(Job(title, ours, theirs, "rapidfuzz cdist", quality, bar=1.0))
-    return [*made, _one_by_one(names)]
+            size = f"{threads} thread{'s' * (threads > 1)}"
+            title = f"{name}, {len(names)} x {len(names)} {kind}, {size}"
+            figure: Figure = "processor" if threads == 1 else "clock"
+            made.append(
+                Job(title, ours, theirs, "rapidfuzz cdist", quality, figure=figure, bar=1.0, claim=f"{name}, {size}")
+            )
+    return made
 
 
 def _difference(ours: Callable[[], Any], theirs: Callable[[], Any]) -> str:
