@@ -4,5 +4,6 @@ distributions   Poisson, negative binomial, binomial, Bernoulli, beta-binomial, 
 tables          counts with lengths, checked
 fitting         one word, or every word and class of a table in one call
 criticism       chi-square with pooling, tests of spread and zeros, likelihood ratio, Vuong, comparison
+reading         counts from files: texts, bags, tables
 bursts          which words burst, and pictures
 """

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.linear.counts.criticism import CountComparison, expected_counts
+from textmill.linear.counts.criticism import CountComparison, compare_counts, expected_counts
 from textmill.linear.counts.fitting import fit_count_table
 from textmill.linear.counts.tables import check_counts, check_exposure, counts_and_weights
 from textmill.model import check_range
@@ -26,7 +26,9 @@ from textmill.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Bursts", "find_bursts", "plot_bursts", "plot_comparison"]
+    from textmill.report import Report
+
+__all__ = ["Bursts", "counts_report", "find_bursts", "plot_bursts", "plot_comparison"]
 
 
 class Bursts(Table):
@@ -141,7 +143,7 @@ def plot_comparison(
     known: dict[str, Any] = {"observations": float(weights.sum())}
     if exposure is not None:
         known |= {"exposure": np.broadcast_to(np.asarray(exposure, np.float64), x.shape), "sample_weight": weights}
-    series = {"observed": (places, observed)}
+    series: dict[str, Any] = {"observed": (places, observed)}
     for kind, fit in comparison.fits.items():
         series[kind] = (places, expected_counts(fit.distribution, places, **known))
     return lines(series, x_label="occurrences in a text", y_label="texts", y_scale=y_scale, title=title)
@@ -155,3 +157,52 @@ def _repeats(X: Any, lengths: Floats, p: Floats, documents: Any) -> Floats:
     expected = n * p[words] / -np.expm1(n * np.log1p(-np.minimum(p[words], 1 - 1e-12)))
     sums = np.bincount(words, weights=expected, minlength=X.shape[1])
     return np.asarray(by_word.sum(axis=0), np.float64).ravel() / np.maximum(sums, 1e-300)
+
+
+def counts_report(
+    X: Any,
+    terms: Sequence[str],
+    *,
+    exposure: ArrayLike | None = None,
+    words: Sequence[str] = (),
+    n_words: int = 6,
+    min_count: int = 10,
+    title: str = "When words come in bursts",
+    n_jobs: int | None = None,
+) -> Report:
+    """A page: which words burst, and for some words the observed and the fitted histograms.
+
+    Without `words` those of the strongest bursts are shown, `n_words` of them.
+
+    >>> X = [[9, 1], [0, 1], [0, 1], [8, 1], [0, 2], [0, 1], [0, 1], [0, 2]]
+    >>> "zibinom" in counts_report(X, ["mill", "the"], exposure=[20] * 8, n_words=1).render()
+    True
+    """
+    from textmill.report import Report
+
+    X = check_counts(X)
+    lengths = check_exposure(X, exposure, bounded=True)
+    bursts = find_bursts(X, terms, exposure=lengths, min_count=min_count, n_jobs=n_jobs)
+    page = Report(title, subtitle=f"{X.shape[0]} texts, {X.shape[1]} words")
+    page.heading("Which words burst")
+    page.text(
+        "z is how often a word is simply not on topic, gamma how much its rate varies between texts, repeat how much "
+        "more often than expected it comes again; gain is in AIC over the binomial."
+    )
+    table = bursts.columns()
+    rows = list(zip(*(column[:30] for column in table.values()), strict=True))
+    page.table(list(table), rows, caption="The strongest bursts.")
+    page.figure(plot_bursts(bursts), caption="Frequency of words, and how often they are not on topic.")
+    by_word = X.tocsc()
+    places = {term: j for j, term in enumerate(terms)}
+    for word in words or bursts.terms[:n_words]:
+        if word not in places:
+            raise DataError(f"there is no word {word!r} in the table")
+        counts = by_word[:, places[word]].toarray().ravel()
+        comparison = compare_counts(counts, exposure=lengths)
+        page.heading(str(word))
+        columns = comparison.columns()
+        page.table(list(columns), list(zip(*columns.values(), strict=True)), caption=f"Models of '{word}'.")
+        picture = plot_comparison(counts, comparison, exposure=lengths)
+        page.figure(picture, caption=f"Texts by the count of '{word}', observed and expected.")
+    return page

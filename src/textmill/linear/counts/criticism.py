@@ -209,11 +209,11 @@ def dispersion_test(
     first = float(np.sum(w * x) / max(np.sum(w * n), 1e-300))
     m = first * n
     if kind == "poisson":
-        above, below = np.sum(w * ((x - m) ** 2 - x)), 2 * np.sum(w * m * m)
+        above, below = float(np.sum(w * ((x - m) ** 2 - x))), 2 * float(np.sum(w * m * m))
     else:
         inside = 0 < first < 1
-        above = np.sum(w * (x - m) ** 2) / (first * (1 - first)) - np.sum(w * n) if inside else 0.0
-        below = 2 * np.sum(w * n * (n - 1))
+        above = float(np.sum(w * (x - m) ** 2) / (first * (1 - first)) - np.sum(w * n)) if inside else 0.0
+        below = 2 * float(np.sum(w * n * (n - 1)))
     return _normal(float(above / np.sqrt(below)) if below > 0 else 0.0)
 
 

@@ -308,7 +308,8 @@ def fit_count_table(
     labels, classes = _labels(y, X.shape[0])
     if terms is not None and len(terms) != X.shape[1]:
         raise DataError(f"there are {len(terms)} terms but X has {X.shape[1]} columns; pass one name per column")
-    fits = CountFits(kind, classes, terms, X.shape[1], np.bincount(labels, weights=weights, minlength=len(classes)))
+    sizes = np.bincount(labels, weights=weights, minlength=len(classes)).astype(np.float64)
+    fits = CountFits(kind, classes, terms, X.shape[1], sizes)
     if method in ("moments", "cells"):
         if prior is not None or start is not None:
             raise DataError(f"method '{method}' takes no prior and no start; use method='newton'")
