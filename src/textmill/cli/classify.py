@@ -25,7 +25,16 @@ _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `te
 _Label = Annotated[str, typer.Option(help="Field that holds the label, for JSONL and CSV.")]
 _L2 = Annotated[float | None, typer.Option(help="L2 penalty; default: 1 for logistic without --l1, else 0.")]
 _Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight, whatever its size.")]
-_Weighting = Annotated[str, typer.Option(help="Weights of terms in SMART letters, such as ntc or bnc.")]
+_Weighting = Annotated[
+    str | None,
+    typer.Option(help="Weights of terms in SMART letters, such as bnc; default: ntc, for bayes nnn, plain counts."),
+]
+_Event = Annotated[
+    str | None,
+    typer.Option(
+        help="bayes: model of counts: zibinom (default), binom, bernoulli, betabinom, negbinom, multinomial, ..."
+    ),
+]
 _MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
@@ -35,13 +44,16 @@ _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends tr
 def train(
     data: _Data,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
+    kind: Annotated[str, typer.Option(help="Kind of model: logistic, combinations or bayes.")] = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
     l2: _L2 = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
+    event: _Event = None,
+    smoothing: Annotated[float | None, typer.Option(help="bayes: what is added to every count.")] = None,
+    words: Annotated[int | None, typer.Option(help="bayes: keep this many words, the most informative ones.")] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     tolerance: _Tolerance = None,
     max_iter: Annotated[int | None, typer.Option(help="Maximum number of iterations.")] = None,
@@ -60,12 +72,17 @@ def train(
 
     labeled = _read(data, reading, label_field)
     options = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
+    options |= {"event": event, "smoothing": smoothing, "n_words": words}
+    weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
-    active = int((model.coef_ != 0).any(axis=0).sum())
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
+    if kind == "bayes":
+        typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
+        return
+    active = int((model.coef_ != 0).any(axis=0).sum())
     gap = "" if model.gap_ is None else f" (at most {model.gap_:.2g} above the minimum)"
     typer.echo(f"{sizes}; {counted(active, 'features')} with a weight; objective {model.objective_:.6g}{gap}")
 
@@ -149,7 +166,7 @@ def path(
     l2: Annotated[float, typer.Option(help="L2 penalty beside the L1 penalty.")] = 0.0,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     *,
     terms: Terms,
@@ -164,7 +181,7 @@ def path(
     from textmill.linear import make_classifier
 
     labeled = _read(data, reading, label_field)
-    vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
+    vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
     model = make_classifier("logistic", vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=l2)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
     judged = None
@@ -177,10 +194,9 @@ def path(
 
 
 def _load(path: Path) -> Any:
-    from textmill.linear import LinearClassifier
-    from textmill.model import load
+    from textmill.model import Classifier, load
 
-    return load(path, expect=LinearClassifier)
+    return load(path, expect=Classifier)
 
 
 def _read(data: list[str], reading: Reading, label_field: str | None, model: Any = None) -> Any:

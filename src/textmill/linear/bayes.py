@@ -42,7 +42,7 @@ from textmill.corpus import NamedFeatures, Vocabulary, array_like, csr_arrays
 from textmill.errors import DataError, ModelFileError
 from textmill.linear.class_counts import ClassCounts, add, count_chunk, count_classes, mutual_information
 from textmill.linear.classifier import Weights, classes_of, labels_of, row_weights
-from textmill.linear.counts.fitting import FAMILIES, CountPrior, fit_count_table
+from textmill.linear.counts.fitting import FAMILIES, CountFits, CountPrior, estimate_moments, fit_count_table
 from textmill.linear.counts.tables import check_counts, check_exposure
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse, special
@@ -546,18 +546,24 @@ class NaiveBayes(Classifier, Model):
         a, columns = self._added, self.n_features_
         is_rate = "poisson" in self.event or "negbinom" in self.event
         prior = CountPrior(success=a, failure=a * (columns if is_rate else max(columns - 1, 1)))
-        known: dict[str, Any] = {"exposure": lengths, "sample_weight": weights, "n_jobs": self.n_jobs}
-        names = np.arange(len(self.classes_))
-        X = sparse.vstack([X, sparse.csr_matrix((len(names), X.shape[1]), dtype=X.dtype)], format="csr")
-        labels = np.concatenate([labels, names])  # every class has its place, though it may have no text yet
-        known["exposure"] = np.concatenate([lengths, np.zeros(len(names))])
-        known["sample_weight"] = np.concatenate([weights, np.zeros(len(names))])
+        classes = len(self.classes_)
         if self.method == "moments":
-            fits = fit_count_table(X, self.event, labels, method="moments", **known)
+            fits = CountFits(self.event, range(classes), None, X.shape[1], self.texts_)
+            estimate_moments(fits, X, labels, lengths, weights)
             below = self._tokens() + a * columns
             self.first_ = np.ascontiguousarray((self.occurrences_[:, self.words_].T + a) / below)
         else:
-            fits = fit_count_table(X, self.event, labels, prior=prior, **known)
+            # every class has its place, though it may have no text yet
+            X = sparse.vstack([X, sparse.csr_matrix((classes, X.shape[1]), dtype=X.dtype)], format="csr")
+            fits = fit_count_table(
+                X,
+                self.event,
+                np.concatenate([labels, np.arange(classes)]),
+                exposure=np.concatenate([lengths, np.zeros(classes)]),
+                sample_weight=np.concatenate([weights, np.zeros(classes)]),
+                prior=prior,
+                n_jobs=self.n_jobs,
+            )
             self.first_ = np.ascontiguousarray(fits.first.T)
             self.z_ = np.ascontiguousarray(fits.z.T)
         self.second_ = np.ascontiguousarray(fits.second.T)

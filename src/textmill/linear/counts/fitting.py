@@ -313,7 +313,7 @@ def fit_count_table(
     if method in ("moments", "cells"):
         if prior is not None or start is not None:
             raise DataError(f"method '{method}' takes no prior and no start; use method='newton'")
-        _by_moments(fits, X, labels, lengths, weights, method, max_exposure)
+        estimate_moments(fits, X, labels, lengths, weights, method=method, max_exposure=max_exposure)
         _likelihoods(fits, X, labels, lengths, weights)
         return fits
     if method == "em" and not inflated:
@@ -368,10 +368,17 @@ def _start(kind: str, start: Mapping[str, float] | None) -> Floats:
     return np.array([values["first"], second, values.get("z", 0.0)])
 
 
-def _by_moments(
-    fits: CountFits, X: Any, labels: Ids, lengths: Floats, weights: Floats, method: str, max_exposure: float | None
+def estimate_moments(
+    fits: CountFits,
+    X: Any,
+    labels: Ids,
+    lengths: Floats,
+    weights: Floats,
+    *,
+    method: str = "moments",
+    max_exposure: float | None = None,
 ) -> None:
-    """Fill in estimates by moments or by the cells 0 and 1; sums over the entries of each class."""
+    """Fill in estimates by moments or by the cells 0 and 1, without likelihoods; sums over the entries of each class."""
     base = fits.kind.removeprefix("zi")
     if fits.kind.startswith("zi") or (method == "cells" and base != "negbinom"):
         raise DataError(f"there are no {method} for kind '{fits.kind}'; use method='newton'")
