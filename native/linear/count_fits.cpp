@@ -580,7 +580,7 @@ Cell::Point Cell::fit_inflated(Family family) {
   start.state = 0;
   start.at.first = std::min(start.at.first, is_binomial(family) ? 1 - 1e-6 : start.at.first);
   Point out = newton(family, true, start);
-  if (out.value >= base.value) return out;
+  if (out.value >= base.value || rules_.prior.inflated > 0) return out;  // such a prior rules z = 0 out
   base.state |= kNoInflation;
   return base;
 }
@@ -619,7 +619,8 @@ Cell::Point Cell::fit_both(Family family) {
   Point inflated = fit_inflated(plain);
   spread.state |= kNoInflation;
   inflated.state |= kNoSpread;
-  Point best = inflated.value > spread.value ? inflated : spread;
+  const bool must_inflate = rules_.prior.inflated > 0;
+  Point best = must_inflate || inflated.value > spread.value ? inflated : spread;
   std::vector<Point> starts;
   if (!(spread.state & kNoSpread)) {
     starts.push_back(spread);
@@ -699,7 +700,8 @@ void Cell::write(const Fits& out, std::size_t cell) {
   }
   if (at.first >= 1 && is_binomial(shape)) {  // every text consists of the word
     double value = 0.0;
-    for (const double weight : zero_) value += weight > 0 ? weight * std::log(at.z) : 0.0;
+    for (std::size_t l = 0; l < length_.size(); ++l)
+      if (length_[l] > 0 && zero_[l] > 0) value += zero_[l] * std::log(at.z);
     out.log_likelihood[cell] = value + weight_positive_ * std::log1p(-at.z);
     return;
   }

@@ -155,8 +155,8 @@ def test_logarithms_agree_with_50_digits(n: int) -> None:
     mpmath.mp.dps = 60
     worst = 0.0
     for model in grid():
-        xs = sorted({0, 1, 2, min(7, n), n // 100, n})
-        for x, ours in zip(xs, model.logpmf([x for x in xs if x <= n], n), strict=True):
+        xs = [x for x in sorted({0, 1, 2, 7, n // 100, n}) if x <= n]
+        for x, ours in zip(xs, model.logpmf(xs, n), strict=True):
             right = exact(model, x, n)
             worst = max(
                 worst, float(abs((mpmath.mpf(float(ours)) - right) / right)) if right != 0 else abs(float(ours))
@@ -196,7 +196,7 @@ def test_scipy_agrees() -> None:
 
 
 def test_counts_and_parameters_that_cannot_be_are_errors() -> None:
-    with pytest.raises(DataError, match=r"count 1.5 at 1 is no count"):
+    with pytest.raises(DataError, match=r"count 1\.5 at 1 is no count"):
         Poisson(1.0).pmf([0, 1.5])
     with pytest.raises(DataError, match="count -1"):
         Poisson(1.0).pmf(-1)
@@ -204,7 +204,7 @@ def test_counts_and_parameters_that_cannot_be_are_errors() -> None:
         Poisson(1.0).pmf(np.nan)
     with pytest.raises(DataError, match="pass exposure="):
         Binomial(0.1).pmf(0)
-    with pytest.raises(DataError, match="p is 1.5"):
+    with pytest.raises(DataError, match=r"p is 1\.5"):
         Binomial(1.5)
     with pytest.raises(DataError, match="kappa is 0"):
         NegativeBinomial(1.0, 0.0)

@@ -1,4 +1,4 @@
-"""Fits of counts: the worked examples, direct maximisation, the plain EM loop, statsmodels, and tables at their edges."""
+"""Fits of counts: worked examples, direct maximisation, the plain EM loop, statsmodels, tables at their edges."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_example_6_em_of_the_zero_inflated_binomial() -> None:
 def random_counts(rng: np.random.Generator, kind: str) -> tuple[Any, Any]:
     """A set of counts with some bursts."""
     n = np.maximum(1, rng.lognormal(4.5, 0.9, rng.integers(20, 120))).astype(int)
-    p, z = 10 ** rng.uniform(-3, -1), rng.uniform(0.2, 0.9)
+    p, z = 10 ** rng.uniform(-2.5, -1), rng.uniform(0.2, 0.9)
     base: Any = BetaBinomial(p, rng.uniform(0.01, 0.2)) if "beta" in kind else Binomial(p)
     if "neg" in kind or "poisson" in kind:
         base = NegativeBinomial(p, rng.uniform(0.3, 3)) if "neg" in kind else Poisson(p)
@@ -110,8 +110,8 @@ def best_by_search(kind: str, x: Any, n: Any) -> float:
     rate = float(np.log(x.sum() / n.sum()))
     starts = [[rate + shift, *second] for shift in (0.0, 1.0) for second in
               ([[0.0]] if len(names) == 2 else [[-2.0, 0.0], [0.0, -2.0], [-4.0, 1.0]])]  # fmt: skip
-    runs = [optimize.minimize(value, start, method="Nelder-Mead",
-                              options={"xatol": 1e-9, "fatol": 1e-10, "maxiter": 4000}) for start in starts]  # fmt: skip
+    options = {"xatol": 1e-9, "fatol": 1e-10, "maxiter": 4000}
+    runs = [optimize.minimize(value, start, method="Nelder-Mead", options=options) for start in starts]
     return -min(run.fun for run in runs)
 
 
@@ -120,6 +120,8 @@ def test_fits_reach_the_maximum_that_a_search_finds(kind: str) -> None:
     rng = np.random.default_rng(5)
     for _ in range(4):
         x, n = random_counts(rng, kind)
+        while not x.any():
+            x, n = random_counts(rng, kind)
         fit = fit_counts(x, kind, exposure=n)
         assert "unfinished" not in fit.notes
         assert fit.log_likelihood == pytest.approx(fit.distribution.loglikelihood(x, n), abs=1e-7)
@@ -230,11 +232,11 @@ def test_moments_from_sparse_sums_equal_the_dense_formula() -> None:
     dense = X.toarray().astype(float)
     for label in range(3):
         x, m = dense[y == label], n[y == label].astype(float)
-        p = x.sum(axis=0) / m.sum()
+        p = np.maximum(x.sum(axis=0), 1e-300) / m.sum()
         above = ((x - m[:, None] * p) ** 2).sum(axis=0) / (p * (1 - p)) - m.sum()
         gamma = np.clip(above / ((m**2).sum() - m.sum()), 0, None)
-        assert fits.first[label] == pytest.approx(p, rel=1e-12)
-        assert fits.second[label] == pytest.approx(gamma, rel=1e-9, abs=1e-14)
+        assert fits.first[label] == pytest.approx(p, rel=1e-12, abs=1e-200)
+        assert fits.second[label] == pytest.approx(np.where(p > 1e-200, gamma, 0), rel=1e-9, abs=1e-14)
     short = fit_count_table(X, "betabinom", exposure=n, method="moments", max_exposure=100)
     only = fit_count_table(X[n <= 100], "betabinom", exposure=n[n <= 100], method="moments")
     assert short.first == pytest.approx(fit_count_table(X, "binom", exposure=n).first)
@@ -276,24 +278,32 @@ def test_degenerate_columns_give_finite_fits(kind: str) -> None:
     n = np.array([5, 5, 0, 9, 1, 30])
     columns = np.array([[0, 5, 0, 1], [0, 5, 0, 0], [0, 0, 0, 0], [0, 9, 1, 0], [0, 1, 0, 0], [0, 30, 0, 0]])
     fits = fit_count_table(columns, kind, exposure=n)
-    assert np.isfinite(fits.first).all() and np.isfinite(fits.z).all() and not np.isnan(fits.second).any()
+    assert np.isfinite(fits.first).all()
+    assert np.isfinite(fits.z).all()
+    assert not np.isnan(fits.second).any()
     assert np.isfinite(fits.log_likelihood).all()
-    assert "absent" in fits.fit(0).notes and fits.fit(0).distribution.mean(10) == 0
+    assert "absent" in fits.fit(0).notes
+    assert fits.fit(0).distribution.mean(10) == 0
     if "binom" in kind and "neg" not in kind:
         assert fits.first[0, 1] == pytest.approx(1.0)
     ones = fit_count_table([[1], [0], [1], [0]], kind, exposure=[1, 1, 1, 1])
-    assert np.isfinite(ones.first).all() and np.isfinite(ones.log_likelihood).all()
+    assert np.isfinite(ones.first).all()
+    assert np.isfinite(ones.log_likelihood).all()
     if kind in ("zibinom", "zibernoulli", "zibetabinom"):
-        assert "unidentified" in ones.fit(0).notes and ones.z[0, 0] == 0
+        assert "unidentified" in ones.fit(0).notes
+        assert ones.z[0, 0] == 0
 
 
 def test_limits_are_recognised_and_named() -> None:
     regular = fit_counts([1, 1, 1, 1, 2, 1], "negbinom")
-    assert regular.distribution.kappa == np.inf and regular.notes == ("no spread",)
+    assert regular.distribution.kappa == np.inf
+    assert regular.notes == ("no spread",)
     assert fit_counts([1, 1, 1, 1, 2, 1], "zipoisson").notes == ("no inflation",)
     even = fit_counts([3, 3, 3], "betabinom", exposure=[10, 10, 10])
-    assert even.distribution.gamma == 0 and "no spread" in even.notes
-    assert np.isnan(even.standard_errors["gamma"]) and even.standard_errors["p"] > 0
+    assert even.distribution.gamma == 0
+    assert "no spread" in even.notes
+    assert np.isnan(even.standard_errors["gamma"])
+    assert even.standard_errors["p"] > 0
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,7 @@ def estimate_moments(
     method: str = "moments",
     max_exposure: float | None = None,
 ) -> None:
-    """Fill in estimates by moments or by the cells 0 and 1, without likelihoods; sums over the entries of each class."""
+    """Fill in estimates by moments or by the cells 0 and 1, without likelihoods; sums over the entries of a class."""
     base = fits.kind.removeprefix("zi")
     if fits.kind.startswith("zi") or (method == "cells" and base != "negbinom"):
         raise DataError(f"there are no {method} for kind '{fits.kind}'; use method='newton'")
