@@ -1,15 +1,15 @@
-"""Count models against looping statsmodels, naive Bayes against scikit-learn's MultinomialNB, and what zero inflation gains.
+"""Count models against looping statsmodels, naive Bayes against MultinomialNB, and what zero inflation gains.
 
 TEXTMILL_DATA=... python -m bench counts [--repeats 3] [--quick] [--only TEXT]
 
-    SET, zibinom, N fits      processor seconds on one thread for every word and class of a table (20,000 words) and those
-    SET, negbinom, N fits     that statsmodels needs for as many fits: its mean over some columns times the number of
+    SET, zibinom, N fits      processor seconds on one thread for every word and class of a table (20,000 words), and
+    SET, negbinom, N fits     those that statsmodels needs for as many: its mean over some columns times the number of
                               columns that occur. statsmodels has no zero-inflated binomial; it gets its log-likelihood,
                               score and Hessian as a GenericLikelihoodModel, BFGS and then Newton. The quality compares
                               1,000 random columns: largest distance of z, largest relative one of p (or mu, kappa)
     SET, 2 threads            seconds by the clock on two threads and on one; the bytes are the same
-    SET, train, predict       processor seconds on one thread of NaiveBayes(event="multinomial") and MultinomialNB at equal
-                              counts, full vocabulary
+    SET, train, predict       processor seconds on one thread of NaiveBayes(event="multinomial") and MultinomialNB at
+                              equal counts, full vocabulary
     SET, V words              accuracy in % of zibinom and of binom, mean over 3 random splits 4:1; spread, McNemar's p
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from functools import cache, partial
 from typing import Any
 
@@ -100,14 +101,9 @@ def counts(options: Options, name: str) -> tuple[Any, Any, Any]:
         records = list(read_documents(options.data / "newsgroups" / "20news.jsonl.gz"))
         documents, labels = [r.text for r in records], [r.fields["group"] for r in records]
     elif name == "Reuters":
-        records = [
-            r
-            for r in read_documents(options.data / "reuters" / "reuters21578.jsonl.gz")
-            if len(r.fields["topics"]) == 1
-        ]
-        sizes = {
-            topic: sum(r.fields["topics"] == [topic] for r in records) for r in records for topic in r.fields["topics"]
-        }
+        everything = read_documents(options.data / "reuters" / "reuters21578.jsonl.gz")
+        records = [r for r in everything if len(r.fields["topics"]) == 1]
+        sizes = Counter(r.fields["topics"][0] for r in records)
         records = [r for r in records if sizes[r.fields["topics"][0]] >= 20]
         documents, labels = [r.text for r in records], [r.fields["topics"][0] for r in records]
     else:
@@ -278,10 +274,11 @@ def _bayes(options: Options, name: str, part: str, *, ours: bool) -> None:
 
 
 def _agreement(options: Options, name: str) -> str:
-    X, y, X_test, y_test = _split_counts(options, name)
+    X, _, X_test, y_test = _split_counts(options, name)
     one, two = (_trained(options, name, ours).predict(X_test) for ours in (True, False))
     same = "the same" if (one == two).all() else f"{(one != two).sum()} different"
-    return f"{X.shape[0]} + {X_test.shape[0]} texts, {X.shape[1]} words; {same} labels, accuracy {(one == y_test).mean():.4f}"
+    size = f"{X.shape[0]} + {X_test.shape[0]} texts, {X.shape[1]} words"
+    return f"{size}; {same} labels, accuracy {(one == y_test).mean():.4f}"
 
 
 @cache
