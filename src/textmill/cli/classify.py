@@ -71,7 +71,7 @@ def train(
     from textmill.readable import counted
 
     labeled = _read(data, reading, label_field)
-    options = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
+    options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
     options |= {"event": event, "smoothing": smoothing, "n_words": words}
     weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)

@@ -126,7 +126,7 @@ def compare(
         return
     places = {term: j for j, term in enumerate(data.terms)}
     by_word = data.X.tocsc()
-    printed = None
+    models: Printed | None = None
     for number, word in enumerate(chosen):
         if word not in places:
             raise DataError(f"there is no word {word!r} in the input; words are case-folded")
@@ -134,9 +134,9 @@ def compare(
         wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
         comparison = compare_counts(counts, wanted, exposure=data.exposure)
         columns = comparison.columns()
-        printed = printed or Printed({"term": "", **{name: _form(name) for name in columns}}, json=json)
+        models = models or Printed({"term": "", **{name: _form(name) for name in columns}}, json=json)
         for row in zip(*columns.values(), strict=True):
-            printed.row(term=word, **dict(zip(columns, row, strict=True)))
+            models.row(term=word, **dict(zip(columns, row, strict=True)))
         if plot is not None and number == 0:
             save(plot_comparison(counts, comparison, exposure=data.exposure, title=word), plot)
 

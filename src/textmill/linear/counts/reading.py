@@ -91,7 +91,7 @@ def read_count_table(
     for source in sources:
         settings: dict[str, Any] = {"format": format, "encoding": encoding, "delimiter": delimiter, "errors": errors}
         for record in read_records(source, **settings):
-            place = {"source": record.source, "line": record.line}
+            place: dict[str, Any] = {"source": record.source, "line": record.line}
             for name in named:
                 if name not in record.fields:
                     fields = ", ".join(map(str, record.fields))
