@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/parallel.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
-#include "base/parallel.h"
 #include "linear/bayes.h"
 #include "linear/count_fits.h"
 #include "linear/count_models.h"
@@ -136,8 +136,8 @@ void make_table(CountTable* self, std::size_t columns, std::size_t classes, In<s
 
 void fit_table(const CountTable& table, int family_number, bool inflated, bool em, In<double, 1> prior,
                std::size_t max_iter, double tolerance, In<double, 1> start, Out<double, 1> z, Out<double, 1> first,
-               Out<double, 1> second, Out<double, 1> log_likelihood, Out<double, 2> errors,
-               Out<std::int32_t, 1> state, Out<std::int32_t, 1> iterations, std::size_t threads) {
+               Out<double, 1> second, Out<double, 1> log_likelihood, Out<double, 2> errors, Out<std::int32_t, 1> state,
+               Out<std::int32_t, 1> iterations, std::size_t threads) {
   const Family family = family_of(family_number);
   const std::size_t cells = table.cells();
   require(prior.size() == 4 && prior(0) >= 0 && prior(1) >= 0 && prior(2) >= 0 && prior(3) >= 0,
@@ -174,10 +174,9 @@ void fit_table(const CountTable& table, int family_number, bool inflated, bool e
                                tolerance,
                                start.size() == 3 ? &begin : nullptr};
   nb::gil_scoped_release nogil;
-  linear::fit_table(table, rules,
-                    {view(z), view(first), view(second), view(log_likelihood), view(errors), view(state),
-                     view(iterations)},
-                    threads);
+  linear::fit_table(
+      table, rules,
+      {view(z), view(first), view(second), view(log_likelihood), view(errors), view(state), view(iterations)}, threads);
 }
 
 template <class Value>
@@ -200,9 +199,7 @@ linear::EventTable event_table(Family family, bool is_linear, bool presence, con
                                const In<double, 2>& second, const In<double, 2>& z, const In<double, 2>& weight) {
   const In<double, 2>& shape = is_linear ? weight : first;
   const std::size_t columns = shape.shape(0), classes = shape.shape(1);
-  const auto right = [&](const In<double, 2>& array) {
-    return array.shape(0) == columns && array.shape(1) == classes;
-  };
+  const auto right = [&](const In<double, 2>& array) { return array.shape(0) == columns && array.shape(1) == classes; };
   require(is_linear || (right(first) && right(second) && right(z)), "parameters must be columns x classes");
   require(!(is_linear || family == Family::binom) || right(weight), "weights must be columns x classes");
   if (!is_linear)
@@ -219,9 +216,9 @@ void check_buckets(const Ids& bucket, std::size_t columns, std::size_t buckets) 
 }
 
 template <class Value>
-void score_counts(int family, bool is_linear, bool presence, In<double, 2> first, In<double, 2> second,
-                  In<double, 2> z, In<double, 2> weight, In<std::int64_t, 1> offsets, Ids indices, In<Value, 1> values,
-                  Reals length, Ids bucket, Out<double, 3> score, std::size_t threads) {
+void score_counts(int family, bool is_linear, bool presence, In<double, 2> first, In<double, 2> second, In<double, 2> z,
+                  In<double, 2> weight, In<std::int64_t, 1> offsets, Ids indices, In<Value, 1> values, Reals length,
+                  Ids bucket, Out<double, 3> score, std::size_t threads) {
   const auto table = event_table(family_of(family), is_linear, presence, first, second, z, weight);
   require(offsets.size() >= 1, "there must be an offset behind the last row");
   const std::size_t rows = offsets.size() - 1;

@@ -82,9 +82,8 @@ void score_counts(const EventTable& table, const CountRows<Value>& x, std::span<
           for (std::size_t k = 0; k < classes; ++k) own[k] += count * weight[k];
         } else if (binomial) {
           const double *weight = table.weight.data() + at, *q = log_q.data() + at, *z = table.z.data() + at;
-          base::with_packs([=]<class P>() TEXTMILL_INLINED {
-            add_inflated_binomials<P>(weight, q, z, classes, count, n, own);
-          });
+          base::with_packs([=]<class P>()
+                               TEXTMILL_INLINED { add_inflated_binomials<P>(weight, q, z, classes, count, n, own); });
         } else {
           for (std::size_t k = 0; k < classes; ++k) {
             const Parameters p{table.first[at + k], table.second[at + k], table.z[at + k]};
@@ -104,9 +103,9 @@ void score_counts(const EventTable& table, const CountRows<Value>& x, std::span<
 void zero_sums(const EventTable& table, std::span<const double> lengths, std::span<const std::int32_t> bucket,
                std::size_t buckets, std::span<double> out, std::size_t threads) {
   struct ClassTerms {
-    std::vector<double> slope;              // [buckets] of what is linear in n
-    std::vector<std::size_t> begin;         // [buckets + 1]
-    std::vector<double> first, second, z;   // of the words that are not
+    std::vector<double> slope;             // [buckets] of what is linear in n
+    std::vector<std::size_t> begin;        // [buckets + 1]
+    std::vector<double> first, second, z;  // of the words that are not
   };
   const std::size_t classes = table.classes, size = lengths.size();
   const bool binomial = table.family == Family::binom;
@@ -150,9 +149,8 @@ void zero_sums(const EventTable& table, std::span<const double> lengths, std::sp
         value += base::with_packs([=]<class P>() TEXTMILL_INLINED {
           P total = 0.0;
           std::size_t i = 0;
-          const auto term = [=](P log_q, P inflation) TEXTMILL_INLINED {
-            return log(inflation + (P(1.0) - inflation) * exp(P(n) * log_q));
-          };
+          const auto term = [=](P log_q, P inflation)
+                                TEXTMILL_INLINED { return log(inflation + (P(1.0) - inflation) * exp(P(n) * log_q)); };
           for (; i + P::width <= count; i += P::width) total = total + term(P::load(q + i), P::load(z + i));
           if (i < count) total = total + term(P::load(q + i, count - i, 0.0), P::load(z + i, count - i, 0.0));
           return sum(total);

@@ -38,11 +38,11 @@ void class_sums(const CountRows<Value>& x, std::size_t classes, std::span<const 
 // A model for every word and class; every span [columns][classes], classes side by side.
 struct EventTable {
   Family family;
-  bool linear;                             // the score of a word is count * weight, and nothing else
-  bool presence;                           // counts above 1 are 1
+  bool linear;    // the score of a word is count * weight, and nothing else
+  bool presence;  // counts above 1 are 1
   std::size_t columns, classes;
   std::span<const double> first, second, z;
-  std::span<const double> weight;          // log p - log(1 - p), or any weight of a linear model
+  std::span<const double> weight;  // log p - log(1 - p), or any weight of a linear model
 };
 
 // Adds to score [buckets][rows][classes] what the words of each text bring; bucket [columns], -1 for words left out.

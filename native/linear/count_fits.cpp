@@ -15,12 +15,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kFar = 30.0;          // coordinates are held within +-kFar: 1e-13 from the end of a probability
+constexpr double kFar = 30.0;  // coordinates are held within +-kFar: 1e-13 from the end of a probability
 constexpr double kLongestStep = 4.0;
-constexpr double kSmallStep = 1e-7;    // Newton's next step would be its square
+constexpr double kSmallStep = 1e-7;  // Newton's next step would be its square
 constexpr std::size_t kCellBlock = 32;
-constexpr int kEmSteps = 3;            // before Newton takes over
-constexpr double kBend = 1e-4;         // share of the expected gain that a step must bring
+constexpr int kEmSteps = 3;     // before Newton takes over
+constexpr double kBend = 1e-4;  // share of the expected gain that a step must bring
 
 using Vector3 = std::array<double, 3>;
 
@@ -50,9 +50,7 @@ class Cell {
 
   bool is_binomial(Family family) const { return family == Family::binom || family == Family::betabinom; }
   static Family simple(Family family) {
-    return family == Family::betabinom  ? Family::binom
-           : family == Family::negbinom ? Family::poisson
-                                        : family;
+    return family == Family::betabinom ? Family::binom : family == Family::negbinom ? Family::poisson : family;
   }
 
   Point fit(Family family, bool inflated);
@@ -74,10 +72,10 @@ class Cell {
   const FitRules& rules_;
   CountTable::Entries entries_;
   std::span<const double> length_;
-  std::vector<double> zero_;    // [lengths] weight of texts without the word
-  std::vector<double> tail_;    // [largest count] weight of texts with a count above j
+  std::vector<double> zero_;                                   // [lengths] weight of texts without the word
+  std::vector<double> tail_;                                   // [largest count] weight of texts with a count above j
   std::vector<double> f_, e_, l_, gu_, gv_, huu_, huv_, hvv_;  // [lengths] of log F(0 | n)
-  std::vector<Rising> whole_;   // [lengths] sums of log(1 + j t)
+  std::vector<Rising> whole_;                                  // [lengths] sums of log(1 + j t)
   double sum_x_ = 0.0, sum_n_positive_ = 0.0, weight_positive_ = 0.0, weight_all_ = 0.0, sum_n_all_ = 0.0;
   double constant_ = 0.0;
   Point best_;
@@ -337,8 +335,8 @@ void Cell::add_positives(Family family, const Vector3& at, Sums& sums) {
   if (family == Family::negbinom) {
     const double k = second;
     total.value = up.log + sum_x_ * at[0];
-    total.v = up.one;                       // kappa sum 1 / (kappa + j)
-    total.vv = up.one - up.one2;            // + kappa^2 times - sum 1 / (kappa + j)^2
+    total.v = up.one;             // kappa sum 1 / (kappa + j)
+    total.vv = up.one - up.one2;  // + kappa^2 times - sum 1 / (kappa + j)^2
     for (std::size_t i = 0; i < entries_.count.size(); ++i) {
       const double x = entries_.count[i], w = entries_.weight[i], m = p.first * length_[entries_.length[i]];
       const double sum = k + m, grown = std::log1p(m / k), slope = -grown + (m - x) / sum;

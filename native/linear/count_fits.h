@@ -48,9 +48,9 @@ class CountTable {
     std::span<const std::int32_t> length;  // where its length is among those of the class
     std::span<const double> weight;
   };
-  Entries entries(std::size_t cell) const;                    // cell = class * columns + column
-  std::span<const double> lengths(std::size_t label) const;   // rising
-  std::span<const double> weights(std::size_t label) const;   // of the texts with each length
+  Entries entries(std::size_t cell) const;                   // cell = class * columns + column
+  std::span<const double> lengths(std::size_t label) const;  // rising
+  std::span<const double> weights(std::size_t label) const;  // of the texts with each length
 
  private:
   std::size_t columns_;
@@ -73,21 +73,21 @@ struct FitRules {
   bool em;  // by EM alone
   Prior prior;
   std::size_t max_iter;
-  double tolerance;             // of EM: change of z and of the logarithms of the parameters
-  const Parameters* start;      // of EM, or nullptr
+  double tolerance;         // of EM: change of z and of the logarithms of the parameters
+  const Parameters* start;  // of EM, or nullptr
 };
 
 // Bits of the state of a fit.
 enum FitState : std::int32_t {
-  kAbsent = 1,         // the word occurs in no text of the class
-  kNoInflation = 2,    // z = 0 is best
-  kNoSpread = 4,       // kappa = infinity or gamma = 0 is best
-  kUnidentified = 8,   // no text is longer than 1: z and p cannot be separated, z is set to 0
-  kUnfinished = 16,    // the iterations ended first
-  kAtEnd = 32,         // a parameter runs to its end: p to 1, gamma to 1 or kappa to 0
+  kAbsent = 1,        // the word occurs in no text of the class
+  kNoInflation = 2,   // z = 0 is best
+  kNoSpread = 4,      // kappa = infinity or gamma = 0 is best
+  kUnidentified = 8,  // no text is longer than 1: z and p cannot be separated, z is set to 0
+  kUnfinished = 16,   // the iterations ended first
+  kAtEnd = 32,        // a parameter runs to its end: p to 1, gamma to 1 or kappa to 0
 };
 
-struct Fits {                      // every span [cells]
+struct Fits {  // every span [cells]
   std::span<double> z, first, second;
   std::span<double> log_likelihood;  // with its constants, without the prior
   std::span<double> errors;          // [cells][3] standard errors of first, second, z; NaN where none exists

@@ -8,12 +8,12 @@ namespace textmill::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kDirect = 2000;      // beta-binomial products of at most so many factors are taken one by one
+constexpr double kDirect = 2000;       // beta-binomial products of at most so many factors are taken one by one
 constexpr double kSmallSpread = 1e-6;  // t below which they always are: ratios of gamma functions would cancel
 
 // log Gamma(y) = (y - 1/2) log y - y + log(2 pi) / 2 + s(1 / y): s(1 / (y + a)) - s(1 / y).
 long double tail_difference(long double y, long double a) {
-  static constexpr long double c[] = {1.0L / 12,     -1.0L / 360,         1.0L / 1260, -1.0L / 1680,
+  static constexpr long double c[] = {1.0L / 12,   -1.0L / 360,      1.0L / 1260, -1.0L / 1680,
                                       1.0L / 1188, -691.0L / 360360, 1.0L / 156};
   const long double u = 1 / (y + a), v = 1 / y, uu = u * u, vv = v * v, uv = u * v;
   const long double difference = -a * uv;  // u - v
@@ -65,8 +65,7 @@ long double log_betabinom(long double p, long double gamma, long double x, long 
     for (long double j = n - x; j < n; ++j) sum -= std::log1p(j * t);
     return sum;
   }
-  return log_choose(n, x) + log_gamma_ratio(p / t, x) + log_gamma_ratio((1 - p) / t, n - x) -
-         log_gamma_ratio(1 / t, n);
+  return log_choose(n, x) + log_gamma_ratio(p / t, x) + log_gamma_ratio((1 - p) / t, n - x) - log_gamma_ratio(1 / t, n);
 }
 
 long double log_poisson(long double m, long double x) {
@@ -90,14 +89,10 @@ long double log_negbinom(long double m, long double kappa, long double x) {
 long double log_base(Family family, const Parameters& parameters, double x, double n) {
   const long double first = parameters.first, m = first * n;
   switch (family) {
-    case Family::poisson:
-      return log_poisson(m, x);
-    case Family::negbinom:
-      return log_negbinom(m, parameters.second, x);
-    case Family::binom:
-      return x > n ? -kInfinity : log_binom(first, x, n);
-    case Family::betabinom:
-      return x > n ? -kInfinity : log_betabinom(first, parameters.second, x, n);
+    case Family::poisson: return log_poisson(m, x);
+    case Family::negbinom: return log_negbinom(m, parameters.second, x);
+    case Family::binom: return x > n ? -kInfinity : log_binom(first, x, n);
+    case Family::betabinom: return x > n ? -kInfinity : log_betabinom(first, parameters.second, x, n);
   }
   return 0;
 }
@@ -110,7 +105,7 @@ struct PolygammaSteps {
 PolygammaSteps polygamma_steps(double y, double m) {
   const double e = y + m, u = 1 / y, v = 1 / e, d = m * u * v;  // d = u - v
   const double uu = u * u, vv = v * v, sum = u + v, squares = uu + vv;
-  const double d2 = d * sum;                                  // u^2 - v^2
+  const double d2 = d * sum;  // u^2 - v^2
   const double d4 = d2 * squares, d6 = d2 * (uu * uu + uu * vv + vv * vv), d8 = d4 * (uu * uu + vv * vv);
   const double d3 = d * (uu + u * v + vv);
   const double d5 = d * (uu * uu + uu * u * v + uu * vv + u * v * vv + vv * vv);
@@ -156,12 +151,9 @@ double log_pmf(Family family, const Parameters& parameters, double x, double n) 
 double log_zero(Family family, const Parameters& parameters, double n) {
   const double first = parameters.first, second = parameters.second;
   switch (family) {
-    case Family::poisson:
-      return -first * n;
-    case Family::negbinom:
-      return std::isinf(second) ? -first * n : -second * std::log1p(first * n / second);
-    case Family::binom:
-      return n == 0 ? 0 : n * std::log1p(-first);
+    case Family::poisson: return -first * n;
+    case Family::negbinom: return std::isinf(second) ? -first * n : -second * std::log1p(first * n / second);
+    case Family::binom: return n == 0 ? 0 : n * std::log1p(-first);
     case Family::betabinom: {
       const double t = second / (1 - second);
       if (n == 0) return 0;
@@ -176,8 +168,7 @@ double log_odds_of_count(Family family, const Parameters& parameters, double x, 
   const double first = parameters.first, second = parameters.second;
   if (x == 0) return 0;
   switch (family) {
-    case Family::poisson:
-      return x * std::log(first);
+    case Family::poisson: return x * std::log(first);
     case Family::negbinom:
       if (std::isinf(second)) return x * std::log(first);
       {
@@ -186,13 +177,11 @@ double log_odds_of_count(Family family, const Parameters& parameters, double x, 
         for (double j = 1; j < x; ++j) sum += std::log1p(j / second);
         return sum;
       }
-    case Family::binom:
-      return x * (std::log(first) - std::log1p(-first));
+    case Family::binom: return x * (std::log(first) - std::log1p(-first));
     case Family::betabinom: {
       const double t = second / (1 - second), q = 1 - first;
       if (t <= 0) return x * (std::log(first) - std::log1p(-first));
-      if (x > 64)
-        return rising(first, t, x).log + rising(q, t, n - x).log - rising(q, t, n).log;
+      if (x > 64) return rising(first, t, x).log + rising(q, t, n - x).log - rising(q, t, n).log;
       double ratio = 1.0, sum = 0.0;
       for (double j = 0; j < x; ++j) {
         ratio *= (first + j * t) / (q + (n - 1 - j) * t);
