@@ -7,3 +7,79 @@ criticism       chi-square with pooling, tests of spread and zeros, likelihood r
 reading         counts from files: texts, bags, tables
 bursts          which words burst, and pictures
 """
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.linear.counts.bursts import Bursts, counts_report, find_bursts, plot_bursts, plot_comparison
+    from textmill.linear.counts.criticism import (
+        CountComparison,
+        GoodnessOfFit,
+        NormalTest,
+        compare_counts,
+        dispersion_test,
+        expected_counts,
+        goodness_of_fit,
+        likelihood_ratio,
+        vuong_test,
+        zero_excess_test,
+    )
+    from textmill.linear.counts.distributions import (
+        Bernoulli,
+        BetaBinomial,
+        Binomial,
+        CountDistribution,
+        NegativeBinomial,
+        Poisson,
+        ZeroInflated,
+    )
+    from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
+    from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
+
+__all__ = [
+    "Bernoulli",
+    "BetaBinomial",
+    "Binomial",
+    "Bursts",
+    "CountComparison",
+    "CountData",
+    "CountDistribution",
+    "CountFit",
+    "CountFits",
+    "CountPrior",
+    "GoodnessOfFit",
+    "NegativeBinomial",
+    "NormalTest",
+    "Poisson",
+    "ZeroInflated",
+    "compare_counts",
+    "counts_of_texts",
+    "counts_report",
+    "dispersion_test",
+    "expected_counts",
+    "find_bursts",
+    "fit_count_table",
+    "fit_counts",
+    "goodness_of_fit",
+    "likelihood_ratio",
+    "plot_bursts",
+    "plot_comparison",
+    "read_count_bags",
+    "read_count_table",
+    "vuong_test",
+    "zero_excess_test",
+]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "bursts": "Bursts counts_report find_bursts plot_bursts plot_comparison",
+        "criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
+        "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
+        "distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson ZeroInflated",
+        "fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
+        "reading": "CountData counts_of_texts read_count_bags read_count_table",
+    },
+)

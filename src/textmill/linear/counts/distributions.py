@@ -37,6 +37,7 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "ZeroInflated",
+    "distribution_of",
 ]
 
 _MOST = 1e15  # whole numbers are exact below

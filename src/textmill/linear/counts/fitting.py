@@ -35,7 +35,18 @@ from textmill.model import check_choice, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.tables import Table
 
-__all__ = ["KINDS", "CountFit", "CountFits", "CountPrior", "fit_count_table", "fit_counts"]
+__all__ = [
+    "FAMILIES",
+    "KINDS",
+    "CountFit",
+    "CountFits",
+    "CountPrior",
+    "estimate_moments",
+    "fit_count_table",
+    "fit_counts",
+    "notes_of",
+    "parameter_names",
+]
 
 FAMILIES = {"poisson": 0, "negbinom": 1, "binom": 2, "bernoulli": 2, "betabinom": 3}
 KINDS = (*FAMILIES, *(f"zi{name}" for name in FAMILIES))

@@ -17,7 +17,7 @@ from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.numeric import sparse
 
-__all__ = ["check_counts", "check_exposure", "counts_and_weights", "row_of_entries"]
+__all__ = ["check_counts", "check_exposure", "column_of", "counts_and_weights", "row_of_entries"]
 
 
 def check_counts(X: Any) -> Any:
