@@ -6,6 +6,7 @@ classifier   what linear classifiers share: rows, labels, probabilities, names o
 logistic     logistic regression, L1, L2 and elastic net
 chunked      the same over chunks of a file or on a cluster
 expected_f   logistic regression trained for F or another utility of counts
+drawing      pictures of paths and weights
 grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
 smoothed     utilities of counts as smooth functions of weights
@@ -21,6 +22,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.datasets import Labeled, read_labeled
+    from textmill.linear.drawing import draw_path, draw_strongest
     from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
@@ -54,6 +56,8 @@ __all__ = [
     "Weights",
     "bernoulli_utility",
     "choose_penalty",
+    "draw_path",
+    "draw_strongest",
     "evaluate_classifier",
     "find_violators",
     "label_margins",
@@ -70,6 +74,7 @@ __getattr__, __dir__ = deferred(
     {
         "classifier": "LinearClassifier Weights",
         "datasets": "Labeled read_labeled",
+        "drawing": "draw_path draw_strongest",
         "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",

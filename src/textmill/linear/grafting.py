@@ -403,7 +403,8 @@ def find_violators(
     Returns their features (count, degree), -1 behind the last, their gradients, how many combinations were visited and
     how many candidates entered. Values outside [0, 1] are allowed; the bounds take the largest of each column.
 
-    >>> X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
+    >>> from scipy.sparse import csr_matrix
+    >>> X = csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
     >>> features, gradient, _, _ = find_violators(X, np.array([0.75, 0.5]), 1.0, 2)
     >>> features.tolist(), gradient.tolist()
     ([[0, 1]], [1.25])

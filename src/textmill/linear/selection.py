@@ -5,7 +5,9 @@ penalty, from the largest to the smallest, each begun with the last, and scored 
 
     score(l) = mean over rows of log p(y | x)          or the share of right labels
 
-With development data of the caller there is one fold: those data. Cost: folds x penalties trainings, most of them short. Reference: Stone (1974).
+With development data of the caller there is one fold, those data.
+
+Cost: folds x penalties trainings, most of them short. Reference: Stone (1974).
 """
 
 from __future__ import annotations
@@ -71,8 +73,9 @@ def choose_penalty(
 ) -> PenaltyScores:
     """Score values of a penalty, "l1" or "l2", by cross-validation; the model itself is not changed.
 
-    With `X_dev` and `y_dev` the models are trained on all of X and scored on those. `values` are 10 from the largest that matters (`l1_max`) to a hundredth of it when they are not given, or for l2
-    from 100 to 0.01. `score` is "likelihood" or "accuracy".
+    With `X_dev` and `y_dev` the models are trained on all of X and scored on those. `values` are 10 from the largest
+    that matters (`l1_max`) to a hundredth of it when they are not given, or for l2 from 100 to 0.01. `score` is
+    "likelihood" or "accuracy".
 
     >>> X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]] * 5)
     >>> choose_penalty(LogisticRegression(), X, [1, 1, 0, 0] * 5, penalty="l2", values=[100.0, 0.1], n_folds=4).best
