@@ -11,6 +11,7 @@ chains, summary, presets    streams in chains; a corpus in figures; recipes of p
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
+reviews                     star reviews
 sentences                   documents as a stream of sentences
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package

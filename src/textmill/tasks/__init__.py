@@ -2,6 +2,7 @@
 
 coherence    coherent documents told from blended, shuffled and generated ones
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
+polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 similarity   documents like a text or like another document, in an index of many
 """
 
@@ -11,14 +12,25 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
-__all__ = ["CoherenceDetector", "Forger", "Matches", "SimilarDocuments", "query_shards"]
+__all__ = [
+    "BaselineScorer",
+    "CoherenceDetector",
+    "Forger",
+    "Matches",
+    "PolarityScorer",
+    "ReviewFeatures",
+    "SimilarDocuments",
+    "query_shards",
+]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
         "coherence": "CoherenceDetector Forger",
+        "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "similarity": "Matches SimilarDocuments query_shards",
     },
 )
