@@ -173,7 +173,7 @@ def test_a_curve_is_what_each_size_gives_alone(event: str) -> None:
         correct = model.predict(X[test], exposure=N[test]) == Y[test]
         assert curve.correct[i, 0].tolist() == correct.tolist()
     assert curve.columns()["words"] == [5, 20, 60]
-    assert len(curve.plot().axes) == 1
+    assert len(curve.draw().axes) == 1
 
 
 def test_the_true_model_wins() -> None:

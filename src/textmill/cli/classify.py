@@ -181,7 +181,10 @@ def path(
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labeled data to measure accuracy on.")] = None,
     steps: Annotated[int, typer.Option(help="Number of penalties.")] = 10,
     ratio: Annotated[float, typer.Option(help="Smallest penalty as a share of the largest.")] = 0.01,
-    l2: Annotated[float, typer.Option(help="L2 penalty beside the L1 penalty.")] = 0.0,
+    kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
+    l2: Annotated[float | None, typer.Option(help="logistic: L2 penalty beside the L1 penalty; default: 0.")] = None,
+    degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
+    plot: Annotated[Path | None, figure_option("Draw the strongest weights along the path to this file.")] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
     weighting: _Weighting = None,
@@ -192,23 +195,28 @@ def path(
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Print a logistic regression for falling L1 penalties: features with a weight, objective, accuracy on --dev.
+    """Print models for falling L1 penalties: features with a weight, objective, accuracy on --dev.
 
-    Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20
+    Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20 --plot path.svg
     """
-    from textmill.linear import make_classifier
+    from textmill.linear import draw_path, make_classifier
+    from textmill.plot import save
 
     labeled = _read(data, reading, label_field)
     vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
-    model = make_classifier("logistic", vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=l2)
+    penalty = (l2 or 0.0) if kind == "logistic" else l2
+    model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=penalty, degree=degree)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
-    judged = None
+    judged, models = None, []
     for fitted in model.path(labeled.X, labeled.y, steps=steps, ratio=ratio):
         if dev is not None and judged is None:
             judged = _read([dev], reading, label_field, fitted)
         accuracy = None if judged is None else fitted.score(judged.X, judged.y)
         features = int((fitted.coef_ != 0).any(axis=0).sum())
         table.row(l1=fitted.l1, features=features, objective=fitted.objective_, accuracy=accuracy)
+        models.append(fitted)
+    if plot is not None:
+        save(draw_path(models), plot)
 
 
 @app.command()

@@ -107,7 +107,7 @@ def compare(
     Example: textmill counts compare federalist.txt --passages 200 --words his,any --plot his.svg
     """
     from textmill.errors import DataError
-    from textmill.linear import compare_counts, counts_report, find_bursts, plot_bursts, plot_comparison
+    from textmill.linear import compare_counts, counts_report, draw_bursts, draw_comparison, find_bursts
     from textmill.plot import save
 
     data = _read(sources, table, exposure_field, None, passages, 1, terms, reading, jobs)
@@ -122,7 +122,7 @@ def compare(
         for row in list(zip(*columns.values(), strict=True))[:k]:
             printed.row(**dict(zip(columns, row, strict=True)))
         if plot is not None:
-            save(plot_bursts(bursts, n_words=k), plot)
+            save(draw_bursts(bursts, n_words=k), plot)
         return
     places = {term: j for j, term in enumerate(data.terms)}
     by_word = data.X.tocsc()
@@ -138,7 +138,7 @@ def compare(
         for row in zip(*columns.values(), strict=True):
             models.row(term=word, **dict(zip(columns, row, strict=True)))
         if plot is not None and number == 0:
-            save(plot_comparison(counts, comparison, exposure=data.exposure, title=word), plot)
+            save(draw_comparison(counts, comparison, exposure=data.exposure, title=word), plot)
 
 
 def _read(

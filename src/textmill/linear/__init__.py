@@ -6,6 +6,7 @@ classifier   what linear classifiers share: rows, labels, probabilities, names o
 logistic     logistic regression, L1, L2 and elastic net
 chunked      the same over chunks of a file or on a cluster
 expected_f   logistic regression trained for F or another utility of counts
+drawing      pictures of paths and weights
 grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
 smoothed     utilities of counts as smooth functions of weights
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from textmill.linear.bayes import Contributions, NaiveBayes, Topicality
     from textmill.linear.class_counts import mutual_information
     from textmill.linear.classifier import LinearClassifier, Weights
-    from textmill.linear.counts.bursts import Bursts, counts_report, find_bursts, plot_bursts, plot_comparison
+    from textmill.linear.counts.bursts import Bursts, counts_report, draw_bursts, draw_comparison, find_bursts
     from textmill.linear.counts.criticism import (
         CountComparison,
         GoodnessOfFit,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
     from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
     from textmill.linear.datasets import Labeled, read_labeled
+    from textmill.linear.drawing import draw_path, draw_strongest
     from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.kernels import KernelRows, Solved, make_kernel, solve_problems
@@ -121,6 +123,10 @@ __all__ = [
     "counts_of_texts",
     "counts_report",
     "dispersion_test",
+    "draw_bursts",
+    "draw_comparison",
+    "draw_path",
+    "draw_strongest",
     "evaluate_classifier",
     "expected_counts",
     "find_bursts",
@@ -136,8 +142,6 @@ __all__ = [
     "mutual_information",
     "operating_path",
     "oracle_threshold",
-    "plot_bursts",
-    "plot_comparison",
     "read_count_bags",
     "read_count_table",
     "read_labeled",
@@ -157,7 +161,7 @@ __getattr__, __dir__ = deferred(
         "bayes": "Contributions NaiveBayes Topicality",
         "class_counts": "mutual_information",
         "classifier": "LinearClassifier Weights",
-        "counts.bursts": "Bursts counts_report find_bursts plot_bursts plot_comparison",
+        "counts.bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
         "counts.criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
         "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
         "counts.distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson "
@@ -165,6 +169,7 @@ __getattr__, __dir__ = deferred(
         "counts.fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
         "counts.reading": "CountData counts_of_texts read_count_bags read_count_table",
         "datasets": "Labeled read_labeled",
+        "drawing": "draw_path draw_strongest",
         "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",
         "kernels": "KernelRows Solved make_kernel solve_problems",

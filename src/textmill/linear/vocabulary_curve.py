@@ -59,7 +59,7 @@ class VocabularyCurve(Table):
         rows = self.correct[self.sizes.index(size)]
         return PairedCounts.from_correct(rows[self.events.index(first)], rows[self.events.index(second)])
 
-    def plot(self) -> Figure:
+    def draw(self) -> Figure:
         """Draw accuracy against the number of words."""
         from textmill.plot import lines
 

@@ -17,12 +17,12 @@ from textmill.linear import (
     compare_counts,
     counts_report,
     dispersion_test,
+    draw_comparison,
     expected_counts,
     find_bursts,
     fit_counts,
     goodness_of_fit,
     likelihood_ratio,
-    plot_comparison,
     vuong_test,
     zero_excess_test,
 )
@@ -136,7 +136,7 @@ def test_comparison_prefers_the_model_that_made_the_counts() -> None:
         assert of_kind < 2  # a model with one more parameter is ahead by chance in one of six
         assert comparison.best == kind or kind == "binom"
         assert comparison.columns()["delta_aic"][0] == 0
-        assert len(plot_comparison(x, comparison, exposure=n).axes) == 1
+        assert len(draw_comparison(x, comparison, exposure=n).axes) == 1
     assert compare_counts(HIS).best == "zinegbinom"
     assert compare_counts(ANY).best == "poisson"
 

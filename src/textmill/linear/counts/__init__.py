@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.linear.counts.bursts import Bursts, counts_report, find_bursts, plot_bursts, plot_comparison
+    from textmill.linear.counts.bursts import Bursts, counts_report, draw_bursts, draw_comparison, find_bursts
     from textmill.linear.counts.criticism import (
         CountComparison,
         GoodnessOfFit,
@@ -58,14 +58,14 @@ __all__ = [
     "counts_of_texts",
     "counts_report",
     "dispersion_test",
+    "draw_bursts",
+    "draw_comparison",
     "expected_counts",
     "find_bursts",
     "fit_count_table",
     "fit_counts",
     "goodness_of_fit",
     "likelihood_ratio",
-    "plot_bursts",
-    "plot_comparison",
     "read_count_bags",
     "read_count_table",
     "vuong_test",
@@ -75,7 +75,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "bursts": "Bursts counts_report find_bursts plot_bursts plot_comparison",
+        "bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
         "criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
         "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
         "distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson ZeroInflated",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from textmill.report import Report
 
-__all__ = ["Bursts", "counts_report", "find_bursts", "plot_bursts", "plot_comparison"]
+__all__ = ["Bursts", "counts_report", "draw_bursts", "draw_comparison", "find_bursts"]
 
 
 class Bursts(Table):
@@ -100,11 +100,11 @@ def find_bursts(
     )
 
 
-def plot_bursts(bursts: Bursts, *, n_words: int = 30) -> Figure:
+def draw_bursts(bursts: Bursts, *, n_words: int = 30) -> Figure:
     """Draw words by frequency and by how often they are not on topic; the strongest bursts are named.
 
     >>> X = [[9, 1], [0, 1], [0, 1], [8, 1], [0, 2], [0, 1], [0, 1], [0, 2]]
-    >>> len(plot_bursts(find_bursts(X, exposure=[20] * 8)).axes)
+    >>> len(draw_bursts(find_bursts(X, exposure=[20] * 8)).axes)
     1
     """
     from textmill.plot import scatter
@@ -117,7 +117,7 @@ def plot_bursts(bursts: Bursts, *, n_words: int = 30) -> Figure:
     return scatter(groups, x_label="share of all tokens", y_label="z, not on topic", x_scale="log", labels=labels)
 
 
-def plot_comparison(
+def draw_comparison(
     counts: Any,
     comparison: CountComparison,
     *,
@@ -130,7 +130,7 @@ def plot_comparison(
 
     >>> from textmill.linear import compare_counts
     >>> were = {0: 179, 1: 58, 2: 18, 3: 5, 4: 1, 5: 1}
-    >>> len(plot_comparison(were, compare_counts(were), y_scale="linear").axes)
+    >>> len(draw_comparison(were, compare_counts(were), y_scale="linear").axes)
     1
     """
     from textmill.plot import lines
@@ -192,7 +192,7 @@ def counts_report(
     table = bursts.columns()
     rows = list(zip(*(column[:30] for column in table.values()), strict=True))
     page.table(list(table), rows, caption="The strongest bursts.")
-    page.figure(plot_bursts(bursts), caption="Frequency of words, and how often they are not on topic.")
+    page.figure(draw_bursts(bursts), caption="Frequency of words, and how often they are not on topic.")
     by_word = X.tocsc()
     places = {term: j for j, term in enumerate(terms)}
     for word in words or bursts.terms[:n_words]:
@@ -203,6 +203,6 @@ def counts_report(
         page.heading(str(word))
         columns = comparison.columns()
         page.table(list(columns), list(zip(*columns.values(), strict=True)), caption=f"Models of '{word}'.")
-        picture = plot_comparison(counts, comparison, exposure=lengths)
+        picture = draw_comparison(counts, comparison, exposure=lengths)
         page.figure(picture, caption=f"Texts by the count of '{word}', observed and expected.")
     return page
