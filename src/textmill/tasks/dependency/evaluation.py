@@ -1,0 +1,156 @@
+"""How well heads were found.
+
+    dependency accuracy = bunsetsus with the right head / bunsetsus but the last of each sentence
+    sentence accuracy   = sentences with all heads right / sentences of two bunsetsus or more
+
+The next-to-last bunsetsu counts although it has no choice, as is the custom. Counts of parts of a corpus add.
+Reference: Uchimoto, Sekine & Isahara (1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from textmill.corpus import KnpSentence
+from textmill.errors import DataError
+from textmill.metrics import AccuracyCounts, Interval, bootstrap_interval
+from textmill.tables import Table
+
+__all__ = ["DISTANCES", "DependencyError", "DependencyScores", "evaluate", "find_errors"]
+
+DISTANCES = ("1", "2", "3", "4-6", "7+")
+_BOUNDS = (2, 3, 4, 7)  # where the classes of distance begin but for the first
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DependencyScores(Table):
+    """Counts of right heads: of all, of whole sentences, and by the right distance.
+
+    >>> scores = DependencyScores(AccuracyCounts(9, 10), AccuracyCounts(1, 2))
+    >>> scores.dependencies.accuracy, (scores + scores).sentences.items
+    (0.9, 4)
+    """
+
+    dependencies: AccuracyCounts = AccuracyCounts()
+    sentences: AccuracyCounts = AccuracyCounts()
+    by_distance: dict[str, AccuracyCounts] = field(default_factory=dict)
+    by_sentence: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: DependencyScores) -> DependencyScores:
+        zero = AccuracyCounts()
+        names = [name for name in DISTANCES if name in self.by_distance or name in other.by_distance]
+        return DependencyScores(
+            self.dependencies + other.dependencies,
+            self.sentences + other.sentences,
+            {name: self.by_distance.get(name, zero) + other.by_distance.get(name, zero) for name in names},
+            self.by_sentence + other.by_sentence,
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return distance, right heads, bunsetsus and accuracy."""
+        counts = list(self.by_distance.values())
+        return {
+            "distance": list(self.by_distance),
+            "correct": [count.correct for count in counts],
+            "total": [count.items for count in counts],
+            "accuracy": [count.accuracy for count in counts],
+        }
+
+    def interval(self) -> Interval:
+        """The 95 % interval of the dependency accuracy, by resampling sentences."""
+        return bootstrap_interval(
+            np.array(self.by_sentence, dtype=np.float64), lambda sums: sums[..., 0] / np.maximum(sums[..., 1], 1)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        return {
+            "dependency_accuracy": self.dependencies.accuracy,
+            "sentence_accuracy": self.sentences.accuracy,
+            "dependencies": self.dependencies.items,
+            "sentences": self.sentences.items,
+            "by_distance": {name: count.accuracy for name, count in self.by_distance.items()},
+        }
+
+
+class DependencyError(NamedTuple):
+    """A wrong head: where, which bunsetsu, its right head and the one that was found, and the whole sentence."""
+
+    place: str
+    bunsetsu: str
+    right: str
+    found: str
+    sentence: str
+
+
+def evaluate(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]) -> DependencyScores:
+    """Compare the heads of sentences with those that were found; sentences of one bunsetsu do not count.
+
+    >>> from textmill.tasks.dependency import sample_sentences
+    >>> right = sample_sentences(2)
+    >>> evaluate(right, [sentence.heads for sentence in right]).dependencies.accuracy
+    1.0
+    """
+    right, found, sizes = [], [], []
+    for sentence, own in _paired(sentences, heads):
+        if len(own) >= 2:
+            right += sentence.heads[:-1]
+            found += own[:-1]
+            sizes.append(len(own) - 1)
+    if not sizes:
+        return DependencyScores()
+    gold, hits = np.array(right), np.array(right) == np.array(found)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    places = np.arange(len(gold)) - np.repeat(starts, sizes)
+    classes = np.digitize(gold - places, _BOUNDS)
+    per_sentence = np.add.reduceat(hits.astype(np.int64), starts)
+    by_distance = {
+        name: AccuracyCounts(int(hits[classes == c].sum()), int((classes == c).sum()))
+        for c, name in enumerate(DISTANCES)
+        if (classes == c).any()
+    }
+    return DependencyScores(
+        AccuracyCounts(int(hits.sum()), len(hits)),
+        AccuracyCounts(int((per_sentence == sizes).sum()), len(sizes)),
+        by_distance,
+        tuple(zip(per_sentence.tolist(), sizes, strict=True)),
+    )
+
+
+def find_errors(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]) -> Iterator[DependencyError]:
+    """Yield every wrong head with its surroundings.
+
+    >>> from textmill.tasks.dependency import sample_sentences
+    >>> (sentence,) = sample_sentences(1)
+    >>> [error.found for error in find_errors([sentence], [(4, *sentence.heads[1:])])] == [sentence.bunsetsus[4].text]
+    True
+    """
+    for sentence, own in _paired(sentences, heads):
+        texts = [bunsetsu.text for bunsetsu in sentence.bunsetsus]
+        for at, (right, found) in enumerate(zip(sentence.heads[:-1], own[:-1], strict=True)):
+            if right != found:
+                place = sentence.id or f"{sentence.source}:{sentence.line}"
+                words = (texts[h] if h >= 0 else "" for h in (at, right, found))
+                yield DependencyError(place, *words, "".join(texts))
+
+
+def _paired(
+    sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]
+) -> Iterator[tuple[KnpSentence, Sequence[int]]]:
+    count = 0
+    for sentence in sentences:
+        if count >= len(heads) or len(heads[count]) != len(sentence):
+            raise DataError(
+                "the sentences and the heads do not belong together: pass one list of heads for each sentence, with "
+                "one number for each bunsetsu",
+                source=sentence.source,
+                line=sentence.line,
+            )
+        yield sentence, heads[count]
+        count += 1
+    if count != len(heads):
+        raise DataError(f"there are {count} sentences but {len(heads)} lists of heads; pass one for each")
