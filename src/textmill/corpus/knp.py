@@ -331,7 +331,7 @@ class _Reader:
             values[2] = values[0]  # the Kyoto Corpus leaves out what is the same
         if len(self.morphemes) >= _KNOWN_LINES:
             self.morphemes.clear()
-        self.morphemes[line] = morpheme = Morpheme(*values, line=line)
+        self.morphemes[line] = morpheme = Morpheme(*values)._replace(line=line)
         return morpheme
 
     def _fault(self, message: str, line: int) -> DataError:

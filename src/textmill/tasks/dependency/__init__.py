@@ -12,7 +12,13 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.dependency.attributes import SHAPES, Encoded, attributes_of, encode
-    from textmill.tasks.dependency.evaluation import DependencyError, DependencyScores, evaluate, find_errors
+    from textmill.tasks.dependency.evaluation import (
+        DependencyError,
+        DependencyScores,
+        error_page,
+        evaluate,
+        find_errors,
+    )
     from textmill.tasks.dependency.parser import DependencyParser, Events, extract_events
     from textmill.tasks.dependency.sample import sample_sentences
 
@@ -25,6 +31,7 @@ __all__ = [
     "Events",
     "attributes_of",
     "encode",
+    "error_page",
     "evaluate",
     "extract_events",
     "find_errors",
@@ -35,7 +42,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "Encoded SHAPES attributes_of encode",
-        "evaluation": "DependencyError DependencyScores evaluate find_errors",
+        "evaluation": "DependencyError DependencyScores error_page evaluate find_errors",
         "parser": "DependencyParser Events extract_events",
         "sample": "sample_sentences",
     },

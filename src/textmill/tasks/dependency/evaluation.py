@@ -9,6 +9,7 @@ Reference: Uchimoto, Sekine & Isahara (1999).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,11 +19,14 @@ import numpy as np
 from textmill.corpus import KnpSentence
 from textmill.errors import DataError
 from textmill.metrics import AccuracyCounts, Interval, bootstrap_interval
+from textmill.report import Report
 from textmill.tables import Table
+from textmill.tasks.dependency.attributes import attributes_of
 
-__all__ = ["DISTANCES", "DependencyError", "DependencyScores", "evaluate", "find_errors"]
+__all__ = ["DISTANCES", "DependencyError", "DependencyScores", "error_page", "evaluate", "find_errors"]
 
 DISTANCES = ("1", "2", "3", "4-6", "7+")
+_SHOWN, _ERRORS = 30, 200  # rows of a page
 _BOUNDS = (2, 3, 4, 7)  # where the classes of distance begin but for the first
 
 
@@ -95,14 +99,16 @@ def evaluate(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]) -
     >>> evaluate(right, [sentence.heads for sentence in right]).dependencies.accuracy
     1.0
     """
-    right, found, sizes = [], [], []
+    right: list[int] = []
+    found: list[int] = []
+    sizes: list[int] = []
     for sentence, own in _paired(sentences, heads):
         if len(own) >= 2:
             right += sentence.heads[:-1]
             found += own[:-1]
             sizes.append(len(own) - 1)
     if not sizes:
-        return DependencyScores()
+        raise DataError("no sentence has two bunsetsus, so there is nothing to score; pass sentences with heads")
     gold, hits = np.array(right), np.array(right) == np.array(found)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     places = np.arange(len(gold)) - np.repeat(starts, sizes)
@@ -134,8 +140,61 @@ def find_errors(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]
         for at, (right, found) in enumerate(zip(sentence.heads[:-1], own[:-1], strict=True)):
             if right != found:
                 place = sentence.id or f"{sentence.source}:{sentence.line}"
-                words = (texts[h] if h >= 0 else "" for h in (at, right, found))
-                yield DependencyError(place, *words, "".join(texts))
+                heads_of = (texts[right] if right >= 0 else "", texts[found] if found >= 0 else "")
+                yield DependencyError(place, texts[at], *heads_of, "".join(texts))
+
+
+def error_page(parser: Any, sentences: Sequence[KnpSentence], heads: Sequence[Sequence[int]]) -> Report:
+    """A page on the errors of a parser: accuracy by distance, by the last word of the modifier, weights, wrong heads.
+
+    >>> from textmill.tasks.dependency import DependencyParser, sample_sentences
+    >>> sentences = sample_sentences(100)
+    >>> parser = DependencyParser(l1=1.0).fit(sentences)
+    >>> "Accuracy by distance" in error_page(parser, sentences, parser.predict(sentences)).render()
+    True
+    """
+    scores = evaluate(sentences, heads)
+    words = _by_last_word(sentences, heads)
+    weights = parser.strongest(_SHOWN)
+    page = Report("Errors of a dependency parser", subtitle=f"{scores.sentences.items:,} sentences")
+    page.facts(
+        [
+            (f"{100 * scores.dependencies.accuracy:.2f} %", f"of {scores.dependencies.items:,} heads are right"),
+            (f"{100 * scores.sentences.accuracy:.2f} %", "of sentences have no error"),
+        ]
+    )
+    page.heading("Accuracy by distance")
+    rows = [(name, count.items, count.accuracy) for name, count in scores.by_distance.items()]
+    page.table(["distance to the right head", "bunsetsus", "accuracy"], rows, caption="Far heads are harder to find.")
+    page.heading("Where the errors are")
+    page.table(
+        ["last word of the modifier", "errors", "bunsetsus", "accuracy"],
+        [(word, count.items - count.correct, count.items, count.accuracy) for word, count in words[:_SHOWN]],
+        caption="Bunsetsus by their last word, those with most errors first.",
+    )
+    page.heading("The strongest weights")
+    page.table(
+        ["speaks for", "features", "weight"],
+        list(zip(weights.labels, weights.features, weights.weights, strict=True)),
+        caption="Combinations of features with the largest weights.",
+    )
+    page.heading("Wrong heads")
+    page.table(
+        ["sentence", "bunsetsu", "right head", "head found", "text"],
+        list(itertools.islice(find_errors(sentences, heads), _ERRORS)),
+        caption=f"The first {_ERRORS} errors at most.",
+    )
+    return page
+
+
+def _by_last_word(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]) -> list[tuple[str, AccuracyCounts]]:
+    """Counts by the last word of bunsetsus, those with most errors first."""
+    counts: dict[str, AccuracyCounts] = {}
+    for sentence, own in _paired(sentences, heads):
+        for bunsetsu, found in zip(sentence.bunsetsus[:-1], own[:-1], strict=True):
+            last = next(name for name in attributes_of(bunsetsu) if name.startswith("last="))[len("last=") :]
+            counts[last] = counts.get(last, AccuracyCounts()) + AccuracyCounts(int(found == bunsetsu.head), 1)
+    return sorted(counts.items(), key=lambda item: (item[1].correct - item[1].items, item[0]))
 
 
 def _paired(

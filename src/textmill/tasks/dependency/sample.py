@@ -60,8 +60,9 @@ class _Part:
 def sample_sentences(sentences: int = 500, *, random_state: int = 0) -> list[KnpSentence]:
     """Write sentences with their heads.
 
-    >>> for sentence in sample_sentences(2):
-    ...     print(" ".join(bunsetsu.text for bunsetsu in sentence.bunsetsus), sentence.heads)
+    >>> sentence = sample_sentences(2)[1]
+    >>> print(" ".join(bunsetsu.text for bunsetsu in sentence.bunsetsus), sentence.heads)
+    山が 犬を 探したので、 山を 持った。 (2, 2, 4, 4, -1)
     """
     check_range("sentences", sentences, at_least=0, whole=True)
     check_range("random_state", random_state, at_least=0, below=2**32, whole=True)
@@ -135,9 +136,9 @@ def _adjective(random: np.random.Generator) -> _Part:
 def _verb(verb: str, form: str, ending: str, *particles: Morpheme, sign: str = "") -> _Part:
     stem, reading, plain, joint, inflection = verb.split(" ")
     end = plain if not ending else joint.replace("-", "") + ending
-    verb = Morpheme(stem + end, reading + end, stem + plain, "動詞", "*", inflection, form)
+    word = Morpheme(stem + end, reading + end, stem + plain, "動詞", "*", inflection, form)
     signs = (Morpheme(sign, sign, sign, "特殊", "句点" if sign == "。" else "読点"),) if sign else ()
-    return _Part([(verb, *particles, *signs)], [0])
+    return _Part([(word, *particles, *signs)], [0])
 
 
 def _word(random: np.random.Generator, words: str, pos: str, subpos: str) -> Morpheme:
