@@ -83,7 +83,7 @@ def test_errors_are_shown_and_put_on_a_page(folder: Path, tmp_path: Path, capsys
     train, test = str(folder / "train.knp"), str(folder / "test.knp")
     assert said(capsys, "parse", "train", train, "--l1", "200", "--degree", "1", "-o", weak)[0] == 0
     _, out, _ = said(capsys, "parse", "evaluate", weak, test, "--show-errors", "-k", "2", "--report", str(page))
-    assert "place\tbunsetsu\tright\tfound\tsentence" in out
+    assert "place\tbunsetsu\tright\tpredicted\tsentence" in out
     assert "Wrong heads" in page.read_text(encoding="utf-8")
     facts = json.loads(
         said(capsys, "parse", "evaluate", weak, test, "--show-errors", "-k", "2", "--intervals", "--json")[1]

@@ -286,7 +286,7 @@ def test_scores_are_counts_that_add() -> None:
 
 def test_errors_are_listed_and_put_on_a_page(parser: DependencyParser) -> None:
     (error,) = find_errors([sentence(1, 2, -1)], [(2, 2, -1)])
-    assert (error.bunsetsu, error.right, error.found, error.sentence) == ("w0", "w1", "w2", "w0w1w2")
+    assert (error.bunsetsu, error.right, error.predicted, error.sentence) == ("w0", "w1", "w2", "w0w1w2")
     sentences = sample_sentences(30, random_state=5)
     wrong = [(*[len(own) - 1] * (len(own) - 1), -1) for own in sentences]
     page = error_page(parser, sentences, wrong).render()

@@ -20,7 +20,7 @@ _Data = Annotated[list[str], typer.Argument(metavar="DATA...", help=_DATA)]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Parser made by `textmill parse train`.")]
 _Documents = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Read only sentences of the documents with these ids, one a line."),
+    typer.Option(metavar="FILE", help="Read only sentences of the documents with these ids, one per line."),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the sentences.")]
 

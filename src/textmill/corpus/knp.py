@@ -271,9 +271,9 @@ class _Reader:
         phrases: list[BasicPhrase] = []
         heads: list[tuple[int, int]] = []  # of the basic phrases, with their lines
         for number, line in enumerate(lines[len(comments) :], first + len(comments)):
-            known = self.morphemes.get(line)
-            if known is not None and units:
-                morphemes.append(known)
+            morpheme = self.morphemes.get(line)
+            if morpheme is not None and units:
+                morphemes.append(morpheme)
             elif line[:2] in ("* ", "+ ") and (match := _UNIT.fullmatch(line)):
                 head, kind, note = int(match[1]), match[2], match[3] or ""
                 if line[0] == "*":
@@ -298,13 +298,13 @@ class _Reader:
                 morphemes.append(self._morpheme(line, number))
         if units:
             bunsetsus.append(self._bunsetsu(units[-1], morphemes, phrases))
-        for what, found in (
+        for what, listed in (
             ("bunsetsu", [(head, number) for head, _, _, number in units]),
             ("basic phrase", heads),
         ):
-            for at, (head, number) in enumerate(found):
-                if not -1 <= head < len(found):  # corpora do have one that is its own head
-                    fault = f"{what} {at} has the head {head}; it must be -1 or a number below {len(found)}"
+            for at, (head, number) in enumerate(listed):
+                if not -1 <= head < len(listed):  # corpora do have one that is its own head
+                    fault = f"{what} {at} has the head {head}; it must be -1 or a number below {len(listed)}"
                     raise self._fault(fault, number)
         return KnpSentence(tuple(bunsetsus), tuple(comments), self.name, first)
 

@@ -90,12 +90,12 @@ def encode(sentences: Iterable[KnpSentence], lookup: Callable[[str], int | None]
     ends = [0]
     for sentence in sentences:
         for bunsetsu in sentence.bunsetsus:
-            found = []
+            own = []
             for morpheme in bunsetsu.morphemes:
-                if (known := facts.get(morpheme)) is None:
-                    known = facts[morpheme] = _numbered(_facts(morpheme), lookup)
-                found.append(known)
-            units.append(_gathered(found))
+                if (numbers := facts.get(morpheme)) is None:
+                    numbers = facts[morpheme] = _numbered(_facts(morpheme), lookup)
+                own.append(numbers)
+            units.append(_gathered(own))
         ends.append(len(units))
     offsets = np.zeros(len(units) + 1, np.int64)
     np.cumsum([len(unit) for unit in units], out=offsets[1:])

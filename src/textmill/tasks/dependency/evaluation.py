@@ -87,7 +87,7 @@ class DependencyError(NamedTuple):
     place: str
     bunsetsu: str
     right: str
-    found: str
+    predicted: str
     sentence: str
 
 
@@ -100,16 +100,16 @@ def evaluate(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]) -
     1.0
     """
     right: list[int] = []
-    found: list[int] = []
+    predicted: list[int] = []
     sizes: list[int] = []
     for sentence, own in _paired(sentences, heads):
         if len(own) >= 2:
             right += sentence.heads[:-1]
-            found += own[:-1]
+            predicted += own[:-1]
             sizes.append(len(own) - 1)
     if not sizes:
         raise DataError("no sentence has two bunsetsus, so there is nothing to score; pass sentences with heads")
-    gold, hits = np.array(right), np.array(right) == np.array(found)
+    gold, hits = np.array(right), np.array(right) == np.array(predicted)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     places = np.arange(len(gold)) - np.repeat(starts, sizes)
     classes = np.digitize(gold - places, _BOUNDS)
@@ -132,15 +132,15 @@ def find_errors(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]
 
     >>> from textmill.tasks.dependency import sample_sentences
     >>> (sentence,) = sample_sentences(1)
-    >>> [error.found for error in find_errors([sentence], [(4, *sentence.heads[1:])])] == [sentence.bunsetsus[4].text]
+    >>> [error.predicted for error in find_errors([sentence], [(4, *sentence.heads[1:])])] == [sentence.bunsetsus[4].text]
     True
     """
     for sentence, own in _paired(sentences, heads):
         texts = [bunsetsu.text for bunsetsu in sentence.bunsetsus]
-        for at, (right, found) in enumerate(zip(sentence.heads[:-1], own[:-1], strict=True)):
-            if right != found:
+        for at, (right, predicted) in enumerate(zip(sentence.heads[:-1], own[:-1], strict=True)):
+            if right != predicted:
                 place = sentence.id or f"{sentence.source}:{sentence.line}"
-                heads_of = (texts[right] if right >= 0 else "", texts[found] if found >= 0 else "")
+                heads_of = (texts[right] if right >= 0 else "", texts[predicted] if predicted >= 0 else "")
                 yield DependencyError(place, texts[at], *heads_of, "".join(texts))
 
 
@@ -191,9 +191,9 @@ def _by_last_word(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int
     """Counts by the last word of bunsetsus, those with most errors first."""
     counts: dict[str, AccuracyCounts] = {}
     for sentence, own in _paired(sentences, heads):
-        for bunsetsu, found in zip(sentence.bunsetsus[:-1], own[:-1], strict=True):
+        for bunsetsu, head in zip(sentence.bunsetsus[:-1], own[:-1], strict=True):
             last = next(name for name in attributes_of(bunsetsu) if name.startswith("last="))[len("last=") :]
-            counts[last] = counts.get(last, AccuracyCounts()) + AccuracyCounts(int(found == bunsetsu.head), 1)
+            counts[last] = counts.get(last, AccuracyCounts()) + AccuracyCounts(int(head == bunsetsu.head), 1)
     return sorted(counts.items(), key=lambda item: (item[1].correct - item[1].items, item[0]))
 
 

@@ -180,9 +180,9 @@ class DependencyParser(Estimator, Model):
             units = encode(chunk, attributes.get)
             heads = np.empty(len(units.offsets) - 1, np.int32)
             native.parse(*units, columns, model, bias, heads, effective_jobs(self.n_jobs))
-            found, bounds = heads.tolist(), units.sentences.tolist()
+            flat, bounds = heads.tolist(), units.sentences.tolist()
             for sentence, (begin, end) in zip(chunk, itertools.pairwise(bounds), strict=True):
-                yield sentence, tuple(found[begin:end])
+                yield sentence, tuple(flat[begin:end])
 
     def _chosen(self, sentences: list[KnpSentence], dev: Iterable[KnpSentence] | None) -> float:
         """The penalty with the best dependency accuracy on sentences kept apart; smaller ones only while it grows."""
