@@ -8,6 +8,7 @@ namespace textmill::bind {
 void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
+void bind_expected_utility(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_lm(nanobind::module_& m);

@@ -24,6 +24,7 @@ NB_MODULE(_native, m) {
   nanobind::module_ sequence =
       m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
+  textmill::bind::bind_expected_utility(sequence);
   nanobind::module_ strings =
       m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);

@@ -43,6 +43,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.formats import ChainWeights
+from textmill.sequence.utility_tags import FObjective, maximal_tags
 
 __all__ = ["ChainModel"]
 
@@ -81,15 +82,28 @@ class ChainModel(Classifier, Model):
         posterior: bool = False,
         constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
+        maximise: str | None = None,
+        micro: bool = True,
     ) -> list[list[str]]:
         """The labels of every sequence.
 
         `posterior` takes the most probable label of each token instead of the best labelling. `constraints` gives for
         each token a known label, several that are possible (a tag dictionary), or None. `transitions` [Y, Y] is 0 where
         a label must not follow another.
+
+        `maximise` takes the labels of the greatest expected F: "f1" of spans where the labels are IOB tags and else of
+        tokens with another label than O, "span-f1" or "token-f1", with any beta for 1 ("f2", "token-f0.5"). One F
+        counts for all sequences together, as it is reported; with micro=False each has its own.
         """
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
+        if maximise is not None:
+            if posterior:
+                raise DataError("posterior and maximise ask for different labels; pass one of them")
+            classes = [str(label) for label in self.classes_.tolist()]
+            objective = FObjective.parse(maximise, classes)
+            restrictions: dict[str, Any] = {"allowed": allowed, "transitions": transitions, "n_jobs": self.n_jobs}
+            return maximal_tags(self._scorer(), data, classes, objective, micro=micro, **restrictions)
         if posterior:
             probabilities = self._posterior(data, allowed, transitions)
             labels = np.where(probabilities.any(axis=1), probabilities.argmax(axis=1), -1).astype(np.int32)

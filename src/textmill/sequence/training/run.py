@@ -2,10 +2,12 @@
 
 After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
 wrong, if it has any (`error`). The run stops when that levels off (`Plateau`), and its result are the weights with the
-lowest error, not the last ones. Fine-tuning then drops the L1 penalty and runs L-BFGS on the weights that are not zero:
-their number cannot grow. A checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own
-format without pickles; a run that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration
-at work come to its end, whatever the algorithm, and the run ends with what it has.
+lowest error, not the last ones. An error that has not moved since the first iteration has not levelled off: where most
+labels are alike, the first weights give every token the same one for a while. Fine-tuning then drops the L1 penalty and
+runs L-BFGS on the weights that are not zero: their number cannot grow. A checkpoint holds the state of the algorithm,
+the log and the best weights, in NumPy's own format without pickles; a run that finds its checkpoint goes on to the same
+result. The first Ctrl-C lets the iteration at work come to its end, whatever the algorithm, and the run ends with what
+it has.
 """
 
 from __future__ import annotations
@@ -107,11 +109,16 @@ class Run:
         }
         if self.error is not None:
             entry["dev_error"] = self.error(done)
-            if self.best is None or entry["dev_error"] < self.best[0]:
+            errors = [*(before["dev_error"] for before in self.log), entry["dev_error"]]
+            if self.best is None or entry["dev_error"] < self.best[0] or len(set(errors)) == 1:
                 self.best = (entry["dev_error"], *done.nonzero())
         self.log.append(entry)
         step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
-        return self.error is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
+        return self.error is not None and self._moved(errors) and self.plateau.settled(errors)
+
+    def _moved(self, errors: list[float]) -> bool:
+        """Has training reached the development error at all? One of 0 need not move."""
+        return errors[-1] == 0.0 or max(errors) - min(errors) >= self.plateau.tolerance
 
     def _signature(self) -> str:
         """What must be the same for a run to go on from a checkpoint."""

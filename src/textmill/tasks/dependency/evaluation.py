@@ -131,9 +131,9 @@ def find_errors(sentences: Iterable[KnpSentence], heads: Sequence[Sequence[int]]
     """Yield every wrong head with its surroundings.
 
     >>> from textmill.tasks.dependency import sample_sentences
-    >>> (sentence,) = sample_sentences(1)
-    >>> [error.predicted for error in find_errors([sentence], [(4, *sentence.heads[1:])])] == [sentence.bunsetsus[4].text]
-    True
+    >>> sentence = sample_sentences(2)[1]
+    >>> [(error.bunsetsu, error.right, error.predicted) for error in find_errors([sentence], [(4, 2, 4, 4, -1)])]
+    [('山が', '探したので、', '持った。')]
     """
     for sentence, own in _paired(sentences, heads):
         texts = [bunsetsu.text for bunsetsu in sentence.bunsetsus]
