@@ -5,10 +5,13 @@ solvers      coordinate descent on working sets, trust-region Newton
 classifier   what linear classifiers share: rows, labels, probabilities, names of weights
 logistic     logistic regression, L1, L2 and elastic net
 chunked      the same over chunks of a file or on a cluster
+expected_f   logistic regression trained for F or another utility of counts
 grafting     logistic regression over combinations of features
 selection    the penalty by cross-validation
+smoothed     utilities of counts as smooth functions of weights
 datasets     labeled data from files
 making       classifiers by kind, and their evaluation
+operating    thresholds, curves, methods side by side, cascades
 """
 
 from typing import TYPE_CHECKING
@@ -18,26 +21,39 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.datasets import Labeled, read_labeled
+    from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
     from textmill.linear.making import evaluate_classifier, make_classifier
+    from textmill.linear.operating import Cascade, MethodTable, OperatingCurve, oracle_threshold, tuned_threshold
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
+    from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
 
 __all__ = [
+    "BernoulliModel",
+    "Cascade",
     "Certificate",
     "CombinationLogistic",
     "Labeled",
     "LinearClassifier",
     "LogisticRegression",
+    "MethodTable",
     "NotConverged",
+    "OperatingCurve",
     "PenaltyScores",
+    "SmoothedUtility",
+    "UtilityLogistic",
     "Weights",
+    "bernoulli_utility",
     "choose_penalty",
     "evaluate_classifier",
     "find_violators",
     "make_classifier",
+    "operating_path",
+    "oracle_threshold",
     "read_labeled",
+    "tuned_threshold",
 ]
 
 __getattr__, __dir__ = deferred(
@@ -45,10 +61,13 @@ __getattr__, __dir__ = deferred(
     {
         "classifier": "LinearClassifier Weights",
         "datasets": "Labeled read_labeled",
+        "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier make_classifier",
+        "operating": "Cascade MethodTable OperatingCurve oracle_threshold tuned_threshold",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
+        "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },
 )
