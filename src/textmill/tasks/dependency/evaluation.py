@@ -39,8 +39,8 @@ class DependencyScores(Table):
     (0.9, 4)
     """
 
-    dependencies: AccuracyCounts = AccuracyCounts()
-    sentences: AccuracyCounts = AccuracyCounts()
+    dependencies: AccuracyCounts = field(default_factory=AccuracyCounts)
+    sentences: AccuracyCounts = field(default_factory=AccuracyCounts)
     by_distance: dict[str, AccuracyCounts] = field(default_factory=dict)
     by_sentence: tuple[tuple[int, int], ...] = ()
 

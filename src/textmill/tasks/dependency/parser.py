@@ -39,6 +39,7 @@ from textmill.tasks.dependency.evaluation import evaluate
 
 __all__ = ["DependencyParser", "Events", "extract_events"]
 
+_BATCH = 3000  # combinations grafted at a time: the optimum is that of all at once, and nearer
 _CHUNK = 2000  # sentences parsed together
 _PENALTIES = (4.0, 2.0, 1.0)  # tried from the largest
 _HELD_OUT = 0.1
@@ -209,7 +210,9 @@ class DependencyParser(Estimator, Model):
         self.l1_, self.n_events_ = l1, len(events.y)
         frequent = np.flatnonzero(np.bincount(events.X.indices, minlength=events.X.shape[1]) > l1)
         X = sparse.csr_matrix(events.X[:, frequent])
-        classifier = CombinationLogistic(l1=l1, degree=self.degree, tolerance=self.tolerance, n_jobs=self.n_jobs)
+        classifier = CombinationLogistic(
+            l1=l1, degree=self.degree, batch=_BATCH, tolerance=self.tolerance, n_jobs=self.n_jobs
+        )
         if len(np.unique(events.y)) < 2:
             raise DataError(
                 "all questions about the sentences have the same answer, so there is nothing to learn; pass more or "
