@@ -173,10 +173,9 @@ def classes_of(y: Any) -> NDArray[Any]:
     ['a', 'b']
     """
     labels = _labels(y)
-    if len({"text" if isinstance(label, str) else "number" for label in labels.tolist()}) > 1:
-        first = next(
-            i for i, v in enumerate(labels.tolist()) if isinstance(v, str) != isinstance(labels.tolist()[0], str)
-        )
+    texts = [isinstance(label, str) for label in labels.tolist()] if labels.dtype.kind == "O" else []
+    if len(set(texts)) > 1:
+        first = texts.index(not texts[0])
         raise DataError(f"y mixes texts and numbers, first in row {first}; make the labels all of one type")
     classes: NDArray[Any] = np.unique(labels)
     if len(classes) < 2:

@@ -34,14 +34,15 @@ from textmill.linear.logistic import NotConverged
 from textmill.linear.problem import Certificate, Penalty, Problem
 from textmill.linear.solvers import Solution, minimize
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
-from textmill.numeric import sparse
 from textmill.vectors import TextVectorizer
 
 __all__ = ["CombinationLogistic", "find_violators"]
 
 _SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own tolerance lies below
 _ROUNDS = 1000
-_GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end, unless tolerance is larger
+_MOST_SLACK = 1e-3
+_FIRST = 1e-3  # tolerance of the first optimisation; it falls by ten with each round
+_GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
 _FINEST = 1e-13
 
 
@@ -191,127 +192,148 @@ class CombinationLogistic(LinearClassifier):
 
 
 class _Grafting:
-    """One fit: rows, the combinations grafted so far, their columns and weights."""
+    """One fit: rows, the combinations grafted so far, and the problem over their columns.
+
+    Columns are those of X, then one of ones for a penalised intercept, then the combinations in the order of grafting.
+    """
 
     def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats) -> None:
-        self.model, self.rows, self.labels, self.weights = model, rows, labels, weights
-        self.threads = effective_jobs(model.n_jobs)
+        self.model, self.rows = model, rows
         self.degree, self.tolerance = int(model.degree), float(model.tolerance)
         self.bias = model.intercept == "penalized"
         self.penalty = Penalty(float(model.l1), 0.0)
-        present = np.flatnonzero(np.diff(rows.tocsc().indptr)).astype(np.int32)
-        self.features = np.full((len(present), self.degree), -1, np.int32)
-        self.features[:, 0] = present
-        self.columns = rows.tocsc()[:, present]
-        if self.bias:  # one more column of ones in front
-            self.columns = sparse.hstack([np.ones((rows.shape[0], 1)), self.columns], format="csc")
+        self.slack = min(max(_SLACK, self.tolerance), _MOST_SLACK)
+        self.problem = _Grown(
+            rows,
+            labels,
+            len(model.classes_),
+            weights,
+            intercept=model.intercept == "free",
+            threads=effective_jobs(model.n_jobs),
+        )
+        if self.bias:
+            self.problem.add_ones()
+        self.combinations = np.empty((0, self.degree), np.int32)
+        self.grafted: set[tuple[int, ...]] = set()
+        self.residual = np.empty((self.problem.margins, self.problem.rows))
 
-    def run(self) -> None:
+    def run(self, start: Solution | None = None) -> Solution:
+        """Graft until no combination violates optimality; the model then has what was learnt."""
         model = self.model
         model.searches_ = []
-        run = self._optimized(None)
+        tolerance = max(_FIRST, self.tolerance)
+        run = self._optimized(start, tolerance)
         while True:
             violators, gradient, visited, stored = self._violators(run)
             slope = float(np.abs(gradient).max(initial=0.0))
+            certificate = self._certificate(run, slope)
             entry: dict[str, float] = {"violators": len(violators), "visited": visited, "stored": stored}
-            entry |= {"grafted": len(violators), "objective": float(self._certificate(run, slope).objective)}
-            wanted = max(_GAP, float(model.tolerance))
-            if not len(violators) and self.tolerance > _FINEST and self._certificate(run, slope).relative_gap > wanted:
-                self.tolerance /= 100  # the optimum is near enough for the search, not yet for the proof
-                run = self._optimized(run)
+            entry |= {"grafted": len(violators), "objective": float(certificate.objective)}
+            near = self.tolerance > _GAP or certificate.relative_gap <= _GAP
+            if not len(violators) and (tolerance > self.tolerance or not near) and tolerance > _FINEST:
+                tolerance = tolerance / 100 if tolerance <= self.tolerance else max(self.tolerance, tolerance / 100)
+                run = self._optimized(run, tolerance)  # near enough for the search, not yet for the proof
                 continue
             if not len(violators) or len(model.searches_) >= _ROUNDS:
                 entry["grafted"] = 0
                 model.searches_.append(entry)
-                self._finish(run, slope, len(violators))
-                return
+                self._finish(run, certificate, len(violators))
+                return run
             if model.batch is not None and len(violators) > model.batch:
                 best = np.argsort(-np.abs(gradient), kind="stable")[: model.batch]
                 violators = violators[np.sort(best)]
                 entry["grafted"] = len(violators)
             model.searches_.append(entry)
             self._graft(violators)
-            grown = np.zeros((len(run.coef), self.columns.shape[1]))
-            grown[:, : run.coef.shape[1]] = run.coef
-            run = self._optimized(Solution(grown, run.intercept))
+            run = self._grown(run)
+            tolerance = max(self.tolerance, tolerance / 10)
+            run = self._optimized(run, tolerance)
 
-    def _optimized(self, start: Solution | None) -> Solution:
+    def _optimized(self, start: Solution | None, tolerance: float) -> Solution:
         """The optimum over the combinations grafted so far."""
-        problem = self.problem = Problem(
-            self.columns.tocsr(),
-            self.labels,
-            len(self.model.classes_),
-            self.weights,
-            intercept=self.model.intercept == "free",
-            threads=self.threads,
-        )
-        return minimize(problem, self.penalty, start, tolerance=self.tolerance, max_iter=int(self.model.max_iter))
+        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=int(self.model.max_iter))
+
+    def _grown(self, run: Solution) -> Solution:
+        """A solution with zero weights for the columns that came later."""
+        coef = np.zeros((len(run.coef), self.problem.columns))
+        coef[:, : run.coef.shape[1]] = run.coef
+        return Solution(coef, run.intercept)
 
     def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
         """Combinations outside the model whose gradient exceeds the penalty, for any class."""
-        residual = self.residual = np.empty((self.problem.margins, self.problem.rows))
-        self.problem.loss(self.problem.margin(run.coef, run.intercept), residual)
+        self.loss = self.problem.loss(self.problem.margin(run.coef, run.intercept), self.residual)
         if self.degree == 1:
             return np.empty((0, 1), np.int32), np.empty(0), 0, 0
-        threshold = self.penalty.l1 * (1 + _SLACK)
+        threshold = self.penalty.l1 * (1 + self.slack)
+        jobs = self.problem.threads
         parts = [
-            find_violators(self.rows, row, threshold, self.degree, method=self.model.method, n_jobs=self.threads)
-            for row in residual
+            find_violators(self.rows, row, threshold, self.degree, method=self.model.method, n_jobs=jobs)
+            for row in self.residual
         ]
-        features = np.concatenate([part[0] for part in parts])
-        gradient = np.concatenate([part[1] for part in parts])
-        in_model = {tuple(row) for row in self.features.tolist()}
         best: dict[tuple[int, ...], float] = {}
-        for row, v in zip(features.tolist(), gradient.tolist(), strict=True):
-            if tuple(row) not in in_model and abs(v) > abs(best.get(tuple(row), 0.0)):
-                best[tuple(row)] = v
-        keys = sorted(best)
+        for features, gradient, _, _ in parts:
+            for row, v in zip(map(tuple, features.tolist()), gradient.tolist(), strict=True):
+                if row not in self.grafted and abs(v) > abs(best.get(row, 0.0)):
+                    best[row] = v
+        keys = sorted(best) if len(parts) > 1 else list(best)  # one search is sorted
         violators = np.array(keys, np.int32).reshape(len(keys), self.degree)
         visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
         return violators, np.array([best[key] for key in keys]), *visits
 
     def _graft(self, combinations: Ids) -> None:
         """Add the columns of combinations."""
-        transposed = sparse.csr_matrix(self.rows.T)
-        transposed.sort_indices()
-        offsets, rows, values = native.expand(
-            *csr_arrays(transposed, np.float64), self.rows.shape[0], combinations, self.threads
-        )
-        columns = sparse.csc_matrix((values, rows, offsets), shape=(self.rows.shape[0], len(combinations)))
-        self.features = np.concatenate([self.features, combinations])
-        self.columns = sparse.hstack([self.columns, columns], format="csc")
+        self.problem.graft(combinations)
+        self.combinations = np.concatenate([self.combinations, combinations])
+        self.grafted.update(map(tuple, combinations.tolist()))
 
     def _certificate(self, run: Solution, slope: float) -> Certificate:
         """The certificate over the whole space, `slope` being the largest gradient outside the model."""
         problem, residual = self.problem, self.residual
-        inside = problem.certify(
-            problem.loss(problem.margin(run.coef, run.intercept)),
-            residual,
-            problem.slopes(residual),
-            run.coef,
-            self.penalty,
-        )
-        unseen = self.penalty.l1 * (1 + _SLACK) if self.degree > 1 else 0.0  # what the search does not look for
+        inside = problem.certify(self.loss, residual, problem.slopes(residual), run.coef, self.penalty)
+        unseen = self.penalty.l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
         highest = max(inside.slope, slope, unseen)
         factor = min(1.0, self.penalty.l1 / highest) if highest > 0 else 1.0
         return Certificate(
             inside.objective, problem.entropy(residual, factor), inside.violation, highest, inside.active
         )
 
-    def _finish(self, run: Solution, slope: float, violators: int) -> None:
+    def _finish(self, run: Solution, certificate: Certificate, violators: int) -> None:
         """Give the model what was learnt; combinations of weight zero are left out."""
-        model = self.model
-        certificate = self._certificate(run, slope)
+        model, originals = self.model, self.rows.shape[1]
         coef, intercept = run.coef, run.intercept.copy()
         if self.bias:
-            intercept, coef = coef[:, 0].copy(), coef[:, 1:]
-        active = (coef != 0).any(axis=0)
-        model.combinations_ = np.ascontiguousarray(self.features[active])
+            intercept = coef[:, originals].copy()
+            coef = np.delete(coef, originals, axis=1)
+        active = np.flatnonzero((coef != 0).any(axis=0))
+        features = np.full((len(active), self.degree), -1, np.int32)
+        single = active < originals
+        features[single, 0] = active[single]
+        features[~single] = self.combinations[active[~single] - originals]
+        model.combinations_ = features
         model.coef_, model.intercept_ = np.ascontiguousarray(coef[:, active]), intercept
         model.objective_, model.gap_ = certificate.objective, max(0.0, certificate.gap)
         model.n_iter_ = len(model.searches_)
         model.converged_ = run.converged and not violators
         model.stop_reason_ = "gap" if model.converged_ else "iterations"
+
+
+class _Grown(Problem):
+    """A problem over columns that become more; margins come from the columns that have weights."""
+
+    def add_ones(self) -> None:
+        self.design.add_ones()
+        self.columns += 1
+
+    def graft(self, combinations: Ids) -> None:
+        self.design.graft(combinations, self.threads)
+        self.columns += len(combinations)
+
+    def margin(self, coef: Floats, intercept: Floats) -> Floats:
+        out = np.empty((self.margins, self.rows))
+        for c in range(self.margins):
+            listed = np.flatnonzero(coef[c]).astype(np.int32)
+            native.column_product(self.design, listed, coef[c, listed], out[c])
+        return np.add(out, intercept[:, None], out=out)
 
 
 def find_violators(
