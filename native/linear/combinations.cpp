@@ -335,6 +335,4 @@ Violators search_vertical(const Rows& x, const Candidates& candidates, std::size
   return out;
 }
 
-}
-
 }  // namespace textmill::linear

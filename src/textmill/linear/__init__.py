@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
     from textmill.linear.logistic import LogisticRegression, NotConverged
-    from textmill.linear.making import evaluate_classifier, make_classifier
-    from textmill.linear.operating import Cascade, MethodTable, OperatingCurve, oracle_threshold, tuned_threshold
+    from textmill.linear.making import evaluate_classifier, labels_with_probabilities, make_classifier
+    from textmill.linear.operating import (
+        Cascade,
+        MethodTable,
+        OperatingCurve,
+        label_margins,
+        oracle_threshold,
+        tuned_threshold,
+    )
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
@@ -49,6 +56,8 @@ __all__ = [
     "choose_penalty",
     "evaluate_classifier",
     "find_violators",
+    "label_margins",
+    "labels_with_probabilities",
     "make_classifier",
     "operating_path",
     "oracle_threshold",
@@ -64,8 +73,8 @@ __getattr__, __dir__ = deferred(
         "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",
         "logistic": "LogisticRegression NotConverged",
-        "making": "evaluate_classifier make_classifier",
-        "operating": "Cascade MethodTable OperatingCurve oracle_threshold tuned_threshold",
+        "making": "evaluate_classifier labels_with_probabilities make_classifier",
+        "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "problem": "Certificate",
         "selection": "PenaltyScores choose_penalty",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",

@@ -366,7 +366,7 @@ class _Training:
             raise DataError("gamma is empty; pass at least one steepness")
         return solution
 
-    def held_out(self, grid: list[float], folds: int, known: Floats) -> tuple[int, float, float, tuple[float, float]]:
+    def held_out(self, grid: list[float], folds: int, usual: Floats) -> tuple[int, float, float, tuple[float, float]]:
         """Place of the best penalty, its utility on held-out rows, the threshold there, and the line of calibration."""
         fold = _folds(self.positive, folds, self.rng)
         margins = np.empty((len(grid), len(fold)))
@@ -374,7 +374,7 @@ class _Training:
             inside, outside = fold != k, fold == k
             objective = self.objective(inside)
             own = self.likelihood_start(objective, self.rows[inside])
-            starts = [own] if self.rows.shape[1] > FEW_COLUMNS else [own, known]
+            starts = [own] if self.rows.shape[1] > FEW_COLUMNS else [own, usual]
             for j, l2 in enumerate(grid):
                 best = max((self.maximize(objective, l2, start) for start in starts), key=lambda run: -run.value)
                 margins[j, outside] = self.rows[outside] @ best.theta[1:] + best.theta[0]

@@ -24,6 +24,7 @@ inspection   the strongest weights of a label, a word, a pair of labels
 label_models   binary labels that depend on each other, and decoding under them
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
+probability_files   probabilities of items from files
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trainable    training that CRFs and conditional Markov models share
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         SetDistribution,
         decode_f,
         decode_f_sets,
+        decode_sets,
         decode_utility,
         expected_f,
         expected_f_curve,
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
     )
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.probability_files import ItemSet, read_probabilities
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.simple_functions import (
@@ -169,6 +172,7 @@ __all__ = [
     "Features",
     "Hamming",
     "Hypothesis",
+    "ItemSet",
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
@@ -197,6 +201,7 @@ __all__ = [
     "decode_f",
     "decode_f_sets",
     "decode_joint_f",
+    "decode_sets",
     "decode_utility",
     "default_patterns",
     "describe_default",
@@ -231,6 +236,7 @@ __all__ = [
     "read_crfsuite_dump",
     "read_dump",
     "read_labeled",
+    "read_probabilities",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -267,8 +273,8 @@ __getattr__, __dir__ = deferred(
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
-        "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_utility expected_f "
-        "expected_f_curve expected_f_gradient expected_f_loss f_distribution",
+        "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
+        "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
@@ -277,6 +283,7 @@ __getattr__, __dir__ = deferred(
         "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "probability_files": "ItemSet read_probabilities",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
