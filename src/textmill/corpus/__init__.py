@@ -12,6 +12,7 @@ columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IO
 knp                         bunsetsus and dependencies of Japanese sentences
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
+reviews                     star reviews
 sentences                   documents as a stream of sentences
 synthetic                   seeded streams of any length
 sample                      the articles that come with the package

@@ -10,6 +10,7 @@ compression suffix behind it, or compressed content, does not matter.
     jsonl, ndjson, json    every line is a JSON object; blank lines are ignored
     csv, tsv         rows under a header; blank lines are ignored
     parquet          rows of columns
+    review           star reviews, fields in lines of <name> and </name>
     wikipedia, xml   the pages of a MediaWiki dump, as plain text
 
 Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
@@ -38,6 +39,7 @@ from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
+from textmill.corpus.reviews import read_star_reviews
 from textmill.corpus.sniffing import peek, sniff_format
 from textmill.corpus.streams import (
     BadRecords,
@@ -533,6 +535,7 @@ READERS: dict[str, Reader] = {
     "jsonl": read_jsonl,
     "ndjson": read_jsonl,
     "parquet": read_parquet,
+    "review": read_star_reviews,
     "tsv": read_tsv,
     "txt": _read_lines,
     "wikipedia": read_wikipedia,
