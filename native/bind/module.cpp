@@ -19,6 +19,7 @@ NB_MODULE(_native, m) {
   nanobind::module_ linear =
       m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
   textmill::bind::bind_linear(linear);
+  textmill::bind::bind_counts(linear);
   textmill::bind::bind_support(linear);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
