@@ -11,7 +11,7 @@ top-n      pairs of trigram TF-IDF vectors above 0.6 against sparse_dot_topn
 F1         100 less the macro average of the best F1 over six sets; a peer is beaten where the ratio is above 1;
            py_stringmatching is scored, and compared, on the sets of at most 1,000 names
 adaptive   100 less the best F1 of the default measure on each set, against the best of ten peers on that very set;
-           beside it what the default scores when its two constants are chosen on all other sets
+           beside it what the default scores when its three constants are chosen on all other sets
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ import numpy as np
 
 from bench.harness import Job, Options
 from textmill.strings import Auto, Normalizer, parse_measure
-from textmill.strings.adaptive import LEAST_PAIRS, ORDER, SPELLING, Evidence
+from textmill.strings.adaptive import LEAST_PAIRS, ORDER, RARITY, SPELLING, Evidence
 from textmill.strings.pairs import Pairs
 from textmill.strings.word_join import WordJoin
 from textmill.tasks.names import read_names
@@ -291,17 +292,17 @@ def _adaptive(options: Options) -> list[Job]:
     made = []
     shortfalls, left_out = [], []
     for name, row in rows.items():
-        spelling, order = _constants([other for key, other in rows.items() if key != name])
-        ours, without = row.figure(SPELLING, ORDER), row.figure(spelling, order)
+        constants = _constants([other for key, other in rows.items() if key != name])
+        ours, without = row.figure(SPELLING, ORDER, RARITY), row.figure(*constants)
         shortfalls.append(row.peer - ours)
         left_out.append(row.peer - without)
-        quality = f"{row.best_peer}; left out {without:.1f} by {spelling}, {order}; {row.evidence}"
+        quality = f"{row.best_peer}; left out {without:.1f} by {constants}; {row.evidence}"
         lacks = partial(float, 100 - ours), partial(float, 100 - row.peer)
         title = f"100 - F1, default, {name}"
         made.append(Job(title, *lacks, "best of ten peers", partial(str, quality), figure="returned", label="points"))
     shown = [max(shortfalls), min(shortfalls), float(np.mean(left_out)), max(left_out)]
     each = "worst {:.2f}, best {:.2f}; left out {:.2f}, worst {:.2f}".format(*shown)
-    mean = partial(float, np.mean([100 - row.figure(SPELLING, ORDER) for row in rows.values()]))
+    mean = partial(float, np.mean([100 - row.figure(SPELLING, ORDER, RARITY) for row in rows.values()]))
     theirs = partial(float, np.mean([100 - row.peer for row in rows.values()]))
     title = f"100 - F1, default, mean of {len(rows)} sets"
     quality = f"mean shortfall {np.mean(shortfalls):.2f}, {each}"
@@ -313,19 +314,22 @@ class _Adapted(NamedTuple):
     """What a list tells, the figures of all that the default may become on it, and the best of ten peers."""
 
     evidence: Evidence
-    figures: dict[tuple[bool, bool], float]  # by whether spelling and order vary
+    figures: dict[tuple[bool, bool, bool], float]  # by whether spelling, order and rare words vary
     best_peer: str
     peer: float
 
-    def figure(self, spelling: float, order: float) -> float:
-        known = self.evidence.pairs >= LEAST_PAIRS
-        return self.figures[known and self.evidence.spelling >= spelling, known and self.evidence.order >= order]
+    def figure(self, spelling: float, order: float, rarity: float) -> float:
+        seen = self.evidence
+        varies = seen.spelling >= spelling, seen.order >= order, seen.rarity >= rarity
+        return self.figures[varies if seen.pairs >= LEAST_PAIRS else (False, False, False)]
 
 
-def _constants(rows: list[_Adapted]) -> tuple[float, float]:
-    """The least spelling and order that are best on average; of equals those nearest to the middle of the grid."""
-    grid = [(s, o) for s in (0.01, 0.005, 0.015, 0.02, 1.0) for o in (0.1, 0.2, 0.05, 0.5, 2.0)]
-    return max(grid, key=lambda pair: round(float(np.mean([row.figure(*pair) for row in rows])), 6))
+def _constants(rows: list[_Adapted]) -> tuple[float, float, float]:
+    """The least spelling, order and rarity that are best on average; of equals those nearest to the middle."""
+    grid = product(
+        (0.01, 0.005, 0.015, 0.02, 1.0), (0.1, 0.2, 0.05, 0.5, 2.0), (0.0, 0.05, -0.05, 0.1, -0.1, 1.0, -1.0)
+    )
+    return max(grid, key=lambda bounds: round(float(np.mean([row.figure(*bounds) for row in rows])), 6))
 
 
 def _adapted(folder: Path, name: str) -> _Adapted:
@@ -335,9 +339,13 @@ def _adapted(folder: Path, name: str) -> _Adapted:
     assert fitted.evidence is not None
     figures = {}
     for spelled, sub in ((True, "tfidf(trigrams)"), (False, "power(jaro, 6)")):
-        for turned, text in ((True, "assignment({}, sub={})"), (False, "ml({}, sub={}, transpositions='extended')")):
-            scores = _our_scores(text.format(WORDS, sub), names)
-            figures[spelled, turned] = 100 * best_f1(scores[counted], truth[counted])
+        for turned, text in (
+            (True, "assignment({}, sub={}, weights='{}')"),
+            (False, "ml({}, sub={}, weights='{}', transpositions='extended')"),
+        ):
+            for damped, weights in ((True, "damped"), (False, "idf")):
+                scores = _our_scores(text.format(WORDS, sub, weights), names)
+                figures[spelled, turned, damped] = 100 * best_f1(scores[counted], truth[counted])
     chosen = figures[_choice(fitted.evidence)]
     assert abs(chosen - 100 * best_f1(fitted.matrix(names, n_jobs=2)[counted], truth[counted])) < 1e-9
     peers: dict[str, float] = {}
@@ -347,8 +355,8 @@ def _adapted(folder: Path, name: str) -> _Adapted:
     return _Adapted(fitted.evidence, figures, best, peers[best])
 
 
-def _choice(evidence: Evidence) -> tuple[bool, bool]:
-    return evidence.spelling_varies, evidence.order_varies
+def _choice(evidence: Evidence) -> tuple[bool, bool, bool]:
+    return evidence.spelling_varies, evidence.order_varies, evidence.rare_words_vary
 
 
 def _ten_peers() -> dict[str, Callable[[list[str]], Any]]:

@@ -22,7 +22,7 @@ from test_public import estimators
 
 from textmill.corpus import FUNCTION_WORDS, HashedBags, NamedFeatures, Phrases, Vocabulary
 from textmill.errors import DataError, NotFittedError
-from textmill.linear import CombinationLogistic, LogisticRegression
+from textmill.linear import CombinationLogistic, LogisticRegression, UtilityLogistic
 from textmill.model import Estimator, load, seed_of
 from textmill.tasks import CoherenceDetector
 from textmill.topics import LDA, LSA, NMF, PCA, PLSA, MultinomialMixture
@@ -41,7 +41,7 @@ EMPTY = "a matrix without rows or columns has a meaning: nothing was counted or 
 HALVES = "score holds back half of the occurrences of each word, and fractions below 1 have no half"
 ROUNDED = "the objective is flat at its optimum, and weights are exact to the root of its rounding, not to 7 digits"
 EXPECTED: dict[type, dict[str, str]] = {
-    **{kind: {"check_dtype_object": STRANGE_OBJECTS} for kind in (*TOPICS, Weighting, Index, *LINEAR)},
+    **{kind: {"check_dtype_object": STRANGE_OBJECTS} for kind in (*TOPICS, Weighting, Index, *LINEAR, UtilityLogistic)},
 }
 for _kind in TOPICS:
     EXPECTED[_kind]["check_n_features_in_after_fitting"] = NEW_TERMS

@@ -287,6 +287,18 @@ void label_probabilities(std::size_t labels, In<std::int64_t, 1> offsets, const 
   sequence::label_probabilities(d.layout, d.weights, d.input, view(probabilities), view(log_z), threads);
 }
 
+void conditionals(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram, const Tests& bigram,
+                  In<double, 1> theta, std::shared_ptr<Support> support, const Mask& allowed, const Mask& transitions,
+                  bool normalized, Out<double, 3> out, std::size_t threads) {
+  nb::gil_scoped_release nogil;
+  const Decoding d = checked_decoding(labels, offsets, unigram, bigram, theta, support.get(), allowed, transitions,
+                                      normalized, false, threads);
+  require(out.shape(0) == static_cast<std::size_t>(view(offsets).back()) && out.shape(1) == labels &&
+              out.shape(2) == labels,
+          "out must be tokens x labels x labels");
+  sequence::conditionals(d.layout, d.weights, d.input, view(out), threads);
+}
+
 // Labelled sequences whose arrays stay alive with it.
 struct Training {
   In<std::int64_t, 1> offsets;
@@ -423,6 +435,9 @@ void bind_sequence(nb::module_& m) {
         "support"_a.none(), nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a,
         "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
         "Fill the probabilities of labels under restrictions.");
+  m.def("conditionals", &conditionals, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
+        nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "out"_a.noconvert(), "threads"_a,
+        "Fill the probabilities of labels given the labels before them.");
   nb::class_<Training>(m, "Training", "Labelled sequences for training one at a time.")
       .def("sgd_steps", &sgd_steps, "order"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a,
            nb::kw_only(), "eta0"_a, "alpha"_a, "l1"_a, "l2"_a,

@@ -216,4 +216,30 @@ void label_probabilities(const Layout& layout, const Weights& weights, const Inp
                  });
 }
 
+void conditionals(const Layout& layout, const Weights& weights, const Input& input, std::span<double> out,
+                  std::size_t threads) {
+  std::fill(out.begin(), out.end(), 0.0);
+  const std::size_t Y = layout.labels;
+  for_each_chain(
+      layout, weights, input, false, threads, [&](std::size_t s, const Chain& chain, const Round&, std::size_t) {
+        std::vector<double> b(chain.length * Y), row(Y);
+        backward(chain, b);
+        for (std::size_t y = 0; y < Y; ++y) row[y] = chain.unary[y] + b[y];
+        const double log_z = base::logsumexp(row);
+        if (log_z == kNever) return;
+        double* to = &out[static_cast<std::size_t>(input.offsets[s]) * Y * Y];
+        for (std::size_t y = 0; y < Y * Y; ++y) to[y] = std::exp(row[y % Y] - log_z);
+        for (std::size_t t = 1; t < chain.length; ++t) {
+          to += Y * Y;
+          for (std::size_t x = 0; x < Y; ++x) {
+            const double norm = b[(t - 1) * Y + x];
+            if (norm == kNever) continue;
+            for (std::size_t y = 0; y < Y; ++y)
+              to[x * Y + y] =
+                  std::exp(chain.pairs[t][x * chain.stride + y] + chain.unary[t * Y + y] + b[t * Y + y] - norm);
+          }
+        }
+      });
+}
+
 }  // namespace textmill::sequence

@@ -50,4 +50,9 @@ std::vector<Ranked> best_labels(const Layout& layout, const Weights& weights, co
 void label_probabilities(const Layout& layout, const Weights& weights, const Input& input,
                          std::span<double> probabilities, std::span<double> log_z, std::size_t threads);
 
+// The same chains as Markov chains: fills P(y_t | y_{t-1}) [T][Y][Y], at the first position of a sequence P(y_0) in every
+// row. Rows of labels that cannot occur are zeros, as is a sequence all of whose paths are forbidden.
+void conditionals(const Layout& layout, const Weights& weights, const Input& input, std::span<double> out,
+                  std::size_t threads);
+
 }  // namespace textmill::sequence

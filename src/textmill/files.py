@@ -23,7 +23,7 @@ import stat
 from collections.abc import Iterator
 from typing import IO
 
-__all__ = ["check_target", "replacing"]
+__all__ = ["check_folder", "check_target", "replacing"]
 
 _PREFIX = ".textmill-"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # these faults come without the name of the file
@@ -99,6 +99,24 @@ def check_target(path: str | os.PathLike[str]) -> None:
             raise PermissionError(errno.EACCES, "no permission to write into its folder; choose another", name)
     elif not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise an `OSError` that says why if files cannot be written into a folder, which is made if there is none.
+
+    >>> check_folder("/dev/null/report")
+    Traceback (most recent call last):
+    NotADirectoryError: [Errno 20] is a file, not a folder; choose another: '/dev/null'
+    """
+    name = os.fspath(path)
+    above = name
+    while not os.path.lexists(above):
+        above = os.path.dirname(above.rstrip(os.sep)) or os.curdir
+    if not os.path.isdir(above):
+        raise NotADirectoryError(errno.ENOTDIR, "is a file, not a folder; choose another", above)
+    if not os.access(above, os.W_OK | os.X_OK):
+        what = "write into this folder" if above == name else f"make this folder in {os.path.realpath(above)}"
+        raise PermissionError(errno.EACCES, f"no permission to {what}; choose another", name)
 
 
 def _create(target: str) -> tuple[str, int]:

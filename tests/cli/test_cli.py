@@ -211,6 +211,11 @@ def test_info_describes_the_installation(capsys: pytest.CaptureFixture[str]) -> 
             "textmill: --min-df must be a number such as 5",
         ),
         (
+            ["topics", "show", "nowhere.mill", "--errors", "maybe"],
+            1,
+            "textmill: --errors must be 'strict' or 'skip', got 'maybe'",
+        ),
+        (
             ["tokenize", "--lengths", "3", "2", "--unit", "character", "-"],
             1,
             "textmill: the second of --lengths must be",

@@ -34,6 +34,20 @@ def test_score_and_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "score", "Rumyantsev", "Rumyanstev", "-m", best)[0] == 0
 
 
+@pytest.mark.parametrize("command", ["evaluate {}", "compare {}", "pool {}", "score Ann Anne --names {}"])
+def test_every_command_reads_names_by_the_fields_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    rows = [f"{place},{name},{place // 2}" for place, name in enumerate(["Ann Lee", "Anne Lee", "Tom Fox", "Tim Fox"])]
+    (tmp_path / "people.csv").write_text("\n".join(["key,person,cluster", *rows, "4,,9"]))
+    arguments = command.format(tmp_path / "people.csv").split()
+    code, _, errors = said(capsys, *arguments)
+    assert (code, errors.count("name the right one with --name-field")) == (1, 1)
+    fields = ["--name-field", "person", "--id-field", "key"]
+    assert "the name is" in said(capsys, *arguments, *fields)[2]
+    assert said(capsys, *arguments, *fields, "--errors", "skip")[0] == 0
+
+
 @pytest.mark.parametrize("suffix", ["tsv", "jsonl", "parquet"])
 def test_dedupe_finds_pairs_groups_and_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str

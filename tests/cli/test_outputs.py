@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from textmill.files import check_target
 ROOT = typer.main.get_command(app)
 # names of parameters that are files to write
 OUTPUTS = {"output", "target", "plot", "histogram", "html", "report", "resume", "save_isymbols", "save_osymbols"}
-# those that are not, or are checked inside: a folder, a name without suffix, a string, an object
+# those that are not, or are checked inside: a name without suffix, a string, an object
 EXCEPTIONS = {
-    ("demo", "output"),
     ("topics export", "output"),
     ("fst align show", "output"),
     ("topics update", "output"),
@@ -106,6 +106,18 @@ def test_a_missing_folder_is_told_before_the_input_is_opened(
         assert errors.endswith("no permission to write into its folder; choose another\n")
     code, errors = said(capsys, *command.split(), "file.mm" if command.startswith("bags") else "file.png")
     assert "nowhere" in errors, "and where nothing is wrong with the output, the input is looked at"
+
+
+def test_the_folder_of_the_demo_is_looked_at_before_the_tour_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("textmill.cli._tour.tour", lambda folder: pytest.fail("the tour has begun"))
+    (tmp_path / "file").touch()
+    assert said(capsys, "demo", "-o", "file/demo") == (1, "textmill: file: is a file, not a folder; choose another\n")
+    monkeypatch.setattr(files.os, "access", lambda path, mode: not mode & os.W_OK)  # root may do everything
+    for name, what in (("new/demo", f"make this folder in {tmp_path}"), (".", "write into this folder")):
+        assert said(capsys, "demo", "-o", name) == (1, f"textmill: {name}: no permission to {what}; choose another\n")
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command.endswith(("--plot", "--histogram"))])

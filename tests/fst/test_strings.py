@@ -341,6 +341,11 @@ def test_special_labels_match_as_they_say() -> None:
         wfst.compose(word, loop, phi=999)
 
 
+def test_a_dictionary_is_a_map_of_its_items() -> None:
+    colours = wfst.string_map({"colour": "color", "grey": "gray"})
+    assert wfst.apply(colours, ["colour", "grey", "color"]) == [[("color", 0.0)], [("gray", 0.0)], []]
+
+
 def test_a_string_in_a_map_is_its_own_output() -> None:
     pynini = pytest.importorskip("pynini")
     for words in (["ab", "cd"], ["abc", "a"], ["ab", ("ab", "x"), ["c", "d", 2.0]]):

@@ -205,7 +205,20 @@ def log_of(model):
     return [{key: value for key, value in entry.items() if key not in CLOCKS} for entry in model.training_log_]
 
 
-@pytest.mark.parametrize(("right_at", "begun", "kept"), [(8, 1, 8), (2, 2, 6)])  # iterations 6 to 11 are fine-tuning
+@pytest.mark.parametrize(("right_at", "iterations", "kept"), [(7, 12, 7), (100, 20, 20)])
+def test_an_error_that_has_not_moved_yet_does_not_stop_the_run(right_at, iterations, kept, monkeypatch):
+    decoder = Decoder(right_at=right_at)
+    monkeypatch.setattr("textmill.sequence.trainable.viterbi", decoder)
+    model = CRF(patterns=PATTERNS, algorithm=SGDL2(eta0=0.3), l2=0.1, max_iter=20, tolerance=0.0, compact=False)
+    model.fit(X, Y, X[:3], Y[:3])
+    assert len({entry["dev_error"] for entry in model.training_log_[:6]}) == 1  # more than the window of the rule
+    assert model.n_iter_ == iterations
+    sums = [np.abs(np.frombuffer(weights)).sum() for weights in decoder.iterations]
+    assert np.abs(model.weights_).sum() == pytest.approx(sums[kept - 1], abs=1e-12)
+    assert len({round(total, 9) for total in sums}) == iterations
+
+
+@pytest.mark.parametrize(("right_at", "begun", "kept"), [(8, 5, 8), (2, 2, 6)])  # iterations 6 to 11 are fine-tuning
 def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(right_at, begun, kept, monkeypatch):
     arguments = {"patterns": PATTERNS, "algorithm": SGDL1(eta0=0.3), "l1": 0.05, "l2": 0.1, "compact": False}
     decoder = Decoder(right_at=right_at)

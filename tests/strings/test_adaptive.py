@@ -52,6 +52,27 @@ def test_the_measure_is_what_the_list_needs(misspelled: bool, turned: bool, chos
     assert isinstance(fitted.evidence, Evidence)
 
 
+def test_rare_words_weigh_less_where_related_names_lose_them() -> None:
+    families, houses = surnames(60), surnames(120)[60:]
+    cities = "Rome Oslo Bonn Bern Cork Lyon Kiel Graz Riga Nice".split()  # noqa: SIM905
+    names = []
+    for at, family in enumerate(families):  # the same person has two houses, each of which others have too
+        names += [f"{FIRST[at % 12]} {family} {houses[(at + turn) % 60]} {cities[at % 10]}" for turn in (0, 1)]
+    fitted = Auto().fit(names)
+    assert fitted.evidence is not None
+    assert fitted.evidence.rarity > 0.5
+    assert "rare words are lost as often as common ones" in fitted.reason
+    damped = 'ml(words(split="regex"), sub=power(jaro, 6), weights="damped", transpositions="extended")'
+    assert str(fitted.measure) == damped
+    assert fitted.similarity(*names[:2]) > parse_measure(damped.replace("damped", "idf")).fit(names).similarity(
+        *names[:2]
+    )
+    kept = Auto().fit(people())
+    assert kept.evidence is not None
+    assert kept.evidence.rarity < -0.5
+    assert "rare words are lost less often than common ones" in kept.reason
+
+
 @pytest.mark.parametrize("names", [[], [""], ["Ann"], ["Ann Smith", "Anne Smith", "Tom Jones"], ["...", "?!", "東京"]])
 def test_a_short_list_tells_nothing(names: list[str]) -> None:
     fitted = Auto().fit(names)

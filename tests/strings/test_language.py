@@ -20,6 +20,7 @@ TEXTS = [
     'ml(words(split="regex"), sub=softtfidf(bigrams, sub=context(window=6, cross=True)), gap=2)',
     'softtfidf(words, sub=tfidf(ngrams(4, pad=False)), theta=0.9, multiplicity="positions", symmetry="mean")',
     'assignment(words, sub=mean(jaro, levenshtein), weights="uniform")',
+    'ml(words, sub=jaro, weights="damped")',
     'greedy(words, sub=maximum(jaro, osa, damerau), theta=0.5, documents="tokens")',
     'monge_elkan(words, sub=power(jaro, 3), symmetry="max")',
     "overlap(trigrams)",

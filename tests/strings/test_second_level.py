@@ -285,3 +285,15 @@ def test_a_greedy_match_of_a_hundred_thousand_words_holds_only_equal_ones() -> N
     fitted = Greedy(weights="uniform").fit()
     score = fitted.similarity(" ".join(words), " ".join([*words[50_000:], *map(str, range(50_000))]))
     assert score == pytest.approx(0.5, abs=1e-9)
+
+
+def test_damped_weights_are_a_power_of_the_idf() -> None:
+    names = ["ann lee", "ann marie fox", "tom fox", "ann tom lee", "eva fox"]
+    for kind in (Ml, Assignment):
+        fitted = kind(weights="damped").fit(names)
+        idf = kind().fit(names).idf
+        assert fitted.idf.tolist() == idf.tolist()
+        assert fitted.weights == pytest.approx(idf**0.75, rel=1e-15)
+        by_hand = kind().with_idf(dict(zip(fitted.words, fitted.weights.tolist(), strict=True)))
+        assert fitted.matrix(names) == pytest.approx(by_hand.matrix(names), rel=1e-12)
+        assert fitted.explain(*names[:2]).score == pytest.approx(fitted.similarity(*names[:2]), rel=1e-12)

@@ -28,8 +28,21 @@ __all__ = [
     "answers",
 ]
 
+
+def _check_errors(value: str) -> str:
+    """One of two words, whether or not anything is read."""
+    if value not in ("strict", "skip"):
+        from textmill.errors import DataError
+
+        raise DataError(f"--errors must be 'strict' or 'skip', got {value!r}")
+    return value
+
+
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
-Errors = Annotated[str, typer.Option(help="What to do with bad records: strict (stop) or skip (and count them).")]
+Errors = Annotated[
+    str,
+    typer.Option(callback=_check_errors, help="What to do with bad records: strict (stop) or skip (and count them)."),
+]
 IdField = Annotated[str | None, typer.Option(help="Field that holds the id, for JSONL and CSV.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; default: all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["check_output", "figure_option", "further_output", "output_argument", "output_option"]
+__all__ = ["check_output", "figure_option", "folder_option", "further_output", "output_argument", "output_option"]
 
 
 def output_option(text: str) -> Any:
@@ -21,6 +21,11 @@ def output_option(text: str) -> Any:
 def further_output(text: str) -> Any:
     """An option for a further file to write."""
     return typer.Option(callback=check_output, help=text)
+
+
+def folder_option(text: str) -> Any:
+    """The option --output of a command that writes several files: their folder."""
+    return typer.Option("--output", "-o", callback=_check_folder, help=text)
 
 
 def output_argument(text: str, metavar: str | None = None) -> Any:
@@ -39,6 +44,13 @@ def check_output(value: Any) -> Any:
 
     if value is not None and str(value) not in ("", "-"):
         check_target(value)
+    return value
+
+
+def _check_folder(value: Any) -> Any:
+    from textmill.files import check_folder
+
+    check_folder(value)
     return value
 
 

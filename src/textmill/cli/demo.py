@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
+from textmill.cli._outputs import folder_option
+
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the report and the files it is about.")
-    ] = Path("demo"),
+    output: Annotated[Path, folder_option("Folder for the report and the files it is about.")] = Path("demo"),
 ) -> None:
     """Take the tour: read, cut, count, save and score the articles that come with textmill.
 

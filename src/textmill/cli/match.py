@@ -132,13 +132,10 @@ class Labels:
     other: _Other = None
     unlabeled: _Unlabeled = "negative"
     normalize: _Normalize = None
-    format: _Format = None
-    encoding: _Encoding = "utf-8"
     jobs: Jobs = None
 
-    def lists(self, names: str) -> tuple[NameList, NameList | None]:
+    def lists(self, names: str, reading: NameInput) -> tuple[NameList, NameList | None]:
         """The names, and those of the other list."""
-        reading = NameInput(format=self.format, encoding=self.encoding)
         return reading.read(names), None if self.other is None else reading.read(self.other)
 
     def evaluations(self, lists: tuple[NameList, NameList | None], floor: float = 0.0) -> list[Evaluation]:
@@ -160,9 +157,11 @@ class Labels:
 
 
 @app.command()
+@with_options
 def score(
     left: Annotated[str, typer.Argument(help="A name.")],
     right: Annotated[str, typer.Argument(help="Another name.")],
+    reading: NameInput,
     measure: _Measure = None,
     names: Annotated[
         str | None,
@@ -170,7 +169,6 @@ def score(
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show which parts were aligned.")] = False,
     normalize: _Normalize = None,
-    format: _Format = None,  # noqa: A002
     json: Json = False,
 ) -> None:
     """Compare two names.
@@ -180,7 +178,7 @@ def score(
     from textmill.strings import DEFAULT_MEASURE
     from textmill.tasks.names import align, score_pair
 
-    collection = None if names is None else NameInput(format=format).read(names)
+    collection = None if names is None else reading.read(names)
     compare = align if explain and not json else score_pair  # a score alone needs no alignment
     result = compare(left, right, measure=measure or DEFAULT_MEASURE, names=collection, normalize=_steps(normalize))
     if json:
@@ -268,6 +266,7 @@ def join(
 def evaluate(
     names: _List,
     labels: Labels,
+    reading: NameInput,
     plot: Annotated[Path | None, figure_option("Draw F by number of pairs to this file (.png, .svg or .pdf).")] = None,
     beta: Annotated[
         float, typer.Option(help="Beta of F in the figure: below 1 favours precision, above 1 recall.")
@@ -282,7 +281,7 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks import names as task
 
-    evaluations = labels.evaluations(labels.lists(names), floor)
+    evaluations = labels.evaluations(labels.lists(names, reading), floor)
     rows = [evaluation.row() for evaluation in evaluations]
     table = Printed({name: ".4f" if isinstance(value, float) else "" for name, value in rows[0].items()}, json=json)
     for row in rows:
@@ -296,6 +295,7 @@ def evaluate(
 def compare(
     names: _List,
     labels: Labels,
+    reading: NameInput,
     k: Annotated[int, typer.Option("-k", help="Number of pairs to list where two measures differ.")] = 10,
 ) -> None:
     """Show the best measure, its threshold, and the matches on which measures disagree.
@@ -304,7 +304,7 @@ def compare(
     """
     from textmill.tasks import names as task
 
-    lists = labels.lists(names)
+    lists = labels.lists(names, reading)
     for line in task.compare(labels.evaluations(lists), *lists, k=k):
         typer.echo(line)
 
@@ -314,6 +314,7 @@ def compare(
 def pool(
     names: _List,
     labels: Labels,
+    reading: NameInput,
     output: _Output = "-",
     k: Annotated[int, typer.Option("-k", help="Number of pairs that each measure proposes.")] = 100,
     report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
@@ -326,7 +327,7 @@ def pool(
     from textmill.tasks import names as task
     from textmill.tasks.names import read_gold, write_pairs
 
-    collection, second = labels.lists(names)
+    collection, second = labels.lists(names, reading)
     normalize = _steps(labels.normalize)
     pairs = task.pool(
         collection,
@@ -367,11 +368,12 @@ def review(
 
 
 @app.command()
+@with_options
 def accept(
     gold: Annotated[Path, output_argument("Labelled pairs; created if it does not exist.")],
     decisions: Annotated[Path, typer.Argument(help="Decisions downloaded from the review page.")],
+    reading: NameInput,
     names: Annotated[str | None, typer.Option(help="List of names, to check the ids.")] = None,
-    format: _Format = None,  # noqa: A002
 ) -> None:
     """Add decisions from a review page to a file of labelled pairs; newer labels replace older ones.
 
@@ -380,7 +382,7 @@ def accept(
     from textmill.readable import counted
     from textmill.tasks.names import Gold, read_gold, write_gold
 
-    collection = None if names is None else NameInput(format=format).read(names)
+    collection = None if names is None else reading.read(names)
     before: Gold = read_gold(gold, names=collection) if gold.exists() else Gold()
     after = before.merge(read_gold(decisions, names=collection))
     changed = sum(label != after.labels[pair] for pair, label in before.labels.items())

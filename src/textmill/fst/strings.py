@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from textmill._native import fst as native
@@ -128,7 +128,7 @@ def cross(left: Fst, right: Fst) -> Fst:
 
 
 def string_map(
-    pairs: Sequence[str | tuple[str, str] | tuple[str, str, Weight]],
+    pairs: Mapping[str, str] | Iterable[str | tuple[str, str] | tuple[str, str, Weight]],
     *,
     token_type: str = "utf8",
     input_symbols: SymbolTable | None = None,
@@ -138,28 +138,29 @@ def string_map(
 ) -> Fst:
     """The transducer of a list of (input, output) or (input, output, weight), prefixes of inputs shared.
 
-    A string alone is its own output.
+    A string alone is its own output. A dictionary is a list of its items.
 
     >>> sorted((x, y) for x, y, _ in strings(string_map([("one", "1"), ("ten", "10"), "two"])))
     [('one', '1'), ('ten', '10'), ('two', 'two')]
     """
     _refuse_text("pairs", pairs)
-    pairs = [(pair, pair) if isinstance(pair, str) else pair for pair in pairs]
-    for i, pair in enumerate(pairs):
+    items = pairs.items() if isinstance(pairs, Mapping) else pairs
+    rows = [(pair, pair) if isinstance(pair, str) else pair for pair in items]
+    for i, pair in enumerate(rows):
         if not isinstance(pair, tuple | list) or len(pair) not in (2, 3):
             raise DataError(f"{pair!r} is not (input, output) or (input, output, weight)", source="pairs", line=i + 1)
 
     def side(place: int, symbols: SymbolTable | None) -> tuple[str | list[int], ...]:
         if generated is None:
-            return tuple(pair[place] for pair in pairs)
-        return tuple(labels_of(pair[place], token_type, symbols, generated=generated) for pair in pairs)
+            return tuple(pair[place] for pair in rows)
+        return tuple(labels_of(pair[place], token_type, symbols, generated=generated) for pair in rows)
 
     with _place("pairs"):
         machine = native.string_map(
             semiring(semiring_name)._native,
             side(0, input_symbols),
             side(1, output_symbols),
-            tuple(pair[2] if len(pair) == 3 else None for pair in pairs),
+            tuple(pair[2] if len(pair) == 3 else None for pair in rows),
             token_type=token_type,
             input=_table(input_symbols),
             output=_table(output_symbols),

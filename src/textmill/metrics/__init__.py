@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         RecallFloorUtility,
         Utility,
         UtilitySum,
+        named_utility,
     )
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "edit_table",
     "lcs_f",
     "mean_precision",
+    "named_utility",
     "ndcg",
     "paired_bootstrap",
     "pk",
@@ -116,6 +118,7 @@ __getattr__, __dir__ = deferred(
         "segmentation": "Segmentation WindowCounts boundary_counts pk window_diff",
         "significance": "ChiSquare Difference Interval PairedCounts bootstrap_figures bootstrap_interval "
         "chi_square_fit chi_square_independence paired_bootstrap randomization_test",
-        "utility": "FWeight GMeanUtility LinearUtility MCCUtility RatioUtility RecallFloorUtility Utility UtilitySum",
+        "utility": "FWeight GMeanUtility LinearUtility MCCUtility RatioUtility RecallFloorUtility Utility UtilitySum "
+        "named_utility",
     },
 )

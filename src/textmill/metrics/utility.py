@@ -24,6 +24,7 @@ Maximum expected F-measure training (2005); Jansche, A maximum expected utility 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,6 +43,7 @@ __all__ = [
     "RecallFloorUtility",
     "Utility",
     "UtilitySum",
+    "named_utility",
 ]
 
 
@@ -332,6 +334,63 @@ class RecallFloorUtility:
 
     def _shortfall(self, counts: ArrayLike) -> Floats:
         return np.maximum(0.0, self.floor - RatioUtility.recall().value(counts))
+
+
+_PLAIN: dict[str, Callable[[], Utility]] = {
+    "accuracy": RatioUtility.accuracy,
+    "balanced-accuracy": UtilitySum.sensitivity_specificity,
+    "g-mean": GMeanUtility,
+    "jaccard": RatioUtility.jaccard,
+    "mcc": MCCUtility,
+    "precision": RatioUtility.precision,
+    "recall": RatioUtility.recall,
+    "specificity": RatioUtility.specificity,
+    "youden": UtilitySum.youden,
+}
+
+
+def named_utility(name: str) -> Utility:
+    """The utility of a name, as commands and estimators take it.
+
+    f1, f2, f0.5 ... F_beta; alpha:W, F with the weight W of recall; jaccard, precision, recall, specificity, accuracy,
+    balanced-accuracy, youden, g-mean, mcc; sensitivity:W, recall and specificity weighted W to 1 - W; recall-floor:R,
+    precision with a recall of at least R; cost:M:A, costs of a miss and of a false alarm. A sum has + between its
+    terms, each with a weight before * : "0.5*f1+0.5*recall".
+
+    >>> named_utility("f2") == RatioUtility.f(FWeight.from_beta(2.0))
+    True
+    >>> named_utility("cost:5:1")
+    LinearUtility(hit=0.0, miss=-5.0, false_alarm=-1.0, rejection=0.0)
+    """
+    terms = name.split("+")
+    if len(terms) > 1 or "*" in name:
+        pairs = [("1", term) if "*" not in term else tuple(term.split("*", 1)) for term in terms]
+        return UtilitySum(tuple((_number(weight, name), named_utility(term)) for weight, term in pairs))
+    kind, *rest = name.strip().split(":")
+    if kind in _PLAIN and not rest:
+        return _PLAIN[kind]()
+    if kind[:1] == "f" and not rest and kind[1:2].isdigit():
+        return RatioUtility.f(FWeight.from_beta(_number(kind[1:], name)))
+    numbers = [_number(part, name) for part in rest]
+    if kind == "alpha" and len(numbers) == 1:
+        return RatioUtility.f(FWeight.from_recall(numbers[0]))
+    if kind == "sensitivity" and len(numbers) == 1:
+        return UtilitySum.sensitivity_specificity(numbers[0])
+    if kind == "recall-floor" and len(numbers) in (1, 2):
+        return RecallFloorUtility(*numbers)
+    if kind == "cost" and len(numbers) == 2:
+        return LinearUtility(miss=-numbers[0], false_alarm=-numbers[1])
+    raise DataError(
+        f"utility '{name}' is unknown; use f1 (any beta), alpha:W, {', '.join(_PLAIN)}, sensitivity:W, recall-floor:R "
+        "or cost:MISS:ALARM"
+    )
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"utility '{name}' has '{text}' where a number belongs") from None
 
 
 def _counts(counts: ArrayLike) -> Floats:

@@ -16,16 +16,22 @@ datasets     labelled sequences from files
 defaults     patterns for those who give none
 dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
+expected_utility   expected F of sets of items, and the sets of greatest expected F
 exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
 inspection   the strongest weights of a label, a word, a pair of labels
+label_models   binary labels that depend on each other, and decoding under them
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
+probability_files   probabilities of items from files
+pruning      what a beam costs in decoding for F
 runningtext  sentences, tokens and labels of running text
+simple_functions   scores by a small automaton, and their expectations
 trainable    training that CRFs and conditional Markov models share
 training     objective, algorithms, and the run around them
 upgrades     files of older formats
+utility_tags   tags of greatest expected F
 encoding     sequences as arrays of test ids, what every model of this package reads
 
 chainmodel says where models with hidden states (latent) and of segments (semimarkov) will stand.
@@ -56,6 +62,7 @@ if TYPE_CHECKING:
         Hypothesis,
         best_labels,
         forced_labels,
+        markov_steps,
         posterior,
         span_confidence,
         viterbi,
@@ -66,6 +73,20 @@ if TYPE_CHECKING:
     from textmill.sequence.encoding import Active, Encoded, label_ids
     from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
     from textmill.sequence.exchange import TAGGER_FORMATS, TAGGERS, read_tagger, tagger_of, write_tagger
+    from textmill.sequence.expected_utility import (
+        DECODERS,
+        Decoding,
+        SetDistribution,
+        decode_f,
+        decode_f_sets,
+        decode_sets,
+        decode_utility,
+        expected_f,
+        expected_f_curve,
+        expected_f_gradient,
+        expected_f_loss,
+        f_distribution,
+    )
     from textmill.sequence.features import FeatureLayout, Features
     from textmill.sequence.formats import (
         ChainWeights,
@@ -74,6 +95,12 @@ if TYPE_CHECKING:
         write_wapiti,
     )
     from textmill.sequence.inspection import FeatureWeight, top_features
+    from textmill.sequence.label_models import (
+        MarkovLabels,
+        decode_chain_f,
+        decode_joint_f,
+        expected_value,
+    )
     from textmill.sequence.labeling import (
         LabelingOptions,
         TagRepairs,
@@ -84,8 +111,23 @@ if TYPE_CHECKING:
     )
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.probability_files import ItemSet, read_probabilities
+    from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.simple_functions import (
+        CountFunction,
+        Expectation,
+        Hamming,
+        SimpleFunction,
+        WindowFunction,
+        ZeroOne,
+        evaluate_function,
+        expectation,
+        expectations,
+        expected_hamming,
+        expected_window_rate,
+    )
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
@@ -103,6 +145,7 @@ __all__ = [
     "ALGORITHMS",
     "CRF",
     "DATA_FORMATS",
+    "DECODERS",
     "FIGURES",
     "LBFGS",
     "OWLQN",
@@ -121,38 +164,67 @@ __all__ = [
     "ChainWeights",
     "Command",
     "ConditionalMarkov",
+    "CountFunction",
+    "Decoding",
     "Encoded",
     "Encoder",
+    "Expectation",
     "FeatureCounts",
     "FeatureLayout",
     "FeatureWeight",
     "Features",
+    "Hamming",
     "Hypothesis",
+    "ItemSet",
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
     "LabelingOptions",
+    "MarkovLabels",
     "NoWeights",
     "Pattern",
     "Perceptron",
+    "PruningReport",
+    "SetDistribution",
+    "SimpleFunction",
     "Split",
     "TagError",
     "TagRepairs",
     "TagScores",
     "TrainingSummary",
     "TrainingTable",
+    "WindowFunction",
+    "ZeroOne",
     "active_tests",
     "attributes_of",
     "best_labels",
     "column_errors",
+    "compare_pruning",
     "count_by_pattern",
     "cross_validate",
+    "decode_chain_f",
+    "decode_f",
+    "decode_f_sets",
+    "decode_joint_f",
+    "decode_sets",
+    "decode_utility",
     "default_patterns",
     "describe_default",
     "draw_training",
     "errors_by_kind",
     "evaluate_columns",
+    "evaluate_function",
     "evaluate_tags",
+    "expectation",
+    "expectations",
+    "expected_f",
+    "expected_f_curve",
+    "expected_f_gradient",
+    "expected_f_loss",
+    "expected_hamming",
+    "expected_value",
+    "expected_window_rate",
+    "f_distribution",
     "folds",
     "forced_labels",
     "hold_out",
@@ -161,6 +233,7 @@ __all__ = [
     "label_sentences",
     "label_tests",
     "label_text",
+    "markov_steps",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
@@ -169,6 +242,7 @@ __all__ = [
     "read_crfsuite_dump",
     "read_dump",
     "read_labeled",
+    "read_probabilities",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -199,21 +273,28 @@ __getattr__, __dir__ = deferred(
         "crossval": "Split cross_validate folds",
         "crfsuite": "attributes_of read_crfsuite write_crfsuite",
         "datasets": "DATA_FORMATS LabeledSequences hold_out read_labeled read_rows split_labels",
-        "decoders": "ChainScorer Hypothesis best_labels forced_labels posterior span_confidence viterbi",
+        "decoders": "ChainScorer Hypothesis best_labels forced_labels markov_steps posterior span_confidence viterbi",
         "defaults": "default_patterns describe_default",
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
+        "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
+        "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
         "inspection": "FeatureWeight top_features",
+        "label_models": "MarkovLabels decode_chain_f decode_joint_f expected_value",
         "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "probability_files": "ItemSet read_probabilities",
+        "pruning": "PruningReport compare_pruning",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
+        "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
+        "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
         "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },

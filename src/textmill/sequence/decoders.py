@@ -4,6 +4,7 @@
     posterior    argmax_y P(y_t = y | x) at every token         fewest wrong labels in expectation
     k best       the k labellings with the highest scores       exact, with scores and probabilities
     span         P(y_s = a_s, ..., y_e = a_e | x)               confidence of a stretch, exact
+    steps        P(y_t | y_{t-1}, x)                            the chain as a Markov chain
 
 All of them take restrictions: labels allowed at a token (a tag dictionary, known labels), transitions allowed between
 labels. Work is cut into rounds of sequences and done in parallel by native code, whose files (native/sequence/chain.h
@@ -28,7 +29,16 @@ from textmill.model import check_range, effective_jobs
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainScorer", "Hypothesis", "best_labels", "forced_labels", "posterior", "span_confidence", "viterbi"]
+__all__ = [
+    "ChainScorer",
+    "Hypothesis",
+    "best_labels",
+    "forced_labels",
+    "markov_steps",
+    "posterior",
+    "span_confidence",
+    "viterbi",
+]
 
 MOST_BEST = 1_000_000  # labellings of a sequence, about a gigabyte for 25 tokens
 
@@ -163,6 +173,37 @@ def best_labels(
         [Hypothesis(list(labels), score, math.exp(score - log_z)) for score, labels in paths]
         for paths, log_z in answers
     ]
+
+
+def markov_steps(
+    scorer: ChainScorer,
+    data: Encoded,
+    *,
+    allowed: Bytes | None = None,
+    transitions: Bytes | None = None,
+    n_jobs: int | None = 1,
+) -> Floats:
+    """Probabilities of labels given the label before them, [T, Y, Y]; P(y_0) in every row of a first token.
+
+    Rows of labels that cannot occur are zeros. What a chain model says of a sequence is the product of these numbers.
+
+    >>> from textmill.sequence.encoding import Active
+    >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> scorer = ChainScorer(FeatureLayout(2, 1, 1), np.array([np.log(3), 0.0, 0.0, 0.0, 0.0, 0.0]))
+    >>> markov_steps(scorer, Encoded(np.array([0, 1]), tests, tests))[0, 0].round(6).tolist()
+    [0.75, 0.25]
+    """
+    labels = scorer.layout.labels
+    out = np.empty((data.tokens, labels, labels))
+    native.conditionals(
+        *scorer.arguments(data),
+        allowed=_mask(allowed),
+        transitions=_mask(transitions),
+        normalized=scorer.normalized,
+        out=out,
+        threads=effective_jobs(n_jobs),
+    )
+    return out
 
 
 def forced_labels(labels: NDArray[np.int32], classes: int) -> Bytes:

@@ -56,7 +56,7 @@ class _Set(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        return _FittedBag(self, self.features, strings, None, weighted=False)
+        return _FittedBag(self, self.features, strings, None, power=0.0)
 
     def size(self, squares: Numbers) -> Numbers:
         """The size of a set, from the sum of squares of its entries, which are all 1."""
@@ -73,7 +73,7 @@ class _Vector(_Set):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        return _FittedVector(self, self.features, strings, None, weighted=False)
+        return _FittedVector(self, self.features, strings, None, power=0.0)
 
     def size(self, squares: Numbers) -> Numbers:
         """The length of a vector."""

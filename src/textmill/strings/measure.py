@@ -269,8 +269,8 @@ class Fitted:
 class FittedSequences(Fitted):
     """A measure of sequences of features, with the table of features and their weights.
 
-    Attributes: measure; words, the features by id; idf (words,); weights (words,), the idf or, of measures that weigh
-    all features alike, 1; sub, the fitted sub-measure or None.
+    Attributes: measure; words, the features by id; idf (words,); weights (words,), a power of the idf, 0 for measures
+    that weigh all features alike; sub, the fitted sub-measure or None.
     """
 
     def __init__(
@@ -281,10 +281,10 @@ class FittedSequences(Fitted):
         sub: Measure | None,
         *,
         documents: str = "types",
-        weighted: bool = True,
+        power: float = 1.0,
     ) -> None:
         super().__init__(measure)
-        self._weighted = weighted
+        self._power = power
         self.features = features
         self.words: list[str] = []
         self._ids: dict[str, int] = {}
@@ -321,7 +321,9 @@ class FittedSequences(Fitted):
     @property
     def weights(self) -> NDArray[np.float64]:
         """What each feature weighs in a score, by id."""
-        return self.idf if self._weighted else np.ones(len(self.words))
+        if self._power == 1.0:
+            return self.idf
+        return self.idf**self._power if self._power else np.ones(len(self.words))
 
     def set_idf(self, idf: Mapping[str, float]) -> None:
         """Replace the weights of features."""

@@ -16,8 +16,8 @@ pick the same one. multiplicity="types" treats a repeated word as one of weight 
 links each occurrence with every occurrence of the closest word, as in the graph of the paper, and overflows more.
 `overflows` finds such pairs, clip=True cuts at 1.
 
-weights="uniform" takes 1 for every idf and learns nothing. Equal features always have the similarity 1. A string with
-norm 0 has the similarity 1 to itself and 0 to all others.
+weights="uniform" takes 1 for every idf and learns nothing; "damped" takes idf^(3/4), so that rarity counts less. Equal
+features always have the similarity 1. A string with norm 0 has the similarity 1 to itself and 0 to all others.
 
 References: Monge & Elkan (1996); Cohen, Ravikumar & Fienberg (2003), whose printed formula of Soft-TFIDF reduces to
 the TF-IDF cosine; Moreau, Yvon & Cappé (2008), who correct it and define ML.
@@ -61,6 +61,7 @@ _BLOCK = 1 << 16  # pairs scored together
 _CELLS = 1 << 22  # of a table of words that is made whole
 _TABLE = 1 << 26  # of a table of words for a block of a matrix
 SYMMETRIES = ("none", "mean", "max", "min")
+POWERS = {"idf": 1.0, "damped": 0.75, "uniform": 0.0}  # of the idf, by `weights`
 Matches: TypeAlias = list[tuple[int, int]]
 Rule: TypeAlias = dict[str, Any]
 
@@ -78,7 +79,7 @@ class SecondLevel(Measure):
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        return FittedSecondLevel(self, self.features, strings, self.sub, weighted=False)
+        return FittedSecondLevel(self, self.features, strings, self.sub, power=0.0)
 
     def rule(self) -> Rule:
         """The alignment, as the kernels want it."""
@@ -126,17 +127,17 @@ class _Weighted(SecondLevel):
     documents: str = "types"
 
     def __post_init__(self) -> None:
-        check_choice("weights", self.weights, ["idf", "uniform"])
+        check_choice("weights", self.weights, list(POWERS))
         check_choice("documents", self.documents, DOCUMENTS)
 
     @property
     def learns(self) -> bool:
         """Weights come from a collection."""
-        return self.weights == "idf" or super().learns
+        return self.weights != "uniform" or super().learns
 
     def learn(self, strings: Occurrences) -> Fitted:
         """Return the fitted measure."""
-        options: Any = {"documents": self.documents, "weighted": self.weights == "idf"}
+        options: Any = {"documents": self.documents, "power": POWERS[self.weights]}
         return FittedSecondLevel(self, self.features, strings, self.sub, **options)
 
 

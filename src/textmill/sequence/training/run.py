@@ -2,8 +2,10 @@
 
 After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
 wrong, if it has any (`error`). The run stops when that levels off (`Plateau`), and its result are the weights with the
-lowest error, not the last ones. Fine-tuning is L-BFGS on the weights w that are not zero: their number cannot grow.
-Some L2 in the place of L1 pulls w as a whole towards zero as strongly, or a few good steps would fit what L1 kept out:
+lowest error, not the last ones. An error that has not moved since the first iteration has not levelled off: where most
+labels are alike, the first weights give every token the same one for a while. Fine-tuning is L-BFGS on the weights w
+that are not zero: their number cannot grow. Some L2 in the place of L1 pulls w as a whole towards zero as strongly, or
+a few good steps would fit what L1 kept out:
 
     d/ds [l1 |s w|_1 + l2 / 2 |s w|^2] = d/ds [tuned / 2 |s w|^2]  at s = 1        so tuned = l2 + l1 |w|_1 / |w|^2
 
@@ -117,11 +119,16 @@ class Run:
         }
         if self.error is not None:
             entry["dev_error"] = self.error(done)
-            if self.best is None or entry["dev_error"] < self.best[0]:
+            errors = [*(before["dev_error"] for before in self.log), entry["dev_error"]]
+            if self.best is None or entry["dev_error"] < self.best[0] or len(set(errors)) == 1:
                 self.best = (entry["dev_error"], *done.nonzero())
         self.log.append(entry)
         step.advance(1, **{name: value for name, value in entry.items() if name not in ("iteration", "seconds")})
-        return self.error is not None and self.plateau.settled([entry["dev_error"] for entry in self.log])
+        return self.error is not None and self._moved(errors) and self.plateau.settled(errors)
+
+    def _moved(self, errors: list[float]) -> bool:
+        """Has training reached the development error at all? One of 0 need not move."""
+        return errors[-1] == 0.0 or max(errors) - min(errors) >= self.plateau.tolerance
 
     def _signature(self) -> str:
         """What must be the same for a run to go on from a checkpoint."""
