@@ -13,7 +13,7 @@ import numpy as np
 
 import textmill.fst as wfst
 from textmill.lm import NGramModel
-from textmill.lm.ngram import BEGIN, END
+from textmill.lm.counting import BEGIN, END
 
 Words = list[tuple[str, list[str]]]
 

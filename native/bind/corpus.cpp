@@ -319,15 +319,26 @@ class Terms {
     std::vector<std::int32_t> ids;
     {
       nb::gil_scoped_release nogil;
-      const std::vector<corpus::TokenStream> streams = corpus::tokenize(held.view(), how, threads);
-      const std::unique_lock lock(mutex_);
-      for (const corpus::TokenStream& stream : streams) {
-        std::vector<std::int32_t> known(stream.table.size());
-        for (std::size_t t = 0; t < known.size(); ++t)
-          known[t] = grow ? table_->insert(stream.table[t]) : table_->find(stream.table[t]);
-        for (const std::uint32_t token : stream.tokens) ids.push_back(known[token]);
-        const auto base = offsets.back();
-        for (const std::size_t end : stream.document_ends) offsets.push_back(base + static_cast<std::int64_t>(end));
+      const auto end_document = [&offsets](std::int64_t base, std::size_t end) {
+        offsets.push_back(base + static_cast<std::int64_t>(end));
+      };
+      if (!grow) {
+        const std::shared_lock lock(mutex_);
+        for (const corpus::FoundTokens& chunk : corpus::find_tokens(held.view(), how, *table_, threads)) {
+          ids.insert(ids.end(), chunk.ids.begin(), chunk.ids.end());
+          const auto base = offsets.back();
+          for (const std::size_t end : chunk.document_ends) end_document(base, end);
+        }
+      } else {
+        const std::vector<corpus::TokenStream> streams = corpus::tokenize(held.view(), how, threads);
+        const std::unique_lock lock(mutex_);
+        for (const corpus::TokenStream& stream : streams) {
+          std::vector<std::int32_t> known(stream.table.size());
+          for (std::size_t t = 0; t < known.size(); ++t) known[t] = table_->insert(stream.table[t]);
+          for (const std::uint32_t token : stream.tokens) ids.push_back(known[token]);
+          const auto base = offsets.back();
+          for (const std::size_t end : stream.document_ends) end_document(base, end);
+        }
       }
     }
     return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(ids)));

@@ -6,17 +6,21 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "linear/combinations.h"
+#include "linear/conjunctions.h"
 #include "linear/descent.h"
 #include "linear/design.h"
 #include "linear/dual.h"
 #include "linear/loss.h"
+#include "linear/newton.h"
 #include "linear/online.h"
+#include "linear/passes.h"
 
 namespace textmill::bind {
 namespace {
 
 using Reals = In<double, 1>;
 using Ids = In<std::int32_t, 1>;
+using linear::Conjunctions;
 using linear::Design;
 
 void check_labels(std::span<const std::int32_t> labels, std::size_t classes) {
@@ -47,6 +51,12 @@ double binary_loss(Reals margin, Ids label, Reals weight, Out<double, 1> residua
           "residual and curvature need ", n, " entries or none");
   nb::gil_scoped_release nogil;
   return linear::binary_loss(view(margin), view(label), view(weight), view(residual), view(curvature), threads);
+}
+
+double binary_entropy(Reals residual, Reals weight, double factor, std::size_t threads) {
+  require(residual.size() == weight.size(), "weight needs ", residual.size(), " entries");
+  nb::gil_scoped_release nogil;
+  return linear::binary_entropy(view(residual), view(weight), factor, threads);
 }
 
 double softmax_loss(In<double, 2> margin, Ids label, Reals weight, Out<double, 2> residual, std::size_t threads) {
@@ -155,56 +165,109 @@ nb::tuple search(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::si
                         found.stored);
 }
 
-nb::tuple expand(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t rows, In<std::int32_t, 2> features,
-                 std::size_t threads) {
-  const auto x_t = checked_rows(offsets, indices, values, rows);
+void graft(Design& x, In<std::int32_t, 2> features, std::size_t threads) {
   require(features.shape(1) >= 1, "a combination needs at least one feature");
   for (std::size_t k = 0; k < features.shape(0); ++k)
     for (std::size_t p = 0; p < features.shape(1); ++p) {
       const std::int32_t j = features(k, p);
-      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x_t.rows), "combination ", k,
-              " has the feature ", j, ", there are ", x_t.rows);
+      require((j >= 0 || (j == -1 && p > 0)) && (j < 0 || static_cast<std::size_t>(j) < x.columns()), "combination ", k,
+              " has the feature ", j, ", there are ", x.columns());
     }
-  linear::Columns made;
+  nb::gil_scoped_release nogil;
+  x.graft(view(features), features.shape(1), threads);
+}
+
+void column_product(const Design& x, Ids listed, Reals weight, Out<double, 1> margin) {
+  check_listed(x, view(listed));
+  require(weight.size() == listed.size() && margin.size() == x.rows(), "weight needs ", listed.size(),
+          " entries and margin ", x.rows());
+  nb::gil_scoped_release nogil;
+  linear::column_product(x, view(listed), view(weight), view(margin));
+}
+
+void make_conjunctions(Conjunctions* made, In<std::int32_t, 2> combinations, In<double, 2> weights,
+                       std::size_t columns) {
+  require(combinations.shape(1) >= 1, "a combination needs at least one feature");
+  require(weights.shape(1) == combinations.shape(0), "there must be a weight for each of ", combinations.shape(0),
+          " combinations");
+  require(columns < (std::size_t{1} << 31), "there are too many columns");
+  for (std::size_t k = 0; k < combinations.shape(0); ++k)
+    for (std::size_t p = 0; p < combinations.shape(1); ++p) {
+      const std::int32_t j = combinations(k, p), before = p == 0 ? -1 : combinations(k, p - 1);
+      const bool right =
+          j == -1 ? p > 0 : j > before && (p == 0 || before >= 0) && static_cast<std::size_t>(j) < columns;
+      require(right, "combination ", k, " has the feature ", j, "; they must rise and lie below ", columns);
+    }
+  nb::gil_scoped_release nogil;
+  new (made) Conjunctions(view(combinations), combinations.shape(1), view(weights), weights.shape(0), columns);
+}
+
+void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, const Conjunctions& model, Out<double, 2> score,
+                std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, model.columns());
+  require(score.shape(0) == x.rows && score.shape(1) == model.margins(), "score must be rows x margins");
+  nb::gil_scoped_release nogil;
+  linear::score_rows(x, model, view(score), threads);
+}
+
+// Rows that stay with their passes.
+struct Rows {
+  In<std::int64_t, 1> offsets;
+  Ids indices;
+  Reals values;
+  linear::RowPasses passes;
+};
+
+void make_rows(Rows* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values) {
+  check_offsets(view(offsets), values.size(), "rows");
+  require(indices.size() == values.size(), "there must be a value for each index");
+  bool inside = true;
+  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < columns;
+  require(inside, "columns must lie below ", columns);
+  const base::Csr<std::int64_t, double> x{offsets.size() - 1, columns, view(offsets), view(indices), view(values)};
+  new (self) Rows{offsets, indices, values, linear::RowPasses(x)};
+}
+
+void row_sums(Rows& x, Reals residual, Reals row_curvature, Out<double, 1> slope, Out<double, 1> square,
+              std::size_t threads) {
+  const std::size_t n = x.passes.rows(), m = x.passes.columns();
+  require(slope.size() == m || slope.size() == 0, "slope needs ", m, " entries or none");
+  require(square.size() == m || square.size() == 0, "square needs ", m, " entries or none");
+  require(slope.size() == 0 || residual.size() == n, "residual needs ", n, " entries");
+  require(square.size() == 0 || row_curvature.size() == n, "row_curvature needs ", n, " entries");
+  nb::gil_scoped_release nogil;
+  x.passes.sums(view(residual), view(row_curvature), view(slope), view(square), threads);
+}
+
+std::pair<std::size_t, double> newton_step(Rows& x, Reals gradient, Reals diagonal, Reals row_curvature, double l2,
+                                           bool intercept, double accuracy, std::size_t most, Out<double, 1> step,
+                                           Out<double, 1> change, std::size_t threads) {
+  const std::size_t n = x.passes.rows(), size = x.passes.columns() + (intercept ? 1 : 0);
+  require(gradient.size() == size && diagonal.size() == size && step.size() == size,
+          "gradient, diagonal and step need ", size, " entries");
+  require(row_curvature.size() == n && change.size() == n, "row_curvature and change need ", n, " entries");
+  bool positive = true;
+  for (const double d : view(diagonal)) positive &= d > 0.0;
+  require(positive, "diagonal must be above 0");
+  linear::NewtonStep made;
   {
     nb::gil_scoped_release nogil;
-    made = linear::expand(x_t, view(features), features.shape(1), threads);
+    made = linear::newton_step(x.passes, {view(gradient), view(diagonal), view(row_curvature), l2, intercept}, accuracy,
+                               most, view(step), view(change), threads);
   }
-  return nb::make_tuple(to_numpy(std::move(made.offsets)), to_numpy(std::move(made.rows)),
-                        to_numpy(std::move(made.values)));
+  return {made.iterations, made.slope};
 }
 
-void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Ids feature,
-                In<std::int64_t, 1> first, In<double, 2> weight, Out<double, 2> score, std::size_t threads) {
-  const auto x = checked_rows(offsets, indices, values, columns);
-  const std::size_t nodes = feature.size();
-  require(first.size() == nodes + 1 && weight.shape(0) == nodes, "a tree of ", nodes, " nodes needs ", nodes + 1,
-          " places and a weight a node");
-  bool inside = true;
-  for (std::size_t t = 0; t < nodes; ++t) {
-    inside &= feature(t) >= 0 && static_cast<std::size_t>(feature(t)) < columns;
-    inside &= first(t) > static_cast<std::int64_t>(t) && first(t) <= first(t + 1);  // children come behind: no circles
-  }
-  require(inside && first(nodes) == static_cast<std::int64_t>(nodes) && first(0) >= 0,
-          "the children of a node must come behind it, in order");
-  require(score.shape(0) == x.rows && score.shape(1) == weight.shape(1), "score must be rows x margins");
+void dual_pass(Rows& x, Ids label, Reals weight, Reals square, double l2, double caution, std::uint64_t seed,
+               Out<double, 1> dual, Out<double, 1> implied, Out<double, 1> w, std::size_t threads) {
+  const std::size_t n = x.passes.rows();
+  require(w.size() == x.passes.columns(), "w needs ", x.passes.columns(), " entries");
+  require(label.size() == n && weight.size() == n && square.size() == n && dual.size() == n && implied.size() == n,
+          "label, weight, square, dual and implied need ", n, " entries");
+  require(l2 > 0 && caution >= 1, "l2 must be above 0, and caution at least 1");
   nb::gil_scoped_release nogil;
-  linear::score_rows(x, {view(feature), view(first), view(weight), weight.shape(1)}, view(score), threads);
-}
-
-double dual_pass(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids label, Reals weight, Reals square,
-                 double l2, std::uint64_t seed, Out<double, 2> dual, Out<double, 1> w) {
-  const std::size_t n = offsets.size() - 1;
-  check_offsets(view(offsets), values.size(), "rows");
-  bool inside = indices.size() == values.size();
-  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < w.size();
-  require(inside, "columns must lie below ", w.size());
-  require(label.size() == n && weight.size() == n && square.size() == n && dual.shape(0) == n && dual.shape(1) == 2,
-          "label, weight, square and dual need ", n, " entries");
-  require(l2 > 0, "l2 must be above 0");
-  nb::gil_scoped_release nogil;
-  return linear::dual_pass({n, w.size(), view(offsets), view(indices), view(values)}, view(label), view(weight),
-                           view(square), l2, seed, view(dual), view(w));
+  linear::dual_pass(x.passes.matrix(), view(label), view(weight), view(square), {l2, caution, seed, threads},
+                    view(dual), view(implied), view(w));
 }
 
 }  // namespace
@@ -212,11 +275,25 @@ double dual_pass(In<std::int64_t, 1> offsets, Ids indices, Reals values, Ids lab
 void bind_linear(nb::module_& m) {
   nb::class_<Design>(m, "Design", "A design matrix by columns, made from compressed sparse rows.")
       .def("__init__", &make_design, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a)
+      .def("add_ones", &Design::add_ones, "Add a column of ones.")
+      .def("graft", &graft, "features"_a, "threads"_a, "Add the products of columns as further columns.")
       .def_prop_ro("rows", &Design::rows)
       .def_prop_ro("columns", [](const Design& x) { return x.columns(); })
       .def_prop_ro("entries", [](const Design& x) { return x.entries(); });
+  nb::class_<Rows>(m, "Rows", "Compressed sparse rows, checked once, for passes whose results are sums by column.")
+      .def("__init__", &make_rows, "columns"_a, "offsets"_a, "indices"_a, "values"_a)
+      .def("sums", &row_sums, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(), "square"_a.noconvert(),
+           "threads"_a, "Fill slope with X^T r and square with the sums of x^2 d, unless empty.")
+      .def("newton_step", &newton_step, "gradient"_a, "diagonal"_a, "row_curvature"_a, "l2"_a, "intercept"_a,
+           "accuracy"_a, "most"_a, "step"_a.noconvert(), "change"_a.noconvert(), "threads"_a,
+           "Solve (X^T D X + l2) s = -g; fills s and X s, returns the iterations and g . s.")
+      .def("dual_pass", &dual_pass, "label"_a, "weight"_a, "square"_a, "l2"_a, "caution"_a, "seed"_a,
+           "dual"_a.noconvert(), "implied"_a.noconvert(), "w"_a.noconvert(), "threads"_a,
+           "One pass of dual coordinate descent.");
   m.def("binary_loss", &binary_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(),
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
+  m.def("binary_entropy", &binary_entropy, "residual"_a, "weight"_a, "factor"_a, "threads"_a,
+        "Weighted entropy of two classes between the labels and the model.");
   m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,
         "Loss of several classes; fills the residuals, class x row, unless empty.");
   m.def("column_sums", &column_sums, "x"_a, "listed"_a, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(),
@@ -232,12 +309,13 @@ void bind_linear(nb::module_& m) {
   m.def("search", &search, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a, "threshold"_a, "degree"_a,
         "negative"_a, "vertical"_a, "threads"_a,
         "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
-  m.def("expand", &expand, "offsets"_a, "indices"_a, "values"_a, "rows"_a, "features"_a, "threads"_a,
-        "The columns of combinations: offsets, rows, values.");
-  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
-        "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
-  m.def("dual_pass", &dual_pass, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "square"_a, "l2"_a,
-        "seed"_a, "dual"_a.noconvert(), "w"_a.noconvert(), "One pass of dual coordinate descent.");
+  m.def("column_product", &column_product, "x"_a, "listed"_a, "weight"_a, "margin"_a.noconvert(),
+        "Margins of the rows by the weights of listed columns.");
+  nb::class_<Conjunctions>(m, "Conjunctions", "Weights of combinations of features, for the scores of rows.")
+      .def("__init__", &make_conjunctions, "combinations"_a, "weights"_a, "columns"_a)
+      .def_prop_ro("nodes", &Conjunctions::nodes);
+  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "model"_a, "score"_a.noconvert(), "threads"_a,
+        "Add the weights of the combinations of rows to their scores.");
 }
 
 }  // namespace textmill::bind

@@ -8,7 +8,11 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "lm/editing.h"
+#include "lm/leave_out.h"
+#include "lm/merging.h"
 #include "lm/ngram.h"
+#include "lm/smoothing.h"
 
 namespace textmill::bind {
 namespace {
@@ -92,13 +96,46 @@ nb::tuple combine(nb::list trees, nb::list rename, std::size_t words, std::size_
   return to_python(std::move(made));
 }
 
-Numpy<std::int32_t, 1> suffixes(Levels level, Ids word, Ids first, std::size_t threads) {
+void suffixes(Levels level, Ids word, Ids first, Out<std::int32_t, 1> suffix, std::size_t threads) {
   require(threads >= 1, "threads must be at least 1");
   const Tree tree = checked_tree(level, word, first);
-  std::vector<std::int32_t> made;
+  require(suffix.size() == tree.nodes(), "there must be room for a suffix of each node");
+  nb::gil_scoped_release nogil;
+  lm::suffixes(tree, view(suffix), threads);
+}
+
+// Trees as for combine, mapped; numbers, word, first and count receive the result.
+Numpy<std::int64_t, 1> merge(nb::list trees, nb::list numbers, std::size_t words, Out<std::int32_t, 1> word,
+                             Out<std::int32_t, 1> first, Out<std::int64_t, 1> count) {
+  require(trees.size() >= 1 && trees.size() == numbers.size(), "pass at least one tree, and numbers for each");
+  std::vector<Levels> levels;
+  std::vector<Ids> ids;
+  std::vector<Levels> counts;
+  std::vector<Out<std::int32_t, 1>> number;
+  std::vector<lm::Stored> stored;
+  std::size_t room = 1 + words;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    const auto parts = nb::cast<nb::tuple>(trees[t]);
+    require(parts.size() == 4, "a tree has 4 arrays, got ", parts.size());
+    levels.push_back(nb::cast<Levels>(parts[0]));
+    ids.push_back(nb::cast<Ids>(parts[1]));
+    ids.push_back(nb::cast<Ids>(parts[2]));
+    counts.push_back(nb::cast<Levels>(parts[3]));
+    number.push_back(nb::cast<Out<std::int32_t, 1>>(numbers[t], false));
+    const Tree tree = checked_tree(levels.back(), ids[2 * t], ids[2 * t + 1]);
+    require(counts.back().size() == tree.nodes() && number.back().size() == tree.nodes(),
+            "there must be a count and a number for each node");
+    require(tree.words() <= words, "a tree has more than ", words, " words");
+    require(tree.level.size() == levels.front().size(), "trees of different orders cannot be added");
+    stored.push_back({tree, view(counts.back()), view(number.back())});
+    room += tree.nodes() - 1 - tree.words();
+  }
+  require(word.size() >= room && count.size() >= room && first.size() >= room + 1, "there must be room for ", room,
+          " nodes");
+  std::vector<std::int64_t> made;
   {
     nb::gil_scoped_release nogil;
-    made = lm::suffixes(tree, threads);
+    made = lm::merge(stored, words, view(word), view(first), view(count));
   }
   return to_numpy(std::move(made));
 }
@@ -111,24 +148,130 @@ void check_suffixes(const Tree& tree, std::span<const std::int32_t> suffix) {
   require(shorter, "a suffix must be a shorter n-gram");
 }
 
-nb::tuple kneser_ney(Levels level, Ids word, Ids first, Ids suffix, In<std::int64_t, 1> counts, std::int32_t begin,
-                     std::size_t threads) {
-  const Tree tree = checked_tree(level, word, first);
-  check_suffixes(tree, view(suffix));
-  require(counts.size() == tree.nodes() && threads >= 1, "there must be a count for each node");
-  for (const std::int64_t c : view(counts)) require(c >= 0, "counts must not be negative");
+lm::Rules rules_of(int method, const Levels& min_count, const Ids& limit, std::size_t order) {
+  require(method >= 0 && method <= static_cast<int>(lm::Method::kJelinekMercer), "there is no method ", method);
+  require(min_count.size() == order && limit.size() == order, "there must be a smallest count and a limit by order");
+  for (std::size_t n = 0; n < order; ++n) {
+    require(min_count.data()[n] >= 1 && (n == 0 || min_count.data()[n] >= min_count.data()[n - 1]),
+            "smallest counts must be at least 1 and not fall");
+    require(limit.data()[n] >= 0 && limit.data()[n] < static_cast<std::int32_t>(lm::kClasses), "a limit is above 7");
+  }
+  const auto copy = [](auto values) { return std::vector(values.begin(), values.end()); };
+  return {static_cast<lm::Method>(method), copy(view(min_count)), copy(view(limit))};
+}
+
+// A tree of all n-grams: every end of one is one.
+void check_counts(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> counts,
+                  std::int32_t begin) {
+  check_suffixes(tree, suffix);
+  require(counts.size() == tree.nodes(), "there must be a count for each node");
+  for (const std::int64_t c : counts) require(c >= 0, "counts must not be negative");
+  bool whole = true;
+  for (std::size_t n = 2; n <= tree.order(); ++n)
+    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) whole &= suffix[v] >= tree.level[n - 1];
+  require(whole, "the end of an n-gram is missing");
   require(tree.words() >= 2, "there must be a word beside the start symbol");
   check_word("begin", begin, tree.words());
-  lm::Smoothed made;
+}
+
+// Fills a (only for Kneser-Ney, else empty), probability and back_off.
+nb::tuple smooth(Levels level, Ids word, Ids first, Ids suffix, Levels counts, Out<std::int64_t, 1> a,
+                 Out<double, 1> probability, Out<double, 1> back_off, int method, Levels min_count, Ids limit,
+                 std::int32_t begin, std::size_t threads) {
+  const Tree tree = checked_tree(level, word, first);
+  check_counts(tree, view(suffix), view(counts), begin);
+  const lm::Rules rules = rules_of(method, min_count, limit, tree.order());
+  require(threads >= 1 && probability.size() == tree.nodes() && back_off.size() == tree.nodes() &&
+              a.size() == (rules.continues() ? tree.nodes() : 0),
+          "there must be two numbers for each node");
+  std::vector<double> discounts, fresh;
+  std::vector<std::int8_t> fell_back;
   {
     nb::gil_scoped_release nogil;
-    made = lm::kneser_ney(tree, view(suffix), view(counts), begin, threads);
+    if (rules.continues()) lm::continuations(tree, view(suffix), view(counts), begin, view(a));
+    const std::span<const std::int64_t> own = rules.continues() ? std::span<const std::int64_t>(view(a)) : view(counts);
+    const lm::Adjusted data{tree, view(suffix), view(counts), own, begin};
+    const lm::Parameters made = lm::smooth(rules, data, view(probability), view(back_off), threads);
+    for (const auto& row : made.discounts) discounts.insert(discounts.end(), row.begin(), row.end());
+    for (const auto& row : made.new_word) fresh.insert(fresh.end(), row.begin(), row.end());
+    fell_back.assign(made.fell_back.begin(), made.fell_back.end());
   }
-  std::vector<double> discounts;
-  for (const auto& row : made.discounts) discounts.insert(discounts.end(), row.begin(), row.end());
-  return nb::make_tuple(to_numpy(std::move(discounts)), to_numpy(std::move(made.log_probability)),
-                        to_numpy(std::move(made.log_back_off)));
+  return nb::make_tuple(to_numpy(std::move(discounts)), to_numpy(std::move(fresh)), to_numpy(std::move(fell_back)));
 }
+
+nb::tuple select(Levels level, Ids word, Ids first, In<std::uint8_t, 1> marked) {
+  const Tree tree = checked_tree(level, word, first);
+  require(marked.size() == tree.nodes(), "there must be a mark for each node");
+  lm::Selected made;
+  {
+    nb::gil_scoped_release nogil;
+    made = lm::select(tree, view(marked));
+  }
+  return nb::make_tuple(to_numpy(std::move(made.level)), to_numpy(std::move(made.word)),
+                        to_numpy(std::move(made.first)), to_numpy(std::move(made.old)));
+}
+
+// A model from which sentences can be taken out; it shares and keeps its arrays.
+class LeaveOut {
+ public:
+  LeaveOut(Levels level, Ids word, Ids first, Ids suffix, Levels counts, int method, Levels min_count, Ids limit,
+           std::int32_t unknown, std::int32_t begin, std::int32_t end, bool open, std::int32_t fixed,
+           std::size_t threads)
+      : level_(level), word_(word), first_(first), suffix_(suffix), counts_(counts) {
+    const Tree tree = checked_tree(level_, word_, first_);
+    check_counts(tree, view(suffix_), view(counts_), begin);
+    check_word("unknown", unknown, tree.words());
+    check_word("end", end, tree.words());
+    require(fixed >= 0 && unknown < fixed && begin < fixed && end < fixed && threads >= 1,
+            "the special words must be among the fixed ones");
+    const lm::Rules rules = rules_of(method, min_count, limit, tree.order());
+    nb::gil_scoped_release nogil;
+    model_.emplace(rules, tree, view(suffix_), view(counts_), unknown, begin, end, open, fixed, threads);
+    words_ = tree.words();
+  }
+
+  // Groups are rows: first and last removed, first and last scored sentence.
+  nb::tuple score(Levels removed_offsets, Ids removed, Levels scored_offsets, Ids scored, In<std::int64_t, 2> groups,
+                  std::size_t threads) {
+    require(threads >= 1, "threads must be at least 1");
+    check_sentences(view(removed_offsets), view(removed), -1, words_);
+    check_sentences(view(scored_offsets), view(scored), -1, words_);
+    require(groups.shape(1) == 4, "a group has four borders");
+    std::vector<lm::LeaveOut::Group> cut;
+    const auto inside = [](std::int64_t from, std::int64_t to, std::size_t end) {
+      return from >= 0 && from <= to && static_cast<std::size_t>(to) < end;
+    };
+    std::int64_t last = 0;
+    for (std::size_t g = 0; g < groups.shape(0); ++g) {
+      const std::int64_t* row = groups.data() + 4 * g;
+      require(inside(row[0], row[1], removed_offsets.size()) && inside(row[2], row[3], scored_offsets.size()) &&
+                  row[2] >= last,
+              "group ", g, " is out of range or out of order");
+      last = row[3];
+      cut.push_back({static_cast<std::size_t>(row[0]), static_cast<std::size_t>(row[1]),
+                     static_cast<std::size_t>(row[2]), static_cast<std::size_t>(row[3])});
+    }
+    const std::size_t size = scored.size() + scored_offsets.size() - 1;
+    std::vector<double> out(size);
+    std::vector<std::int8_t> unknown(size), order(size);
+    std::optional<lm::LeaveOut::Fault> fault;
+    {
+      nb::gil_scoped_release nogil;
+      fault = model_->score({view(removed_offsets), view(removed)}, {view(scored_offsets), view(scored)}, cut, out,
+                            unknown, order, threads);
+    }
+    nb::object wrong = nb::none();
+    if (fault) wrong = nb::make_tuple(fault->group, fault->sentence, fault->word, fault->emptied);
+    return nb::make_tuple(to_numpy(std::move(out)), to_numpy(std::move(unknown)), to_numpy(std::move(order)), wrong);
+  }
+
+ private:
+  Levels level_;
+  Ids word_, first_, suffix_;
+  Levels counts_;
+  std::size_t words_ = 0;
+  std::optional<lm::LeaveOut> model_;
+};
 
 // The nodes of n-grams, -1 for those that are not there.
 Numpy<std::int32_t, 1> find(Levels level, Ids word, Ids first, In<std::int32_t, 2> rows) {
@@ -145,38 +288,47 @@ Numpy<std::int32_t, 1> find(Levels level, Ids word, Ids first, In<std::int32_t, 
   return to_numpy(std::move(found));
 }
 
-// A smoothed model whose arrays were checked once; it shares and keeps them.
+// Numbers of a model: an array, or codes and their book.
+class Held {
+ public:
+  Held(const In<double, 1>& exact) : exact_(exact), numbers_{view(*exact_), {}, {}, 0} {}
+  Held(const In<std::uint8_t, 1>& packed, const In<double, 1>& book, unsigned bits, std::int64_t nodes)
+      : packed_(packed), book_(book) {
+    require(bits >= 1 && bits <= 16 && book.size() == std::size_t{1} << bits, "a book of ", bits, " bits has ",
+            std::size_t{1} << bits, " entries, got ", book.size());
+    require(nodes >= 0 && packed.size() == (static_cast<std::size_t>(nodes) * bits + 7) / 8 + 3,
+            "there must be a code for each node");
+    numbers_ = {{}, view(*packed_), view(*book_), bits};
+  }
+  std::size_t size(std::size_t nodes) const { return numbers_.bits == 0 ? exact_->size() : nodes; }
+  const lm::Numbers& numbers() const { return numbers_; }
+  bool finite() const {
+    bool fine = true;
+    for (const double x : numbers_.bits == 0 ? numbers_.exact : numbers_.book) fine &= std::isfinite(x);
+    return fine;
+  }
+
+ private:
+  std::optional<In<double, 1>> exact_;
+  std::optional<In<std::uint8_t, 1>> packed_;
+  std::optional<In<double, 1>> book_;
+  lm::Numbers numbers_;
+};
+
+// A smoothed model whose arrays were checked once; it shares and keeps them. One of codes is searched by bisection, so
+// that it needs no memory beside the file.
 class Table {
  public:
   Table(Levels level, Ids word, Ids first, Ids suffix, In<double, 1> probability, In<double, 1> back_off,
         std::int32_t unknown, std::int32_t begin, std::int32_t end)
-      : level_(level),
-        word_(word),
-        first_(first),
-        suffix_(suffix),
-        probability_(probability),
-        back_off_(back_off),
-        model_{checked_tree(level_, word_, first_),
-               view(suffix_),
-               view(probability_),
-               view(back_off_),
-               &lookup_,
-               unknown,
-               begin,
-               end} {
-    check_suffixes(model_.tree, model_.suffix);
-    const std::size_t words = model_.tree.words();
-    require(probability_.size() == model_.tree.nodes() && back_off_.size() == model_.tree.nodes(),
-            "a node needs two numbers");
-    bool fine = true;
-    for (const double p : model_.log_probability) fine &= std::isfinite(p);
-    for (const double b : model_.log_back_off) fine &= std::isfinite(b);
-    require(fine, "log probabilities and back-off weights must be finite");
-    check_word("unknown", unknown, words);
-    check_word("begin", begin, words);
-    check_word("end", end, words);
-    require(words >= 3, "there must be an unknown word, a start and an end");
-  }
+      : Table(level, word, first, suffix, Held(probability), Held(back_off), unknown, begin, end) {}
+  Table(Levels level, Ids word, Ids first, Ids suffix, In<std::uint8_t, 1> probability, In<double, 1> probability_book,
+        In<std::uint8_t, 1> back_off, In<double, 1> back_off_book, unsigned bits, std::int32_t unknown,
+        std::int32_t begin, std::int32_t end)
+      : Table(level, word, first, suffix,
+              Held(probability, probability_book, bits, static_cast<std::int64_t>(word.size())),
+              Held(back_off, back_off_book, bits, level.size() < 2 ? 0 : level.data()[level.size() - 2]), unknown,
+              begin, end) {}
 
   nb::tuple score(Levels offsets, Ids tokens, bool with_end, bool orders, std::size_t threads) {
     require(threads >= 1, "threads must be at least 1");
@@ -214,9 +366,89 @@ class Table {
     return nb::make_tuple(to_numpy(std::move(drawn.offsets)), to_numpy(std::move(drawn.words)));
   }
 
+  Numpy<double, 1> back_offs(std::size_t threads) {
+    require(threads >= 1, "threads must be at least 1");
+    std::vector<double> made;
+    {
+      nb::gil_scoped_release nogil;
+      index();
+      made = lm::back_offs(model_, threads);
+    }
+    return to_numpy(std::move(made));
+  }
+
+  // Weight empty: by the chain rule.
+  Numpy<double, 1> importance(In<double, 1> weight, bool entropy, std::size_t threads) {
+    require(threads >= 1, "threads must be at least 1");
+    require(weight.size() == 0 || weight.size() == model_.tree.nodes(), "there must be a weight for each node");
+    std::vector<double> made;
+    {
+      nb::gil_scoped_release nogil;
+      index();
+      std::vector<double> own;
+      if (weight.size() == 0) own = lm::chain_rule(model_);
+      made = lm::importance(model_, weight.size() == 0 ? std::span<const double>(own) : view(weight),
+                            entropy ? lm::Loss::kEntropy : lm::Loss::kDifference, threads);
+    }
+    return to_numpy(std::move(made));
+  }
+
+  Numpy<double, 1> evaluate(Levels level, Ids word, Ids first, Ids name) {
+    const Tree tree = checked_tree(level, word, first);
+    require(name.size() == tree.words(), "there must be a name for each of ", tree.words(), " words");
+    for (const std::int32_t w : view(name)) check_word("a name", w, model_.tree.words());
+    std::vector<double> made;
+    {
+      nb::gil_scoped_release nogil;
+      index();
+      made = lm::evaluate(model_, tree, view(name));
+    }
+    return to_numpy(std::move(made));
+  }
+
+  // All numbers as they are used: log10 probabilities and back-off weights.
+  nb::tuple numbers() const {
+    std::vector<double> probability(model_.tree.nodes()), back_off(model_.tree.nodes(), 0.0);
+    const auto inner = static_cast<std::size_t>(model_.tree.level[model_.tree.order()]);
+    for (std::size_t v = 0; v < probability.size(); ++v) {
+      probability[v] = model_.log_probability[v];
+      if (v < inner) back_off[v] = model_.log_back_off[v];
+    }
+    return nb::make_tuple(to_numpy(std::move(probability)), to_numpy(std::move(back_off)));
+  }
+
  private:
+  Table(Levels level, Ids word, Ids first, Ids suffix, Held probability, Held back_off, std::int32_t unknown,
+        std::int32_t begin, std::int32_t end)
+      : level_(level),
+        word_(word),
+        first_(first),
+        suffix_(suffix),
+        probability_(probability),
+        back_off_(back_off),
+        model_{checked_tree(level_, word_, first_),
+               view(suffix_),
+               probability_.numbers(),
+               back_off_.numbers(),
+               probability_.numbers().bits == 0 ? &lookup_ : nullptr,
+               unknown,
+               begin,
+               end} {
+    check_suffixes(model_.tree, model_.suffix);
+    const std::size_t words = model_.tree.words(), nodes = model_.tree.nodes();
+    require(probability_.size(nodes) == nodes && back_off_.size(nodes) == nodes, "a node needs two numbers");
+    require(probability_.finite() && back_off_.finite(), "log probabilities and back-off weights must be finite");
+    check_word("unknown", unknown, words);
+    check_word("begin", begin, words);
+    check_word("end", end, words);
+    require(words >= 3, "there must be an unknown word, a start and an end");
+  }
+
   void index() {
-    std::call_once(indexed_, [&] { lookup_ = lm::Lookup(model_.tree); });
+    if (model_.lookup != nullptr)
+      std::call_once(indexed_, [&] {
+        lookup_ = lm::Lookup(model_.tree, model_.suffix, model_.log_probability.exact, model_.log_back_off.exact);
+      });
   }
 
   std::int32_t state_after(std::span<const std::int32_t> context, bool from_start) {
@@ -227,7 +459,7 @@ class Table {
 
   Levels level_;
   Ids word_, first_, suffix_;
-  In<double, 1> probability_, back_off_;
+  Held probability_, back_off_;
   lm::BackOff model_;
   std::once_flag summed_;
   std::vector<double> sums_;  // made when a sentence is first drawn
@@ -242,15 +474,41 @@ void bind_lm(nb::module_& m) {
         "Count n-grams: the levels, words, first children and counts of a tree.");
   m.def("combine", &combine, "trees"_a, "rename"_a, nb::kw_only(), "words"_a, "threads"_a,
         "Add trees, their words renamed.");
-  m.def("suffixes", &suffixes, "level"_a, "word"_a, "first"_a, nb::kw_only(), "threads"_a, "The suffix of each node.");
-  m.def("kneser_ney", &kneser_ney, "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, nb::kw_only(), "begin"_a,
-        "threads"_a, "Discounts by order, log10 probabilities and back-off weights.");
+  m.def("suffixes", &suffixes, "level"_a, "word"_a, "first"_a, "suffix"_a.noconvert(), nb::kw_only(), "threads"_a,
+        "Fill in the suffix of each node.");
+  m.def("merge", &merge, "trees"_a, "numbers"_a, nb::kw_only(), "words"_a, "word"_a.noconvert(), "first"_a.noconvert(),
+        "count"_a.noconvert(), "Add trees that lie on disk; the levels of the sum.");
+  m.def("smooth", &smooth, "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, "a"_a.noconvert(),
+        "probability"_a.noconvert(), "back_off"_a.noconvert(), nb::kw_only(), "method"_a, "min_count"_a, "limit"_a,
+        "begin"_a, "threads"_a,
+        "Fill in log10 probabilities and back-off weights; (discounts, chances of new words, fell back).");
+  m.def("select", &select, "level"_a, "word"_a, "first"_a, "marked"_a,
+        "The tree of the marked nodes, and their old numbers.");
+  nb::class_<LeaveOut>(m, "LeaveOut", "A model from which sentences can be taken out.")
+      .def(nb::init<Levels, Ids, Ids, Ids, Levels, int, Levels, Ids, std::int32_t, std::int32_t, std::int32_t, bool,
+                    std::int32_t, std::size_t>(),
+           "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, nb::kw_only(), "method"_a, "min_count"_a, "limit"_a,
+           "unknown"_a, "begin"_a, "end"_a, "open"_a, "fixed"_a, "threads"_a)
+      .def("score", &LeaveOut::score, "removed_offsets"_a, "removed"_a, "scored_offsets"_a, "scored"_a, "groups"_a,
+           nb::kw_only(), "threads"_a,
+           "log10 p of each token, whether it is unknown, length of its n-gram; what was never counted or None.");
   m.def("find", &find, "level"_a, "word"_a, "first"_a, "rows"_a,
         "The nodes of n-grams, -1 for those that are not there.");
   nb::class_<Table>(m, "Table", "A back-off model.")
       .def(nb::init<Levels, Ids, Ids, Ids, In<double, 1>, In<double, 1>, std::int32_t, std::int32_t, std::int32_t>(),
            "level"_a, "word"_a, "first"_a, "suffix"_a, "probability"_a, "back_off"_a, nb::kw_only(), "unknown"_a,
            "begin"_a, "end"_a)
+      .def(nb::init<Levels, Ids, Ids, Ids, In<std::uint8_t, 1>, In<double, 1>, In<std::uint8_t, 1>, In<double, 1>,
+                    unsigned, std::int32_t, std::int32_t, std::int32_t>(),
+           "level"_a, "word"_a, "first"_a, "suffix"_a, "probability"_a, "probability_book"_a, "back_off"_a,
+           "back_off_book"_a, "bits"_a, nb::kw_only(), "unknown"_a, "begin"_a, "end"_a)
+      .def("back_offs", &Table::back_offs, nb::kw_only(), "threads"_a,
+           "log10 back-off weights with which every context sums to 1.")
+      .def("importance", &Table::importance, "weight"_a, nb::kw_only(), "entropy"_a, "threads"_a,
+           "What is lost with each n-gram.")
+      .def("evaluate", &Table::evaluate, "level"_a, "word"_a, "first"_a, "name"_a,
+           "log10 p of the n-grams of another tree.")
+      .def("numbers", &Table::numbers, "log10 probabilities and back-off weights.")
       .def("score", &Table::score, "offsets"_a, "tokens"_a, nb::kw_only(), "with_end"_a, "orders"_a, "threads"_a,
            "log10 p of each token, and the lengths of the n-grams found.")
       .def("distribution", &Table::distribution, "context"_a, nb::kw_only(), "from_start"_a,

@@ -215,6 +215,43 @@ std::int32_t TermTable::find(std::string_view term) const {
   return entry == base::InternTable::kNone ? -1 : partition.ids[entry];
 }
 
+// The places of some tokens are fetched before the first of them is looked at: they wait for memory together.
+void TermTable::find_given(const Documents& documents, std::size_t first, std::size_t last, FoundTokens& out) const {
+  constexpr std::size_t kTogether = 32;
+  std::array<std::uint64_t, kTogether> hashes;
+  TokenBuffer buffer;
+  const std::size_t begin = documents.begin[first], end = documents.begin[last];
+  out.ids.resize(end - begin);
+  const auto look_up = [&](std::string_view token, std::uint64_t hash) {
+    const Partition& partition = partitions_[partition_of(hash)];
+    const std::uint32_t entry = partition.table.find(token, hash);
+    return entry == base::InternTable::kNone ? -1 : partition.ids[entry];
+  };
+  const auto view = [](const Text& text) { return std::string_view(static_cast<const char*>(text.data), text.size); };
+  for (std::size_t from = begin; from < end; from += kTogether) {
+    const std::size_t to = std::min(end, from + kTogether);
+    for (std::size_t t = from; t < to; ++t) {
+      const Text& text = documents.texts[t];
+      if (!text.ascii) continue;
+      hashes[t - from] = base::hash_bytes(view(text));
+      partitions_[partition_of(hashes[t - from])].table.prefetch(hashes[t - from]);
+    }
+    for (std::size_t t = from; t < to; ++t) {
+      const Text& text = documents.texts[t];
+      std::int32_t& id = out.ids[t - begin];
+      if (text.ascii) {
+        id = look_up(view(text), hashes[t - from]);
+        continue;
+      }
+      const auto after = std::upper_bound(documents.begin.begin(), documents.begin.end(), t);
+      require_no_surrogate(text, documents.first + static_cast<std::size_t>(after - documents.begin.begin()) - 1);
+      for_each_token(text, GivenTokens{}, buffer,
+                     [&](std::string_view token) { id = look_up(token, base::hash_bytes(token)); });
+    }
+  }
+  for (std::size_t d = first; d < last; ++d) out.document_ends.push_back(documents.begin[d + 1] - begin);
+}
+
 std::int32_t TermTable::insert(std::string_view term) {
   const std::uint64_t hash = base::hash_bytes(term);
   const std::size_t p = partition_of(hash);
@@ -406,6 +443,23 @@ std::vector<TokenStream> tokenize(const Documents& documents, const TokenRules& 
         [&](std::size_t) { stream.document_ends.push_back(stream.tokens.size()); });
   });
   return streams;
+}
+
+std::vector<FoundTokens> find_tokens(const Documents& documents, const TokenRules& rules, const TermTable& table,
+                                     std::size_t threads) {
+  const std::vector<std::size_t> cuts = cut(documents);
+  std::vector<FoundTokens> chunks(cuts.size() - 1);
+  base::parallel_for(chunks.size(), threads, [&](std::size_t c) {
+    FoundTokens& chunk = chunks[c];
+    if (rules.only_cut() && std::holds_alternative<GivenTokens>(rules.cut)) {
+      table.find_given(documents, cuts[c], cuts[c + 1], chunk);
+      return;
+    }
+    scan(
+        documents, cuts[c], cuts[c + 1], rules, [&](std::string_view token) { chunk.ids.push_back(table.find(token)); },
+        [&](std::size_t) { chunk.document_ends.push_back(chunk.ids.size()); });
+  });
+  return chunks;
 }
 
 std::vector<JoinedTokens> join_tokens(const Documents& documents, const PhraseTable& phrases, std::size_t threads) {

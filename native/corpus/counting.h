@@ -39,6 +39,12 @@ struct Counts {
   std::vector<std::int32_t> values;   // >= 1
 };
 
+// The numbers in a table of the tokens of documents, -1 for those that are not there.
+struct FoundTokens {
+  std::vector<std::int32_t> ids;
+  std::vector<std::size_t> document_ends;  // in ids
+};
+
 class TermTable {
  public:
   TermTable() = default;
@@ -50,6 +56,8 @@ class TermTable {
   std::string_view operator[](std::size_t id) const;
   std::int32_t find(std::string_view term) const;  // -1 if it is not there
   std::int32_t insert(std::string_view term);
+  // Fills out for documents that are lists of tokens, [first, last).
+  void find_given(const Documents& documents, std::size_t first, std::size_t last, FoundTokens& out) const;
 
   // Counts documents; terms not seen before are added. Fills rows if it is given.
   void count(const Documents& documents, const TokenRules& rules, std::size_t threads, Counts* rows);
@@ -101,6 +109,10 @@ class TermTable {
   std::array<Partition, kPartitions> partitions_;
   std::vector<Place> place_;  // by id
 };
+
+// The same by any rules; chunks of documents in order.
+std::vector<FoundTokens> find_tokens(const Documents& documents, const TokenRules& rules, const TermTable& table,
+                                     std::size_t threads);
 
 // Tokens of documents in order: sequences of numbers into a table of the distinct tokens.
 struct TokenStream {

@@ -1,6 +1,7 @@
 #include "linear/combinations.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -144,76 +145,116 @@ class Scan {
   double residual_ = 0.0;
 };
 
-// Depth first below one feature.
+// Rows over the features that passed the filter, numbered anew in the same order: sums by feature then lie together.
+struct Packed {
+  Filtered rows;
+  std::vector<std::int32_t> feature;  // [F] number of each in x
+  bool unit = true;                   // every value is 1
+};
+
+Packed packed(Filtered&& rows, std::size_t columns) {
+  Packed out{std::move(rows), {}, true};
+  std::vector<std::int32_t> number(columns, -1);
+  for (const std::int32_t j : out.rows.indices) number[j] = 0;
+  for (std::size_t j = 0; j < columns; ++j)
+    if (number[j] == 0) {
+      number[j] = static_cast<std::int32_t>(out.feature.size());
+      out.feature.push_back(static_cast<std::int32_t>(j));
+    }
+  for (std::int32_t& j : out.rows.indices) j = number[j];
+  for (const double value : out.rows.values) out.unit &= value == 1.0;
+  return out;
+}
+
+struct Member {
+  std::int32_t row;
+  std::int32_t next;  // first entry of the row behind the last feature, counted from the row's first
+  double value;       // r phi
+};
+
+// Depth first below one feature. Unit: values are all 1. Mixed: they may be below 0.
+template <bool Unit, bool Mixed>
 class Descent {
  public:
-  Descent(const Filtered& rows, std::size_t columns, const Candidates& candidates, double growth)
-      : rows_(rows),
+  Descent(const Packed& packed, const Candidates& candidates, double growth)
+      : packed_(packed),
         candidates_(candidates),
         growth_(growth),
-        positive_(columns),
-        negative_(columns),
-        count_(columns) {}
+        sums_(packed.feature.size()),
+        slot_(packed.feature.size(), -1) {}
 
-  struct Member {
-    std::int32_t row;
-    std::int32_t next;  // first entry of the row behind the last feature, counted from the row's first
-    double value;       // phi
-  };
-
-  void below(std::vector<std::int32_t>& path, const std::vector<Member>& members, Violators& out) {
+  // path holds numbers of x; members the rows that have all of it.
+  void below(std::vector<std::int32_t>& path, std::span<const Member> members, Violators& out) {
+    const Filtered& rows = packed_.rows;
     std::vector<std::int32_t> seen;
     for (const Member& member : members) {
-      const double residual = candidates_.residual[member.row];
-      for (auto e = rows_.offsets[member.row] + member.next; e < rows_.offsets[member.row + 1]; ++e) {
-        const std::int32_t j = rows_.indices[e];
-        const double part = residual * member.value * rows_.values[e];
-        if (count_[j]++ == 0) seen.push_back(j);
-        (part > 0 ? positive_ : negative_)[j] += part;
+      const std::int32_t* j = rows.indices.data() + rows.offsets[member.row];
+      const double* value = rows.values.data() + rows.offsets[member.row];
+      const auto end = static_cast<std::int32_t>(rows.offsets[member.row + 1] - rows.offsets[member.row]);
+      const std::size_t side = member.value > 0 ? 0 : 1;
+      for (std::int32_t e = member.next; e < end; ++e) {
+        const double part = Unit ? member.value : member.value * value[e];
+        std::array<double, 2>& sum = sums_[j[e]];
+        if (sum[0] == 0.0 && sum[1] == 0.0) seen.push_back(j[e]);
+        sum[Mixed ? (part > 0 ? 0 : 1) : side] += part;
       }
     }
-    std::sort(seen.begin(), seen.end());
-    std::vector<std::pair<std::int32_t, std::size_t>> open;  // features whose subtree may hold more, and their rows
+    std::vector<std::int32_t> open;  // features whose subtree may hold more
+    const bool deeper = path.size() + 1 < candidates_.degree;
     for (const std::int32_t j : seen) {
       ++out.visited;
-      const double gradient = positive_[j] + negative_[j];
-      const double bound = candidates_.negative ? positive_[j] - negative_[j] : std::max(positive_[j], -negative_[j]);
+      const auto [positive, negative] = sums_[j];
+      sums_[j] = {0.0, 0.0};
+      const double gradient = positive + negative;
       if (std::abs(gradient) > candidates_.threshold) {
         ++out.stored;
         out.features.insert(out.features.end(), path.begin(), path.end());
-        out.features.push_back(j);
+        out.features.push_back(packed_.feature[j]);
         out.features.resize(out.features.size() + candidates_.degree - path.size() - 1, -1);
         out.gradient.push_back(gradient);
       }
-      if (path.size() + 1 < candidates_.degree && bound * growth_ * (1 + kSlack) > candidates_.threshold)
-        open.emplace_back(j, count_[j]);
-      positive_[j] = negative_[j] = 0.0;
-      count_[j] = 0;
+      const double bound = Mixed ? positive - negative : std::max(positive, -negative);
+      if (deeper && bound * growth_ * (1 + kSlack) > candidates_.threshold) open.push_back(j);
     }
-    for (const auto& [j, size] : open) {
-      std::vector<Member> inner;
-      inner.reserve(size);
-      for (const Member& member : members) {
-        const auto begin = rows_.indices.begin() + rows_.offsets[member.row];
-        const auto end = rows_.indices.begin() + rows_.offsets[member.row + 1];
-        const auto at = std::lower_bound(begin + member.next, end, j);
-        if (at == end || *at != j) continue;
-        const auto place = static_cast<std::int32_t>(at - begin);
-        inner.push_back({member.row, place + 1, member.value * rows_.values[rows_.offsets[member.row] + place]});
-      }
-      path.push_back(j);
-      below(path, inner, out);
+    if (open.empty()) return;
+    std::vector<std::vector<Member>> inner(open.size());
+    for (std::size_t k = 0; k < open.size(); ++k) slot_[open[k]] = static_cast<std::int32_t>(k);
+    for (const Member& member : members) {
+      const auto begin = rows.offsets[member.row];
+      const auto end = static_cast<std::int32_t>(rows.offsets[member.row + 1] - begin);
+      for (std::int32_t e = member.next; e < end; ++e)
+        if (const std::int32_t k = slot_[rows.indices[begin + e]]; k >= 0)
+          inner[k].push_back({member.row, e + 1, Unit ? member.value : member.value * rows.values[begin + e]});
+    }
+    for (const std::int32_t j : open) slot_[j] = -1;
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      path.push_back(packed_.feature[open[k]]);
+      below(path, inner[k], out);
       path.pop_back();
     }
   }
 
  private:
-  const Filtered& rows_;
+  const Packed& packed_;
   const Candidates& candidates_;
   double growth_;
-  std::vector<double> positive_, negative_;
-  std::vector<std::size_t> count_;
+  std::vector<std::array<double, 2>> sums_;  // of positive and of negative parts, zero between nodes
+  std::vector<std::int32_t> slot_;           // place among the open features, or -1
 };
+
+template <bool Unit, bool Mixed>
+void descend(const Packed& packed, const Candidates& candidates, double growth, std::span<const std::size_t> first,
+             std::span<const Member> members, std::size_t threads, std::vector<Violators>& found) {
+  const std::size_t lanes = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(found.size(), 1));
+  base::parallel_for(lanes, threads, [&](std::size_t lane) {  // each has sums of its own; what is found does not differ
+    Descent<Unit, Mixed> descent(packed, candidates, growth);
+    std::vector<std::int32_t> path;
+    for (std::size_t j = lane; j < found.size(); j += lanes) {
+      path.assign(1, packed.feature[j]);
+      descent.below(path, members.subspan(first[j], first[j + 1] - first[j]), found[j]);
+    }
+  });
+}
 
 void sort_by_features(Violators& found, std::size_t degree) {
   std::vector<std::size_t> order(found.gradient.size());
@@ -229,16 +270,6 @@ void sort_by_features(Violators& found, std::size_t degree) {
   }
   found.features = std::move(sorted.features);
   found.gradient = std::move(sorted.gradient);
-}
-
-void visit(const Tree& tree, std::int64_t begin, std::int64_t end, double value, std::span<const double> present,
-           double* score) {
-  for (std::int64_t t = begin; t < end; ++t) {
-    const double x = present[tree.feature[t]];
-    if (x == 0.0) continue;
-    for (std::size_t c = 0; c < tree.margins; ++c) score[c] += value * x * tree.weight[t * tree.margins + c];
-    visit(tree, tree.first[t], tree.first[t + 1], value * x, present, score);
-  }
 }
 
 }  // namespace
@@ -270,25 +301,29 @@ Violators search_examples(const Rows& x, const Candidates& candidates) {
 
 Violators search_vertical(const Rows& x, const Candidates& candidates, std::size_t threads) {
   const Masses masses = masses_of(x, candidates);
-  const Filtered rows = filtered(x, masses, candidates.threshold);
-  std::vector<std::vector<Descent::Member>> members(x.columns);
+  const Packed rows = packed(filtered(x, masses, candidates.threshold), x.columns);
+  const std::size_t features = rows.feature.size();
+  std::vector<std::size_t> first(features + 1, 0);  // where the members of each feature begin
+  for (const std::int32_t j : rows.rows.indices) ++first[j + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<Member> members(rows.rows.indices.size());
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
   for (std::size_t i = 0; i < x.rows; ++i)
-    for (auto e = rows.offsets[i]; e < rows.offsets[i + 1]; ++e)
-      members[rows.indices[e]].push_back(
-          {static_cast<std::int32_t>(i), static_cast<std::int32_t>(e - rows.offsets[i] + 1), rows.values[e]});
-  std::vector<std::size_t> firsts;
-  for (std::size_t j = 0; j < x.columns; ++j)
-    if (!members[j].empty()) firsts.push_back(j);
-  std::vector<Violators> found(firsts.size());
-  const std::size_t lanes = std::min(std::max<std::size_t>(threads, 1), std::max<std::size_t>(firsts.size(), 1));
-  base::parallel_for(lanes, threads, [&](std::size_t lane) {  // each has sums of its own; what is found does not differ
-    Descent descent(rows, x.columns, candidates, masses.growth);
-    std::vector<std::int32_t> path;
-    for (std::size_t k = lane; k < firsts.size(); k += lanes) {
-      path.assign(1, static_cast<std::int32_t>(firsts[k]));
-      descent.below(path, members[firsts[k]], found[k]);
-    }
-  });
+    for (auto e = rows.rows.offsets[i]; e < rows.rows.offsets[i + 1]; ++e)
+      members[next[rows.rows.indices[e]]++] = {static_cast<std::int32_t>(i),
+                                               static_cast<std::int32_t>(e - rows.rows.offsets[i] + 1),
+                                               candidates.residual[i] * rows.rows.values[e]};
+  std::vector<Violators> found(features);
+  const auto run = [&]<bool Unit, bool Mixed>() {
+    descend<Unit, Mixed>(rows, candidates, masses.growth, first, members, threads, found);
+  };
+  if (candidates.negative) {
+    run.template operator()<false, true>();
+  } else if (rows.unit) {
+    run.template operator()<true, false>();
+  } else {
+    run.template operator()<false, false>();
+  }
   Violators out;
   for (const Violators& part : found) {
     out.features.insert(out.features.end(), part.features.begin(), part.features.end());
@@ -298,56 +333,6 @@ Violators search_vertical(const Rows& x, const Candidates& candidates, std::size
   }
   sort_by_features(out, candidates.degree);
   return out;
-}
-
-Columns expand(const Rows& x_t, std::span<const std::int32_t> features, std::size_t degree, std::size_t threads) {
-  const std::size_t count = features.size() / degree;
-  std::vector<std::vector<std::int32_t>> rows(count);
-  std::vector<std::vector<double>> values(count);
-  base::parallel_blocks(count, 64, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      std::vector<std::int32_t> parts(features.begin() + k * degree, features.begin() + (k + 1) * degree);
-      std::erase(parts, -1);
-      const auto size = [&](std::int32_t j) { return x_t.offsets[j + 1] - x_t.offsets[j]; };
-      std::stable_sort(parts.begin(), parts.end(), [&](auto a, auto b) { return size(a) < size(b); });
-      for (auto e = x_t.offsets[parts[0]]; e < x_t.offsets[parts[0] + 1]; ++e) {
-        double value = x_t.values[e];
-        for (std::size_t p = 1; p < parts.size() && value != 0.0; ++p) {
-          const auto first = x_t.indices.begin() + x_t.offsets[parts[p]];
-          const auto last = x_t.indices.begin() + x_t.offsets[parts[p] + 1];
-          const auto at = std::lower_bound(first, last, x_t.indices[e]);
-          value = at == last || *at != x_t.indices[e] ? 0.0 : value * x_t.values[at - x_t.indices.begin()];
-        }
-        if (value == 0.0) continue;
-        rows[k].push_back(x_t.indices[e]);
-        values[k].push_back(value);
-      }
-    }
-  });
-  Columns out;
-  out.offsets.push_back(0);
-  for (std::size_t k = 0; k < count; ++k) {
-    out.rows.insert(out.rows.end(), rows[k].begin(), rows[k].end());
-    out.values.insert(out.values.end(), values[k].begin(), values[k].end());
-    out.offsets.push_back(static_cast<std::int64_t>(out.rows.size()));
-  }
-  return out;
-}
-
-void score_rows(const Rows& x, const Tree& tree, std::span<double> score, std::size_t threads) {
-  // The node of every feature among the children of the root, so that a row enters the tree only where it has features.
-  std::vector<std::int64_t> root(x.columns, -1);
-  for (std::int64_t t = 0; t < tree.first[0]; ++t) root[tree.feature[t]] = t;
-  base::parallel_blocks(x.rows, 512, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> present(x.columns, 0.0);
-    for (std::size_t i = begin; i < end; ++i) {
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) present[x.indices[e]] = x.values[e];
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e)
-        if (const std::int64_t t = root[x.indices[e]]; t >= 0)
-          visit(tree, t, t + 1, 1.0, present, score.data() + i * tree.margins);
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) present[x.indices[e]] = 0.0;
-    }
-  });
 }
 
 }  // namespace textmill::linear

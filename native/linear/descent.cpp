@@ -1,6 +1,7 @@
 #include "linear/descent.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -13,6 +14,7 @@ namespace textmill::linear {
 namespace {
 
 constexpr double kLeastCurvature = 1e-12;
+constexpr std::size_t kPlainSweeps = 4;  // most models need no more
 
 struct Sum {
   double violation = 0.0;  // over one sweep
@@ -59,6 +61,89 @@ Sum sweep(const Design& x, const Quadratic& model, double margin, std::vector<st
   return sum;
 }
 
+// The last iterates of a descent, and where they are heading.
+class Extrapolation {
+ public:
+  Extrapolation(const Quadratic& model, std::size_t rows) : model_(model), rows_(rows) {}
+
+  // Takes the iterate after a sweep; every kIterates-th time moves it to the extrapolated one where that is better.
+  void after_sweep(std::span<double> step, std::span<double> q, double& shift) {
+    std::vector<double> now(step.begin(), step.end());
+    now.push_back(shift);
+    now.insert(now.end(), q.begin(), q.end());
+    past_.push_back(std::move(now));
+    if (past_.size() <= kIterates) return;
+    std::array<double, kIterates> share;
+    if (weigh(step.size() + 1, share)) {
+      std::vector<double> ahead(past_[0].size(), 0.0);
+      for (std::size_t k = 0; k < kIterates; ++k)
+        for (std::size_t i = 0; i < ahead.size(); ++i) ahead[i] += share[k] * past_[k + 1][i];
+      if (value(ahead) < value(past_.back())) {
+        std::copy_n(ahead.begin(), step.size(), step.begin());
+        shift = ahead[step.size()];
+        std::copy_n(ahead.begin() + step.size() + 1, q.size(), q.begin());
+      }
+    }
+    past_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kIterates = 5;
+
+  // Shares that add up to 1 and make the sum of the last moves short: U^T U z = 1, z scaled.
+  bool weigh(std::size_t size, std::array<double, kIterates>& share) const {
+    std::array<std::array<double, kIterates + 1>, kIterates> m;
+    double trace = 0.0;
+    for (std::size_t a = 0; a < kIterates; ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < size; ++i) sum += (past_[a + 1][i] - past_[a][i]) * (past_[b + 1][i] - past_[b][i]);
+        m[a][b] = m[b][a] = sum;
+        if (a == b) trace += sum;
+      }
+    if (!(trace > 0.0)) return false;
+    for (std::size_t a = 0; a < kIterates; ++a) {
+      m[a][a] += 1e-12 * trace;
+      m[a][kIterates] = 1.0;
+    }
+    for (std::size_t a = 0; a < kIterates; ++a) {  // elimination; the matrix is positive definite
+      if (!(m[a][a] > 0.0)) return false;
+      for (std::size_t b = a + 1; b < kIterates; ++b) {
+        const double factor = m[b][a] / m[a][a];
+        for (std::size_t c = a; c <= kIterates; ++c) m[b][c] -= factor * m[a][c];
+      }
+    }
+    double total = 0.0;
+    for (std::size_t a = kIterates; a-- > 0;) {
+      double sum = m[a][kIterates];
+      for (std::size_t c = a + 1; c < kIterates; ++c) sum -= m[a][c] * share[c];
+      share[a] = sum / m[a][a];
+      total += share[a];
+    }
+    if (!(std::abs(total) > 0.0)) return false;
+    for (double& z : share) z /= total;
+    return true;
+  }
+
+  // The quadratic model and the penalty.
+  double value(const std::vector<double>& iterate) const {
+    const std::size_t a = model_.listed.size();
+    const double* q = iterate.data() + a + 1;
+    double linear = model_.intercept_slope * iterate[a], square = 0.0, norm = 0.0, bend = 0.0;
+    for (std::size_t k = 0; k < a; ++k) {
+      linear += model_.slope[k] * iterate[k];
+      square += iterate[k] * iterate[k];
+      norm += std::abs(model_.weight[k] + iterate[k]);
+    }
+    for (std::size_t i = 0; i < rows_; ++i) bend += q[i] * q[i] / model_.row_curvature[i];
+    return linear + 0.5 * (bend + model_.l2 * square) + model_.l1 * norm;
+  }
+
+  const Quadratic& model_;
+  std::size_t rows_;
+  std::vector<std::vector<double>> past_;  // steps, step of the intercept, q
+};
+
 }  // namespace
 
 Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, std::span<double> step,
@@ -72,6 +157,7 @@ Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, s
   base::Random(sweeps.seed, 0).shuffle(std::span(order));
   const double whole = model.intercept ? std::accumulate(d, d + x.rows(), 0.0) : 0.0;
 
+  Extrapolation extrapolation(model, x.rows());
   Descent result{0, 0.0};
   double first = 0.0, margin = std::numeric_limits<double>::infinity();
   while (result.sweeps < sweeps.most) {
@@ -87,6 +173,7 @@ Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, s
     }
     if (++result.sweeps == 1) first = violation;
     if (violation <= sweeps.accuracy * first) break;
+    if (result.sweeps >= kPlainSweeps) extrapolation.after_sweep(step, change, result.intercept_step);
   }
   return result;
 }

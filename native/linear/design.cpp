@@ -10,6 +10,7 @@ namespace textmill::linear {
 namespace {
 
 constexpr std::size_t kColumnBlock = 256;
+constexpr std::size_t kGraftBlock = 64;
 constexpr std::size_t kEntriesPerPart = 1 << 16;  // fewer are turned round by one thread
 
 }  // namespace
@@ -60,6 +61,57 @@ Design::Design(std::size_t rows, std::size_t columns, std::span<const std::int64
         if (!unit) value_[at] = values[e];
       }
   });
+}
+
+void Design::add_ones() {
+  for (std::size_t i = 0; i < rows_; ++i) row_.push_back(static_cast<std::int32_t>(i));
+  if (!value_.empty()) value_.resize(row_.size(), 1.0);
+  begin_.push_back(row_.size());
+}
+
+void Design::graft(std::span<const std::int32_t> features, std::size_t degree, std::size_t threads) {
+  const std::size_t count = features.size() / degree;
+  std::vector<std::vector<std::int32_t>> rows(count);
+  std::vector<std::vector<double>> values(binary() ? 0 : count);
+  base::parallel_blocks(count, kGraftBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      std::vector<std::int32_t> parts(features.begin() + k * degree, features.begin() + (k + 1) * degree);
+      std::erase(parts, -1);
+      std::stable_sort(parts.begin(), parts.end(), [&](auto a, auto b) { return entries(a) < entries(b); });
+      const std::int32_t* first = row(parts[0]);
+      for (std::size_t e = 0; e < entries(parts[0]); ++e) {
+        double product = binary() ? 1.0 : value(parts[0])[e];
+        bool there = true;
+        for (std::size_t p = 1; p < parts.size() && there; ++p) {
+          const std::int32_t* from = row(parts[p]);
+          const std::int32_t* to = from + entries(parts[p]);
+          const std::int32_t* at = std::lower_bound(from, to, first[e]);
+          there = at != to && *at == first[e];
+          if (there && !binary()) product *= value(parts[p])[at - from];
+        }
+        if (!there || product == 0.0) continue;
+        rows[k].push_back(first[e]);
+        if (!binary()) values[k].push_back(product);
+      }
+    }
+  });
+  for (std::size_t k = 0; k < count; ++k) {
+    row_.insert(row_.end(), rows[k].begin(), rows[k].end());
+    if (!values.empty()) value_.insert(value_.end(), values[k].begin(), values[k].end());
+    begin_.push_back(row_.size());
+  }
+}
+
+void column_product(const Design& x, std::span<const std::int32_t> listed, std::span<const double> weight,
+                    std::span<double> margin) {
+  std::fill(margin.begin(), margin.end(), 0.0);
+  for (std::size_t k = 0; k < listed.size(); ++k) {
+    const std::size_t j = listed[k];
+    const std::int32_t* row = x.row(j);
+    const double* value = x.value(j);
+    for (std::size_t e = 0; e < x.entries(j); ++e)
+      margin[row[e]] += value == nullptr ? weight[k] : weight[k] * value[e];
+  }
 }
 
 void column_sums(const Design& x, std::span<const std::int32_t> listed, std::span<const double> residual,

@@ -25,6 +25,11 @@ class Design {
   std::size_t entries(std::size_t column) const { return begin_[column + 1] - begin_[column]; }
   bool binary() const { return value_.empty(); }
 
+  // One more column of ones.
+  void add_ones();
+  // The products of columns, features [count][degree], rising, -1 behind the last, as further columns.
+  void graft(std::span<const std::int32_t> features, std::size_t degree, std::size_t threads);
+
   // Row numbers of a column, and its values, nullptr where all are 1.
   const std::int32_t* row(std::size_t column) const { return row_.data() + begin_[column]; }
   const double* value(std::size_t column) const { return value_.empty() ? nullptr : value_.data() + begin_[column]; }
@@ -35,6 +40,10 @@ class Design {
   std::vector<std::int32_t> row_;   // [nnz]
   std::vector<double> value_;       // [nnz], or none
 };
+
+// margin [n] = sum over the listed columns of x_j weight_j; weight [listed]. One thread: weights are few.
+void column_product(const Design& x, std::span<const std::int32_t> listed, std::span<const double> weight,
+                    std::span<double> margin);
 
 // For every listed column, all of them when none is listed: slope = - sum_i x_i r_i, curvature = sum_i x_i^2 d_i. Either
 // output may be empty. residual r [n], row_curvature d [n].

@@ -5,46 +5,81 @@
 #include <numeric>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
+#include "linear/dots.h"
 
 namespace textmill::linear {
+namespace {
 
-double dual_pass(const base::Csr<std::int64_t, double>& x, std::span<const std::int32_t> label,
-                 std::span<const double> weight, std::span<const double> square, double l2, std::uint64_t seed,
-                 std::span<double> dual, std::span<double> w) {
-  constexpr double kAccuracy = 1e-8;
-  constexpr int kNewtonSteps = 100;
+constexpr std::size_t kLanes = 2;
+constexpr std::size_t kStretches = 8;
+constexpr std::size_t kColumnBlock = 8192;
+constexpr double kAccuracy = 1e-3;  // of a root, relative to where the search for it began
+constexpr int kNewtonSteps = 20;
+
+// The root of f between the margin that a stands for and b.
+double root(double b, double q, double s, double a, double implied) {
+  if (q * s <= 4.0) {  // the slope of f lies between 1 and 2: two steps of Newton are near enough
+    double m = b;
+    for (int step = 0; step < 2; ++step) {
+      const double p = 1.0 / (1.0 + std::exp(m));
+      m -= (m - b - q * (s * p - a)) / (1.0 + q * s * p * (1.0 - p));
+    }
+    return m;
+  }
+  double low = std::min(b, implied), high = std::max(b, implied);
+  const double enough = kAccuracy * (high - low) + 1e-12;
+  double m = b;
+  for (int step = 0; step < kNewtonSteps; ++step) {
+    const double p = 1.0 / (1.0 + std::exp(m)), f = m - b - q * (s * p - a);
+    if (std::abs(f) <= enough) break;
+    (f > 0 ? high : low) = m;
+    const double next = m - f / (1.0 + q * s * p * (1.0 - p));
+    m = next > low && next < high ? next : 0.5 * (low + high);
+  }
+  return m;
+}
+
+}  // namespace
+
+void dual_pass(const base::Csr<std::int64_t, double>& x, std::span<const std::int32_t> label,
+               std::span<const double> weight, std::span<const double> square, const DualPass& pass,
+               std::span<double> dual, std::span<double> implied, std::span<double> w) {
   std::vector<std::int32_t> order(x.rows);
   std::iota(order.begin(), order.end(), 0);
-  base::Random(seed, 0).shuffle(std::span(order));
-  double worst = 0.0;
-  for (const std::size_t i : order) {
-    const double s = weight[i], y = label[i] == 1 ? 1.0 : -1.0, a = square[i] / l2;
-    if (s <= 0.0) continue;
-    double margin = 0.0;
-    for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) margin += x.values[e] * w[x.indices[e]];
-    const double b = y * margin;
-    const bool other = 0.5 * a * (dual[2 * i + 1] - dual[2 * i]) + b < 0;  // the smaller of the two is moved
-    const double sign = other ? -1.0 : 1.0;
-    double& own = dual[2 * i + (other ? 1 : 0)];
-    double& rest = dual[2 * i + (other ? 0 : 1)];
-    const double before = own;
-    double z = s - before < 0.5 * s ? 0.1 * before : before;
-    double slope = a * (z - before) + sign * b + std::log(z / (s - z));
-    worst = std::max(worst, std::abs(slope));
-    int steps = 0;
-    for (; steps < kNewtonSteps && std::abs(slope) >= kAccuracy; ++steps) {
-      const double next = z - slope / (a + s / (s - z) / z);
-      z = next <= 0 ? 0.1 * z : next;
-      slope = a * (z - before) + sign * b + std::log(z / (s - z));
+  base::Random(pass.seed, 0).shuffle(std::span(order));
+  std::vector<double> second(w.begin(), w.end()), before(w.begin(), w.end());  // w of the second lane, and of both
+  constexpr std::size_t pieces = kStretches * kLanes;
+  const auto piece = [&](std::size_t number, double* v) {
+    const std::size_t end = x.rows * (number + 1) / pieces;
+    for (std::size_t k = x.rows * number / pieces; k < end; ++k) {
+      if (k + 2 < end) {  // rows come in random order: fetch the next but one
+        const auto from = x.offsets[order[k + 2]], to = x.offsets[order[k + 2] + 1];
+        for (auto e = from; e < to; e += 16) __builtin_prefetch(x.indices.data() + e);
+        for (auto e = from; e < to; e += 8) __builtin_prefetch(x.values.data() + e);
+      }
+      const std::size_t i = order[k];
+      const double s = weight[i], y = label[i] == 1 ? 1.0 : -1.0;
+      if (s <= 0.0) continue;
+      const auto at = x.offsets[i];
+      const std::size_t size = x.offsets[i + 1] - at;
+      const std::int32_t* index = x.indices.data() + at;
+      const double* value = x.values.data() + at;
+      const double b = y * dot<false>(index, value, size, v), a = dual[i];
+      implied[i] = root(b, pass.caution * square[i] / pass.l2, s, a, implied[i]);
+      dual[i] = s / (1.0 + std::exp(implied[i]));
+      const double moved = (dual[i] - a) * y / pass.l2;
+      for (std::size_t e = 0; e < size; ++e) v[index[e]] += moved * value[e];
     }
-    if (steps == 0) continue;
-    own = z;
-    rest = s - z;
-    const double moved = sign * (z - before) * y / l2;
-    for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) w[x.indices[e]] += moved * x.values[e];
+  };
+  for (std::size_t stretch = 0; stretch < kStretches; ++stretch) {
+    base::parallel_for(kLanes, pass.threads,
+                       [&](std::size_t lane) { piece(stretch * kLanes + lane, lane == 0 ? w.data() : second.data()); });
+    base::parallel_blocks(w.size(), kColumnBlock, pass.threads, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t j = begin; j < end; ++j) w[j] = second[j] = before[j] = w[j] + (second[j] - before[j]);
+    });
   }
-  return worst;
 }
 
 }  // namespace textmill::linear

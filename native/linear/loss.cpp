@@ -56,6 +56,29 @@ double binary_loss(std::span<const double> margin, std::span<const std::int32_t>
   });
 }
 
+double binary_entropy(std::span<const double> residual, std::span<const double> weight, double factor,
+                      std::size_t threads) {
+  return sum_of_blocks(residual.size(), threads, [&](std::size_t begin, std::size_t end) {
+    std::array<double, kRowBlock> share, log_share, log_rest;
+    const std::size_t size = end - begin;
+    double* t = share.data();
+    double* own = log_share.data();
+    double* rest = log_rest.data();
+    for (std::size_t k = 0; k < size; ++k) {
+      const double s = weight[begin + k];
+      t[k] = s > 0 ? std::min(1.0, factor * std::abs(residual[begin + k]) / s) : 0.0;
+      rest[k] = -t[k];
+    }
+    base::with_packs([=]<class P>() TEXTMILL_INLINED {
+      base::map<P>({t, size}, {own, size}, [](P x) TEXTMILL_INLINED { return log(max(x, P(1e-300))); });
+      base::map<P>({rest, size}, {rest, size}, [](P x) TEXTMILL_INLINED { return log1p(max(x, P(-1.0 + 1e-16))); });
+    });
+    double total = 0.0;
+    for (std::size_t k = 0; k < size; ++k) total -= weight[begin + k] * (t[k] * own[k] + (1.0 - t[k]) * rest[k]);
+    return total;
+  });
+}
+
 double softmax_loss(std::span<const double> margin, std::size_t classes, std::span<const std::int32_t> label,
                     std::span<const double> weight, std::span<double> residual, std::size_t threads) {
   const std::size_t n = label.size();

@@ -21,6 +21,10 @@ inline constexpr double kLeastRowCurvature = 1e-12;
 double binary_loss(std::span<const double> margin, std::span<const std::int32_t> label, std::span<const double> weight,
                    std::span<double> residual, std::span<double> curvature, std::size_t threads);
 
+// Two classes. sum_i s_i H(t_i) with t_i = factor |r_i| / s_i, over the rows with s_i > 0; 0 <= factor <= 1.
+double binary_entropy(std::span<const double> residual, std::span<const double> weight, double factor,
+                      std::size_t threads);
+
 // K >= 2 classes. margin [K][n]; residual [K][n], or empty.
 double softmax_loss(std::span<const double> margin, std::size_t classes, std::span<const std::int32_t> label,
                     std::span<const double> weight, std::span<double> residual, std::size_t threads);

@@ -15,15 +15,22 @@ namespace {
 
 using Key = std::uint64_t;  // number of the parent, then the word: keys of one level sort as its nodes do
 
-constexpr std::size_t kBuckets = 64;    // stretches of keys that are sorted apart
-constexpr std::size_t kSampled = 32;    // keys looked at for each border between buckets
-constexpr std::size_t kBlock = 4096;    // nodes, or
-constexpr std::size_t kSentences = 64;  // sentences handed to a thread at once
-constexpr std::size_t kTries = 1000;    // words drawn before all are weighed one by one
+constexpr std::size_t kBuckets = 64;     // stretches of keys that are sorted apart
+constexpr std::size_t kSampled = 32;     // keys looked at for each border between buckets
+constexpr std::size_t kBlock = 4096;     // nodes, or
+constexpr std::size_t kSentences = 256;  // sentences handed to a thread at once
+constexpr std::size_t kTries = 1000;     // words drawn before all are weighed one by one
 constexpr std::size_t kMostNodes = std::numeric_limits<std::int32_t>::max();
 
 Key key_of(std::int32_t parent, std::int32_t word) {
   return static_cast<Key>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word);
+}
+
+// The length of the n-gram of a node.
+std::int8_t length_of(const Tree& tree, std::int32_t node) {
+  std::int8_t n = 1;
+  while (node >= tree.level[static_cast<std::size_t>(n + 1)]) ++n;
+  return n;
 }
 
 struct Group {
@@ -235,8 +242,8 @@ Counted combine(std::span<const Counted* const> trees, std::span<const std::span
   return made;
 }
 
-std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads) {
-  std::vector<std::int32_t> suffix(tree.nodes(), 0);
+void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads) {
+  std::fill(suffix.begin(), suffix.begin() + tree.level[2], 0);
   for (std::size_t n = 1; n < tree.order(); ++n) {  // level by level: a child looks at the suffix of its parent
     const auto from = static_cast<std::size_t>(tree.level[n]), to = static_cast<std::size_t>(tree.level[n + 1]);
     base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
@@ -249,119 +256,48 @@ std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads) {
       }
     });
   }
-  return suffix;
-}
-
-namespace {
-
-// Discounts of one order from t_1 ... t_4.
-std::array<double, 3> discounts_of(const std::array<std::int64_t, 5>& t) {
-  const auto one = static_cast<double>(t[1]), two = static_cast<double>(t[2]);
-  const double y = t[1] + t[2] > 0 ? one / (one + 2.0 * two) : 0.0;
-  std::array<double, 3> d{};
-  bool fine = t[1] > 0 && t[2] > 0 && t[3] > 0 && t[4] > 0;
-  for (std::size_t k = 1; k <= 3 && fine; ++k) {
-    d[k - 1] = static_cast<double>(k) -
-               static_cast<double>(k + 1) * y * static_cast<double>(t[k + 1]) / static_cast<double>(t[k]);
-    fine = d[k - 1] > 0.0 && d[k - 1] < static_cast<double>(k);
-  }
-  if (fine) return d;
-  if (y > 0.0 && y < 1.0) return {y, y, y};
-  return {0.5, 1.0, 1.5};
-}
-
-}  // namespace
-
-Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                    std::int32_t begin, std::size_t threads) {
-  const std::size_t order = tree.order(), nodes = tree.nodes();
-  const auto level = [&](std::size_t n) { return static_cast<std::size_t>(tree.level[n]); };
-  // a: counts at the highest order, and where nothing can stand before; else numbers of words seen before.
-  std::vector<std::int64_t> a(nodes, 0);
-  for (std::size_t v = level(2); v < nodes; ++v) ++a[suffix[v]];
-  for (std::size_t v = level(order); v < nodes; ++v) a[v] = count[v];
-  for (std::size_t n = 2, from = 1 + begin, to = from + 1; n < order; ++n) {
-    from = static_cast<std::size_t>(tree.first[from]);
-    to = static_cast<std::size_t>(tree.first[to]);
-    std::copy(count.begin() + from, count.begin() + to, a.begin() + from);
-  }
-  a[0] = 0;
-  a[static_cast<std::size_t>(1 + begin)] = 0;  // never predicted
-
-  Smoothed made{{}, std::vector<double>(nodes, kNever), std::vector<double>(nodes, 0.0)};
-  for (std::size_t n = 1; n <= order; ++n) {
-    std::array<std::int64_t, 5> t{};
-    for (std::size_t v = level(n); v < level(n + 1); ++v)
-      if (a[v] <= 4) ++t[static_cast<std::size_t>(a[v])];
-    made.discounts.push_back(discounts_of(t));
-  }
-  std::vector<double>& p = made.log_probability;  // probabilities until the last loop
-  std::vector<double>& b = made.log_back_off;
-  const double uniform = 1.0 / static_cast<double>(tree.words() - 1);
-  for (std::size_t n = 0; n < order; ++n) {  // a context gives its children their probabilities, shorter ones first
-    const std::array<double, 3>& d = made.discounts[n];
-    const auto discount = [&d](std::int64_t x) {
-      return x == 0 ? 0.0 : d[static_cast<std::size_t>(std::min<std::int64_t>(x, 3) - 1)];
-    };
-    base::parallel_blocks(level(n + 1) - level(n), kBlock, threads, [&](std::size_t from, std::size_t to) {
-      for (std::size_t h = level(n) + from; h < level(n) + to; ++h) {
-        const std::int32_t first = tree.first[h], last = tree.first[h + 1];
-        std::int64_t total = 0;
-        std::array<std::int64_t, 3> times{};
-        for (std::int32_t c = first; c < last; ++c) {
-          total += a[c];
-          if (a[c] > 0) ++times[static_cast<std::size_t>(std::min<std::int64_t>(a[c], 3) - 1)];
-        }
-        b[h] = 1.0;
-        if (total == 0 && n > 0) continue;
-        const auto sum = static_cast<double>(total);
-        if (total > 0)
-          b[h] = (d[0] * static_cast<double>(times[0]) + d[1] * static_cast<double>(times[1]) +
-                  d[2] * static_cast<double>(times[2])) /
-                 sum;
-        for (std::int32_t c = first; c < last; ++c) {
-          const double lower = n == 0 ? (tree.word[c] == begin ? 0.0 : uniform) : p[suffix[c]];
-          p[c] = (total > 0 ? (static_cast<double>(a[c]) - discount(a[c])) / sum : 0.0) + b[h] * lower;
-        }
-      }
-    });
-  }
-  p[0] = 0.0;
-  base::parallel_blocks(nodes, kBlock, threads, [&](std::size_t from, std::size_t to) {
-    for (std::size_t v = from; v < to; ++v) {
-      p[v] = p[v] > 0.0 ? std::log10(p[v]) : kNever;
-      b[v] = v < level(order) && v > 0 ? std::log10(b[v]) : 0.0;
-    }
-  });
-  return made;
 }
 
 Lookup::Lookup(const Tree& tree) {
-  const std::size_t size =
-      std::bit_ceil(std::max<std::size_t>(2, 2 * (tree.nodes() - static_cast<std::size_t>(tree.level[2]))));
-  slots_.resize(size);
-  mask_ = size - 1;
-  shift_ = 64 - std::countr_zero(size);
+  const std::size_t nodes = tree.nodes() - static_cast<std::size_t>(tree.level[2]);
+  size_ = nodes + nodes / 3 + 1;
+  slots_.resize(size_ + 64);
   for (auto v = static_cast<std::size_t>(1); v < static_cast<std::size_t>(tree.level[tree.order()]); ++v) {
     for (std::int32_t c = tree.first[v]; c < tree.first[v + 1]; ++c) {
       const auto parent = static_cast<std::int32_t>(v);
-      std::size_t at = place(parent, tree.word[c]);
-      while (slots_[at].node != 0) at = (at + 1) & mask_;
-      slots_[at] = {parent, tree.word[c], c};
+      auto at = static_cast<std::size_t>(first_slot(parent, tree.word[c]) - slots_.data());
+      while (slots_[at].node != 0) ++at;
+      if (at + 1 == slots_.size()) slots_.resize(slots_.size() + 64);  // a free one must follow
+      slots_[at] = {parent, tree.word[c], c, 0, 0.0};
     }
   }
 }
 
-double BackOff::step(std::int32_t& state, std::int32_t word) const {
-  double back_off = 0.0;
-  std::int32_t found = lookup->find(state, word);
-  while (found < 0) {
-    back_off += log_back_off[state];
-    state = suffix[state];
-    found = lookup->find(state, word);
+Lookup::Lookup(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const double> log_probability,
+               std::span<const double> log_back_off)
+    : Lookup(tree) {
+  const auto inner = static_cast<std::size_t>(tree.level[tree.order()]);
+  for (Slot& slot : slots_) {
+    if (slot.node == 0) continue;
+    const auto v = static_cast<std::size_t>(slot.node);
+    slot.state = v < inner ? slot.node : suffix[v];
+    slot.log_probability = log_probability[v];
   }
-  state = found < tree.level[tree.order()] ? found : suffix[found];
-  return back_off + log_probability[found];
+  contexts_.resize(inner);
+  for (std::size_t v = 0; v < inner; ++v) contexts_[v] = {log_back_off[v], suffix[v]};
+}
+
+std::int32_t BackOff::move(std::int32_t& state, std::int32_t word, double& log_p) const {
+  double back_off = 0.0;
+  std::int32_t found = find(state, word);
+  while (found < 0) {
+    back_off += log_back_off[static_cast<std::size_t>(state)];
+    state = suffix[static_cast<std::size_t>(state)];
+    found = find(state, word);
+  }
+  state = state_after(found);
+  log_p = back_off + log_probability[static_cast<std::size_t>(found)];
+  return found;
 }
 
 std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> words) const {
@@ -369,23 +305,137 @@ std::int32_t BackOff::after(std::int32_t state, std::span<const std::int32_t> wo
   return state;
 }
 
+namespace {
+
+// The words of a stretch of sentences, several sentences at a time: while one look-up waits for memory the others go on.
+class Interleaved {
+ public:
+  Interleaved(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
+              bool with_end, std::span<double> out, std::span<std::int8_t> order)
+      : model_(model),
+        lookup_(*model.lookup),
+        offsets_(offsets),
+        tokens_(tokens),
+        with_end_(with_end),
+        out_(out),
+        order_(order) {}
+
+  void score(std::size_t begin, std::size_t end) {
+    next_ = begin;
+    stop_ = end;
+    std::array<Lane, kLanes> lanes;
+    std::size_t busy = 0;
+    while (busy < kLanes && open(lanes[busy])) ++busy;
+    while (busy > 0) {
+      for (std::size_t l = 0; l < busy;) {
+        if (advance(lanes[l])) {
+          ++l;
+        } else {
+          lanes[l] = lanes[--busy];
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLanes = 12;
+  struct Lane {
+    std::int64_t at, end;  // the token to be scored, and where its sentence ends
+    std::size_t to;        // where its score goes
+    std::int32_t state, word;
+    double back_off;
+    const Lookup::Slot* slot;
+  };
+
+  // Begins the next sentence that has a token; false where there is none.
+  bool open(Lane& lane) {
+    for (; next_ < stop_; ++next_) {
+      const auto begin = offsets_[next_], end = offsets_[next_ + 1] + with_end_;
+      if (begin == end) continue;
+      lane.at = begin;
+      lane.end = end;
+      lane.to = static_cast<std::size_t>(begin) + (with_end_ ? next_ : 0);
+      lane.state = model_.start();
+      ++next_;
+      prepare(lane);
+      return true;
+    }
+    return false;
+  }
+
+  void prepare(Lane& lane) {
+    const bool ends = with_end_ && lane.at + 1 == lane.end;
+    const std::int32_t token = ends ? model_.end : tokens_[static_cast<std::size_t>(lane.at)];
+    lane.word = token < 0 ? model_.unknown : token;
+    lane.back_off = 0.0;
+    fetch(lane);
+  }
+
+  void fetch(Lane& lane) {
+    if (lane.state == 0) return;
+    lane.slot = lookup_.first_slot(lane.state, lane.word);
+    __builtin_prefetch(lane.slot);
+    __builtin_prefetch(&lookup_.context(lane.state));
+  }
+
+  // One look-up; false where there is nothing left to do.
+  bool advance(Lane& lane) {
+    double p;
+    std::int32_t node, state;
+    if (lane.state == 0) {
+      node = 1 + lane.word;
+      p = model_.log_probability.exact[static_cast<std::size_t>(node)];
+      state = model_.tree.order() > 1 ? node : 0;
+    } else {
+      const Lookup::Slot* slot = lookup_.search(lane.slot, lane.state, lane.word);
+      if (slot == nullptr) {
+        const Lookup::Context& context = lookup_.context(lane.state);
+        lane.back_off += context.log_back_off;
+        lane.state = context.suffix;
+        fetch(lane);
+        return true;
+      }
+      node = slot->node;
+      p = slot->log_probability;
+      state = slot->state;
+    }
+    out_[lane.to] = lane.back_off + p;
+    if (!order_.empty()) order_[lane.to] = length_of(model_.tree, node);
+    lane.state = state;
+    ++lane.to;
+    if (++lane.at == lane.end) return open(lane);
+    prepare(lane);
+    return true;
+  }
+
+  const BackOff& model_;
+  const Lookup& lookup_;
+  std::span<const std::int64_t> offsets_;
+  std::span<const std::int32_t> tokens_;
+  bool with_end_;
+  std::span<double> out_;
+  std::span<std::int8_t> order_;
+  std::size_t next_ = 0, stop_ = 0;
+};
+
+}  // namespace
+
 void score(const BackOff& model, std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens,
            bool with_end, std::span<double> out, std::span<std::int8_t> order, std::size_t threads) {
-  const auto length = [&model](std::int32_t state, std::int32_t word) {  // of the n-gram that `step` will find
-    while (model.lookup->find(state, word) < 0) state = model.suffix[state];
-    std::int8_t n = 0;
-    while (state >= model.tree.level[static_cast<std::size_t>(n + 1)]) ++n;
-    return static_cast<std::int8_t>(n + 1);
-  };
+  if (model.lookup != nullptr && model.lookup->has_numbers()) {
+    base::parallel_blocks(offsets.size() - 1, kSentences, threads, [&](std::size_t begin, std::size_t end) {
+      Interleaved(model, offsets, tokens, with_end, out, order).score(begin, end);
+    });
+    return;
+  }
   base::parallel_blocks(offsets.size() - 1, kSentences, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s) {
       auto at = static_cast<std::size_t>(offsets[s]) + (with_end ? s : 0);
       std::int32_t state = model.start();
       for (std::int64_t i = offsets[s]; i < offsets[s + 1] + with_end; ++i, ++at) {
         const std::int32_t token = i < offsets[s + 1] ? tokens[i] : model.end;
-        const std::int32_t word = token < 0 ? model.unknown : token;
-        if (!order.empty()) order[at] = length(state, word);
-        out[at] = model.step(state, word);
+        const std::int32_t node = model.move(state, token < 0 ? model.unknown : token, out[at]);
+        if (!order.empty()) order[at] = length_of(model.tree, node);
       }
     }
   });
@@ -431,9 +481,10 @@ struct Drawer {
   std::int32_t child_at(std::int32_t state, double u) const {
     const auto begin = sums.begin() + model.tree.first[state], end = sums.begin() + model.tree.first[state + 1];
     const auto at = std::upper_bound(begin, end, u);
-    return model.tree.word[static_cast<std::size_t>((at == end ? end - 1 : at) - sums.begin())];
+    return static_cast<std::int32_t>((at == end ? end - 1 : at) - sums.begin());
   }
 
+  // The node of the longest n-gram that ends in the word drawn.
   std::int32_t draw(std::int32_t state) {
     const std::int32_t first = model.tree.first[state], last = model.tree.first[state + 1];
     const double u = random.uniform();
@@ -441,11 +492,11 @@ struct Drawer {
     if (first == last) return draw(model.suffix[state]);
     if (u < sums[last - 1]) return child_at(state, u);
     for (std::size_t i = 0; i < kTries; ++i) {
-      const std::int32_t word = draw(model.suffix[state]);
-      if (model.lookup->find(state, word) < 0) return word;
+      const std::int32_t node = draw(model.suffix[state]);
+      if (model.find(state, model.tree.word[node]) < 0) return node;
     }
-    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.lookup->find(state, w) < 0; });
-    return word >= 0 ? word : model.tree.word[last - 1];  // nothing is left but rounding
+    const std::int32_t word = weigh(state, [&](std::int32_t w) { return model.find(state, w) < 0; });
+    return word >= 0 ? model.longest(state, word) : last - 1;  // nothing is left but rounding
   }
 
   // A word among those allowed, each with its probability, or -1 where they have none.
@@ -461,10 +512,11 @@ struct Drawer {
   // The same without the unknown word; -1 where no other is possible.
   std::int32_t draw_known(std::int32_t state) {
     for (std::size_t i = 0; i < kTries; ++i) {
-      const std::int32_t word = draw(state);
-      if (word != model.unknown) return word;
+      const std::int32_t node = draw(state);
+      if (model.tree.word[node] != model.unknown) return node;
     }
-    return weigh(state, [&](std::int32_t w) { return w != model.unknown; });
+    const std::int32_t word = weigh(state, [&](std::int32_t w) { return w != model.unknown; });
+    return word < 0 ? -1 : model.longest(state, word);
   }
 };
 
@@ -478,10 +530,10 @@ Drawn sample(const BackOff& model, std::span<const double> sums, std::int32_t st
     Drawer drawer{model, sums, random};
     std::int32_t here = state;
     while (drawn[s].size() < longest) {
-      const std::int32_t word = unknown ? drawer.draw(here) : drawer.draw_known(here);
-      if (word < 0 || word == model.end) break;
-      drawn[s].push_back(word);
-      model.step(here, word);
+      const std::int32_t node = unknown ? drawer.draw(here) : drawer.draw_known(here);
+      if (node < 0 || model.tree.word[node] == model.end) break;
+      drawn[s].push_back(model.tree.word[node]);
+      here = model.state_after(node);
     }
   });
   Drawn made{{0}, {}};

@@ -1,4 +1,4 @@
-// N-grams as a tree: counting, modified Kneser-Ney smoothing, scoring, sampling.
+// N-grams as a tree: counting, scoring, sampling. How counts become probabilities is in smoothing.h.
 //
 // A node is an n-gram w_1 ... w_n; its children are the (n + 1)-grams that continue it, sorted by their last word. Nodes
 // are numbered level by level, within a level in the order of their parents: node 0 is the empty one, node 1 + w the
@@ -7,20 +7,14 @@
 //   suffix(v)          the longest node that is w_2 ... w_n or a proper end of it
 //   log p(w | h)       log p of the child w of h; where there is none, log b(h) + log p(w | suffix(h))
 //
-// Interpolated modified Kneser-Ney: at the highest order and for n-grams that begin with the start symbol a(v) is the count,
-// else the number of different words seen before v. With D = D_1, D_2, D_3+ for a = 1, 2, 3 and more, by order,
-//
-//   p(w | h) = (a(h w) - D(a(h w))) / sum_x a(h x) + b(h) p(w | h')        b(h) = sum_x D(a(h x)) / sum_x a(h x)
-//   D_k      = k - (k + 1) Y t_{k+1} / t_k,  Y = t_1 / (t_1 + 2 t_2)        t_k: n-grams of the order with a = k
-//
-// and p(w) is interpolated with 1 / (words that can follow). Cost: sorting (n tokens) for each order; smoothing visits
-// each node twice; a word is scored by a look-up for each level tried.
-// References: Kneser & Ney (1995); Chen & Goodman (1999); Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
+// Cost: sorting (n tokens) for each order; a word is scored by a look-up for each level tried.
+// Reference: Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -58,65 +52,107 @@ Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_
 Counted combine(std::span<const Counted* const> trees, std::span<const std::span<const std::int32_t>> rename,
                 std::size_t words, std::size_t threads);
 
-// The suffix of every node; 0 at node 0.
-std::vector<std::int32_t> suffixes(const Tree& tree, std::size_t threads);
-
-struct Smoothed {
-  std::vector<std::array<double, 3>> discounts;  // [order]: D_1, D_2, D_3+
-  std::vector<double> log_probability;           // [nodes], base 10; kNever for the start symbol and node 0
-  std::vector<double> log_back_off;              // [nodes], base 10; 0 for nodes without children
-};
+// Fills in the suffix of every node; 0 at node 0.
+void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads);
 
 inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA files write it
 
-// Modified Kneser-Ney. Where the counts of counts of an order give no discounts in (0, k), as in small corpora, they are all
-// t_1 / (t_1 + 2 t_2), and where that is not between 0 and 1, 0.5, 1 and 1.5.
-Smoothed kneser_ney(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                    std::int32_t begin, std::size_t threads);
-
 // The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary
-// search is ten.
+// search is ten. Beside a node lies what a scorer reads of it.
 class Lookup {
  public:
+  struct Slot {
+    std::int32_t parent = 0, word = 0;
+    std::int32_t node = 0;         // 0: free
+    std::int32_t state = 0;        // the state after this n-gram
+    double log_probability = 0.0;  // of the n-gram
+  };
+  struct Context {
+    double log_back_off = 0.0;
+    std::int32_t suffix = 0;
+  };
+
   Lookup() = default;
   explicit Lookup(const Tree& tree);
+  // With the numbers of a model.
+  Lookup(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const double> log_probability,
+         std::span<const double> log_back_off);
 
   // As `child`.
   std::int32_t find(std::int32_t node, std::int32_t word) const {
     if (node == 0) return 1 + word;
-    for (std::size_t at = place(node, word);; at = (at + 1) & mask_) {
-      const Slot& slot = slots_[at];
-      if (slot.parent == node && slot.word == word) return slot.node;
-      if (slot.node == 0) return -1;
-    }
+    const Slot* slot = search(first_slot(node, word), node, word);
+    return slot == nullptr ? -1 : slot->node;
   }
-
- private:
-  struct Slot {
-    std::int32_t parent = 0, word = 0, node = 0;  // node 0: free
-  };
-  std::size_t place(std::int32_t parent, std::int32_t word) const {
-    std::uint64_t mixed =
+  // Where a search begins.
+  const Slot* first_slot(std::int32_t parent, std::int32_t word) const {
+    const std::uint64_t mixed =
         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(parent)) << 32 | static_cast<std::uint32_t>(word)) *
         0x9E3779B97F4A7C15u;
-    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> shift_;
+    const std::uint64_t hash = (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+    __extension__ using Wide = unsigned __int128;
+    return slots_.data() + static_cast<std::size_t>(static_cast<Wide>(hash) * size_ >> 64);
   }
+  // The slot of a child, from a first one on; nullptr where there is none.
+  const Slot* search(const Slot* slot, std::int32_t parent, std::int32_t word) const {
+    for (;; ++slot) {  // behind the last slot that can be a first one there is always a free one
+      if (slot->parent == parent && slot->word == word) return slot;
+      if (slot->node == 0) return nullptr;
+    }
+  }
+  const Context& context(std::int32_t state) const { return contexts_[static_cast<std::size_t>(state)]; }
+  bool has_numbers() const { return !contexts_.empty(); }
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
-  std::size_t mask_ = 0;
-  int shift_ = 63;
+ private:
+  std::vector<Slot> slots_ = std::vector<Slot>(1);  // three quarters full, and room for a run at the end
+  std::size_t size_ = 1;                            // of those in which a search can begin
+  std::vector<Context> contexts_;
+};
+
+// Numbers as they are, or as codes of `bits` bits, one behind the other, that are looked up in a book.
+struct Numbers {
+  std::span<const double> exact;
+  std::span<const std::uint8_t> packed;  // with 3 bytes to spare
+  std::span<const double> book;          // [2^bits]
+  unsigned bits = 0;
+
+  double operator[](std::size_t i) const {
+    if (bits == 0) return exact[i];
+    const std::size_t at = i * bits;
+    std::uint32_t word;
+    std::memcpy(&word, packed.data() + (at >> 3), sizeof word);
+    return book[word >> (at & 7) & ((1u << bits) - 1)];
+  }
 };
 
 struct BackOff {  // a smoothed model: a view
   Tree tree;
-  std::span<const std::int32_t> suffix;     // [nodes]
-  std::span<const double> log_probability;  // [nodes]
-  std::span<const double> log_back_off;     // [nodes]
-  const Lookup* lookup;                     // of the tree
-  std::int32_t unknown, begin, end;         // words
+  std::span<const std::int32_t> suffix;  // [nodes]
+  Numbers log_probability;               // [nodes]
+  Numbers log_back_off;                  // [nodes below the highest order, or more]
+  const Lookup* lookup;                  // of the tree; nullptr: children are found by bisection
+  std::int32_t unknown, begin, end;      // words
 
-  // log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
-  double step(std::int32_t& state, std::int32_t word) const;
+  std::int32_t find(std::int32_t node, std::int32_t word) const {
+    return lookup != nullptr ? lookup->find(node, word) : child(tree, node, word);
+  }
+  // The state after the n-gram of a node.
+  std::int32_t state_after(std::int32_t node) const {
+    return node < tree.level[tree.order()] ? node : suffix[static_cast<std::size_t>(node)];
+  }
+  // The node of the longest n-gram of a state and a word.
+  std::int32_t longest(std::int32_t state, std::int32_t word) const {
+    std::int32_t node = find(state, word);
+    while (node < 0) node = find(state = suffix[static_cast<std::size_t>(state)], word);
+    return node;
+  }
+  // That node, and log10 p(word | state); the state becomes that after the word. A state is a node below the highest order.
+  std::int32_t move(std::int32_t& state, std::int32_t word, double& log_p) const;
+  double step(std::int32_t& state, std::int32_t word) const {
+    double log_p;
+    move(state, word, log_p);
+    return log_p;
+  }
   std::int32_t start() const { return tree.order() > 1 ? 1 + begin : 0; }
   // The state after some words from `state` on.
   std::int32_t after(std::int32_t state, std::span<const std::int32_t> words) const;

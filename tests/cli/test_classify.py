@@ -10,7 +10,7 @@ import pytest
 
 from textmill.cli.app import main
 from textmill.errors import DataError
-from textmill.linear import CombinationLogistic, LogisticRegression, make_classifier, read_labeled
+from textmill.linear import CombinationLogistic, LogisticRegression, UtilityLogistic, make_classifier, read_labeled
 from textmill.model import load
 
 RECORDS = [
@@ -121,3 +121,142 @@ def test_unsorted_rows_are_sorted(tmp_path: Path) -> None:
     rows = tmp_path / "a.svmlight"
     rows.write_text("1 3:1 1:2\n-1 2:1\n", encoding="utf-8")
     assert np.array_equal(read_labeled([str(rows)]).X.toarray(), [[2, 0, 1], [0, 1, 0]])
+
+
+def rare(tmp_path: Path) -> str:
+    """Texts of which one in eight is an alarm; its words also occur elsewhere."""
+    rng = np.random.default_rng(3)
+    plain, telling = ["pump", "valve", "tank", "shift", "report", "water"], ["smoke", "heat", "pressure"]
+    path = tmp_path / "alarms.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for i in range(240):
+            alarm = i % 8 == 0
+            words = (
+                rng.choice(plain, 6).tolist() + rng.choice(telling, 2 if alarm else int(rng.random() < 0.4)).tolist()
+            )
+            out.write(
+                json.dumps({"id": f"a{i}", "text": " ".join(words), "label": "alarm" if alarm else "quiet"}) + "\n"
+            )
+    return str(path)
+
+
+def test_a_model_is_trained_for_the_score_that_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, model, plain = rare(tmp_path), str(tmp_path / "f.mill"), str(tmp_path / "l.mill")
+    code, out, _ = said(capsys, "classify", "train", data, "--utility", "f1", "-o", model)
+    assert code == 0
+    assert out.startswith("240 rows, 2 classes; ")
+    assert out.rstrip().endswith("positive label alarm")
+    assert " on held-out rows" in out
+    loaded = load(model)
+    assert isinstance(loaded, UtilityLogistic)
+    said(capsys, "classify", "train", data, "-o", plain)
+    f1 = {}
+    for name in (model, plain):
+        figures = json.loads(said(capsys, "classify", "evaluate", name, data, "--json")[1])
+        f1[name] = next(row["f1"] for row in figures["labels"] if row["label"] == "alarm")
+    assert f1[model] > f1[plain]
+    said(capsys, "classify", "train", data, "--utility", "f1", "--positive", "quiet", "-o", model)
+    assert load(model).positive_ == "quiet"
+    for arguments, fault in (
+        (["--utility", "magic"], "unknown"),
+        (["--utility", "f1", "--balanced"], "balanced"),
+        (["--utility", "f1", "--kind", "combinations"], "utility is no option"),
+        (["--positive", "alarm"], "--positive is for"),
+        (["--utility", "f1", "--positive", "fire"], "no label"),
+    ):
+        code, _, errors = said(capsys, "classify", "train", data, *arguments, "-o", model)
+        assert code == 1
+        assert fault in errors
+
+
+def test_operating_points_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, model, picture = rare(tmp_path), str(tmp_path / "m.mill"), tmp_path / "curve.svg"
+    said(capsys, "classify", "train", data, "-o", model)
+    code, out, _ = said(capsys, "classify", "curve", model, data, "--points", "8", "--plot", str(picture))
+    assert code == 0
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert lines[0] == ["threshold", "recall", "precision", "f1", "claimed", "best"]
+    assert len(lines) <= 9
+    assert [line[5] for line in lines].count("*") == 1
+    recalls = [float(line[1]) for line in lines[1:]]
+    assert recalls == sorted(recalls)
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    rows = [json.loads(line) for line in said(capsys, "classify", "curve", model, data, "--json")[1].splitlines()]
+    best = next(row for row in rows if row["best"])
+    assert best["f1"] == max(row["f1"] for row in rows)
+    code, _, errors = said(capsys, "classify", "curve", model, data, "--positive", "fire")
+    assert code == 1
+    assert "no label of the model" in errors
+
+
+def test_probabilities_are_decoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "p.txt"
+    source.write_text("0.4\n0.4\n0.3\n\n0.1\n0.1\n0.1\n", encoding="utf-8")
+    code, out, errors = said(capsys, "classify", "decode", str(source))
+    assert code == 0
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["label", "1", "1", "1", "0", "0", "0"]
+    assert "3 of 6 items; expected f1 0.601900 on average over 2 sets" in errors  # (0.4748 + 0.729) / 2
+    errors = said(capsys, "classify", "decode", str(source), "--micro", "--beta", "2")[2]
+    assert "of all" in errors
+    errors = said(capsys, "classify", "decode", str(source), "--utility", "jaccard", "--at-most", "1")[2]
+    assert "expected jaccard" in errors
+    table = tmp_path / "p.tsv"
+    table.write_text(
+        "label\tprobability\tid\tday\nspam\t0.9\tx\t1\nham\t0.8\ty\t2\nspam\t0.7\tz\t1\n", encoding="utf-8"
+    )
+    arguments = ["classify", "decode", str(table), "--positive", "spam", "--set-field", "day", "--json"]
+    rows = [json.loads(line) for line in said(capsys, *arguments)[1].splitlines()]
+    assert [(row["id"], row["label"], row["set"]) for row in rows] == [("x", 1, "1"), ("z", 1, "1"), ("y", 0, "2")]
+    assert rows[2]["probability"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "fault"),
+    [
+        ("0.5\n1.5\n", [], "p.txt:2: 1.5 is no probability"),
+        ("0.5\nx\n", [], "p.txt:2: 'x' is no number"),
+        ("0.5\nnan\n", [], "p.txt:2: nan is no probability"),
+        ("\n", [], "no probabilities"),
+        ("id,p\na,0.5\n", [], "there is no field 'probability'"),
+        ("id,probability\na\n", [], "p.txt:2: has 1 fields"),
+        ('{"probability": 0.5}\n{"probability"\n', [], "p.txt:2: is no JSON"),
+        ('{"probability": true}\n', [], "no number"),
+        ("0.5\n", ["--beta", "1", "--utility", "jaccard"], "one of them"),
+        ("0.5\n", ["--utility", "magic"], "unknown"),
+    ],
+)
+def test_bad_probabilities_are_named(
+    text: str, arguments: list[str], fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "p.txt"
+    source.write_text(text, encoding="utf-8")
+    code, _, errors = said(capsys, "classify", "decode", str(source), *arguments)
+    assert code == 1
+    assert fault in errors
+
+
+def test_what_predict_prints_can_be_decoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, model, predictions = rare(tmp_path), str(tmp_path / "m.mill"), tmp_path / "predictions.jsonl"
+    said(capsys, "classify", "train", data, "-o", model)
+    predictions.write_text(said(capsys, "classify", "predict", model, data, "--json")[1], encoding="utf-8")
+    out = said(capsys, "classify", "decode", str(predictions), "--positive", "alarm")[1]
+    claimed = [line.split("\t")[2] for line in out.splitlines() if line.startswith("1\t")]
+    predicted = [row for row in map(json.loads, predictions.read_text().splitlines()) if row["label"] == "alarm"]
+    assert len(claimed) > len(predicted)
+
+
+def test_a_path_of_combinations_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = tmp_path / "xor.events"
+    events.write_text("no\nyes a\nyes b\nno a b\n" * 10, encoding="utf-8")
+    drawn = tmp_path / "path.svg"
+    options = ("--kind", "combinations", "--degree", "2", "--steps", "4", "--dev", str(events), "--plot", str(drawn))
+    code, out, _ = said(capsys, "classify", "path", str(events), *options, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert rows[0]["features"] == 0
+    assert rows[-1]["features"] == 3
+    assert rows[-1]["accuracy"] == 1.0
+    assert drawn.read_text(encoding="utf-8").startswith("<?xml")
+    code, _, err = said(capsys, "classify", "path", str(events), "--kind", "combinations", "--l2", "1")
+    assert code == 1
+    assert "l2 is no option of kind 'combinations'" in err

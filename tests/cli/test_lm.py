@@ -95,3 +95,54 @@ def test_an_arpa_file_takes_a_tokenizer_and_a_model_has_its_own(
     )
     assert "knows its tokenizer" in failure(capsys, "lm", "score", tmp_path / "m.mill", text, "--case", "keep")
     assert "whitespace" in failure(capsys, "lm", "train", text, "-o", tmp_path / "x.mill", "--tokenizer", "spaces")
+
+
+def test_every_way_of_training_is_an_option(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+    from textmill import load
+    from textmill.lm import SMOOTHINGS
+
+    text.write_text(TEXT * 5)
+    for smoothing in SMOOTHINGS:
+        run(capsys, "lm", "train", text, "-o", tmp_path / "m.mill", "--smoothing", smoothing, "--memory", "1MB")
+        assert load(tmp_path / "m.mill").smoothing == smoothing
+    run(capsys, "lm", "train", text, "-o", tmp_path / "cut.mill", "--min-counts", "1,1,6")
+    assert len(load(tmp_path / "cut.mill").last_words_) < len(load(tmp_path / "m.mill").last_words_)
+    run(capsys, "lm", "train", text, "-o", tmp_path / "small.mill", "--prune", "0.7", "--quantize", "4")
+    small = load(tmp_path / "small.mill")
+    assert small.books_.shape == (2, 16)
+    assert len(small.last_words_) < len(load(tmp_path / "m.mill").last_words_)
+    assert "whole numbers" in failure(capsys, "lm", "train", text, "-o", tmp_path / "x.mill", "--min-counts", "a")
+    assert "smoothing must be" in failure(capsys, "lm", "train", text, "-o", tmp_path / "x.mill", "--smoothing", "x")
+
+
+def test_models_are_mixed_pruned_and_converted(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("The wheel turns. A wheel is round.")
+    run(capsys, "lm", "train", text, "-o", tmp_path / "a.mill")
+    run(capsys, "lm", "train", other, "-o", tmp_path / "b.arpa")
+    rows = run(capsys, "lm", "mix", tmp_path / "a.mill", tmp_path / "b.arpa", "--dev", text, "-o", tmp_path / "ab.mill")
+    assert rows[0].split("\t") == ["weight", "perplexity", "model"]
+    assert float(rows[1].split("\t")[0]) > 0.5
+    rows = run(capsys, "lm", "mix", tmp_path / "a.mill", tmp_path / "b.arpa", "--weight", 3, "--weight", 1)
+    assert [row.split("\t")[0] for row in rows[1:]] == ["0.7500", "0.2500"]
+    assert "either --dev" in failure(capsys, "lm", "mix", tmp_path / "a.mill", tmp_path / "b.arpa")
+    line = run(capsys, "lm", "prune", tmp_path / "ab.mill", "--keep", 0.8, "-o", tmp_path / "small.arpa")[0]
+    assert line.endswith(" n-grams")
+    assert int(line.split()[0]) < int(line.split()[2])
+    run(capsys, "lm", "convert", tmp_path / "small.arpa", "--quantize", 8, "-o", tmp_path / "small.mill")
+    first, second = (run(capsys, "lm", "score", tmp_path / name, text)[-1] for name in ("small.arpa", "small.mill"))
+    assert first.split(",")[0] == second.split(",")[0]
+
+
+def test_perplexity_is_reported_as_srilm_does(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+    run(capsys, "lm", "train", text, "-o", tmp_path / "m.mill")
+    page = tmp_path / "page.html"
+    lines = run(capsys, "lm", "perplexity", tmp_path / "m.mill", text, "--report", page, "--by-document")
+    assert lines[0].split("\t") == ["ppl", "ppl1", "words", "unknown", "document"]
+    assert lines[2] == "# 1 documents, 3 sentences, 11 words, 0 OOVs"
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    result = json.loads(run(capsys, "lm", "perplexity", tmp_path / "m.mill", text, "--json")[0])
+    assert result["words"] == 11
+    assert sum(result["hits"]) == 14
+    opened = json.loads(run(capsys, "lm", "perplexity", tmp_path / "m.mill", text, "--json", "--open-vocabulary")[0])
+    assert opened["ppl"] == result["ppl"]  # nothing is unknown

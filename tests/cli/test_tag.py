@@ -298,3 +298,13 @@ def test_a_tagger_without_patterns_that_knows_no_column_warns(
 def test_a_million_labellings_are_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, "label", folder / "m.mill", TEST, "-k", 1_000_001, code=1)
     assert "-k must be a whole number at least 1 and at most 1000000" in err
+
+
+def test_labels_of_greatest_expected_f(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, _ = said(capsys, "label", folder / "m.mill", TEST)
+    careful, eager = (said(capsys, "label", folder / "m.mill", TEST, "--maximise", name)[0] for name in ("f0.5", "f2"))
+    chunks = [sum(line.split()[-1].startswith("B-") for line in text.splitlines() if line) for text in (careful, eager)]
+    assert chunks[0] < chunks[1]
+    assert len(plain.splitlines()) == len(eager.splitlines())
+    _, errors = said(capsys, "label", folder / "m.mill", TEST, "--maximise", "f1", "--scores", code=1)
+    assert "maximise has one answer" in errors

@@ -14,7 +14,7 @@ import textmill
 from textmill._native import lm as native
 from textmill.corpus import Tokenizer, read_documents, sample_texts, split_sentences
 from textmill.errors import DataError, ModelFileError
-from textmill.lm import NGramModel, ngram
+from textmill.lm import NGramModel, counting, ngram
 
 
 def sentences_of_articles(articles: int = 60) -> list[list[str]]:
@@ -79,7 +79,7 @@ def test_every_context_of_a_real_model_sums_to_one() -> None:
 def test_scores_do_not_depend_on_threads_chunks_or_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = sentences_of_articles()
     models = [NGramModel(order=3, n_jobs=jobs).fit(sentences) for jobs in (1, 2, 5)]
-    monkeypatch.setattr(ngram, "_TOKENS", 1000)
+    monkeypatch.setattr(counting, "_TOKENS", 1000)
     monkeypatch.setattr("textmill.corpus.tokenize.BATCH", 5000)
     models.append(NGramModel(order=3, n_jobs=2).fit(sentences))
     first = models[0]
@@ -237,8 +237,19 @@ def test_the_bindings_check_what_they_are_given() -> None:
         native.combine([(level, word, first, counts)], [np.full(5, 9, np.int32)], words=5, threads=1)
     with pytest.raises(ValueError, match="longer than the tree"):
         native.find(level, word, first, np.zeros((1, 3), np.int32))
+    rules = {"method": 0, "min_count": np.array([1, 1]), "limit": np.array([7, 7], np.int32), "begin": 1, "threads": 1}
+    rows = np.empty(len(word), np.int64), np.empty(len(word)), np.empty(len(word))
+    wrong = np.arange(len(word), dtype=np.int32)
     with pytest.raises(ValueError, match="shorter n-gram"):
-        native.kneser_ney(level, word, first, np.arange(len(word), dtype=np.int32), counts, begin=1, threads=1)
+        native.smooth(level, word, first, wrong, counts, *rows, **rules)
+    native.suffixes(level, word, first, wrong, threads=1)
+    native.smooth(level, word, first, wrong, counts, *rows, **rules)
+    with pytest.raises(ValueError, match="two numbers"):
+        native.smooth(level, word, first, wrong, counts, rows[0], rows[1], rows[2][1:].copy(), **rules)
+    with pytest.raises(ValueError, match="no method 7"):
+        native.smooth(level, word, first, wrong, counts, *rows, **rules | {"method": 7})
+    with pytest.raises(ValueError, match="not fall"):
+        native.smooth(level, word, first, wrong, counts, *rows, **rules | {"min_count": np.array([2, 1])})
 
 
 @pytest.mark.data

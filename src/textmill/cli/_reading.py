@@ -20,7 +20,9 @@ __all__ = ["Reading", "StopWords", "Terms", "describe_stop_words", "read_stop_wo
 
 _Format = Annotated[
     str | None,
-    typer.Option(help="Format of the input: csv, jsonl, parquet, tsv, txt or wikipedia; default: recognise it."),
+    typer.Option(
+        help="Format of the input: csv, jsonl, parquet, review, tsv, txt or wikipedia; default: recognise it."
+    ),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
 _Delimiter = Annotated[

@@ -1,4 +1,4 @@
-"""Classify texts, rows and events by models that can be read: train, predict, evaluate, explain, follow a path."""
+"""Classify texts, rows and events by models that can be read: train, predict, evaluate, explain, choose and decode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, answers
-from textmill.cli._outputs import output_option
+from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, Terms, with_options
 from textmill.cli._tables import Printed
 
@@ -24,8 +24,18 @@ _Data = Annotated[
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill classify train`.")]
 _Label = Annotated[str, typer.Option(help="Field that holds the label, for JSONL and CSV.")]
 _L2 = Annotated[float | None, typer.Option(help="L2 penalty; default: 1 for logistic without --l1, else 0.")]
+_Positive = Annotated[str | None, typer.Option(help="Label to be found; default: 1, or the rarer of two texts.")]
 _Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight, whatever its size.")]
-_Weighting = Annotated[str, typer.Option(help="Weights of terms in SMART letters, such as ntc or bnc.")]
+_Weighting = Annotated[
+    str | None,
+    typer.Option(help="Weights of terms in SMART letters, such as bnc; default: ntc, for bayes nnn, plain counts."),
+]
+_Event = Annotated[
+    str | None,
+    typer.Option(
+        help="bayes: model of counts: zibinom (default), binom, bernoulli, betabinom, negbinom, multinomial, ..."
+    ),
+]
 _MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
@@ -35,13 +45,20 @@ _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends tr
 def train(
     data: _Data,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
+    kind: Annotated[str, typer.Option(help="Kind of model: logistic, combinations or bayes.")] = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
     l2: _L2 = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
+    event: _Event = None,
+    smoothing: Annotated[float | None, typer.Option(help="bayes: what is added to every count.")] = None,
+    words: Annotated[int | None, typer.Option(help="bayes: keep this many words, the most informative ones.")] = None,
+    utility: Annotated[
+        str | None, typer.Option(help="logistic: score to train for, such as f1, f2, mcc or cost:5:1.")
+    ] = None,
+    positive: _Positive = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     tolerance: _Tolerance = None,
     max_iter: Annotated[int | None, typer.Option(help="Maximum number of iterations.")] = None,
@@ -54,18 +71,35 @@ def train(
     """Train a classifier on labeled data; the model file holds everything needed to read further text.
 
     Example: textmill classify train reviews.jsonl --l1 1 --label-field stars -o reviews.mill
+    Example: textmill classify train alarms.csv --utility f1 --positive alarm -o alarms.mill
     """
-    from textmill.linear import make_classifier
+    from textmill.errors import DataError
+    from textmill.linear import UtilityLogistic, make_classifier
     from textmill.readable import counted
 
+    if positive is not None and utility is None:
+        raise DataError("--positive is for models trained with --utility; leave it out, or name a utility")
+
     labeled = _read(data, reading, label_field)
-    options = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
+    options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
+    options |= {"event": event, "smoothing": smoothing, "n_words": words}
+    weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
+    options |= {"utility": utility, "positive": positive}
     vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
-    active = int((model.coef_ != 0).any(axis=0).sum())
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
+    if kind == "bayes":
+        typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
+        return
+    active = int((model.coef_ != 0).any(axis=0).sum())
+    if isinstance(model, UtilityLogistic):
+        held_out = "" if model.held_out_ is None else f", {model.held_out_:.4f} on held-out rows"
+        label = "" if model.positive_ is None else f"; positive label {model.positive_}"
+        weights = f"{counted(active, 'features')} with a weight"
+        typer.echo(f"{sizes}; {weights}; {utility} {model.objective_:.4f} smoothed{held_out}{label}")
+        return
     gap = "" if model.gap_ is None else f" (at most {model.gap_:.2g} above the minimum)"
     typer.echo(f"{sizes}; {counted(active, 'features')} with a weight; objective {model.objective_:.6g}{gap}")
 
@@ -83,12 +117,13 @@ def predict(
 
     Example: textmill classify predict reviews.mill new.jsonl
     """
+    from textmill.linear import labels_with_probabilities
+
     loaded = _load(model)
     read = _read(data, reading, None, loaded)
-    probabilities = loaded.predict_proba(read.X)
     table = Printed({"label": "", "probability": ".4f", "id": ""}, json=json)
-    for row, name in zip(probabilities, read.ids, strict=True):
-        table.row(label=loaded.classes_[row.argmax()].item(), probability=float(row.max()), id=name)
+    for label, probability, name in zip(*labels_with_probabilities(loaded, read.X), read.ids, strict=True):
+        table.row(label=label, probability=probability, id=name)
 
 
 @app.command()
@@ -146,10 +181,13 @@ def path(
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labeled data to measure accuracy on.")] = None,
     steps: Annotated[int, typer.Option(help="Number of penalties.")] = 10,
     ratio: Annotated[float, typer.Option(help="Smallest penalty as a share of the largest.")] = 0.01,
-    l2: Annotated[float, typer.Option(help="L2 penalty beside the L1 penalty.")] = 0.0,
+    kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
+    l2: Annotated[float | None, typer.Option(help="logistic: L2 penalty beside the L1 penalty; default: 0.")] = None,
+    degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
+    plot: Annotated[Path | None, figure_option("Draw the strongest weights along the path to this file.")] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     *,
     terms: Terms,
@@ -157,30 +195,135 @@ def path(
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Print a logistic regression for falling L1 penalties: features with a weight, objective, accuracy on --dev.
+    """Print models for falling L1 penalties: features with a weight, objective, accuracy on --dev.
 
-    Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20
+    Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20 --plot path.svg
     """
-    from textmill.linear import make_classifier
+    from textmill.linear import draw_path, make_classifier
+    from textmill.plot import save
 
     labeled = _read(data, reading, label_field)
-    vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
-    model = make_classifier("logistic", vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=l2)
+    vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
+    penalty = (l2 or 0.0) if kind == "logistic" else l2
+    model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=penalty, degree=degree)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
-    judged = None
+    judged, models = None, []
     for fitted in model.path(labeled.X, labeled.y, steps=steps, ratio=ratio):
         if dev is not None and judged is None:
             judged = _read([dev], reading, label_field, fitted)
         accuracy = None if judged is None else fitted.score(judged.X, judged.y)
         features = int((fitted.coef_ != 0).any(axis=0).sum())
         table.row(l1=fitted.l1, features=features, objective=fitted.objective_, accuracy=accuracy)
+        models.append(fitted)
+    if plot is not None:
+        save(draw_path(models), plot)
+
+
+@app.command()
+@with_options
+def curve(
+    model: _Model,
+    data: _Data,
+    utility: Annotated[str, typer.Option(help="Score of an operating point, such as f1, f2 or mcc.")] = "f1",
+    positive: _Positive = None,
+    points: Annotated[int, typer.Option(min=3, help="Number of operating points to print at most.")] = 20,
+    plot: Annotated[
+        Path | None, figure_option("Draw precision against recall to this file (.png, .svg or .pdf).")
+    ] = None,
+    label_field: _Label = "label",
+    *,
+    reading: Reading,
+    json: JsonLines = False,
+) -> None:
+    """Print operating points of a model on labeled data: threshold of the margin, recall, precision, score.
+
+    Rows with a margin at or above the threshold are claimed. The best point has a * behind it.
+
+    Example: textmill classify curve alarms.mill dev.csv --utility f2 --plot curve.svg
+    """
+    from textmill.linear import OperatingCurve, label_margins
+    from textmill.plot import lines, save
+
+    loaded = _load(model)
+    labeled = _read(data, reading, label_field, loaded)
+    margins, gold, label = label_margins(loaded, labeled.X, labeled.y, positive)
+    operating = OperatingCurve(margins, gold, utility, n_points=points)
+    columns = {"threshold": ".4f", "recall": ".4f", "precision": ".4f", utility: ".4f", "claimed": "", "best": ""}
+    table = Printed(columns, json=json)
+    rows = operating.to_dict()
+    for i in range(len(rows["threshold"])):
+        best = i == operating.best
+        values = {name: rows[name][i] for name in ("recall", "precision", "claimed")}
+        limit = rows["threshold"][i] if abs(rows["threshold"][i]) < float("inf") else None
+        mark: Any = best if json else "*" if best else ""
+        table.row(threshold=limit, **values, **{utility: rows["value"][i]}, best=mark)
+    if plot is not None:
+        whole = OperatingCurve(margins, gold, utility)
+        best_point = {f"best {utility}": ([whole.recall[whole.best]], [whole.precision[whole.best]])}
+        drawing = lines(
+            {f"{label}": (whole.recall[1:], whole.precision[1:])},
+            x_label="recall",
+            y_label="precision",
+            marks=best_point,
+        )
+        save(drawing, plot)
+
+
+@app.command()
+def decode(
+    probabilities: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBS", help="Probabilities: a number a line, a table or JSON lines with fields; - for stdin."
+        ),
+    ],
+    beta: Annotated[float | None, typer.Option(help="Beta of F; default: 1.")] = None,
+    utility: Annotated[str | None, typer.Option(help="Another score to maximise, such as jaccard or cost:5:1.")] = None,
+    micro: Annotated[bool, typer.Option("--micro", help="One score for all sets together, not one for each.")] = False,
+    at_most: Annotated[int | None, typer.Option(min=0, help="Claim at most this many items of a set.")] = None,
+    probability_field: Annotated[str, typer.Option(help="Field that holds the probability.")] = "probability",
+    set_field: Annotated[str | None, typer.Option(help="Field that names the set of an item.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Probabilities are those of the label in the field label: find this one of two.")
+    ] = None,
+    json: JsonLines = False,
+) -> None:
+    """Choose the items whose expected F, or another score, is greatest, given the probability of each.
+
+    Sets end at a blank line, or are named by --set-field. The expected score goes to standard error.
+
+    Example: textmill classify predict alarms.mill new.csv --json | textmill classify decode - --positive alarm
+    """
+    from textmill.errors import DataError
+    from textmill.sequence import decode_sets, read_probabilities
+
+    if beta is not None and utility is not None:
+        raise DataError("--beta is for F, and --utility names another score; pass one of them")
+    sets = read_probabilities(
+        probabilities, probability_field=probability_field, set_field=set_field, positive=positive
+    )
+    score = utility or f"f{1.0 if beta is None else beta:g}"
+    decoded = decode_sets([one.p for one in sets], score, micro=micro, at_most=at_most)
+    columns = {"label": "", "probability": ".4f", "id": ""}
+    table = Printed(columns if set_field is None else {**columns, "set": ""}, json=json)
+    for one, answer in zip(sets, decoded, strict=True):
+        own = {} if set_field is None else {"set": one.name}
+        for label, chance, name in zip(answer.labels.tolist(), one.chances, one.ids, strict=True):
+            table.row(label=label, probability=chance, id=name, **own)
+    values = [answer.value for answer in decoded]
+    mean = values[0] if micro else sum(values) / len(values)
+    error = max(answer.error for answer in decoded)
+    claimed = sum(answer.size for answer in decoded)
+    items = sum(len(one.ids) for one in sets)
+    whose = "of all" if micro or len(sets) == 1 else f"on average over {len(sets)} sets"
+    bound = f" (at most {error:.1g} more)" if error else ""
+    typer.echo(f"{claimed} of {items} items; expected {score} {mean:.6f}{bound} {whose}", err=True)
 
 
 def _load(path: Path) -> Any:
-    from textmill.linear import LinearClassifier
-    from textmill.model import load
+    from textmill.model import Classifier, load
 
-    return load(path, expect=LinearClassifier)
+    return load(path, expect=Classifier)
 
 
 def _read(data: list[str], reading: Reading, label_field: str | None, model: Any = None) -> Any:

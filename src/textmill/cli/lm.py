@@ -1,62 +1,90 @@
-"""Language models of words: train an n-gram model, score sentences, ask what comes next, draw new ones."""
+"""Language models of words: train, score, mix, prune and convert n-gram models, ask what comes next, draw new text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Jobs, JsonLines, Seed, answers
+from textmill.cli._lm_options import (
+    Case,
+    LanguageModel,
+    Sources,
+    Split,
+    TokenizerName,
+    save_model,
+    sentences_of,
+    tokenizer_of,
+)
+from textmill.cli._lm_tools import app as tools
+from textmill.cli._options import Cluster, Jobs, JsonLines, Seed, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(tools)
 
-_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill lm train`, or an ARPA file.")]
-_Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
-_Case = Annotated[str | None, typer.Option(help="Upper and lower case: fold (default) or keep.")]
-_TokenizerName = Annotated[
-    str | None,
-    typer.Option("--tokenizer", help="words (default), punctuation (its marks are words too) or whitespace."),
-]
-_Split = Annotated[
-    str | None,
-    typer.Option(help="sentences, or lines (one sentence per line; default with --tokenizer whitespace)."),
-]
 _Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="The words before it.")]
 
 
 @app.command()
 @with_options
 def train(
-    sources: _Sources,
+    sources: Sources,
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
     order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
+    smoothing: Annotated[
+        str,
+        typer.Option(
+            help="modified-kneser-ney, kneser-ney, katz, good-turing, witten-bell, absolute or jelinek-mercer."
+        ),
+    ] = "modified-kneser-ney",
     min_count: Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")] = 1,
-    case: _Case = None,
-    tokenizer: _TokenizerName = None,
-    split: _Split = None,
+    min_counts: Annotated[
+        str, typer.Option(help="Drop n-grams that occur less often: a number for each order, such as 1,1,2.")
+    ] = "1",
+    prune: Annotated[float | None, typer.Option(help="Keep only this share of the n-grams, by entropy.")] = None,
+    quantize: Annotated[
+        int | None, typer.Option(metavar="BITS", help="Store numbers in this many bits, 4 to 16, without counts.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Count within this much memory, such as 512MB, by way of TMPDIR.")
+    ] = None,
+    cluster: Cluster = None,
+    case: Case = None,
+    tokenizer: TokenizerName = None,
+    split: Split = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
 ) -> None:
-    """Count n-grams and smooth them by modified Kneser-Ney.
+    """Count n-grams and smooth them.
 
     Example: textmill lm train articles.jsonl --order 3 --case keep --tokenizer punctuation -o model.mill
     """
-    from textmill.lm import NGramModel, to_arpa
+    from textmill.lm import NGramModel
+    from textmill.lm import prune as pruned
+    from textmill.lm import quantize as quantized
     from textmill.readable import counted
 
-    model = NGramModel(order=order, min_count=min_count, tokenizer=_tokenizer(tokenizer, case), n_jobs=jobs)
-    model.fit(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
-    if output.suffix == ".arpa":
-        to_arpa(model, output)
-    else:
-        model.save(output)
+    model = NGramModel(
+        order=order,
+        smoothing=smoothing,
+        min_count=min_count,
+        min_counts=_numbers(min_counts),
+        tokenizer=tokenizer_of(tokenizer, case),
+        memory=memory,
+        n_jobs=jobs,
+    )
+    documents = reading.documents(sources, by_line=True)
+    model.fit(sentences_of(documents, split, tokenizer, far=cluster is not None), cluster=cluster)
+    for line in model.fall_backs_:
+        typer.echo(line, err=True)
+    model = model if prune is None else pruned(model, keep=prune)
+    save_model(model if quantize is None else quantized(model, bits=quantize), output)
     sizes = {"sentences": model.sentences_, "words": len(model.words_), "n-grams": len(model.last_words_) - 1}
     typer.echo(", ".join(counted(count, name) for name, count in sizes.items()))
 
@@ -64,11 +92,11 @@ def train(
 @app.command()
 @with_options
 def score(
-    model: _Model,
-    sources: _Sources,
-    case: _Case = None,
-    tokenizer: _TokenizerName = None,
-    split: _Split = None,
+    model: LanguageModel,
+    sources: Sources,
+    case: Case = None,
+    tokenizer: TokenizerName = None,
+    split: Split = None,
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -79,8 +107,8 @@ def score(
     """
     from textmill.lm import read_model
 
-    language = read_model(model, tokenizer=_tokenizer(tokenizer, case))
-    scores = language.scores(_sentences(reading.documents(sources, by_line=True), split, tokenizer))
+    language = read_model(model, tokenizer=tokenizer_of(tokenizer, case))
+    scores = language.scores(sentences_of(reading.documents(sources, by_line=True), split, tokenizer))
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)
     for log_probability, words, unknown in rows:
@@ -94,7 +122,7 @@ def score(
 
 @app.command("next")
 def next_words(
-    model: _Model,
+    model: LanguageModel,
     words: _Words = None,
     k: Annotated[int, answers("Number of words to show.")] = 10,
     start: Annotated[bool, typer.Option("--start", help="The words begin a sentence.")] = False,
@@ -115,7 +143,7 @@ def next_words(
 
 @app.command()
 def ngrams(
-    model: _Model,
+    model: LanguageModel,
     words: _Words = None,
     k: Annotated[int, answers("Number of n-grams to show.")] = 10,
     order: Annotated[int | None, typer.Option(help="Their length; default: one word more than those given.")] = None,
@@ -135,7 +163,7 @@ def ngrams(
 
 @app.command()
 def sample(
-    model: _Model,
+    model: LanguageModel,
     k: Annotated[int, answers("Number of sentences.")] = 10,
     longest: Annotated[int, typer.Option(help="Number of words after which a sentence is cut off.")] = 100,
     seed: Seed = 0,
@@ -150,26 +178,11 @@ def sample(
         typer.echo(" ".join(words))
 
 
-def _tokenizer(name: str | None, case: str | None) -> Any:
-    """The tokenizer that two options name, None if neither is given."""
-    from textmill.corpus import PatternTokenizer, Tokenizer
-    from textmill.model import check_choice
+def _numbers(text: str) -> list[int]:
+    """Whole numbers between commas."""
+    from textmill.errors import DataError
 
-    if name is None and case is None:
-        return None
-    check_choice("tokenizer", name or "words", ["words", "punctuation", "whitespace"])
-    patterns = {"punctuation": r"\w+(?:[.'\u2019-]\w+)*|[^\w\s]", "whitespace": r"\S+"}
-    if name in patterns:
-        return PatternTokenizer(pattern=patterns[name], case=case or "fold")
-    return Tokenizer(case=case or "fold")
-
-
-def _sentences(documents: Iterable[Any], split: str | None, tokenizer: str | None) -> Iterable[str]:
-    """The sentences of documents; text that is cut at blanks is taken to have one sentence per line."""
-    from textmill.corpus import Sentences, texts_of
-    from textmill.model import check_choice
-
-    split = split or ("lines" if tokenizer == "whitespace" else "sentences")
-    check_choice("split", split, ["sentences", "lines"])
-    texts = texts_of(documents)
-    return texts if split == "lines" else Sentences(texts)
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"--min-counts must be whole numbers such as 1,1,2, got {text!r}") from None

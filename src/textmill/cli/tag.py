@@ -126,6 +126,10 @@ def label(
         bool,
         typer.Option("--posterior", help="Choose the most probable label of each token instead of the best labelling."),
     ] = False,
+    maximise: Annotated[
+        str | None,
+        typer.Option(help="Choose the labels of greatest expected F: f1, span-f1 or token-f1, any beta for 1."),
+    ] = None,
     constrain: Annotated[
         bool,
         typer.Option("--constrain", help="Keep labels given in the last column; other values leave the token free."),
@@ -162,7 +166,7 @@ def label(
     repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain)
+    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain, maximise=maximise)
     columns = "-" if source is None else source
     if text is not None:
         if source is not None or format != "columns" or options != LabelingOptions():

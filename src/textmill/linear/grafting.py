@@ -19,14 +19,14 @@ Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import linear as native
-from textmill.arrays import Floats, Ids, Ints
+from textmill.arrays import Floats, Ids
 from textmill.corpus import NamedFeatures, csr_arrays
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.linear.classifier import LinearClassifier, Weights, labels_of, row_weights
@@ -34,13 +34,14 @@ from textmill.linear.logistic import NotConverged
 from textmill.linear.problem import Certificate, Penalty, Problem
 from textmill.linear.solvers import Solution, minimize
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
-from textmill.numeric import sparse
 from textmill.vectors import TextVectorizer
 
 __all__ = ["CombinationLogistic", "find_violators"]
 
 _SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own tolerance lies below
 _ROUNDS = 1000
+_MOST_SLACK = 1e-3
+_FIRST = 1e-3  # tolerance of the first optimisation; it falls by ten with each round
 _GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
 _FINEST = 1e-13
 
@@ -130,7 +131,57 @@ class CombinationLogistic(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and labels: original features first, then combinations until none violates optimality."""
-        check_range("l1", self.l1, above=0, below=np.inf)
+        grafting = self._grafting(X, y, sample_weight, float(self.l1))
+        grafting.run(self)
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        steps: int = 10,
+        ratio: float = 0.01,
+        values: Sequence[float] | None = None,
+    ) -> Iterator[CombinationLogistic]:
+        """Models along a path of L1 penalties, each begun with the weights and combinations of the last.
+
+        The penalties are `values`, from the largest on, or `steps` of them from `l1_max` to `ratio` of it.
+
+        >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+        >>> model = CombinationLogistic(intercept="none")
+        >>> [m.counts_by_degree() for m in model.path(X, y, values=[6.0, 4.0, 1.0])]
+        [[0, 0], [0, 1], [2, 1]]
+        """
+        check_range("steps", steps, at_least=2, whole=True)
+        check_range("ratio", ratio, above=0, below=1)
+        grafting = self._grafting(X, y, sample_weight, 1.0)
+        if values is None:
+            highest = grafting.highest_slope()
+            values = np.geomspace(highest, ratio * highest, steps).tolist()
+        run: Solution | None = None
+        for l1 in sorted(map(float, values), reverse=True):
+            check_range("values", l1, above=0, below=np.inf)
+            model = type(self)(**{**self.get_params(deep=False), "l1": l1})
+            model.classes_, model.vectorizer_, model.n_features_ = self.classes_, self.vectorizer_, self.n_features_
+            grafting.penalty = Penalty(l1, 0.0)
+            run = grafting.run(model, run)
+            yield model
+
+    def l1_max(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The smallest L1 penalty at which all weights are zero: the largest gradient of any combination there.
+
+        >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+        >>> CombinationLogistic(intercept="none").l1_max(X, y)
+        5.0
+        """
+        model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
+        return model._grafting(X, y, sample_weight, 1.0).highest_slope()
+
+    def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, l1: float) -> _Grafting:
+        """The training data, once parameters are checked and labels and vectorizer are learnt."""
+        check_range("l1", l1, above=0, below=np.inf)
         check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
         check_choice("intercept", self.intercept, ("penalized", "free", "none"))
         check_choice("method", self.method, ("auto", "examples", "vertical"))
@@ -142,10 +193,7 @@ class CombinationLogistic(LinearClassifier):
         labels = labels_of(y, rows.shape[0], self.classes_)
         weights = row_weights(sample_weight, labels, self.classes_, self.class_weight)
         self.n_features_ = int(rows.shape[1])
-        _Grafting(self, rows, labels, weights).run()
-        if not self.converged_:
-            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
-        return self
+        return _Grafting(self, rows, labels, weights, l1)
 
     def strongest(self, k: int = 20) -> Weights:
         """Return the weights of largest size, of each class k, with the names of the features joined by " & "."""
@@ -170,6 +218,11 @@ class CombinationLogistic(LinearClassifier):
         sizes = (self.combinations_ >= 0).sum(axis=1)
         return [int((sizes == size).sum()) for size in range(1, self.combinations_.shape[1] + 1)]
 
+    def conjunctions(self) -> native.Conjunctions:
+        """The weights as native code scores rows by them."""
+        check_fitted(self)
+        return native.Conjunctions(self.combinations_, np.ascontiguousarray(self.coef_), self.n_features_)
+
     def check_values(self) -> None:
         """Check that every combination names columns of the model, in rising order."""
         parts = self.combinations_
@@ -180,135 +233,168 @@ class CombinationLogistic(LinearClassifier):
 
     def _margins(self, rows: Any) -> Floats:
         """Margins x rows: only combinations of the model are looked at, along a tree of their features."""
-        feature, first, weight = _tree(self.combinations_, self.coef_)
         score = np.zeros((rows.shape[0], len(self.coef_)))
-        native.score_rows(
-            *csr_arrays(rows, np.float64), rows.shape[1], feature, first, weight, score, effective_jobs(self.n_jobs)
-        )
+        native.score_rows(*csr_arrays(rows, np.float64), self.conjunctions(), score, effective_jobs(self.n_jobs))
         return np.ascontiguousarray(score.T) + self.intercept_[:, None]
 
 
 class _Grafting:
-    """One fit: rows, the combinations grafted so far, their columns and weights."""
+    """One fit: rows, the combinations grafted so far, and the problem over their columns.
 
-    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats) -> None:
-        self.model, self.rows, self.labels, self.weights = model, rows, labels, weights
-        self.threads = effective_jobs(model.n_jobs)
+    Columns are those of X, then one of ones for a penalised intercept, then the combinations in the order of grafting.
+    """
+
+    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats, l1: float) -> None:
+        self.rows, self.method, self.batch, self.max_iter = rows, model.method, model.batch, int(model.max_iter)
         self.degree, self.tolerance = int(model.degree), float(model.tolerance)
         self.bias = model.intercept == "penalized"
-        self.penalty = Penalty(float(model.l1), 0.0)
-        present = np.flatnonzero(np.diff(rows.tocsc().indptr)).astype(np.int32)
-        self.features = np.full((len(present), self.degree), -1, np.int32)
-        self.features[:, 0] = present
-        self.columns = rows.tocsc()[:, present]
-        if self.bias:  # one more column of ones in front
-            self.columns = sparse.hstack([np.ones((rows.shape[0], 1)), self.columns], format="csc")
+        self.penalty = Penalty(l1, 0.0)
+        self.slack = min(max(_SLACK, self.tolerance), _MOST_SLACK)
+        self.problem = _Grown(
+            rows,
+            labels,
+            len(model.classes_),
+            weights,
+            intercept=model.intercept == "free",
+            threads=effective_jobs(model.n_jobs),
+        )
+        if self.bias:
+            self.problem.add_ones()
+        self.combinations = np.empty((0, self.degree), np.int32)
+        self.grafted: set[tuple[int, ...]] = set()
+        self.residual = np.empty((self.problem.margins, self.problem.rows))
 
-    def run(self) -> None:
-        model = self.model
+    def highest_slope(self) -> float:
+        """The largest gradient of a combination when all weights are zero."""
+        problem = self.problem
+        margin, intercept = np.zeros((problem.margins, problem.rows)), np.zeros(problem.margins)
+        problem.loss(margin, self.residual)
+        if problem.intercept:
+            problem.settle_intercept(margin, self.residual, intercept)
+        highest = float(np.abs(problem.slopes(self.residual)).max(initial=0.0))
+        return max(highest, float(np.abs(self._search(highest)[1]).max(initial=0.0)))
+
+    def run(self, model: CombinationLogistic, start: Solution | None = None) -> Solution:
+        """Graft until no combination violates optimality; the model then has what was learnt."""
         model.searches_ = []
-        run = self._optimized(None)
+        tolerance = max(_FIRST, self.tolerance)
+        run = self._optimized(None if start is None else self._grown(start), tolerance)
         while True:
             violators, gradient, visited, stored = self._violators(run)
             slope = float(np.abs(gradient).max(initial=0.0))
+            certificate = self._certificate(run, slope)
             entry: dict[str, float] = {"violators": len(violators), "visited": visited, "stored": stored}
-            entry |= {"grafted": len(violators), "objective": float(self._certificate(run, slope).objective)}
-            if not len(violators) and self.tolerance > _FINEST and self._certificate(run, slope).relative_gap > _GAP:
-                self.tolerance /= 100  # the optimum is near enough for the search, not yet for the proof
-                run = self._optimized(run)
+            entry |= {"grafted": len(violators), "objective": float(certificate.objective)}
+            near = self.tolerance > _GAP or certificate.relative_gap <= _GAP
+            if not len(violators) and (tolerance > self.tolerance or not near) and tolerance > _FINEST:
+                tolerance = tolerance / 100 if tolerance <= self.tolerance else max(self.tolerance, tolerance / 100)
+                run = self._optimized(run, tolerance)  # near enough for the search, not yet for the proof
                 continue
             if not len(violators) or len(model.searches_) >= _ROUNDS:
                 entry["grafted"] = 0
                 model.searches_.append(entry)
-                self._finish(run, slope, len(violators))
-                return
-            if model.batch is not None and len(violators) > model.batch:
-                best = np.argsort(-np.abs(gradient), kind="stable")[: model.batch]
+                self._finish(model, run, certificate, len(violators))
+                return run
+            if self.batch is not None and len(violators) > self.batch:
+                best = np.argsort(-np.abs(gradient), kind="stable")[: self.batch]
                 violators = violators[np.sort(best)]
                 entry["grafted"] = len(violators)
             model.searches_.append(entry)
             self._graft(violators)
-            grown = np.zeros((len(run.coef), self.columns.shape[1]))
-            grown[:, : run.coef.shape[1]] = run.coef
-            run = self._optimized(Solution(grown, run.intercept))
+            run = self._grown(run)
+            tolerance = max(self.tolerance, tolerance / 10)
+            run = self._optimized(run, tolerance)
 
-    def _optimized(self, start: Solution | None) -> Solution:
+    def _optimized(self, start: Solution | None, tolerance: float) -> Solution:
         """The optimum over the combinations grafted so far."""
-        problem = self.problem = Problem(
-            self.columns.tocsr(),
-            self.labels,
-            len(self.model.classes_),
-            self.weights,
-            intercept=self.model.intercept == "free",
-            threads=self.threads,
-        )
-        return minimize(problem, self.penalty, start, tolerance=self.tolerance, max_iter=int(self.model.max_iter))
+        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=self.max_iter)
+
+    def _grown(self, run: Solution) -> Solution:
+        """A solution with zero weights for the columns that came later."""
+        coef = np.zeros((len(run.coef), self.problem.columns))
+        coef[:, : run.coef.shape[1]] = run.coef
+        return Solution(coef, run.intercept)
 
     def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
         """Combinations outside the model whose gradient exceeds the penalty, for any class."""
-        residual = self.residual = np.empty((self.problem.margins, self.problem.rows))
-        self.problem.loss(self.problem.margin(run.coef, run.intercept), residual)
+        self.loss = self.problem.loss(self.problem.margin(run.coef, run.intercept), self.residual)
+        return self._search(self.penalty.l1 * (1 + self.slack))
+
+    def _search(self, threshold: float) -> tuple[Ids, Floats, int, int]:
+        """Combinations outside the model with a gradient above the threshold at the residuals, for any class."""
         if self.degree == 1:
             return np.empty((0, 1), np.int32), np.empty(0), 0, 0
-        threshold = self.penalty.l1 * (1 + _SLACK)
+        jobs = self.problem.threads
         parts = [
-            find_violators(self.rows, row, threshold, self.degree, method=self.model.method, n_jobs=self.threads)
-            for row in residual
+            find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=jobs)
+            for row in self.residual
         ]
-        features = np.concatenate([part[0] for part in parts])
-        gradient = np.concatenate([part[1] for part in parts])
-        in_model = {tuple(row) for row in self.features.tolist()}
         best: dict[tuple[int, ...], float] = {}
-        for row, v in zip(features.tolist(), gradient.tolist(), strict=True):
-            if tuple(row) not in in_model and abs(v) > abs(best.get(tuple(row), 0.0)):
-                best[tuple(row)] = v
-        keys = sorted(best)
+        for features, gradient, _, _ in parts:
+            for row, v in zip(map(tuple, features.tolist()), gradient.tolist(), strict=True):
+                if row not in self.grafted and abs(v) > abs(best.get(row, 0.0)):
+                    best[row] = v
+        keys = sorted(best) if len(parts) > 1 else list(best)  # one search is sorted
         violators = np.array(keys, np.int32).reshape(len(keys), self.degree)
         visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
         return violators, np.array([best[key] for key in keys]), *visits
 
     def _graft(self, combinations: Ids) -> None:
         """Add the columns of combinations."""
-        transposed = sparse.csr_matrix(self.rows.T)
-        transposed.sort_indices()
-        offsets, rows, values = native.expand(
-            *csr_arrays(transposed, np.float64), self.rows.shape[0], combinations, self.threads
-        )
-        columns = sparse.csc_matrix((values, rows, offsets), shape=(self.rows.shape[0], len(combinations)))
-        self.features = np.concatenate([self.features, combinations])
-        self.columns = sparse.hstack([self.columns, columns], format="csc")
+        self.problem.graft(combinations)
+        self.combinations = np.concatenate([self.combinations, combinations])
+        self.grafted.update(map(tuple, combinations.tolist()))
 
     def _certificate(self, run: Solution, slope: float) -> Certificate:
         """The certificate over the whole space, `slope` being the largest gradient outside the model."""
         problem, residual = self.problem, self.residual
-        inside = problem.certify(
-            problem.loss(problem.margin(run.coef, run.intercept)),
-            residual,
-            problem.slopes(residual),
-            run.coef,
-            self.penalty,
-        )
-        unseen = self.penalty.l1 * (1 + _SLACK) if self.degree > 1 else 0.0  # what the search does not look for
+        inside = problem.certify(self.loss, residual, problem.slopes(residual), run.coef, self.penalty)
+        unseen = self.penalty.l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
         highest = max(inside.slope, slope, unseen)
         factor = min(1.0, self.penalty.l1 / highest) if highest > 0 else 1.0
         return Certificate(
             inside.objective, problem.entropy(residual, factor), inside.violation, highest, inside.active
         )
 
-    def _finish(self, run: Solution, slope: float, violators: int) -> None:
+    def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
         """Give the model what was learnt; combinations of weight zero are left out."""
-        model = self.model
-        certificate = self._certificate(run, slope)
+        originals = self.rows.shape[1]
         coef, intercept = run.coef, run.intercept.copy()
         if self.bias:
-            intercept, coef = coef[:, 0].copy(), coef[:, 1:]
-        active = (coef != 0).any(axis=0)
-        model.combinations_ = np.ascontiguousarray(self.features[active])
+            intercept = coef[:, originals].copy()
+            coef = np.delete(coef, originals, axis=1)
+        active = np.flatnonzero((coef != 0).any(axis=0))
+        features = np.full((len(active), self.degree), -1, np.int32)
+        single = active < originals
+        features[single, 0] = active[single]
+        features[~single] = self.combinations[active[~single] - originals]
+        model.combinations_ = features
         model.coef_, model.intercept_ = np.ascontiguousarray(coef[:, active]), intercept
         model.objective_, model.gap_ = certificate.objective, max(0.0, certificate.gap)
         model.n_iter_ = len(model.searches_)
         model.converged_ = run.converged and not violators
         model.stop_reason_ = "gap" if model.converged_ else "iterations"
+        if not model.converged_:
+            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
+
+
+class _Grown(Problem):
+    """A problem over columns that become more; margins come from the columns that have weights."""
+
+    def add_ones(self) -> None:
+        self.design.add_ones()
+        self.columns += 1
+
+    def graft(self, combinations: Ids) -> None:
+        self.design.graft(combinations, self.threads)
+        self.columns += len(combinations)
+
+    def margin(self, coef: Floats, intercept: Floats) -> Floats:
+        out = np.empty((self.margins, self.rows))
+        for c in range(self.margins):
+            listed = np.flatnonzero(coef[c]).astype(np.int32)
+            native.column_product(self.design, listed, coef[c, listed], out[c])
+        return np.add(out, intercept[:, None], out=out)
 
 
 def find_violators(
@@ -319,7 +405,8 @@ def find_violators(
     Returns their features (count, degree), -1 behind the last, their gradients, how many combinations were visited and
     how many candidates entered. Values outside [0, 1] are allowed; the bounds take the largest of each column.
 
-    >>> X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
+    >>> from scipy.sparse import csr_matrix
+    >>> X = csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
     >>> features, gradient, _, _ = find_violators(X, np.array([0.75, 0.5]), 1.0, 2)
     >>> features.tolist(), gradient.tolist()
     ([[0, 1]], [1.25])
@@ -333,20 +420,3 @@ def find_violators(
         method != "examples", effective_jobs(n_jobs),
     )  # fmt: skip
     return features.reshape(-1, degree), gradient, visited, stored
-
-
-def _tree(combinations: Ids, coef: Floats) -> tuple[Ids, Ints, Floats]:
-    """Combinations as a tree in breadth-first order: features and first children of nodes, weights of nodes."""
-    weights = {tuple(j for j in row if j >= 0): coef[:, k] for k, row in enumerate(combinations.tolist())}
-    paths = {path[:size] for path in weights for size in range(1, len(path) + 1)}
-    nodes = sorted(paths, key=lambda path: (len(path), path))
-    children: dict[tuple[int, ...], int] = {}
-    for path in nodes:
-        children[path[:-1]] = children.get(path[:-1], 0) + 1
-    counts = np.array([children.get((), 0), *(children.get(path, 0) for path in nodes)], np.int64)
-    first = np.cumsum(counts)  # first[t]: where the children of node t begin, behind those of the nodes before it
-    weight = np.zeros((len(nodes), len(coef)))
-    for t, path in enumerate(nodes):
-        if path in weights:
-            weight[t] = weights[path]
-    return np.array([path[-1] for path in nodes], np.int32), first.astype(np.int64), weight

@@ -20,12 +20,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
+from textmill.linear.classifier import LinearClassifier
 from textmill.linear.expected_f import UtilityLogistic
 from textmill.metrics import BinaryCounts, FWeight, OperatingPoint, RatioUtility, ScoreCounts, Utility, named_utility
 from textmill.model import check_range
 from textmill.tables import Table
 
-__all__ = ["Cascade", "MethodTable", "OperatingCurve", "oracle_threshold", "tuned_threshold"]
+__all__ = [
+    "Cascade",
+    "MethodTable",
+    "OperatingCurve",
+    "label_margins",
+    "oracle_threshold",
+    "tuned_threshold",
+]
 
 
 def tuned_threshold(scores: ArrayLike, gold: ArrayLike, utility: str | Utility = "f1") -> OperatingPoint:
@@ -51,6 +59,35 @@ def oracle_threshold(scores: ArrayLike, gold: ArrayLike, hits: int, utility: str
     return OperatingPoint(
         float(counts.thresholds[place]), float(measure.value(table[place])), BinaryCounts(*table[place].tolist())
     )
+
+
+def label_margins(
+    model: LinearClassifier, X: Any, y: Any, positive: Any = None
+) -> tuple[Floats, NDArray[np.bool_], Any]:
+    """Margins of rows for one label, which of the rows have it, and the label.
+
+    Without `positive` the label is that which a model for a utility was trained to find, else the rarer of two in y.
+
+    >>> from textmill.linear import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], ["no", "no", "yes"])
+    >>> margins, gold, label = label_margins(model, [[0.0], [2.0]], ["no", "yes"])
+    >>> bool(margins[1] > margins[0]), gold.tolist(), label
+    (True, [False, True], 'yes')
+    """
+    classes = model.classes_.tolist()
+    labels = [label if label in classes else str(label) for label in y]
+    if positive is None:
+        positive = getattr(model, "positive_", None)
+    if positive is None:
+        if len(classes) > 2:
+            raise DataError(f"the model has {len(classes)} labels; name the one to be found: positive={classes[0]!r}")
+        positive = classes[0] if 2 * labels.count(classes[0]) < len(labels) else classes[1]
+    place = next((k for k, name in enumerate(classes) if name == positive or str(name) == str(positive)), None)
+    if place is None:
+        raise DataError(f"positive={positive!r} is no label of the model; it has {classes}")
+    margins = model.decision_function(X)
+    own = margins[:, place] if margins.ndim == 2 else margins if place == 1 else -margins
+    return np.ascontiguousarray(own), np.array([label == classes[place] for label in labels]), classes[place]
 
 
 class OperatingCurve(Table):
@@ -99,9 +136,9 @@ class MethodTable(Table):
 
     >>> print(MethodTable({"likelihood": BinaryCounts(24, 75, 9, 300), "F": BinaryCounts(85, 14, 126, 183)}))
     MethodTable, 2 rows
-    method      recall  precision  F 0.5   F 0.75
-    likelihood   24/99      24/33  0.3636  0.2909
-    F            85/99     85/211  0.5484  0.6693
+    method      recall  precision   F 0.5  F 0.75
+    likelihood  24/99   24/33      0.3636  0.2909
+    F           85/99   85/211     0.5484  0.6693
     """
 
     def __init__(self, methods: Mapping[str, BinaryCounts], recall_weights: Sequence[float] = (0.5, 0.75)) -> None:

@@ -104,6 +104,11 @@ class Problem:
         """The rows by column, made when first asked for."""
         return native.Design(self.columns, self.offsets, self.indices, self.values, self.threads)
 
+    @cached_property
+    def passes(self) -> Any:
+        """The rows as they are, checked, for passes that give sums by column."""
+        return native.Rows(self.columns, self.offsets, self.indices, self.values)
+
     def margin(self, coef: Floats, intercept: Floats) -> Floats:
         """z, margins x rows."""
         out = np.empty((self.margins, self.rows))
@@ -134,9 +139,9 @@ class Problem:
     def entropy(self, residual: Floats, factor: float) -> float:
         """sum_i s_i H(p'_i), p'_i between the label and the model's distribution."""
         weights = self.weights
+        if self.margins == 1:
+            return float(native.binary_entropy(residual[0], weights, factor, self.threads))
         share = np.divide(factor * np.abs(residual), weights, out=np.zeros_like(residual), where=weights > 0)
-        if self.margins == 1:  # of the class that is not the label
-            return float(base.dot(weights, _surprise(share[0]) + _surprise(1 - share[0])))
         rows = np.arange(self.rows)
         share[self.labels, rows] = 1 - share[self.labels, rows]
         return float(base.dot(weights, _surprise(share).sum(axis=0)))

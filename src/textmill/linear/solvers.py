@@ -3,12 +3,14 @@
 With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
 
     until the duality gap, or the last decrease, is small:
-        slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1
+        slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1; at first only
+        columns with a share of the largest slope, so that few of those that end at zero are visited
         for each class: minimise the quadratic model over its part of W; halve the step until F falls
 
 Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
-long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients within a trust region
-(Lin, Weng & Keerthi 2008), scaled by the diagonal; a product with the Hessian is one with X and one with X^T.
+long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients, of two classes on
+passes over the rows with a line search (native/linear/newton.h), of more within a trust region (Lin, Weng & Keerthi
+2008), scaled by the diagonal.
 
 Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
 than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
@@ -38,10 +40,15 @@ _ARMIJO = 0.01  # share of the predicted decrease that a step must give
 _TRIALS = 40  # halvings of a step
 _SWEEPS = 100  # of coordinate descent on one quadratic model
 _ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
+_FIRST = 0.15  # share of the largest slope that a column of the first working set has
 _SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
-_CG = 0.5  # residual of conjugate gradients, relative to the gradient
+_CAUTION = 2.0  # of a dual pass, whose two lanes do not see each other
+_CONFIDENT = 18.0  # margin that dual variables stand for at first
+_CG = 0.3  # residual of conjugate gradients, relative to the gradient
+_PRODUCTS = 500  # of conjugate gradients for one step
+_DAMPED = 0.1  # share of the diagonal that scales them: all of it slows text down, none badly scaled columns
 
 
 @dataclass(slots=True)
@@ -91,6 +98,9 @@ def minimize(
         and _dual(problem, penalty, run, tolerance)
     ):
         return run
+    if problem.margins == 1 and penalty.l1 == 0 and penalty.l2 > 0 and candidates is None:
+        _binary_newton(problem, penalty, run, tolerance, max_iter, watch)
+        return run
     solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
     solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
     return run
@@ -109,11 +119,11 @@ def _descend(
     margin = problem.margin(run.coef, run.intercept)
     residual = np.empty_like(margin)
     curvature = np.empty(problem.rows)
-    for iteration in range(max_iter + 1):
+    loss = problem.loss(margin, residual, curvature)
+    if problem.intercept:
+        problem.settle_intercept(margin, residual, run.intercept)
         loss = problem.loss(margin, residual, curvature)
-        if problem.intercept and iteration == 0:
-            problem.settle_intercept(margin, residual, run.intercept)
-            loss = problem.loss(margin, residual, curvature)
+    for iteration in range(max_iter + 1):
         slopes = problem.slopes(residual)
         if candidates is not None:
             left_out = np.ones(problem.columns, np.bool_)
@@ -132,10 +142,14 @@ def _descend(
         if iteration == max_iter:
             return
         slopes += penalty.l2 * run.coef
-        active = (run.coef != 0) | (np.abs(slopes) > penalty.l1)
+        size = np.abs(slopes)
+        floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * float(size.max(initial=0.0)))
+        active = (run.coef != 0) | (size > floor)
         for c, row in enumerate(active):
             listed = np.flatnonzero(row).astype(np.int32)
-            loss = _class_step(problem, penalty, run, c, listed, margin, residual, curvature, loss, iteration)
+            loss = _class_step(
+                problem, penalty, run, c, listed, slopes[c], margin, residual, curvature, loss, iteration
+            )
 
 
 def _class_step(
@@ -144,6 +158,7 @@ def _class_step(
     run: Solution,
     c: int,
     listed: Ids,
+    slopes: Floats,
     margin: Floats,
     residual: Floats,
     curvature: Floats,
@@ -159,10 +174,12 @@ def _class_step(
         share = np.abs(residual[c]) / np.where(problem.weights > 0, problem.weights, 1.0)
         curvature = np.maximum(problem.weights * share * (1 - share), 1e-12)
     weight = run.coef[c, listed]
-    slope, bend = np.empty(len(listed)), np.empty(len(listed))
+    slope, bend = slopes[listed], np.empty(len(listed))
     if len(listed):
-        native.column_sums(problem.design, listed, residual[c], curvature, slope, bend, threads)
-    slope += penalty.l2 * weight
+        stale = problem.margins > 1 and c > 0  # an earlier class has moved the residuals
+        native.column_sums(problem.design, listed, residual[c], curvature, slope if stale else _NONE, bend, threads)
+        if stale:
+            slope += penalty.l2 * weight
     free = -float(residual[c].sum()) if problem.intercept else 0.0
     if not len(listed) and free == 0.0:
         return loss
@@ -197,24 +214,20 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     Returns whether the tolerance was reached; if not, the weights are a good beginning for Newton.
     """
     offsets, indices, values, threads = problem.offsets, problem.indices, problem.values, problem.threads
-    weights, l2 = problem.weights, penalty.l2
-    square, margin, slope = np.empty(problem.rows), np.empty((1, problem.rows)), np.empty(problem.columns)
-    ones = np.ones(problem.columns)
-    base.csr_vector(offsets, indices, values * values, problem.columns, ones, square, threads)
-    dual = np.empty((problem.rows, 2))
-    dual[:, 0] = np.minimum(1e-3 * weights, 1e-8)
-    dual[:, 1] = weights - dual[:, 0]
-    signed = np.where(problem.labels == 1, dual[:, 0], -dual[:, 0]) / l2
-    w = np.empty(problem.columns)
-    base.csr_transposed_vector(offsets, indices, values, problem.columns, signed, w, threads)
-    before, total = math.inf, float(special.xlogy(weights, weights).sum())
+    weights, l2, rows, m = problem.weights, penalty.l2, problem.rows, problem.columns
+    square, margin, residual = np.empty(rows), np.empty((1, rows)), np.empty((1, rows))
+    base.csr_vector(offsets, indices, values * values, m, np.ones(m), square, threads)
+    implied, ones = np.full((1, rows), _CONFIDENT), np.ones(rows, np.int32)  # the dual variables stand for its labels
+    dual, w = weights * special.expit(-_CONFIDENT), np.zeros(m)
+    signed = np.where(problem.labels == 1, dual, -dual) / l2
+    base.csr_transposed_vector(offsets, indices, values, m, signed, w, threads)
+    before, gap, objective = math.inf, math.inf, 0.0
     for number in range(_PASSES):
-        native.dual_pass(offsets, indices, values, problem.labels, weights, square, l2, number, dual, w)
-        base.csr_vector(offsets, indices, values, problem.columns, w, margin[0], threads)
-        objective = problem.loss(margin) + penalty.value(w)
-        value = total - float(special.xlogy(dual, dual).sum()) - l2 / 2 * base.dot(w, w)
-        run.trace.append(objective)
-        gap = objective - value
+        problem.passes.dual_pass(problem.labels, weights, square, l2, _CAUTION, number, dual, implied[0], w, threads)
+        base.csr_vector(offsets, indices, values, m, w, margin[0], threads)
+        run.trace.append(objective := problem.loss(margin) + penalty.value(w))
+        entropy = native.binary_loss(implied[0], ones, weights, _NONE, _NONE, threads) + base.dot(implied[0], dual)
+        gap = objective - (entropy - l2 / 2 * base.dot(w, w))
         if gap <= tolerance * objective or (number > 1 and gap > _SLOW * before):
             break
         before = gap
@@ -222,13 +235,82 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     if gap > tolerance * objective:
         run.trace.clear()
         return False
-    residual = np.empty((1, problem.rows))
+    slope = np.empty(m)
     problem.loss(margin, residual)
-    base.csr_transposed_vector(offsets, indices, values, problem.columns, residual[0], slope, threads)
-    violation = base.largest_magnitude(l2 * w - slope)
-    run.certificate = Certificate(objective, value, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
+    problem.passes.sums(residual[0], _NONE, slope, _NONE, threads)
+    run.certificate = Certificate(
+        objective,
+        objective - gap,
+        base.largest_magnitude(l2 * w - slope),
+        base.largest_magnitude(slope),
+        int(np.count_nonzero(w)),
+    )
     run.reason = "gap"
     return True
+
+
+def _binary_newton(
+    problem: Problem, penalty: Penalty, run: Solution, tolerance: float, max_iter: int, watch: Watch
+) -> None:
+    """Newton steps for two classes with a line search; without an intercept the gap is |gradient|^2 / (2 l2)."""
+    threads, l2, m = problem.threads, penalty.l2, problem.columns
+    size = m + int(problem.intercept)
+    theta = np.concatenate([run.coef[0], run.intercept[:1]])[:size]
+    margin, curvature = problem.margin(run.coef, run.intercept), np.empty(problem.rows)
+    residual, begin, change = np.empty_like(margin), np.empty_like(margin), np.empty(problem.rows)
+    gradient, diagonal, step = np.empty(size), np.empty(size), np.empty(size)
+    slope, total = np.empty(m), float(problem.weights.sum())
+    loss, square = problem.loss(margin, residual, curvature), np.empty(m)
+    problem.passes.sums(_NONE, problem.weights, _NONE, square, threads)
+    for iteration in range(max_iter + 1):
+        weights = theta[:m]
+        problem.passes.sums(residual[0], _NONE, slope, _NONE, threads)
+        now = run.certificate = _ridge_certificate(loss, margin[0], residual[0], slope, weights, l2)
+        run.trace.append(now.objective)
+        watch(iteration, now)
+        free = abs(float(residual[0].sum())) if problem.intercept else 0.0
+        if now.relative_gap <= tolerance and free <= max(tolerance, 1e-12) * total:
+            run.reason = "gap"
+            break
+        if iteration == max_iter:
+            break
+        np.multiply(weights, l2, out=gradient[:m])
+        gradient[:m] -= slope
+        np.multiply(square, _DAMPED * curvature.sum() / total, out=diagonal[:m])
+        diagonal[:m] += l2
+        if problem.intercept:
+            gradient[m], diagonal[m] = -residual[0].sum(), curvature.sum()
+        _, downhill = problem.passes.newton_step(
+            gradient, diagonal, curvature, l2, problem.intercept, _CG, _PRODUCTS, step, change, threads
+        )
+        begin[:] = margin
+        across, along = base.dot(weights, step[:m]), base.dot(step[:m], step[:m])
+        length = 1.0
+        for _ in range(_TRIALS):
+            np.multiply(change, length, out=margin[0])
+            margin += begin
+            loss = problem.loss(margin, residual, curvature)
+            grown = (
+                loss - now.objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
+            )
+            if grown <= _ARMIJO * length * downhill:
+                theta += length * step
+                break
+            length /= 2
+        else:
+            run.reason = "precision"
+            break
+    run.coef[0], run.intercept[:] = theta[:m], theta[m:] if problem.intercept else 0.0
+
+
+def _ridge_certificate(
+    loss: float, margin: Floats, residual: Floats, slope: Floats, w: Floats, l2: float
+) -> Certificate:
+    """The certificate of two classes without an L1 penalty; the entropy of p is its loss and z . r."""
+    objective = loss + l2 / 2 * base.dot(w, w)
+    dual = loss + base.dot(margin, residual) - base.dot(slope, slope) / (2 * l2)
+    violation = base.largest_magnitude(l2 * w - slope)
+    return Certificate(objective, dual, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
 
 
 def _newton(

@@ -1,8 +1,15 @@
 """Language models: how likely is a sequence of words, and what may follow.
 
-ngram      n-gram models with modified Kneser-Ney smoothing: counting, scoring, sampling
-queries    what comes next, how often was this seen
-formats    ARPA files in and out
+ngram           n-gram models: counting, scoring, sampling
+smoothing       from counts to probabilities, in seven ways
+counting        n-grams of a stream, in memory, through files or on a cluster
+leave_one_out   scores of documents by a model of all the others
+mixing          several models, weighed
+pruning         smaller models: leave out what says least
+quantizing      smaller files: numbers of 4 to 16 bits
+perplexity      how well a model predicts documents, as SRILM reports it
+queries         what comes next, how often was this seen
+formats         ARPA files in and out
 """
 
 from typing import TYPE_CHECKING
@@ -11,16 +18,29 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.lm.formats import from_arpa, read_model, to_arpa
+    from textmill.lm.leave_one_out import LeaveOneOut
+    from textmill.lm.mixing import Mixture
     from textmill.lm.ngram import NGramModel, SentenceScores
+    from textmill.lm.perplexity import PerplexityReport, perplexity_report
+    from textmill.lm.pruning import prune
+    from textmill.lm.quantizing import quantize
     from textmill.lm.queries import NGram, frequent_ngrams, next_words
+    from textmill.lm.smoothing import SMOOTHINGS
 
 __all__ = [
+    "SMOOTHINGS",
+    "LeaveOneOut",
+    "Mixture",
     "NGram",
     "NGramModel",
+    "PerplexityReport",
     "SentenceScores",
     "frequent_ngrams",
     "from_arpa",
     "next_words",
+    "perplexity_report",
+    "prune",
+    "quantize",
     "read_model",
     "to_arpa",
 ]
@@ -29,7 +49,13 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "formats": "from_arpa read_model to_arpa",
+        "leave_one_out": "LeaveOneOut",
+        "mixing": "Mixture",
         "ngram": "NGramModel SentenceScores",
+        "perplexity": "PerplexityReport perplexity_report",
+        "pruning": "prune",
+        "quantizing": "quantize",
         "queries": "NGram frequent_ngrams next_words",
+        "smoothing": "SMOOTHINGS",
     },
 )

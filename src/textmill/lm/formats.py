@@ -17,7 +17,8 @@ from textmill._native import lm as native
 from textmill.arrays import Ids
 from textmill.corpus import Arpa, ArpaOrder, Source, TokenizerLike, read_arpa, source_name, write_arpa
 from textmill.errors import DataError
-from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
+from textmill.lm.counting import BEGIN, SPECIAL, UNKNOWN
+from textmill.lm.ngram import NGramModel
 from textmill.model import StringTable, check_fitted, effective_jobs, load
 
 __all__ = ["from_arpa", "read_model", "to_arpa"]
@@ -68,10 +69,13 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
         probability.append(order.log_probability[by_place])
         back_off.append(order.back_off[by_place])
     model.levels_, model.last_words_, model.children_ = tree
-    model.suffixes_ = native.suffixes(*tree, threads=effective_jobs(n_jobs))
+    model.suffixes_ = np.empty(len(tree[1]), dtype=np.int32)
+    native.suffixes(*tree, model.suffixes_, threads=effective_jobs(n_jobs))
     model.log_probability_, model.log_back_off_ = np.concatenate(probability), np.concatenate(back_off)
     model.log_probability_[0] = _NEVER
     model.counts_, model.discounts_, model.sentences_ = None, np.zeros((len(arpa.orders), 3)), 0
+    model.probability_codes_ = model.back_off_codes_ = model.books_ = None
+    model.fall_backs_ = []
     model.check_values()
     return model
 
@@ -102,13 +106,14 @@ def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
     """
     check_fitted(model)
     levels = model.levels_.tolist()
+    probability, back_off = model.numbers()
     orders = []
     rows: Ids = np.zeros((1, 0), dtype=np.int32)
     for n in range(1, len(levels) - 1):
         begin, end = levels[n], levels[n + 1]
         families = np.diff(model.children_[levels[n - 1] : begin + 1])
         rows = np.column_stack([np.repeat(rows, families, axis=0), model.last_words_[begin:end]])
-        orders.append(ArpaOrder(rows, model.log_probability_[begin:end], model.log_back_off_[begin:end]))
+        orders.append(ArpaOrder(rows, probability[begin:end], back_off[begin:end]))
     write_arpa(path, Arpa(model.words_, tuple(orders)))
 
 

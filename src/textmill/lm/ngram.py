@@ -5,15 +5,17 @@
     p(w | h) = (a(h w) - D(a(h w))) / sum_x a(h x) + b(h) p(w | h')     h': h without its first word
     D_k      = k - (k + 1) Y t_{k+1} / t_k,  Y = t_1 / (t_1 + 2 t_2)    t_k: n-grams of an order with a = k; k = 1, 2, 3
 
-Interpolated modified Kneser-Ney: a is the count at the highest order, and below it the number of different words seen
-before an n-gram; D has three values for each order, exact from the counts of counts (native/lm/ngram.h says what
-happens where these have holes). The shortest context is interpolated with a uniform distribution over all words, so
-the unknown word <unk> has a probability, and the probabilities of all words but <s> sum to 1 in every context.
+Interpolated modified Kneser-Ney, the default: a is the count at the highest order, and below it the number of different
+words seen before an n-gram; D has three values for each order, exact from the counts of counts. `smoothing.py` has six
+other ways, and says what happens where counts of counts have holes. The shortest context stands on a uniform
+distribution over all words, so the unknown word <unk> has a probability, and the probabilities of all words but <s> sum
+to 1 in every context.
 
 Sentences are texts, cut by `tokenizer`, or lists of tokens. Logarithms are stored to base 10, as in ARPA files.
 Cost: counting sorts the tokens once for each order; a word is scored by a look-up for each order tried. Memory: 36
-bytes for each distinct n-gram, 60 to 84 while words are scored. References: Kneser & Ney (1995), Improved backing-off
-for m-gram language modeling; Chen & Goodman (1999), An empirical study of smoothing techniques for language modeling.
+bytes for each distinct n-gram, 60 to 84 while words are scored; a model of `quantize` 10 to 16, also while words are
+scored. References: Kneser & Ney (1995), Improved backing-off for m-gram language modeling; Chen & Goodman (1999), An
+empirical study of smoothing techniques for language modeling.
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ from numpy.typing import NDArray
 from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ints
-from textmill.cluster import tree_reduce
-from textmill.corpus import Cutter, TokenizerLike, text_batches, texts_of
+from textmill.corpus import TokenizerLike
 from textmill.errors import DataError, ModelFileError
+from textmill.lm.counting import BEGIN, END, SPECIAL, UNKNOWN, Room, Tree, counted, sequences
+from textmill.lm.smoothing import Rules, smooth
 from textmill.model import (
     Estimator,
     Model,
     RandomState,
+    Saved,
     StringTable,
     check_choice,
     check_fitted,
@@ -43,19 +47,12 @@ from textmill.model import (
     effective_jobs,
     seed_of,
 )
-from textmill.progress import track
 from textmill.tables import Table
 
-__all__ = ["BEGIN", "END", "UNKNOWN", "NGramModel", "SentenceScores"]
+__all__ = ["NGramModel", "SentenceScores"]
 
-Tree = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Ints]  # levels, last words, first children, counts
-
-UNKNOWN, BEGIN, END = 0, 1, 2  # ids of the three words that every model has
-SPECIAL = ("<unk>", "<s>", "</s>")
 MOST_ORDERS = 99
 UNITS = {"log10": 1.0, "bits": float(np.log2(10.0)), "nats": float(np.log(10.0))}
-
-_TOKENS = 1 << 24  # counted together: memory while counting is some hundred bytes for each
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -73,6 +70,37 @@ class SentenceScores(Table):
     words: Ints
     unknown: Ints
     unknown_log_probability: Floats
+
+    @classmethod
+    def of(cls, offsets: Ints, scores: Floats, unknown: NDArray[np.bool_]) -> SentenceScores:
+        """Add up the log probabilities of words and ends; `unknown` is of the words alone.
+
+        >>> SentenceScores.of(np.array([0, 1]), np.array([-2.0, -1.0]), np.array([True])).log_probability.tolist()
+        [-3.0]
+        """
+        if len(offsets) == 1:
+            return cls.joined([])
+        numbers = np.arange(len(offsets) - 1)
+        ends = offsets[1:] + numbers
+        flags = np.zeros(len(scores), dtype=bool)
+        words = np.ones(len(scores), dtype=bool)
+        words[ends] = False
+        flags[words] = unknown
+        starts = offsets[:-1] + numbers
+        sums = [np.add.reduceat(values, starts) for values in (scores, flags.astype(np.int64), scores * flags)]
+        return cls(sums[0], np.diff(offsets) + 1, sums[1], sums[2])
+
+    @classmethod
+    def joined(cls, parts: Sequence[SentenceScores]) -> SentenceScores:
+        """Return the entries of several, one behind the other.
+
+        >>> SentenceScores.joined([]).words.tolist()
+        []
+        """
+        none = np.zeros(0, dtype=np.int64)
+        rows: list[tuple[NDArray[Any], ...]] = [(np.zeros(0), none, none, np.zeros(0))]
+        rows += [(p.log_probability, p.words, p.unknown, p.unknown_log_probability) for p in parts]
+        return cls(*(np.concatenate(arrays) for arrays in zip(*rows, strict=True)))
 
     def columns(self) -> dict[str, Any]:
         """Return log10 of the probability, number of words and of unknown words of each sentence."""
@@ -112,8 +140,17 @@ class NGramModel(Estimator, Model):
 
     Parameters:
         order: Length of the longest n-gram.
+        smoothing: modified-kneser-ney, kneser-ney, katz, good-turing, witten-bell, absolute or jelinek-mercer; see
+            `smoothing.py` and the tutorial "Which smoothing".
         min_count: Words that occur less often count as unknown.
+        min_counts: N-grams that occur less often have no probability of their own: a number, or one for each order, the
+            last of which holds for longer n-grams; they must not fall.
+        katz_limit: Counts up to this one are discounted by `smoothing="katz"`, at most 7; a number, or one for each
+            order. 0 and 1 leave all counts as they are.
         tokenizer: What cuts texts into words, as in `Vocabulary`.
+        memory: Count within this much memory, such as "512MB", by way of temporary files; the model is the same, and
+        lies
+            in mapped files until it is saved.
         n_jobs: Number of threads; None for all cores.
 
     Attributes:
@@ -122,11 +159,15 @@ class NGramModel(Estimator, Model):
         last_words_: Last word of each n-gram, (nodes,).
         children_: First child of each node.
         suffixes_: Node of each n-gram without its first word, (nodes,).
-        log_probability_: Log10 probability of each n-gram, (nodes,).
-        log_back_off_: Log10 back-off weight of each n-gram, (nodes,).
-        counts_: Count of each n-gram, (nodes,); None in a model from an ARPA file.
-        discounts_: Discounts of each order, (order, 3); all 0 in a model from a file of another program.
+        log_probability_: Log10 probability of each n-gram, (nodes,); None in a model of `quantize`.
+        log_back_off_: Log10 back-off weight of each n-gram, (nodes,); None in a model of `quantize`.
+        counts_: Count of each n-gram, (nodes,); None in a model from an ARPA file, or one that was mixed or quantized.
+        discounts_: Discounts of each order, (order, 3) for modified Kneser-Ney, one or eight for others; for
+            Jelinek-Mercer the weights of shorter contexts, by the binary logarithm of a context's count.
+        fall_backs_: What was done in place of the formula, a line for each order whose counts of counts have holes.
         sentences_: Number of sentences it was fitted to.
+        probability_codes_, back_off_codes_: Of a model of `quantize`: codes of each n-gram, packed.
+        books_: Of such a model: the values that codes of probabilities and of back-off weights stand for, (2, 2^bits).
 
     >>> model = NGramModel(order=2).fit(["the mill turns", "the mill stands still", "a mill turns"])
     >>> after_the = model.distribution(["the"])
@@ -137,66 +178,119 @@ class NGramModel(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "words_": "word: str",
         "levels_": "level: int64",
         "last_words_": "node: int32",
         "children_": "inner: int32",
         "suffixes_": "node: int32",
-        "log_probability_": "node",
-        "log_back_off_": "node",
+        "log_probability_": "node: float64 | None",
+        "log_back_off_": "node: float64 | None",
         "counts_": "node: int64 | None",
         "discounts_": "order kind",
+        "probability_codes_": "probability_byte: uint8 | None",
+        "back_off_codes_": "back_off_byte: uint8 | None",
+        "books_": "number value: float64 | None",
     }
-    state: ClassVar[dict[str, type]] = {"sentences_": int}
+    state: ClassVar[dict[str, type]] = {"sentences_": int, "fall_backs_": list}
 
     words_: StringTable
     levels_: Ints
     last_words_: NDArray[np.int32]
     children_: NDArray[np.int32]
     suffixes_: NDArray[np.int32]
-    log_probability_: Floats
-    log_back_off_: Floats
+    log_probability_: Floats | None
+    log_back_off_: Floats | None
     counts_: Ints | None
     discounts_: Floats
+    probability_codes_: NDArray[np.uint8] | None
+    back_off_codes_: NDArray[np.uint8] | None
+    books_: Floats | None
     sentences_: int
+    fall_backs_: list[str]
 
     def __init__(
-        self, *, order: int = 3, min_count: int = 1, tokenizer: TokenizerLike = None, n_jobs: int | None = None
+        self,
+        *,
+        order: int = 3,
+        smoothing: str = "modified-kneser-ney",
+        min_count: int = 1,
+        min_counts: int | Sequence[int] = 1,
+        katz_limit: int | Sequence[int] = 7,
+        tokenizer: TokenizerLike = None,
+        memory: int | str | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.order = order
+        self.smoothing = smoothing
         self.min_count = min_count
+        self.min_counts = min_counts
+        self.katz_limit = katz_limit
         self.tokenizer = tokenizer
+        self.memory = memory
         self.n_jobs = n_jobs
 
-    def fit(self, sentences: Iterable[Any], y: object = None) -> NGramModel:
-        """Count the n-grams of a stream of sentences in one pass, and smooth."""
-        check_range("order", self.order, at_least=1, at_most=MOST_ORDERS, whole=True)
-        check_range("min_count", self.min_count, at_least=1, whole=True)
+    def fit(
+        self,
+        sentences: Iterable[Any],
+        y: object = None,
+        *,
+        vocabulary: Iterable[str] | None = None,
+        cluster: Any = None,
+    ) -> NGramModel:
+        """Count the n-grams of a stream of sentences in one pass, and smooth.
+
+        Words that are not in `vocabulary`, if it is given, are unknown. `cluster`, the address of a Dask scheduler or a
+        client, lets its workers count pieces of the stream, which they read themselves when it is from
+        `read_documents`, or `Sentences` of that; the model has the same bytes.
+        """
+        rules = self.rules()
+        words, tree, self.sentences_ = self.counted(sentences, vocabulary=vocabulary, cluster=cluster)
         threads = effective_jobs(self.n_jobs)
-        words = native_corpus.TermTable()
-        words.insert(list(SPECIAL))
-        self.sentences_ = 0
-
-        def add(left: Tree, right: Tree) -> Tree:
-            names = [np.arange(int(tree[2][1]) - 1, dtype=np.int32) for tree in (left, right)]
-            both: Tree = native.combine([left, right], names, words=len(words), threads=threads)
-            return both
-
-        tree = tree_reduce(add, self._trees(sentences, words, threads))
-        names, offsets, *_ = words.terms_from(0)
-        self.words_ = StringTable.from_arrays(names, offsets)
-        if self.min_count > 1:
-            tree = self._without_rare(tree, threads)
+        room = Room(on_disk=self.memory is not None)
+        nodes = len(tree[1])
+        suffixes = room.array(np.int32, nodes)
+        native.suffixes(*tree[:3], suffixes, threads=threads)
+        probability, back_off = room.array(np.float64, nodes), room.array(np.float64, nodes)
+        scratch = room.array(np.int64, nodes if rules.continues else 0)
+        smoothed = smooth(rules, tree, suffixes, probability, back_off, scratch, begin=BEGIN, threads=threads)
+        self.words_, self.discounts_, self.fall_backs_ = words, smoothed.discounts, smoothed.fall_backs
         self.levels_, self.last_words_, self.children_, self.counts_ = tree
-        self.suffixes_ = native.suffixes(*tree[:3], threads=threads)
-        discounts, self.log_probability_, self.log_back_off_ = native.kneser_ney(
-            *tree[:3], self.suffixes_, self.counts_, begin=BEGIN, threads=threads
-        )
-        self.discounts_ = discounts.reshape(-1, 3)
+        self.suffixes_, self.log_probability_, self.log_back_off_ = suffixes, probability, back_off
+        self.probability_codes_ = self.back_off_codes_ = self.books_ = None
+        if max(rules.min_counts[1:], default=1) > 1:
+            self._take(self.counts_ >= np.repeat([1, 1, *rules.min_counts[1:]], np.diff(self.levels_)))
         vars(self).pop("_made", None)
         return self
+
+    def rules(self) -> Rules:
+        """Return the parameters that smoothing goes by, checked."""
+        check_range("order", self.order, at_least=1, at_most=MOST_ORDERS, whole=True)
+        check_range("min_count", self.min_count, at_least=1, whole=True)
+        return Rules.of(self.order, self.smoothing, self.min_counts, self.katz_limit)
+
+    def counted(
+        self, sentences: Iterable[Any], *, vocabulary: Iterable[str] | None = None, cluster: Any = None
+    ) -> tuple[StringTable, Tree, int]:
+        """Return the words, the tree of all n-grams with their counts, and the number of sentences; fits nothing."""
+        words, tree, total = counted(
+            sentences,
+            order=self.order,
+            tokenizer=self.tokenizer,
+            vocabulary=vocabulary,
+            memory=self.memory,
+            n_jobs=self.n_jobs,
+            cluster=cluster,
+        )
+        if self.min_count == 1 or vocabulary is not None:
+            return words, tree, total
+        frequent = tree[3][1 : 1 + len(words)] >= self.min_count  # others are <unk>
+        frequent[: len(SPECIAL)] = True
+        rename = np.where(frequent, np.cumsum(frequent) - 1, UNKNOWN).astype(np.int32)
+        words = words.take(np.flatnonzero(frequent))
+        smaller: Tree = native.combine([tree], [rename], words=len(words), threads=effective_jobs(self.n_jobs))
+        return words, smaller, total
 
     def id_of(self, word: str) -> int:
         """Return the id of a word, that of <unk> if the model does not know it.
@@ -222,16 +316,10 @@ class NGramModel(Estimator, Model):
 
     def scores(self, sentences: Iterable[Any]) -> SentenceScores:
         """Return the log probability of each sentence, and how many of its words are unknown."""
-        none = np.zeros(0, dtype=np.int64)
-        parts: list[tuple[NDArray[Any], ...]] = [(np.zeros(0), none, none, np.zeros(0))]
-        for offsets, scores, tokens in self._scored(sentences):
-            starts = offsets[:-1] + np.arange(len(offsets) - 1)
-            unknown = np.zeros(len(scores), dtype=bool)
-            ends = offsets[1:] + np.arange(len(offsets) - 1)
-            unknown[np.delete(np.arange(len(scores)), ends)] = tokens <= UNKNOWN
-            sums = [np.add.reduceat(values, starts) for values in (scores, unknown.astype(np.int64), scores * unknown)]
-            parts.append((sums[0], np.diff(offsets) + 1, sums[1], sums[2]))
-        return SentenceScores(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        parts = [
+            SentenceScores.of(offsets, scores, tokens <= UNKNOWN) for offsets, scores, tokens in self._scored(sentences)
+        ]
+        return SentenceScores.joined(parts)
 
     def perplexity(self, sentences: Iterable[Any], *, unknown: bool = True) -> float:
         """Return the perplexity of sentences, ends included; `unknown=False` leaves unknown words out.
@@ -293,10 +381,23 @@ class NGramModel(Estimator, Model):
         bounds, drawn = offsets.tolist(), ids.tolist()
         return [[words[i] for i in drawn[begin:end]] for begin, end in pairwise(bounds)]
 
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 did not say where counts of counts have holes."""
+        if saved.fitted:
+            saved.state["fall_backs_"] = []
+        saved.format = 2
+        return saved
+
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
-        if self.words_.to_list()[:3] != list(SPECIAL) or self.discounts_.shape[1] != 3:
-            raise ModelFileError("the first words must be <unk>, <s> and </s>, discounts three for each order")
+        if self.words_.to_list()[:3] != list(SPECIAL):
+            raise ModelFileError("the first words must be <unk>, <s> and </s>")
+        exact = self.log_probability_ is not None and self.log_back_off_ is not None
+        codes = (self.probability_codes_, self.back_off_codes_)
+        coded = self.books_ is not None and len(self.books_) == 2 and all(part is not None for part in codes)
+        if exact == coded or not all(isinstance(line, str) for line in self.fall_backs_):
+            raise ModelFileError("there must be probabilities and back-off weights, as numbers or as codes")
         try:
             table = self._table()
             words = native_corpus.TermTable(self.words_.bytes, self.words_.offsets, effective_jobs(None))
@@ -306,12 +407,47 @@ class NGramModel(Estimator, Model):
             raise ModelFileError("numbers of words, orders and n-grams do not belong together")
         self._made = (table, words, self.words_.to_list())
 
+    def numbers(self) -> tuple[Floats, Floats]:
+        """Return log10 probabilities and back-off weights of all n-grams, also of a quantized model.
+
+        >>> [values.shape for values in NGramModel(order=1).fit(["to be"]).numbers()]
+        [(6,), (6,)]
+        """
+        check_fitted(self)
+        if self.log_probability_ is not None and self.log_back_off_ is not None:
+            return self.log_probability_, self.log_back_off_
+        probability, back_off = self._tables()[0].numbers()
+        return probability, back_off
+
+    def table(self) -> native.Table:
+        """Return the native model."""
+        return self._tables()[0]
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_made"}  # made again on use
 
     def _table(self) -> native.Table:
         arrays = (self.levels_, self.last_words_, self.children_, self.suffixes_)
-        return native.Table(*arrays, self.log_probability_, self.log_back_off_, unknown=UNKNOWN, begin=BEGIN, end=END)
+        special = {"unknown": UNKNOWN, "begin": BEGIN, "end": END}
+        if self.books_ is None:
+            return native.Table(*arrays, self.log_probability_, self.log_back_off_, **special)
+        bits = max(1, self.books_.shape[1].bit_length() - 1)
+        codes = (self.probability_codes_, self.books_[0], self.back_off_codes_, self.books_[1])
+        return native.Table(*arrays, *codes, bits, **special)
+
+    def _take(self, marked: NDArray[np.bool_]) -> None:
+        """Leave out the n-grams that are not marked; single words stay."""
+        *tree, old = native.select(self.levels_, self.last_words_, self.children_, marked.view(np.uint8))
+        self.levels_, self.last_words_, self.children_ = tree
+        probability, back_off = self.numbers()
+        self.log_probability_, self.log_back_off_ = probability[old], back_off[old]
+        self.counts_ = None if self.counts_ is None else self.counts_[old]
+        childless = np.append(np.diff(self.children_), np.zeros(len(old) - len(self.children_) + 1)) == 0
+        self.log_back_off_[childless] = 0.0
+        self.suffixes_ = np.empty(len(old), dtype=np.int32)
+        native.suffixes(*tree, self.suffixes_, threads=effective_jobs(self.n_jobs))
+        self.probability_codes_ = self.back_off_codes_ = self.books_ = None
+        vars(self).pop("_made", None)
 
     def _tables(self) -> tuple[native.Table, native_corpus.TermTable, list[str]]:
         """The native model, the words by name, and the words by id."""
@@ -325,58 +461,14 @@ class NGramModel(Estimator, Model):
             raise DataError(f"context must be a list of words, got the text {words!r}; pass {words.split()!r}")
         return np.array([self.id_of(word) for word in words], dtype=np.int32)
 
-    def _sequences(self, sentences: Iterable[Any], words: native_corpus.TermTable, grow: bool) -> Iterator[Any]:
-        """Batches of sentences as offsets and ids of words."""
-        cutter = Cutter(self.tokenizer, self.n_jobs)
-        first = 0
-        for batch in text_batches(track(texts_of(sentences), "reading sentences", unit="sentences")):
-            offsets, ids = cutter.sequences(batch, first, words, grow=grow)
-            symbols = (ids == BEGIN) | (ids == END)
-            if symbols.any():
-                place = int(np.searchsorted(offsets, int(symbols.argmax()), side="right")) - 1
-                symbol = SPECIAL[int(ids[symbols.argmax()])]
-                raise DataError(f"sentence {first + place} holds the word '{symbol}', its start or end; take it out")
-            first += len(batch)
-            yield offsets, ids
-
-    def _trees(self, sentences: Iterable[Any], words: native_corpus.TermTable, threads: int) -> Iterator[Tree]:
-        """The counts of stretches of the stream."""
-        held: list[tuple[Ints, NDArray[np.int32]]] = []
-
-        def counted() -> Tree:
-            lengths = np.concatenate([np.diff(offsets) for offsets, _ in held])
-            tokens = np.concatenate([ids for _, ids in held])
-            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-            tree: Tree = native.count(
-                offsets, tokens, order=self.order, words=len(words), begin=BEGIN, end=END, threads=threads
-            )
-            held.clear()
-            return tree
-
-        for offsets, ids in self._sequences(sentences, words, grow=True):
-            self.sentences_ += len(offsets) - 1
-            held.append((offsets, ids))
-            if sum(len(ids) for _, ids in held) >= _TOKENS:
-                yield counted()
-        if not self.sentences_:
-            raise DataError("there are no sentences to count; pass at least one")
-        if held:
-            yield counted()
-
-    def _without_rare(self, tree: Tree, threads: int) -> Tree:
-        """The tree in which words of fewer than `min_count` occurrences are <unk>."""
-        occurrences = tree[3][1 : 1 + len(self.words_)]
-        frequent = occurrences >= self.min_count
-        frequent[: len(SPECIAL)] = True
-        rename = np.where(frequent, np.cumsum(frequent) - 1, UNKNOWN).astype(np.int32)
-        self.words_ = self.words_.take(np.flatnonzero(frequent))
-        smaller: Tree = native.combine([tree], [rename], words=len(self.words_), threads=threads)
-        return smaller
+    def _sequences(self, sentences: Iterable[Any]) -> Iterator[tuple[Ints, NDArray[np.int32]]]:
+        """Batches of sentences as offsets and ids of words, -1 for unknown ones."""
+        return sequences(sentences, self._tables()[1], self.tokenizer, self.n_jobs, grow=False)
 
     def _scored(self, sentences: Iterable[Any]) -> Iterator[tuple[Ints, Floats, NDArray[np.int32]]]:
         """Batches: offsets, log10 p of all words and ends, ids of the words."""
-        table, words, _ = self._tables()
+        table = self._tables()[0]
         threads = effective_jobs(self.n_jobs)
-        for offsets, ids in self._sequences(sentences, words, grow=False):
+        for offsets, ids in self._sequences(sentences):
             scores, _ = table.score(offsets, ids, with_end=True, orders=False, threads=threads)
             yield offsets, scores, ids

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError
-from textmill.lm.ngram import BEGIN, SPECIAL, UNKNOWN, NGramModel
+from textmill.lm.counting import BEGIN, SPECIAL, UNKNOWN
+from textmill.lm.ngram import NGramModel
 from textmill.model import check_fitted, check_range
 from textmill.tables import Rows
 
@@ -80,7 +81,7 @@ def frequent_ngrams(
     begin, end = _node_range(model, prefix)
     for _ in range(length - len(prefix)):
         begin, end = int(model.children_[begin]), int(model.children_[end])
-    weight = model.log_probability_[begin:end] if model.counts_ is None else model.counts_[begin:end]
+    weight = model.numbers()[0][begin:end] if model.counts_ is None else model.counts_[begin:end]
     best = begin + np.argsort(-weight, kind="stable")[:k]
     return Rows([_ngram(model, int(node), length) for node in best], NGram)
 
@@ -106,5 +107,5 @@ def _ngram(model: NGramModel, node: int, length: int) -> NGram:
         parents: NDArray[np.int32] = model.children_[int(model.levels_[level - 1]) : int(model.levels_[level]) + 1]
         place = int(model.levels_[level - 1]) + int(np.searchsorted(parents, place, side="right")) - 1
     count = None if model.counts_ is None else int(model.counts_[node])
-    probability = 0.0 if words[0] == SPECIAL[BEGIN] else 10.0 ** float(model.log_probability_[node])
+    probability = 0.0 if words[0] == SPECIAL[BEGIN] else 10.0 ** float(model.numbers()[0][node])
     return NGram(tuple(reversed(words)), count, probability)

@@ -24,6 +24,8 @@ inspection   the strongest weights of a label, a word, a pair of labels
 label_models   binary labels that depend on each other, and decoding under them
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
+probability_files   probabilities of items from files
+pruning      what a beam costs in decoding for F
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trainable    training that CRFs and conditional Markov models share
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         SetDistribution,
         decode_f,
         decode_f_sets,
+        decode_sets,
         decode_utility,
         expected_f,
         expected_f_curve,
@@ -108,6 +111,8 @@ if TYPE_CHECKING:
     )
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.probability_files import ItemSet, read_probabilities
+    from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.simple_functions import (
@@ -119,6 +124,7 @@ if TYPE_CHECKING:
         ZeroOne,
         evaluate_function,
         expectation,
+        expectations,
         expected_hamming,
         expected_window_rate,
     )
@@ -169,6 +175,7 @@ __all__ = [
     "Features",
     "Hamming",
     "Hypothesis",
+    "ItemSet",
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
@@ -177,6 +184,7 @@ __all__ = [
     "NoWeights",
     "Pattern",
     "Perceptron",
+    "PruningReport",
     "SetDistribution",
     "SimpleFunction",
     "Split",
@@ -191,12 +199,14 @@ __all__ = [
     "attributes_of",
     "best_labels",
     "column_errors",
+    "compare_pruning",
     "count_by_pattern",
     "cross_validate",
     "decode_chain_f",
     "decode_f",
     "decode_f_sets",
     "decode_joint_f",
+    "decode_sets",
     "decode_utility",
     "default_patterns",
     "describe_default",
@@ -206,6 +216,7 @@ __all__ = [
     "evaluate_function",
     "evaluate_tags",
     "expectation",
+    "expectations",
     "expected_f",
     "expected_f_curve",
     "expected_f_gradient",
@@ -231,6 +242,7 @@ __all__ = [
     "read_crfsuite_dump",
     "read_dump",
     "read_labeled",
+    "read_probabilities",
     "read_rows",
     "read_tagger",
     "read_wapiti",
@@ -267,8 +279,8 @@ __getattr__, __dir__ = deferred(
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
-        "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_utility expected_f "
-        "expected_f_curve expected_f_gradient expected_f_loss f_distribution",
+        "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
+        "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
@@ -277,10 +289,12 @@ __getattr__, __dir__ = deferred(
         "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "probability_files": "ItemSet read_probabilities",
+        "pruning": "PruningReport compare_pruning",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
-        "expectation expected_hamming expected_window_rate",
+        "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
         "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },

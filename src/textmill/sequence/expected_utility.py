@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from textmill._native import sequence as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
-from textmill.metrics import FWeight, Utility
+from textmill.metrics import FWeight, RatioUtility, Utility, named_utility
 from textmill.model import check_choice, check_range, effective_jobs
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "count_expectation",
     "decode_f",
     "decode_f_sets",
+    "decode_sets",
     "decode_utility",
     "expected_f",
     "expected_f_curve",
@@ -256,6 +257,33 @@ def decode_utility(utility: Utility, p: ArrayLike, *, at_most: int | None = None
     return _decoding(order, values, values)
 
 
+def decode_sets(
+    sets: Sequence[ArrayLike],
+    utility: str | Utility = "f1",
+    *,
+    micro: bool = False,
+    at_most: int | None = None,
+    n_jobs: int | None = None,
+) -> list[Decoding]:
+    """Decode many sets for any utility, by name (see `named_utility`) or as an object; F by the fast methods.
+
+    >>> [part.labels.tolist() for part in decode_sets([[0.9, 0.2], [0.1, 0.1]], "jaccard", micro=True)]
+    [[1, 0], [0, 0]]
+    """
+    measure = named_utility(utility) if isinstance(utility, str) else utility
+    if isinstance(measure, RatioUtility) and measure.numerator == (1.0, 0.0, 0.0, 0.0):
+        hit, miss, alarm, rejection = measure.denominator
+        weight = FWeight(miss, alarm) if (hit, miss + alarm, rejection) == (1.0, 1.0, 0.0) else None
+        if weight is not None and measure == RatioUtility.f(weight) and weight.b < 1e12:
+            return decode_f_sets(sets, b=weight.b, micro=micro, at_most=at_most, n_jobs=n_jobs)
+    parts = [check_probabilities(one, f"set {k}: ") for k, one in enumerate(sets)]
+    if not micro:
+        return [decode_utility(measure, part, at_most=at_most) for part in parts]
+    joint = decode_utility(measure, np.concatenate([np.empty(0), *parts]), at_most=at_most)
+    cuts = np.split(joint.labels, np.cumsum([len(part) for part in parts])[:-1]) if parts else []
+    return [Decoding(labels, joint.value, joint.error) for labels in cuts]
+
+
 def count_expectation(utility: Utility, hits: Floats, rest: Floats, claimed: int, items: int) -> float:
     """Expectation over independent hits and misses: their distributions from 0 on."""
     a, r = (np.flatnonzero(side > 0) for side in (hits, rest))
@@ -386,10 +414,12 @@ def _swept_curve(
             z[order[m - 1]] = 1
         if method == "pruned":
             low[m], lost[m], _ = native.pruned_expected_f(z, chances, b, max(1, width))
-        else:
+        elif n:
             from textmill.sequence.simple_functions import CountFunction, expectation
 
             low[m] = expectation(CountFunction.f(b=b), z.tolist(), chances).value
+        else:
+            low[m] = 1.0
     return low, lost
 
 

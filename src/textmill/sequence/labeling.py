@@ -43,20 +43,24 @@ class LabelingOptions:
         scores: Whether to write the score and probability of each labelling and the probability of each label.
         posterior: Whether to choose the most probable label at each token instead of the best whole labelling.
         constrain: Whether the last column holds labels that are known.
+        maximise: F to maximise in expectation, such as "f1" or "token-f2" (see `CRF.predict`); None for none.
 
     >>> LabelingOptions(k=3, scores=True)
-    LabelingOptions(k=3, scores=True, posterior=False, constrain=False)
+    LabelingOptions(k=3, scores=True, posterior=False, constrain=False, maximise=None)
     """
 
     k: int = 1
     scores: bool = False
     posterior: bool = False
     constrain: bool = False
+    maximise: str | None = None
 
     def __post_init__(self) -> None:
         check_range("k", self.k, at_least=1, whole=True)
         if self.posterior and self.k > 1:
             raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
+        if self.maximise is not None and (self.posterior or self.scores or self.k > 1):
+            raise DataError("maximise has one answer without scores; leave out k, scores and posterior")
 
 
 _BEST_LABELS = LabelingOptions()
@@ -171,7 +175,7 @@ def _texts(
     if options.k > 1 or (options.scores and not options.posterior):
         answers = model.predict_best(X, options.k, constraints=constraints)
     else:
-        plain = model.predict(X, posterior=options.posterior, constraints=constraints)
+        plain = model.predict(X, posterior=options.posterior, constraints=constraints, maximise=options.maximise)
         answers = [[(labels, 0.0, 0.0)] for labels in plain]
     marginals = model.predict_marginals(X, constraints=constraints) if options.scores else None
     number = {label: i for i, label in enumerate(model.classes_.tolist())}

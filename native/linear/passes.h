@@ -1,0 +1,50 @@
+// Passes over sparse rows whose results are sums by column, threaded: what Newton steps and full slopes are made of.
+//
+//   sums      s = X^T r,  and  q_j = sum_i x_ij^2 d_i           one visit of every entry
+//   curve     z = X v + shift,  p = X^T (D z)                   one visit: a row is still in the cache when it is added
+//
+// Rows are cut into lanes, ranges of about as many entries each, with sums of their own that are added in order. Their
+// number depends on the data alone, as many as there are pairs of entries for a column, a power of two, 8 at most; so
+// the bytes are the same for any number of threads. No column-wise copy of X is needed.
+//
+// Cost: an entry is read once a pass. Memory: a vector of columns for each lane but the first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/sparse.h"
+
+namespace textmill::linear {
+
+class RowPasses {
+ public:
+  // A view of rows whose indices lie below `columns`; the arrays must outlive it.
+  explicit RowPasses(const base::Csr<std::int64_t, double>& x);
+
+  std::size_t rows() const { return x_.rows; }
+  std::size_t columns() const { return x_.columns; }
+  const base::Csr<std::int64_t, double>& matrix() const { return x_; }
+
+  // residual, row_curvature [n]; slope, square [m], either may be empty.
+  void sums(std::span<const double> residual, std::span<const double> row_curvature, std::span<double> slope,
+            std::span<double> square, std::size_t threads);
+
+  // v [m], row_curvature [n], margin [n] z, product [m] p; returns sum_i d_i z_i.
+  double curve(std::span<const double> v, double shift, std::span<const double> row_curvature, std::span<double> margin,
+               std::span<double> product, std::size_t threads);
+
+ private:
+  template <class F>
+  void by_lane(std::size_t threads, F body);
+  void add_lanes(std::span<double> out, std::size_t threads);
+
+  base::Csr<std::int64_t, double> x_;
+  bool unit_;                              // every value is 1
+  std::vector<std::size_t> bounds_;        // [lanes + 1] rows
+  std::vector<std::vector<double>> lane_;  // [lanes - 1][m], of the lanes behind the first
+};
+
+}  // namespace textmill::linear

@@ -1,0 +1,65 @@
+"""What the commands of `textmill lm` share: models, texts and how they are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Case", "LanguageModel", "Sources", "Split", "TokenizerName", "save_model", "sentences_of", "tokenizer_of"]
+
+LanguageModel = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model made by `textmill lm train`, or an ARPA file.")
+]
+Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
+Case = Annotated[str | None, typer.Option(help="Upper and lower case: fold (default) or keep.")]
+TokenizerName = Annotated[
+    str | None,
+    typer.Option("--tokenizer", help="words (default), punctuation (its marks are words too) or whitespace."),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(help="sentences, or lines (one sentence per line; default with --tokenizer whitespace)."),
+]
+
+
+def tokenizer_of(name: str | None, case: str | None) -> Any:
+    """The tokenizer that two options name, None if neither is given."""
+    from textmill.corpus import PatternTokenizer, Tokenizer
+    from textmill.model import check_choice
+
+    if name is None and case is None:
+        return None
+    check_choice("tokenizer", name or "words", ["words", "punctuation", "whitespace"])
+    patterns = {"punctuation": r"\w+(?:[.'\u2019-]\w+)*|[^\w\s]", "whitespace": r"\S+"}
+    if name in patterns:
+        return PatternTokenizer(pattern=patterns[name], case=case or "fold")
+    return Tokenizer(case=case or "fold")
+
+
+def sentences_of(
+    documents: Iterable[Any], split: str | None, tokenizer: str | None, *, far: bool = False
+) -> Iterable[Any]:
+    """The sentences of documents; text that is cut at blanks is taken to have one sentence per line.
+
+    `far`: they are read on other machines, which take documents and not texts.
+    """
+    from textmill.corpus import Sentences, texts_of
+    from textmill.model import check_choice
+
+    split = split or ("lines" if tokenizer == "whitespace" else "sentences")
+    check_choice("split", split, ["sentences", "lines"])
+    texts = documents if far else texts_of(documents)
+    return texts if split == "lines" else Sentences(texts)
+
+
+def save_model(model: Any, output: Path) -> None:
+    """Write a model of our own format, or an ARPA file where the name ends in .arpa."""
+    from textmill.lm import to_arpa
+
+    if output.suffix == ".arpa":
+        to_arpa(model, output)
+    else:
+        model.save(output)

@@ -1,0 +1,100 @@
+"""The same counts within a limit of memory, on a cluster and in one piece."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.corpus import Sentences, read_documents, sample_texts
+from textmill.errors import DataError
+from textmill.lm import SMOOTHINGS, LeaveOneOut, NGramModel, counting
+
+TEXTS = sample_texts()[:60]
+ARRAYS = [
+    "levels_",
+    "last_words_",
+    "children_",
+    "suffixes_",
+    "log_probability_",
+    "log_back_off_",
+    "counts_",
+    "discounts_",
+]
+
+
+def check_equal(one: NGramModel, two: NGramModel) -> None:
+    assert one.words_ == two.words_
+    for name in ARRAYS:
+        assert np.asarray(getattr(one, name)).tobytes() == np.asarray(getattr(two, name)).tobytes(), name
+    assert one.sentences_ == two.sentences_
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("order", [1, 3])
+def test_little_memory_gives_the_same_bytes(
+    smoothing: str, order: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textmill.corpus.tokenize.BATCH", 5000)
+    parameters = {"order": order, "smoothing": smoothing, "min_counts": (1, 1, 2)[:order]}
+    whole = NGramModel(**parameters).fit(Sentences(TEXTS))
+    small = NGramModel(**parameters, memory="100kB").fit(Sentences(TEXTS))
+    check_equal(whole, small)
+    assert small.perplexity(TEXTS[:3]) == whole.perplexity(TEXTS[:3])
+    small.save(tmp_path / "small.mill")
+    whole.set_params(memory="100kB").save(tmp_path / "whole.mill")
+    assert (tmp_path / "small.mill").read_bytes() == (tmp_path / "whole.mill").read_bytes()
+
+
+def test_rare_words_and_vocabularies_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textmill.corpus.tokenize.BATCH", 5000)
+    check_equal(
+        NGramModel(order=2, min_count=3).fit(Sentences(TEXTS)),
+        NGramModel(order=2, min_count=3, memory=1).fit(Sentences(TEXTS)),
+    )
+    words = ["the", "of", "moon"]
+    check_equal(
+        NGramModel(order=2).fit(Sentences(TEXTS), vocabulary=words),
+        NGramModel(order=2, memory=1).fit(Sentences(TEXTS), vocabulary=words),
+    )
+
+
+def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DataError, match=r"no room for n-grams in .*TMPDIR"):
+        NGramModel(order=2, memory="1MB").fit(TEXTS)
+    with pytest.raises(DataError, match="memory must be"):
+        NGramModel(order=2, memory="much").fit(TEXTS)
+
+
+def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    NGramModel(order=3, memory="100kB").fit(TEXTS)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("smoothing", ["modified-kneser-ney", "katz"])
+def test_a_cluster_gives_the_same_bytes(smoothing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(counting, "_PIECE", 7)
+    for i, text in enumerate(TEXTS):
+        (tmp_path / f"{i:02}.txt").write_text(text, encoding="utf-8")
+    documents = read_documents([str(tmp_path)])
+    whole = NGramModel(order=3, smoothing=smoothing).fit(Sentences(text for text in documents.texts()))
+    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+        check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(documents), cluster=client))
+        check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(TEXTS), cluster=client))
+        words = whole.words_.to_list()[3:300]
+        check_equal(
+            NGramModel(order=2).fit(TEXTS, vocabulary=words),
+            NGramModel(order=2).fit(TEXTS, vocabulary=words, cluster=client),
+        )
+        held_out = LeaveOneOut(NGramModel(order=2)).fit(Sentences(TEXTS), cluster=client)
+        assert held_out.sentences_ == whole.sentences_
+        with pytest.raises(DataError, match="no sentences"):
+            NGramModel().fit([], cluster=client)
