@@ -34,7 +34,7 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, str, Path]) -> None:
     missing, said, folder = tour
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<h2 ") == 16
+    assert page.count("<h2 ") == 19
     assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
     assert page.count("<figure>") == (1 if missing else 8)  # a transducer is drawn without Matplotlib
@@ -57,5 +57,10 @@ def test_the_tour_shows_what_it_says(tour: tuple[str, str, Path]) -> None:
     exact = page.split("<caption>Claims of the documentation")[1].split("</table>")[0]
     assert all(float(value) < 1e-6 for value in re.findall(r"<td>(\d\.\de[-+]\d+)</td>", exact))
     assert len(re.findall(r"<td>(\d\.\de[-+]\d+)</td>", exact)) == 4
+    decide = page.split("<caption>Words that decide")[1].split("</table>")[0]
+    assert re.search(r'<th scope="row">football</th>\s*<td>ball \(\+', decide)
+    bursts = page.split("<caption>The words that burst most")[1].split("</table>")[0]
+    assert re.search(r'<th scope="row">the</th>(\s*<td[^>]*>\d+</td>){2}\s*<td[^>]*>0.0\d</td>', bursts)
+    assert "modifier:last.subpos" in page.split("<caption>The strongest combinations")[1].split("</table>")[0]
     if not missing:
         assert "<title>Why the Moon shows one face (astronomy)</title>" in page

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import textmill
 from textmill import plot
+from textmill.cli._tour_learning import show_bursts, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
 from textmill.corpus import (
     Document,
@@ -77,6 +78,9 @@ def tour(folder: Path) -> Path:
         show_names,
         show_tagger,
         show_transducers,
+        show_words_that_decide,
+        show_bursts,
+        show_parser,
         show_classification,
         show_exactness,
         show_files,

@@ -140,7 +140,7 @@ class TrainableChain(ChainModel):
 
         With development sequences the run stops when their token error levels off, by default when it differs by less
         than 0.02 percentage points over 5 iterations (`early_stopping`, a rule of `textmill.optimize`), and the weights
-        of the lowest error are kept. `sample_weight` is one number >= 0 per sequence. `start` is a fitted model to begin
+        of the lowest error are kept. `sample_weight` has one number >= 0 per row. `start` is a fitted model to begin
         with: its labels stay, its tests are joined by those of X. `checkpoint` is a file that the run is saved in and,
         when it exists, goes on from; later stages add .2, .3 to its name. `cluster` is the address or the client of a
         Dask cluster whose workers share the sequences (owlqn, lbfgs, rprop).
