@@ -67,7 +67,12 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
     "linear": (
         ["linear"],
-        {"how logistic regression works": "how/linear.md", "how combinations are found": "how/combinations.md"},
+        {
+            "When words come in bursts": "tutorials/bursts.md",
+            "how logistic regression works": "how/linear.md",
+            "how combinations are found": "how/combinations.md",
+            "how models of counts work": "how/counts.md",
+        },
     ),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (
@@ -88,11 +93,13 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "tasks": (
-        ["tasks", "tasks.coherence", "tasks.names"],
+        ["tasks", "tasks.coherence", "tasks.names", "tasks.polarity"],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
             "Deduplicate a customer list": "tutorials/names.md",
+            "How many stars is this review?": "tutorials/review-scores.md",
+            "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",
         },
     ),

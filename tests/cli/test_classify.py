@@ -243,3 +243,20 @@ def test_what_predict_prints_can_be_decoded(tmp_path: Path, capsys: pytest.Captu
     claimed = [line.split("\t")[2] for line in out.splitlines() if line.startswith("1\t")]
     predicted = [row for row in map(json.loads, predictions.read_text().splitlines()) if row["label"] == "alarm"]
     assert len(claimed) > len(predicted)
+
+
+def test_a_path_of_combinations_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = tmp_path / "xor.events"
+    events.write_text("no\nyes a\nyes b\nno a b\n" * 10, encoding="utf-8")
+    drawn = tmp_path / "path.svg"
+    options = ("--kind", "combinations", "--degree", "2", "--steps", "4", "--dev", str(events), "--plot", str(drawn))
+    code, out, _ = said(capsys, "classify", "path", str(events), *options, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert rows[0]["features"] == 0
+    assert rows[-1]["features"] == 3
+    assert rows[-1]["accuracy"] == 1.0
+    assert drawn.read_text(encoding="utf-8").startswith("<?xml")
+    code, _, err = said(capsys, "classify", "path", str(events), "--kind", "combinations", "--l2", "1")
+    assert code == 1
+    assert "l2 is no option of kind 'combinations'" in err

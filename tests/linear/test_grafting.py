@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.svm import SVC
 
+from textmill._native import linear as native
 from textmill.corpus import NamedFeatures
 from textmill.errors import DataError
-from textmill.linear import CombinationLogistic, LogisticRegression, find_violators
-from textmill.linear.grafting import _tree
+from textmill.linear import CombinationLogistic, LogisticRegression, choose_penalty, find_violators
+from textmill.metrics import FWeight
 from textmill.model import load
 
 XOR = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float)
@@ -177,10 +180,34 @@ def test_names_are_joined_and_duplicates_are_harmless() -> None:
 
 def test_a_tree_holds_each_prefix_once() -> None:
     combinations = np.array([[0, 2, -1], [0, 2, 3], [1, -1, -1]], np.int32)
-    feature, first, weight = _tree(combinations, np.array([[1.0, 2.0, 3.0]]))
-    assert feature.tolist() == [0, 1, 2, 3]
-    assert first.tolist() == [2, 3, 3, 4, 4]
-    assert weight.ravel().tolist() == [0.0, 3.0, 1.0, 2.0]
+    tree = native.Conjunctions(combinations, np.array([[1.0, 2.0, 3.0]]), 4)
+    assert tree.nodes == 6  # 1, and 3, 0, 2 and 0, 2: the features of most combinations come last
+
+
+def test_scores_are_the_sums_of_the_combinations_of_a_row() -> None:
+    random = np.random.default_rng(5)
+    for trial in range(200):
+        columns, degree, margins = int(random.integers(1, 9)), int(random.integers(1, 5)), int(random.integers(1, 4))
+        X = random.random((6, columns)) * (random.random((6, columns)) < 0.6)
+        sets = [c for size in range(1, degree + 1) for c in itertools.combinations(range(columns), size)]
+        chosen = [sets[k] for k in np.flatnonzero(random.random(len(sets)) < 0.5)]
+        weights = random.normal(size=(margins, len(chosen)))
+        table = np.array([[*c, *[-1] * (degree - len(c))] for c in chosen], np.int32).reshape(len(chosen), degree)
+        expected = sum(
+            (np.outer(X[:, list(c)].prod(axis=1), w) for c, w in zip(chosen, weights.T, strict=True)),
+            np.zeros((6, margins)),
+        )
+        rows = sparse.csr_matrix(X)
+        score = np.zeros((6, margins))
+        arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
+        native.score_rows(*arrays, native.Conjunctions(table, weights, columns), score, 1 + trial % 3)
+        assert score == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [[[2, 1]], [[0, 0]], [[0, 4]], [[-1, 0]], [[-2, -1]]])
+def test_combinations_that_are_not_in_order_are_refused(wrong: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="combination 0 has the feature"):
+        native.Conjunctions(np.array(wrong, np.int32), np.ones((1, 1)), 4)
 
 
 def test_bad_parameters_are_refused_and_a_degree_above_any_row_is_no_error() -> None:
@@ -191,6 +218,60 @@ def test_bad_parameters_are_refused_and_a_degree_above_any_row_is_no_error() -> 
     assert high.objective_ == pytest.approx(20.190350, abs=1e-4)
     with pytest.raises(DataError, match="pass one per row"):
         find_violators(sparse.csr_matrix(XOR), np.zeros(3), 1.0, 2)
+
+
+def test_a_path_gives_the_optimum_of_each_penalty() -> None:
+    rng = np.random.default_rng(5)
+    X = (rng.random((300, 8)) < 0.4).astype(float)
+    y = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + rng.normal(scale=0.3, size=300) > 0.5).astype(int)
+    model = CombinationLogistic(degree=3, intercept="free")
+    path = list(model.path(X, y, steps=5, ratio=0.02))
+    highest = model.l1_max(X, y)
+    assert path[0].l1 == pytest.approx(highest)
+    assert len(path[0].combinations_) == 0
+    assert len(CombinationLogistic(l1=0.99 * highest, degree=3, intercept="free").fit(X, y).combinations_) == 1
+    for one in path[1:]:
+        single = CombinationLogistic(l1=one.l1, degree=3, intercept="free").fit(X, y)
+        assert one.objective_ == pytest.approx(single.objective_, rel=1e-5)
+        assert one.gap_ <= 1e-4 * one.objective_
+        assert one.predict(X).tolist() == single.predict(X).tolist()
+    given = list(model.path(X, y, values=[1.0, 4.0]))
+    assert [m.l1 for m in given] == [4.0, 1.0]
+
+
+def test_the_penalty_is_chosen_by_folds_or_on_development_data() -> None:
+    X, y = XOR.repeat(3, axis=0), np.repeat(XOR_LABELS, 3)
+    scores = choose_penalty(CombinationLogistic(), X[:80], y[:80], X_dev=X[80:], y_dev=y[80:], values=[100.0, 0.5])
+    assert scores.best == 0.5
+    assert scores.errors.tolist() == [0, 0]
+    assert choose_penalty(CombinationLogistic(), X, y, values=[100.0, 0.5], n_folds=3).best == 0.5
+    with pytest.raises(DataError, match="combinations have no L2 penalty"):
+        choose_penalty(CombinationLogistic(), X, y, penalty="l2")
+    with pytest.raises(DataError, match="X_dev has 1 columns, X has 2"):
+        choose_penalty(CombinationLogistic(), X, y, X_dev=X[:, :1], y_dev=y)
+
+
+def test_a_degree_above_that_of_any_row_finds_what_there_is() -> None:
+    model = CombinationLogistic(l1=1.0, degree=5, intercept="none").fit(XOR, XOR_LABELS)
+    assert model.counts_by_degree() == [2, 1, 0, 0, 0]
+    assert model.objective_ == pytest.approx(20.190350, abs=1e-5)
+
+
+def test_f2_weighs_recall() -> None:
+    weight = FWeight.from_beta(2)
+    assert float(weight.f(0.5, 1.0)) == pytest.approx(0.83333, abs=1e-5)
+    assert float(weight.f(1.0, 0.5)) == pytest.approx(0.55556, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["examples", "vertical"])
+def test_threads_do_not_change_what_a_search_finds(method: str) -> None:
+    rng = np.random.default_rng(2)
+    X = sparse.random(2000, 60, density=0.1, format="csr", random_state=2)
+    residual = rng.normal(size=2000)
+    found = [find_violators(X, residual, 0.5, 3, method=method, n_jobs=jobs) for jobs in (1, 2, 8)]
+    assert len(found[0][0]) > 20
+    for other in found[1:]:
+        assert [part.tobytes() for part in other[:2]] == [part.tobytes() for part in found[0][:2]]
 
 
 def attachment(folder: Path, part: str) -> tuple[list[dict[str, int]], list[str]]:
@@ -221,3 +302,75 @@ def test_prepositional_phrases_reach_the_known_optima(data: Path) -> None:
     assert [s["violators"] for s in by_examples.searches_] == [s["violators"] for s in model.searches_]
     assert by_examples.coef_.tobytes() == model.coef_.tobytes()
     assert by_examples.searches_[0]["stored"] < 0.2 * 153_712
+
+
+@pytest.mark.data
+def test_batches_of_any_size_reach_the_same_objective(data: Path) -> None:
+    events, labels = attachment(data, "training")
+    X = NamedFeatures().fit_transform(events)
+    small = [CombinationLogistic(l1=1.0, degree=3, batch=b).fit(X[:2000], labels[:2000]) for b in (1, 100, None)]
+    assert len(small[0].searches_) > len(small[1].searches_) >= len(small[2].searches_)
+    assert max(s["grafted"] for s in small[0].searches_) == 1
+    large = [CombinationLogistic(l1=1.0, degree=3, batch=b).fit(X, labels) for b in (100, None)]
+    for models in (small, large):
+        for model in models:
+            assert model.objective_ == pytest.approx(models[-1].objective_, rel=1e-5)
+
+
+@pytest.mark.data
+def test_both_searches_find_the_same_at_every_round(data: Path) -> None:
+    events, labels = attachment(data, "training")
+    X = NamedFeatures().fit_transform(events)[:8000]
+    right = np.array([label == "V" for label in labels[:8000]], dtype=float)
+    for model in CombinationLogistic(degree=3).path(X, labels[:8000], values=[8.0, 4.0, 2.0]):
+        residual = right - model.predict_proba(X)[:, 1]
+        found = [find_violators(X, residual, 0.5, 3, method=method) for method in ("examples", "vertical")]
+        assert len(found[0][0]) > 100
+        assert found[0][0].tolist() == found[1][0].tolist()
+        assert found[0][1] == pytest.approx(found[1][1], abs=1e-9)
+
+
+def many_planted(rows: int) -> tuple[Any, Any, set[tuple[int, ...]]]:
+    """Sparse binary rows whose labels follow originals, pairs and triples of the commonest features."""
+    rng = np.random.default_rng(11)
+    popular = 1 / np.arange(1, 301) ** 0.7
+    chosen = np.array([rng.choice(300, 20, replace=False, p=popular / popular.sum()) for _ in range(rows)])
+    X = sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), np.arange(0, chosen.size + 1, 20)), shape=(rows, 300))
+    X.sort_indices()
+    dense = X[:, :40].toarray()
+    z = dense[:, :20] @ (rng.uniform(1, 3, 20) * rng.choice([-1, 1], 20))
+    combinations = {tuple(sorted(rng.choice(40, size, replace=False).tolist())) for size in [2] * 20 + [3] * 10}
+    for parts in sorted(combinations):
+        z += rng.uniform(1, 3) * rng.choice([-1, 1]) * dense[:, list(parts)].prod(axis=1)
+    labels = (rng.random(rows) < 1 / (1 + np.exp(-z))).astype(int)
+    supported = {c for c in combinations if dense[:, list(c)].prod(axis=1).sum() >= 50}
+    return X, labels, supported
+
+
+@pytest.mark.slow
+def test_planted_conjunctions_are_found_at_the_penalty_chosen_on_development_data() -> None:
+    X, y, combinations = many_planted(24_000)
+    model = CombinationLogistic(degree=3, tolerance=1e-4)
+    scores = choose_penalty(
+        model, X[:20_000], y[:20_000], X_dev=X[20_000:], y_dev=y[20_000:], values=[40.0, 20.0, 10.0, 5.0]
+    )
+    chosen = CombinationLogistic(l1=scores.best, degree=3, tolerance=1e-4).fit(X[:20_000], y[:20_000])
+    active = {tuple(j for j in row if j >= 0) for row in chosen.combinations_.tolist()}
+    assert len(combinations & active) >= 0.95 * len(combinations)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_prediction_is_much_faster_than_a_cubic_kernel(data: Path) -> None:
+    events, labels = attachment(data, "training")
+    features = NamedFeatures()
+    X = features.fit_transform(events)
+    test = features.transform(attachment(data, "test")[0])
+    ours = CombinationLogistic(l1=1.0, degree=3, tolerance=1e-4, n_jobs=1).fit(X, labels)
+    theirs = SVC(C=0.01, kernel="poly", degree=3, coef0=1.0, gamma=1.0).fit(X, labels)
+    times = []
+    for model in (ours, theirs):
+        start = time.process_time()
+        model.predict(test)
+        times.append(time.process_time() - start)
+    assert times[1] > 50 * times[0]

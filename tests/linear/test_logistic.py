@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 from textmill.corpus import NamedFeatures
 from textmill.errors import DataError
-from textmill.linear import LogisticRegression, NotConverged, choose_penalty
+from textmill.linear import LogisticRegression, NotConverged, choose_penalty, read_labeled
 from textmill.linear.problem import Penalty, Problem
 from textmill.model import load
 from textmill.vectors import TextVectorizer, Weighting
@@ -146,6 +150,28 @@ def test_chunks_give_the_optimum_and_are_read_again() -> None:
         LogisticRegression().fit([*chunks, (X[:5, :29], y[:5])])
 
 
+def test_chunks_may_be_balanced_hold_texts_and_have_a_gap(tmp_path: Path) -> None:
+    X, y = some_data(3)
+    chunks = [(X[a : a + 50], y[a : a + 50]) for a in range(0, 200, 50)]
+    for l1, l2 in ((0.3, 0.1), (0.3, 0.0), (0.0, 1.0)):
+        settings = {"l1": l1, "l2": l2, "class_weight": "balanced", "tolerance": 1e-8}
+        whole, parts = LogisticRegression(**settings).fit(X, y), LogisticRegression(**settings).fit(chunks)
+        assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+        assert parts.gap_ is not None
+        assert 0 <= parts.gap_ < 1e-3 * parts.objective_
+        assert parts.objective_ - parts.gap_ <= whole.objective_ * (1 + 1e-9)
+    with pytest.warns(NotConverged):
+        early = LogisticRegression(l1=0.3, l2=0.1, max_iter=2).fit(chunks)
+    assert early.gap_ > 1e-3 * early.objective_
+    texts, labels = ["corn at the mill", "the mill grinds", "storm at sea", "the rough sea"] * 3, [0, 0, 1, 1] * 3
+    vectorizer = TextVectorizer(weighting=Weighting(scheme="nnn"))
+    streamed = LogisticRegression(vectorizer=vectorizer).fit([(texts[:5], labels[:5]), (texts[5:], labels[5:])])
+    streamed.save(tmp_path / "texts.mill")
+    assert load(tmp_path / "texts.mill").predict(["a mill", "the sea"]).tolist() == [0, 1]
+    whole = LogisticRegression(vectorizer=vectorizer).fit(texts, labels)
+    assert streamed.objective_ == pytest.approx(whole.objective_, rel=1e-4)
+
+
 def test_a_cluster_gives_the_bytes_of_one_process(threads: Any) -> None:
     X, y = some_data(2, rows=9000)
     chunks = [(X[a : a + 4096], y[a : a + 4096]) for a in range(0, 9000, 4096)]
@@ -162,6 +188,24 @@ def test_any_number_of_workers_gives_the_same_bytes(cluster_of: Any) -> None:
         with cluster_of(workers) as client:
             models.append(LogisticRegression(l1=0.3).fit(X, y, cluster=client).coef_.tobytes())
     assert models[0] == models[1]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_makes_no_difference(cluster_of: Any) -> None:
+    X, y = some_data(2, rows=40_000)
+    chunks = [(X[a : a + 4096], y[a : a + 4096]) for a in range(0, 40_000, 4096)]
+    here = LogisticRegression(l1=0.3).fit(chunks)
+    with cluster_of(2) as client:
+        killer = threading.Thread(target=_kill_one_worker, args=(client,))
+        killer.start()
+        there = LogisticRegression(l1=0.3).fit(chunks, cluster=client)
+        killer.join()
+    assert there.coef_.tobytes() == here.coef_.tobytes()
+
+
+def _kill_one_worker(client: Any) -> None:
+    time.sleep(0.5)  # the fit is under way
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 def test_a_stream_may_be_cut_anywhere_and_comes_near_the_optimum(tmp_path: Path) -> None:
@@ -238,6 +282,8 @@ def test_separable_data_constant_and_empty_rows_have_an_optimum() -> None:
         ([[1.0], [2.0]], ["a", 1], "y mixes texts and numbers, first in row 1"),
         ([[1.0], [2.0]], ["a"], "X has 2 rows but y has 1 labels"),
         (["a text"], ["a"], "has no vectorizer"),
+        ([[1.0], [2.0]], [0.5, 1.0], "continuous numbers are no labels"),
+        ([[1.0], [2.0]], [np.nan, 1.0], "y contains NaN"),
     ],
 )
 def test_bad_input_is_refused_with_its_place(X: Any, y: Any, message: str) -> None:
@@ -266,6 +312,38 @@ def test_without_an_intercept_the_optimum_is_that_of_scikit_learn_too(rows: int,
     assert model.coef_ == pytest.approx(theirs.coef_, abs=1e-4)
     assert model.objective_ == pytest.approx(objective(model, X, y, weights), rel=1e-12)
     assert model.certificate(X, y, weights).relative_gap < 1e-9
+
+
+def test_constant_columns_and_empty_rows_are_learnt_from() -> None:
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    for l1, l2 in ((0.5, 0.0), (0.0, 0.5)):
+        model = LogisticRegression(l1=l1, l2=l2, tolerance=1e-10).fit(X, [0, 1, 1, 1])
+        assert model.coef_ == pytest.approx(np.zeros((1, 2)), abs=1e-4)  # the free intercept does it
+        assert model.predict_proba(X)[0, 1] == pytest.approx(0.75, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("1 0:1 2:1\n0 1:1\n", r":1:4: column 0 is outside 1"),
+        ("1 2:1 2:1\n0 1:1\n", r":1:10: a column occurs twice"),
+        ("0 1:1\n1 2:nan\n", r":2:8: a value is not finite"),
+        ("0 1:1\nspam 2:1\n", r":2:1: a line must begin with a label"),
+    ],
+)
+def test_bad_svmlight_rows_are_refused_with_their_line(lines: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.svmlight"
+    path.write_text(lines, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_labeled([str(path)])
+
+
+def test_unsorted_svmlight_rows_are_sorted_and_features_named_twice_count_once(tmp_path: Path) -> None:
+    rows, events = tmp_path / "a.svmlight", tmp_path / "a.events"
+    rows.write_text("1 3:3 2:2\n0\n", encoding="utf-8")
+    assert read_labeled([str(rows)]).X.toarray().tolist() == [[0, 2, 3], [0, 0, 0]]
+    events.write_text("N a b a\nV\n", encoding="utf-8")
+    assert read_labeled([str(events)]).X == [{"a": 1, "b": 1}, {}]
 
 
 def test_an_elastic_net_of_no_weight_is_no_penalty() -> None:

@@ -10,6 +10,7 @@ compression suffix behind it, or compressed content, does not matter.
     jsonl, ndjson, json    every line is a JSON object; blank lines are ignored
     csv, tsv         rows under a header; blank lines are ignored
     parquet          rows of columns
+    review           star reviews, fields in lines of <name> and </name>
     wikipedia, xml   the pages of a MediaWiki dump, as plain text
 
 Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
@@ -38,6 +39,7 @@ from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
+from textmill.corpus.reviews import read_star_reviews
 from textmill.corpus.sniffing import peek, sniff_format
 from textmill.corpus.streams import (
     BadRecords,
@@ -64,6 +66,7 @@ __all__ = [
     "Reader",
     "Record",
     "SkippedRecords",
+    "files_of",
     "open_bytes",
     "open_lines",
     "read_documents",
@@ -177,7 +180,7 @@ def read_documents(
         raise ValueError(f"unit must be 'file' or 'line', not {unit!r}")
     check_encoding(encoding)
     settings = _Settings(format, text_field or "text", id_field, unit, errors, named=text_field is not None)
-    parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in _files(source))
+    parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in files_of(source))
     parts = tuple(part._replace(by_line=True) if _is_stream(part.source) else part for part in parts)
     spooled = []
     if spool:
@@ -385,7 +388,7 @@ class _Settings:
         return _read_whole_text if reader is _read_lines and unit == "file" else reader
 
 
-def _files(source: str) -> Iterator[tuple[str, str]]:
+def files_of(source: str) -> Iterator[tuple[str, str]]:
     """Path and name of every file that a source stands for. The path is absolute: another process may need it."""
     if source == "-":
         yield "-", source_name("-")
@@ -532,6 +535,7 @@ READERS: dict[str, Reader] = {
     "jsonl": read_jsonl,
     "ndjson": read_jsonl,
     "parquet": read_parquet,
+    "review": read_star_reviews,
     "tsv": read_tsv,
     "txt": _read_lines,
     "wikipedia": read_wikipedia,

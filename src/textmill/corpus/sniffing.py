@@ -2,6 +2,7 @@ r"""Which format a file or stream has whose name does not tell, by its beginning
 
     parquet     it begins with PAR1
     jsonl       it begins with {" or {}
+    review      it begins with <review>
     wikipedia   it begins with <mediawiki
     tsv, csv    the first line has several fields, all named and different, and one of them is that of the text
     txt         anything else that is text
@@ -63,6 +64,8 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
         return "jsonl"
     if start.startswith("<mediawiki"):
         return "wikipedia"
+    if start.startswith("<review>"):
+        return "review"
     line = text.split("\n", 1)[0].rstrip("\r")
     if _is_header(line.split("\t"), text_field):
         return "tsv"

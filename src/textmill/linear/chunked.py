@@ -6,12 +6,16 @@
 The sum goes to OWL-QN with an L1 penalty, to L-BFGS without. Chunks are kept where they were read, when there is a
 cluster; in one process they are read again in every evaluation, so that only one is in memory at a time.
 
+At the end one more pass or two give the duality gap. Chunks may hold texts or mappings, when the model has a
+vectorizer; a cluster turns them into rows once, one process in every evaluation.
+
 Cost: one visit of every entry per evaluation, one vector of weights to each worker and one back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +26,9 @@ from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.corpus import check_bags, is_one_shot
 from textmill.errors import DataError, warn_caller
-from textmill.linear.classifier import classes_of, labels_of, row_weights
+from textmill.linear.classifier import classes_of, is_matrix, labels_of, row_weights
 from textmill.linear.logistic import LogisticRegression, NotConverged
-from textmill.linear.problem import Penalty, Problem
+from textmill.linear.problem import Certificate, Penalty, Problem
 from textmill.model import check_fitted, effective_jobs
 from textmill.optimize import Solution, Stopping, minimize_lbfgs, minimize_owlqn
 
@@ -35,7 +39,11 @@ __all__ = ["fit_chunks"]
 
 _ROWS = 4096  # of a chunk that a matrix is cut into
 
+_SETTLING = 20  # Newton steps of the intercepts, before the gap is worked out
+
 Chunk = tuple[Any, ...]  # X, y and perhaps sample_weight
+Settings = tuple[NDArray[Any], int, Any, bool, int]  # classes, columns, class weights, free intercept, threads
+Sums = tuple[float, Floats, Floats]  # loss; slopes; curvatures of the intercepts and the weight of all rows
 
 
 def fit_chunks(
@@ -53,27 +61,34 @@ def fit_chunks(
     >>> fit_chunks(LogisticRegression(), chunks, None, None).predict([[2.0, 0.0]]).tolist()
     ['a']
     """
-    if isinstance(model.class_weight, str):
-        raise DataError("class_weight='balanced' needs all labels at once; pass a mapping from label to weight")
     chunks: Iterable[Chunk]
+    class_weight = model.class_weight
     if y is not None:
         rows = model._begin(X, y)
         labels = np.asarray(y)
         weights = np.ones(rows.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         labels_of(labels, rows.shape[0], model.classes_)
         row_weights(weights, np.zeros(rows.shape[0], np.int32), model.classes_, None)
+        counts = _counts(labels, weights, model.classes_)
         cuts = [*range(0, rows.shape[0], _ROWS), rows.shape[0]]
         chunks = [(rows[a:b], labels[a:b], weights[a:b]) for a, b in pairwise(cuts)]
         columns = rows.shape[1]
     else:
         chunks = X
-        columns = _survey(model, chunks)
+        columns, counts = _survey(model, chunks)
+    if class_weight == "balanced":
+        class_weight = dict(
+            zip(model.classes_.tolist(), counts.sum() / (len(counts) * np.where(counts > 0, counts, 1.0)), strict=True)
+        )
+    vectorizer = model.vectorizer_ if y is None else None
     with connect(cluster) as workers:
-        places = workers.keep(_as_is, chunks) if cluster is not None else chunks
+        places = workers.keep(partial(_to_rows, vectorizer), chunks) if cluster is not None else chunks
         threads = effective_jobs(workers.worker_jobs(model.n_jobs))
-        objective = _Sum(workers, places, model.classes_, columns, model, threads)
+        settings = (model.classes_, columns, class_weight, bool(model.intercept), threads)
+        objective = _Sum(workers, places, model, settings, None if cluster is not None else vectorizer)
         solution = objective.minimized(start)
-    _finish(model, objective, solution)
+        certificate = objective.certificate(solution.theta)
+    _finish(model, objective, solution, certificate)
     return model
 
 
@@ -84,22 +99,53 @@ class _Sum:
         self,
         workers: Cluster,
         chunks: Iterable[Any],
-        classes: NDArray[Any],
-        columns: int,
         model: LogisticRegression,
-        threads: int,
+        settings: Settings,
+        vectorizer: Any,
     ) -> None:
-        self.workers, self.chunks, self.classes, self.columns, self.model = workers, chunks, classes, columns, model
-        self.margins = 1 if len(classes) == 2 else len(classes)
-        self.settings = (classes, columns, model.class_weight, bool(model.intercept), threads)
+        self.workers, self.chunks, self.model, self.settings = workers, chunks, model, settings
+        self.vectorizer = vectorizer  # of chunks that hold texts
+        self.columns = settings[1]
+        self.margins = 1 if len(settings[0]) == 2 else len(settings[0])
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         coef, intercept = self.parts(theta)
-        state = self.workers.broadcast((coef, intercept, self.settings))
-        loss, slope = self.workers.map_reduce(_loss_and_slope, self.chunks, _add, state)
+        loss, slope, _ = self._summed(coef, intercept)
         l2 = float(self.model.l2)
         gradient = np.concatenate([(slope[:, :-1] + l2 * coef).ravel(), slope[:, -1] if self.model.intercept else []])
         return float(loss) + Penalty(0.0, l2).value(coef), gradient
+
+    def certificate(self, theta: Floats) -> Certificate | None:
+        """How far the weights are from the optimum; the intercepts are moved to theirs first, by Newton steps."""
+        l1, l2 = float(self.model.l1), float(self.model.l2)
+        if l1 == 0 and l2 == 0:
+            return None
+        coef, intercept = self.parts(theta)
+        loss, slope, bend = self._summed(coef, intercept)
+        objective = loss + Penalty(l1, l2).value(coef)
+        for _ in range(_SETTLING):
+            sums = slope[:, -1]
+            if not self.model.intercept or np.abs(sums).max() <= 1e-9 * bend[-1]:
+                break
+            step = np.clip(sums / np.maximum(bend[:-1], 1e-9 * bend[-1]), -4.0, 4.0) / (1 if self.margins == 1 else 2)
+            intercept = intercept - step
+            loss, slope, bend = self._summed(coef, intercept)
+        slopes = slope[:, :-1]
+        highest = float(np.abs(slopes).max(initial=0.0))
+        factor = 1.0 if l2 > 0 or highest == 0 else min(1.0, l1 / highest)
+        excess = np.maximum(np.abs(slopes) - l1, 0.0)
+        dual = self._summed(coef, intercept, factor)[0] - (float((excess**2).sum()) / (2 * l2) if l2 > 0 else 0.0)
+        whole = slopes + l2 * coef
+        violation = np.where(coef != 0, np.abs(whole + l1 * np.sign(coef)), np.maximum(np.abs(whole) - l1, 0.0))
+        return Certificate(
+            float(objective), float(dual), float(violation.max(initial=0.0)), highest, int(np.count_nonzero(coef))
+        )
+
+    def _summed(self, coef: Floats, intercept: Floats, factor: float | None = None) -> Sums:
+        """Loss, slopes and curvatures of the intercepts over all chunks; with a factor the entropy for the loss."""
+        state = self.workers.broadcast((coef, intercept, self.settings, self.vectorizer, factor))
+        sums: Sums = self.workers.map_reduce(_loss_and_slope, self.chunks, _add, state)
+        return sums
 
     def parts(self, theta: Floats) -> tuple[Floats, Floats]:
         """Weights and intercepts."""
@@ -126,9 +172,13 @@ class _Sum:
         return minimize_lbfgs(self, theta, stopping=stopping)
 
 
-def _loss_and_slope(chunk: Chunk, state: Any) -> tuple[float, Floats]:
-    """Loss of a chunk, and its slope with one more column for the intercepts; pure, so it runs on any worker."""
-    coef, intercept, (classes, columns, class_weight, free, threads) = state
+def _loss_and_slope(chunk: Chunk, state: Any) -> Sums:
+    """Loss of a chunk, its slope with one more column for the intercepts, and their curvatures and the weight of all.
+
+    Pure, so it runs on any worker. With a factor the entropy is in the place of the loss.
+    """
+    coef, intercept, (classes, columns, class_weight, free, threads), vectorizer, factor = state
+    chunk = _to_rows(vectorizer, chunk)
     rows = check_bags(chunk[0], negative=True)
     if rows.shape[1] != columns:
         raise DataError(f"a chunk has {rows.shape[1]} columns, the first had {columns}; give all of them the same")
@@ -137,40 +187,71 @@ def _loss_and_slope(chunk: Chunk, state: Any) -> tuple[float, Floats]:
     problem = Problem(rows, labels, len(classes), weights, intercept=free, threads=threads)
     residual = np.empty((problem.margins, problem.rows))
     loss = problem.loss(problem.margin(coef, intercept), residual)
-    return loss, np.column_stack([problem.slopes(residual), -residual.sum(axis=1)])
+    if factor is not None:
+        loss = problem.entropy(residual, factor)
+    share = np.abs(residual) / np.where(weights > 0, weights, 1.0)
+    bend = np.append((weights * share * (1 - share)).sum(axis=1), weights.sum())
+    return loss, np.column_stack([problem.slopes(residual), -residual.sum(axis=1)]), bend
 
 
-def _add(left: tuple[float, Floats], right: tuple[float, Floats]) -> tuple[float, Floats]:
-    return left[0] + right[0], left[1] + right[1]
+def _add(left: Sums, right: Sums) -> Sums:
+    return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
-def _as_is(chunk: Chunk) -> Chunk:
-    return chunk
+def _to_rows(vectorizer: Any, chunk: Chunk) -> Chunk:
+    """The chunk with rows in the place of texts or mappings."""
+    return chunk if vectorizer is None or is_matrix(chunk[0]) else (vectorizer.transform(chunk[0]), *chunk[1:])
 
 
-def _survey(model: LogisticRegression, chunks: Any) -> int:
-    """A first pass over the chunks for labels and columns."""
+def _survey(model: LogisticRegression, chunks: Any) -> tuple[int, Floats]:
+    """A first pass over the chunks for labels, their weights and columns; texts also teach the vectorizer."""
     if not isinstance(chunks, Iterable) or hasattr(chunks, "shape"):
         raise DataError("requires y to be passed, but the target y is None; pass y, or chunks of (X, y)")
     if is_one_shot(chunks):
         raise DataError("chunks are read once per iteration, but a generator can be read once; pass a list or a reader")
     labels: list[Any] = []
-    columns = 0
+    weights: list[Floats] = []
+    model.vectorizer_ = None
     for chunk in chunks:
         if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
             raise DataError("a chunk must be (X, y) or (X, y, sample_weight); requires y to be passed with X otherwise")
-        labels.append(np.unique(np.asarray(chunk[1])))
-        columns = columns or check_bags(chunk[0], negative=True).shape[1]
+        if not labels:
+            columns = _first_columns(model, chunks, chunk[0])
+        labels.append(np.asarray(chunk[1]))
+        weights.append(np.ones(len(chunk[1])) if len(chunk) < 3 else np.asarray(chunk[2], np.float64))
     if not labels:
         raise DataError("there are no chunks; pass at least one (X, y)")
-    model.classes_, model.vectorizer_ = classes_of(np.concatenate(labels)), None
-    return columns
+    model.classes_ = classes_of(np.concatenate([np.unique(part) for part in labels]))
+    counts = np.zeros(len(model.classes_))
+    for part, weight in zip(labels, weights, strict=True):
+        counts += _counts(part, weight, model.classes_)
+    return columns, counts
 
 
-def _finish(model: LogisticRegression, objective: _Sum, solution: Solution) -> None:
+def _counts(labels: NDArray[Any], weights: Floats, classes: NDArray[Any]) -> Floats:
+    """The weight of the rows of each class."""
+    return np.bincount(np.searchsorted(classes, labels), weights, len(classes)).astype(np.float64)
+
+
+def _first_columns(model: LogisticRegression, chunks: Iterable[Chunk], first: Any) -> int:
+    """The number of columns; where the chunks hold texts, that of the vectorizer, fitted to all of them if need be."""
+    if is_matrix(first):
+        return int(check_bags(first, negative=True).shape[1])
+    vectorizer = model.vectorizer
+    if vectorizer is None:
+        return int(check_bags(first, negative=True).shape[1])
+    if not vectorizer.__sklearn_is_fitted__():
+        vectorizer = type(vectorizer)(**vectorizer.get_params(deep=False))
+        vectorizer.fit([text for chunk in chunks for text in chunk[0]])
+    model.vectorizer_ = vectorizer
+    return len(vectorizer.get_feature_names_out())
+
+
+def _finish(model: LogisticRegression, objective: _Sum, solution: Solution, certificate: Certificate | None) -> None:
     model.coef_, model.intercept_ = objective.parts(solution.theta)
     report = solution.report
-    model.objective_, model.gap_, model.trace_ = float(solution.value), None, list(report.values)
+    model.objective_, model.trace_ = float(solution.value), list(report.values)
+    model.gap_ = None if certificate is None else max(0.0, certificate.gap)
     model.n_iter_, model.converged_ = report.iterations, report.reason != "iterations"
     model.stop_reason_ = "decrease" if model.converged_ else "iterations"
     model.stream_, model.received_, model.shrunk_ = [], None, None

@@ -17,7 +17,7 @@ from textmill.numeric import sparse, special
 from textmill.tables import Table
 from textmill.vectors import TextVectorizer
 
-__all__ = ["LinearClassifier", "Weights", "classes_of", "labels_of", "row_weights"]
+__all__ = ["LinearClassifier", "Weights", "classes_of", "is_matrix", "labels_of", "row_weights"]
 
 
 class Weights(Table):
@@ -123,7 +123,7 @@ class LinearClassifier(Classifier, Model):
     def _begin(self, X: Any, y: Any, classes: Any = None) -> Any:
         """Start a fit: learn the labels, if they are not given, and the vectorizer, if need be; returns the rows."""
         vectorizer = self.vectorizer
-        if vectorizer is not None and not vectorizer.__sklearn_is_fitted__() and not _is_matrix(X):
+        if vectorizer is not None and not vectorizer.__sklearn_is_fitted__() and not is_matrix(X):
             vectorizer = type(vectorizer)(**vectorizer.get_params(deep=False))
             X = list(X.texts()) if hasattr(X, "texts") else list(array_like(X))
             vectorizer.fit(X)
@@ -143,7 +143,7 @@ class LinearClassifier(Classifier, Model):
     def _rows(self, X: Any, *, fitted: bool = True) -> Any:
         """X as sparse rows over the columns of the model."""
         X = array_like(X)
-        if _is_matrix(X):
+        if is_matrix(X):
             rows = check_bags(X, negative=True)
         elif self.vectorizer_ is None:
             raise DataError("X holds no numbers, and this model has no vectorizer; pass vectorizer=, or a matrix")
@@ -256,5 +256,6 @@ def _labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _is_matrix(X: Any) -> bool:
+def is_matrix(X: Any) -> bool:
+    """Whether X holds numbers in rows and columns, not texts or mappings."""
     return sparse.issparse(X) or (hasattr(X, "shape") and len(X.shape) != 1) or isinstance(X, np.ndarray)

@@ -19,14 +19,14 @@ Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import linear as native
-from textmill.arrays import Floats, Ids, Ints
+from textmill.arrays import Floats, Ids
 from textmill.corpus import NamedFeatures, csr_arrays
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.linear.classifier import LinearClassifier, Weights, labels_of, row_weights
@@ -131,7 +131,57 @@ class CombinationLogistic(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and labels: original features first, then combinations until none violates optimality."""
-        check_range("l1", self.l1, above=0, below=np.inf)
+        grafting = self._grafting(X, y, sample_weight, float(self.l1))
+        grafting.run(self)
+        return self
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        steps: int = 10,
+        ratio: float = 0.01,
+        values: Sequence[float] | None = None,
+    ) -> Iterator[CombinationLogistic]:
+        """Models along a path of L1 penalties, each begun with the weights and combinations of the last.
+
+        The penalties are `values`, from the largest on, or `steps` of them from `l1_max` to `ratio` of it.
+
+        >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+        >>> model = CombinationLogistic(intercept="none")
+        >>> [m.counts_by_degree() for m in model.path(X, y, values=[6.0, 4.0, 1.0])]
+        [[0, 0], [0, 1], [2, 1]]
+        """
+        check_range("steps", steps, at_least=2, whole=True)
+        check_range("ratio", ratio, above=0, below=1)
+        grafting = self._grafting(X, y, sample_weight, 1.0)
+        if values is None:
+            highest = grafting.highest_slope()
+            values = np.geomspace(highest, ratio * highest, steps).tolist()
+        run: Solution | None = None
+        for l1 in sorted(map(float, values), reverse=True):
+            check_range("values", l1, above=0, below=np.inf)
+            model = type(self)(**{**self.get_params(deep=False), "l1": l1})
+            model.classes_, model.vectorizer_, model.n_features_ = self.classes_, self.vectorizer_, self.n_features_
+            grafting.penalty = Penalty(l1, 0.0)
+            run = grafting.run(model, run)
+            yield model
+
+    def l1_max(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The smallest L1 penalty at which all weights are zero: the largest gradient of any combination there.
+
+        >>> X, y = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float), [0, 1, 1, 0] * 10
+        >>> CombinationLogistic(intercept="none").l1_max(X, y)
+        5.0
+        """
+        model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
+        return model._grafting(X, y, sample_weight, 1.0).highest_slope()
+
+    def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, l1: float) -> _Grafting:
+        """The training data, once parameters are checked and labels and vectorizer are learnt."""
+        check_range("l1", l1, above=0, below=np.inf)
         check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
         check_choice("intercept", self.intercept, ("penalized", "free", "none"))
         check_choice("method", self.method, ("auto", "examples", "vertical"))
@@ -143,10 +193,7 @@ class CombinationLogistic(LinearClassifier):
         labels = labels_of(y, rows.shape[0], self.classes_)
         weights = row_weights(sample_weight, labels, self.classes_, self.class_weight)
         self.n_features_ = int(rows.shape[1])
-        _Grafting(self, rows, labels, weights).run()
-        if not self.converged_:
-            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
-        return self
+        return _Grafting(self, rows, labels, weights, l1)
 
     def strongest(self, k: int = 20) -> Weights:
         """Return the weights of largest size, of each class k, with the names of the features joined by " & "."""
@@ -171,6 +218,11 @@ class CombinationLogistic(LinearClassifier):
         sizes = (self.combinations_ >= 0).sum(axis=1)
         return [int((sizes == size).sum()) for size in range(1, self.combinations_.shape[1] + 1)]
 
+    def conjunctions(self) -> native.Conjunctions:
+        """The weights as native code scores rows by them."""
+        check_fitted(self)
+        return native.Conjunctions(self.combinations_, np.ascontiguousarray(self.coef_), self.n_features_)
+
     def check_values(self) -> None:
         """Check that every combination names columns of the model, in rising order."""
         parts = self.combinations_
@@ -181,11 +233,8 @@ class CombinationLogistic(LinearClassifier):
 
     def _margins(self, rows: Any) -> Floats:
         """Margins x rows: only combinations of the model are looked at, along a tree of their features."""
-        feature, first, weight = _tree(self.combinations_, self.coef_)
         score = np.zeros((rows.shape[0], len(self.coef_)))
-        native.score_rows(
-            *csr_arrays(rows, np.float64), rows.shape[1], feature, first, weight, score, effective_jobs(self.n_jobs)
-        )
+        native.score_rows(*csr_arrays(rows, np.float64), self.conjunctions(), score, effective_jobs(self.n_jobs))
         return np.ascontiguousarray(score.T) + self.intercept_[:, None]
 
 
@@ -195,11 +244,11 @@ class _Grafting:
     Columns are those of X, then one of ones for a penalised intercept, then the combinations in the order of grafting.
     """
 
-    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats) -> None:
-        self.model, self.rows = model, rows
+    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats, l1: float) -> None:
+        self.rows, self.method, self.batch, self.max_iter = rows, model.method, model.batch, int(model.max_iter)
         self.degree, self.tolerance = int(model.degree), float(model.tolerance)
         self.bias = model.intercept == "penalized"
-        self.penalty = Penalty(float(model.l1), 0.0)
+        self.penalty = Penalty(l1, 0.0)
         self.slack = min(max(_SLACK, self.tolerance), _MOST_SLACK)
         self.problem = _Grown(
             rows,
@@ -215,12 +264,21 @@ class _Grafting:
         self.grafted: set[tuple[int, ...]] = set()
         self.residual = np.empty((self.problem.margins, self.problem.rows))
 
-    def run(self, start: Solution | None = None) -> Solution:
+    def highest_slope(self) -> float:
+        """The largest gradient of a combination when all weights are zero."""
+        problem = self.problem
+        margin, intercept = np.zeros((problem.margins, problem.rows)), np.zeros(problem.margins)
+        problem.loss(margin, self.residual)
+        if problem.intercept:
+            problem.settle_intercept(margin, self.residual, intercept)
+        highest = float(np.abs(problem.slopes(self.residual)).max(initial=0.0))
+        return max(highest, float(np.abs(self._search(highest)[1]).max(initial=0.0)))
+
+    def run(self, model: CombinationLogistic, start: Solution | None = None) -> Solution:
         """Graft until no combination violates optimality; the model then has what was learnt."""
-        model = self.model
         model.searches_ = []
         tolerance = max(_FIRST, self.tolerance)
-        run = self._optimized(start, tolerance)
+        run = self._optimized(None if start is None else self._grown(start), tolerance)
         while True:
             violators, gradient, visited, stored = self._violators(run)
             slope = float(np.abs(gradient).max(initial=0.0))
@@ -235,10 +293,10 @@ class _Grafting:
             if not len(violators) or len(model.searches_) >= _ROUNDS:
                 entry["grafted"] = 0
                 model.searches_.append(entry)
-                self._finish(run, certificate, len(violators))
+                self._finish(model, run, certificate, len(violators))
                 return run
-            if model.batch is not None and len(violators) > model.batch:
-                best = np.argsort(-np.abs(gradient), kind="stable")[: model.batch]
+            if self.batch is not None and len(violators) > self.batch:
+                best = np.argsort(-np.abs(gradient), kind="stable")[: self.batch]
                 violators = violators[np.sort(best)]
                 entry["grafted"] = len(violators)
             model.searches_.append(entry)
@@ -249,7 +307,7 @@ class _Grafting:
 
     def _optimized(self, start: Solution | None, tolerance: float) -> Solution:
         """The optimum over the combinations grafted so far."""
-        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=int(self.model.max_iter))
+        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=self.max_iter)
 
     def _grown(self, run: Solution) -> Solution:
         """A solution with zero weights for the columns that came later."""
@@ -260,12 +318,15 @@ class _Grafting:
     def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
         """Combinations outside the model whose gradient exceeds the penalty, for any class."""
         self.loss = self.problem.loss(self.problem.margin(run.coef, run.intercept), self.residual)
+        return self._search(self.penalty.l1 * (1 + self.slack))
+
+    def _search(self, threshold: float) -> tuple[Ids, Floats, int, int]:
+        """Combinations outside the model with a gradient above the threshold at the residuals, for any class."""
         if self.degree == 1:
             return np.empty((0, 1), np.int32), np.empty(0), 0, 0
-        threshold = self.penalty.l1 * (1 + self.slack)
         jobs = self.problem.threads
         parts = [
-            find_violators(self.rows, row, threshold, self.degree, method=self.model.method, n_jobs=jobs)
+            find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=jobs)
             for row in self.residual
         ]
         best: dict[tuple[int, ...], float] = {}
@@ -295,9 +356,9 @@ class _Grafting:
             inside.objective, problem.entropy(residual, factor), inside.violation, highest, inside.active
         )
 
-    def _finish(self, run: Solution, certificate: Certificate, violators: int) -> None:
+    def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
         """Give the model what was learnt; combinations of weight zero are left out."""
-        model, originals = self.model, self.rows.shape[1]
+        originals = self.rows.shape[1]
         coef, intercept = run.coef, run.intercept.copy()
         if self.bias:
             intercept = coef[:, originals].copy()
@@ -313,6 +374,8 @@ class _Grafting:
         model.n_iter_ = len(model.searches_)
         model.converged_ = run.converged and not violators
         model.stop_reason_ = "gap" if model.converged_ else "iterations"
+        if not model.converged_:
+            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
 
 
 class _Grown(Problem):
@@ -342,7 +405,8 @@ def find_violators(
     Returns their features (count, degree), -1 behind the last, their gradients, how many combinations were visited and
     how many candidates entered. Values outside [0, 1] are allowed; the bounds take the largest of each column.
 
-    >>> X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
+    >>> from scipy.sparse import csr_matrix
+    >>> X = csr_matrix(np.array([[1, 1, 1], [1, 1, 0]], dtype=float))
     >>> features, gradient, _, _ = find_violators(X, np.array([0.75, 0.5]), 1.0, 2)
     >>> features.tolist(), gradient.tolist()
     ([[0, 1]], [1.25])
@@ -356,20 +420,3 @@ def find_violators(
         method != "examples", effective_jobs(n_jobs),
     )  # fmt: skip
     return features.reshape(-1, degree), gradient, visited, stored
-
-
-def _tree(combinations: Ids, coef: Floats) -> tuple[Ids, Ints, Floats]:
-    """Combinations as a tree in breadth-first order: features and first children of nodes, weights of nodes."""
-    weights = {tuple(j for j in row if j >= 0): coef[:, k] for k, row in enumerate(combinations.tolist())}
-    paths = {path[:size] for path in weights for size in range(1, len(path) + 1)}
-    nodes = sorted(paths, key=lambda path: (len(path), path))
-    children: dict[tuple[int, ...], int] = {}
-    for path in nodes:
-        children[path[:-1]] = children.get(path[:-1], 0) + 1
-    counts = np.array([children.get((), 0), *(children.get(path, 0) for path in nodes)], np.int64)
-    first = np.cumsum(counts)  # first[t]: where the children of node t begin, behind those of the nodes before it
-    weight = np.zeros((len(nodes), len(coef)))
-    for t, path in enumerate(nodes):
-        if path in weights:
-            weight[t] = weights[path]
-    return np.array([path[-1] for path in nodes], np.int32), first.astype(np.int64), weight

@@ -68,7 +68,7 @@ class LogisticRegression(LinearClassifier):
         intercept_: Intercepts, (1,) or (K,).
         vectorizer_: Fitted vectorizer, or None.
         objective_: Value of what was minimised.
-        gap_: Bound on how far it is from the minimum, None after chunks and streams.
+        gap_: Bound on how far it is from the minimum, None after streams.
         n_iter_: Iterations, of a stream rows.
         converged_: Whether the tolerance was reached.
         stop_reason_: Why training ended: gap, decrease, precision, iterations or stream.

@@ -1,16 +1,18 @@
-"""The penalty of a logistic regression by cross-validation.
+"""The penalty of a logistic regression, with combinations of features or without, by cross-validation or on dev data.
 
 Rows are dealt into folds, class by class, in a seeded order. For every fold a model is trained on the others for each
 penalty, from the largest to the smallest, each begun with the last, and scored on the fold:
 
     score(l) = mean over rows of log p(y | x)          or the share of right labels
 
+With development data of the caller there is one fold, those data.
+
 Cost: folds x penalties trainings, most of them short. Reference: Stone (1974).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy as np
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.linear.classifier import classes_of, labels_of
+from textmill.linear.grafting import CombinationLogistic
 from textmill.linear.logistic import LogisticRegression
 from textmill.model import check_choice, check_range
 from textmill.model.estimators import constructor_parameters
@@ -36,7 +39,8 @@ class PenaltyScores(Table):
     def __init__(self, penalties: Floats, scores: Floats) -> None:
         self.penalties, self.scores = penalties, scores
         self.means = scores.mean(axis=0)
-        self.errors = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+        several = len(scores) > 1  # of one set of development data there is no error to speak of
+        self.errors = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if several else np.zeros(scores.shape[1])
 
     @property
     def best(self) -> float:
@@ -55,10 +59,12 @@ class PenaltyScores(Table):
 
 
 def choose_penalty(
-    model: LogisticRegression,
+    model: LogisticRegression | CombinationLogistic,
     X: Any,
     y: Any,
     *,
+    X_dev: Any = None,
+    y_dev: Any = None,
     penalty: str = "l1",
     values: Sequence[float] | None = None,
     n_folds: int = 5,
@@ -67,8 +73,9 @@ def choose_penalty(
 ) -> PenaltyScores:
     """Score values of a penalty, "l1" or "l2", by cross-validation; the model itself is not changed.
 
-    `values` are 10 from the largest that matters (`l1_max`) to a hundredth of it when they are not given, or for l2
-    from 100 to 0.01. `score` is "likelihood" or "accuracy".
+    With `X_dev` and `y_dev` the models are trained on all of X and scored on those. `values` are 10 from the largest
+    that matters (`l1_max`) to a hundredth of it when they are not given, or for l2 from 100 to 0.01. `score` is
+    "likelihood" or "accuracy".
 
     >>> X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]] * 5)
     >>> choose_penalty(LogisticRegression(), X, [1, 1, 0, 0] * 5, penalty="l2", values=[100.0, 0.1], n_folds=4).best
@@ -77,6 +84,9 @@ def choose_penalty(
     check_choice("penalty", penalty, ("l1", "l2"))
     check_choice("score", score, ("likelihood", "accuracy"))
     check_range("n_folds", n_folds, at_least=2, whole=True)
+    combined = isinstance(model, CombinationLogistic)
+    if combined and penalty == "l2":
+        raise DataError("combinations have no L2 penalty; choose penalty='l1'")
     fresh = type(model)(**{name: getattr(model, name) for name in constructor_parameters(type(model))})
     rows = fresh._begin(X, y)
     classes = classes_of(y)
@@ -85,21 +95,36 @@ def choose_penalty(
         highest = fresh.l1_max(rows, labels) if penalty == "l1" else 100.0
         values = np.geomspace(highest, highest * (1e-2 if penalty == "l1" else 1e-4), 10).tolist()
     grid = np.sort(np.asarray(values, dtype=np.float64))[::-1]
-    folds = _folds(labels, n_folds, random_state)
-    scores = np.empty((n_folds, len(grid)))
-    for fold in track(range(n_folds), "folds"):
-        inside = folds != fold
-        start: LogisticRegression | None = None
-        for k, value in enumerate(grid):
-            start = type(model)(**{**fresh.get_params(deep=False), penalty: float(value), "vectorizer": None}).fit(
-                rows[inside], labels[inside], start=start
-            )
+    plain = type(model)(**{**fresh.get_params(deep=False), "vectorizer": None})
+    if X_dev is not None:
+        dev = fresh._rows(X_dev, fitted=False)
+        if dev.shape[1] != rows.shape[1]:
+            raise DataError(f"X_dev has {dev.shape[1]} columns, X has {rows.shape[1]}; give both the same")
+        parts = [(rows, labels, dev, labels_of(y_dev, dev.shape[0], classes))]
+    else:
+        folds = _folds(labels, n_folds, random_state)
+        parts = [(rows[folds != k], labels[folds != k], rows[folds == k], labels[folds == k]) for k in range(n_folds)]
+    scores = np.empty((len(parts), len(grid)))
+    for fold, (X_in, y_in, X_out, y_out) in enumerate(track(parts, "folds")):
+        for k, fitted in enumerate(_along(plain, X_in, y_in, penalty, grid)):
             if score == "accuracy":
-                scores[fold, k] = start.score(rows[~inside], labels[~inside])
+                scores[fold, k] = fitted.score(X_out, y_out)
             else:
-                log_p = start.predict_log_proba(rows[~inside])
-                scores[fold, k] = log_p[np.arange(len(log_p)), labels[~inside]].mean()
+                scores[fold, k] = fitted.predict_log_proba(X_out)[np.arange(len(y_out)), y_out].mean()
     return PenaltyScores(grid, scores)
+
+
+def _along(
+    model: LogisticRegression | CombinationLogistic, X: Any, y: Any, penalty: str, grid: Floats
+) -> Iterator[LogisticRegression | CombinationLogistic]:
+    """Models for falling penalties, each begun with the last."""
+    if isinstance(model, CombinationLogistic):
+        yield from model.path(X, y, values=grid.tolist())
+        return
+    start: LogisticRegression | None = None
+    for value in grid:
+        start = type(model)(**{**model.get_params(deep=False), penalty: float(value)}).fit(X, y, start=start)
+        yield start
 
 
 def _folds(labels: Any, n_folds: int, seed: int) -> Ints:

@@ -1,0 +1,487 @@
+"""Score reviews on a scale of stars: train a scorer, score, explain, evaluate, compare methods, draw curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._options import Jobs, Json, JsonLines, Seed, answers
+from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+_Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="REVIEWS...",
+        help="Reviews with scores: CSV, TSV, JSONL, Parquet or star reviews (.review), - for stdin.",
+    ),
+]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill polarity train`.")]
+_ScoreField = Annotated[
+    str | None,
+    typer.Option(help="Field that holds the score; default: score, stars, rating, label or target."),
+]
+_Scale = Annotated[
+    str | None,
+    typer.Option(help="Scale of the scores, such as 1-5, or their names in rising order, such as bad,fair,good."),
+]
+_Folds = Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")]
+_Balanced = Annotated[
+    bool, typer.Option("--balanced", help="Take the same number of reviews of each score, at random.")
+]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How reviews become vectors and what learns from them."""
+
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="Kind of scorer: ordinal, svr, pairwise, least-squares, constant, mean or random; auto is ordinal "
+            "where scores are few and whole, else svr."
+        ),
+    ] = "auto"
+    features: Annotated[
+        str,
+        typer.Option(help="Families of features, with commas: unigram, bigram, trigram, inbook, aroundbook, negated."),
+    ] = "unigram"
+    weighting: Annotated[str, typer.Option(help="Weights of features: tf-idf, tf or binary.")] = "tf-idf"
+    min_df: Annotated[int, typer.Option(min=1, help="Leave out features that occur in fewer reviews.")] = 1
+    targets: Annotated[str, typer.Option(help="Words that inbook and aroundbook look for, with commas.")] = "book"
+    window: Annotated[int, typer.Option(min=1, help="Distance of aroundbook from a target word.")] = 2
+    stem: Annotated[str, typer.Option(help="Stemmer: porter, a language of Snowball such as german, or none.")] = (
+        "porter"
+    )
+    keep_marks: Annotated[str, typer.Option(help="Marks of punctuation that count as words; '' for none.")] = "!"
+    kernel: Annotated[
+        str | None, typer.Option(help="Kernel of svr and pairwise: linear, polynomial or rbf; default: polynomial.")
+    ] = None
+    degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 2
+    cost: Annotated[float, typer.Option(help="Price of an error, of svr and pairwise.")] = 100.0
+    tube: Annotated[float, typer.Option(help="Error up to which svr does not care.")] = 0.1
+    l2: Annotated[float | None, typer.Option(help="Penalty of ordinal; default: by cross-validation.")] = None
+
+    def scorer(self, scale: Any, seed: int, jobs: int | None, *, balanced: bool = False) -> Any:
+        """The scorer that is asked for, not trained."""
+        from textmill.tasks import PolarityScorer, ReviewFeatures
+
+        features = ReviewFeatures(
+            families=_listed(self.features),
+            targets=_listed(self.targets),
+            window=self.window,
+            stem=None if self.stem == "none" else self.stem,
+            keep=self.keep_marks,
+        )
+        return PolarityScorer(
+            kind=self.kind,
+            features=features,
+            weighting=self.weighting,
+            min_df=self.min_df,
+            kernel=self.kernel,
+            degree=self.degree,
+            cost=self.cost,
+            tube=self.tube,
+            l2=self.l2,
+            scale=(scale.low, scale.high),
+            score_names=scale.names,
+            balanced=balanced,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+
+
+@app.command()
+@with_options
+def train(
+    data: _Data,
+    output: Annotated[Path, output_option("The model file to write.")],
+    score_field: _ScoreField = None,
+    scale: _Scale = None,
+    balanced: _Balanced = False,
+    *,
+    learning: Learning,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+) -> None:
+    """Train a scorer on reviews with scores; the model file holds everything needed to score further text.
+
+    Example: textmill polarity train reviews.csv --score-field stars -o reviews.mill
+    """
+    from textmill.readable import counted
+
+    reviews = _read(data, reading, score_field, scale)
+    model = learning.scorer(reviews.scale, seed, jobs, balanced=balanced).fit(reviews.texts, reviews.scores)
+    model.save(output)
+    features = counted(len(model.vectorizer_.terms_), "features")
+    typer.echo(f"{counted(model.reviews_, 'reviews')} on a scale from {model.scale_}, {features}; {model.kind_}")
+
+
+@app.command()
+@with_options
+def score(
+    model: _Model,
+    data: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT...", help="Files or folders of reviews, - for one on each line of stdin."),
+    ],
+    *,
+    reading: Reading,
+    json: JsonLines = False,
+) -> None:
+    """Print score, whole stars, number of known features and id of each review; ordinal adds its probabilities.
+
+    Example: textmill polarity score reviews.mill new.jsonl
+    """
+    from itertools import islice
+
+    loaded = _load(model)
+    documents = iter(reading.documents(data))
+    steps = [f"{score:g}" for score in loaded.scale_.scores()] if loaded.kind_ == "ordinal" else []
+    table = None
+    while chunk := list(islice(documents, 20_000)):
+        scores = loaded.scored([document.text for document in chunk])
+        columns = scores.columns()
+        table = table or Printed(
+            {
+                "score": ".3f",
+                "stars": "g",
+                "features": "",
+                **dict.fromkeys((f"p({s})" for s in steps), ".3f"),
+                "id": "",
+            },
+            json=json,
+        )
+        for row, document in enumerate(chunk):
+            odds = {} if scores.probabilities is None else dict(zip(steps, scores.probabilities[row], strict=True))
+            table.row(
+                score=float(columns["score"][row]),
+                stars=float(columns["stars"][row]),
+                features=int(columns["features"][row]),
+                **{f"p({step})": float(p) for step, p in odds.items()},
+                id=document.id,
+            )
+
+
+@app.command()
+@with_options
+def explain(
+    model: _Model,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[INPUT...]", help="Reviews to explain; without any the model is explained."),
+    ] = None,
+    k: Annotated[int, answers("Number of phrases to show, of a model at each end.")] = 10,
+    family: Annotated[str | None, typer.Option(help="Only features of this family, such as bigram.")] = None,
+    at_least: Annotated[int, typer.Option(min=1, help="Only features of at least this many training reviews.")] = 1,
+    *,
+    reading: Reading,
+    json: JsonLines = False,
+) -> None:
+    """Print the phrases that move the score most: of a model, best and worst; of reviews, those they have.
+
+    Columns for a model: phrase, family, shift of the score by a review of this phrase alone, that score, and number of
+    training reviews with it. For reviews: id, score, phrase, family, and its part in the score.
+
+    Example: textmill polarity explain reviews.mill -k 15 --family bigram --at-least 3
+    """
+    from textmill.tasks.polarity import explain_review, feature_polarities
+
+    loaded = _load(model)
+    if not data:
+        rows = feature_polarities(loaded, k=k, family=family, min_df=at_least)
+        table = Printed({"phrase": "", "family": "", "polarity": "+.3f", "score": ".3f", "reviews": ""}, json=json)
+        for row in rows:
+            table.row(phrase=row.feature, family=row.family, polarity=row.polarity, score=row.score, reviews=row.df)
+        return
+    table = Printed({"id": "", "score": ".3f", "phrase": "", "family": "", "part": "+.3f"}, json=json)
+    for document in reading.documents(data):
+        raw = float(loaded.predict([document.text])[0])
+        for part in explain_review(loaded, document.text, k=k):
+            if family is None or part.family == family:
+                table.row(id=document.id, score=raw, phrase=part.feature, family=part.family, part=part.part)
+
+
+@app.command()
+@with_options
+def evaluate(
+    model: _Model,
+    data: _Data,
+    score_field: _ScoreField = None,
+    human: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Scores of an annotator to set beside: pairs of gold and assigned, or a confusion matrix.",
+        ),
+    ] = None,
+    balanced: _Balanced = False,
+    plot: Annotated[Path | None, figure_option("Draw where predictions lie to this file (.png, .svg or .pdf).")] = None,
+    report: Annotated[Path | None, further_output("Write a page with tables and pictures to this file.")] = None,
+    *,
+    reading: Reading,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Print squared and absolute errors, accuracy, agreement and correlations of a model on reviews with scores.
+
+    Columns: the model, the neutral score for every review (constant) and the annotator of --human. A table of gold and
+    assigned scores follows.
+
+    Example: textmill polarity evaluate reviews.mill test.csv --plot density.svg
+    """
+    from textmill.cli._json import json_line
+    from textmill.plot import save
+    from textmill.tasks.polarity import (
+        balance,
+        draw_density,
+        evaluate_scores,
+        evaluation_report,
+        named_evaluations,
+        read_annotations,
+    )
+
+    loaded = _load(model)
+    reviews = _read(data, reading, score_field, loaded.scale_)
+    if balanced:
+        reviews = reviews.take(balance(reviews.scores, random_state=seed))
+    scores = loaded.scored(reviews.texts)
+    annotator = None if human is None else evaluate_scores(*read_annotations(human, loaded.scale_), loaded.scale_)
+    figures = named_evaluations(reviews.scores, scores, annotator)
+    if plot is not None:
+        save(draw_density(reviews.scores, scores.raw, loaded.scale_), plot)
+    if report is not None:
+        evaluation_report(figures, reviews.scores, scores).write(report)
+    if json:
+        typer.echo(json_line({name: one.figures() | {"confusion": one.table()} for name, one in figures.items()}))
+        return
+    table = Printed({"figure": "", **dict.fromkeys(figures, ".4f")})
+    for name in figures["model"].figures():
+        table.row(figure=name, **{column: _float(one.figures()[name]) for column, one in figures.items()})
+    for line in figures["model"].table_lines():
+        typer.echo(line)
+
+
+@app.command()
+@with_options
+def compare(
+    data: _Data,
+    tables: Annotated[
+        str, typer.Option(help="Tables to make, with commas: learners, weightings, features.")
+    ] = "learners,weightings,features",
+    folds: _Folds = 10,
+    shuffles: Annotated[int, typer.Option(min=1, help="Number of times that the folds are dealt anew.")] = 1,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Train on REVIEWS and test on this file instead; repeat the option for more."
+        ),
+    ] = None,
+    score_field: _ScoreField = None,
+    scale: _Scale = None,
+    balanced: _Balanced = False,
+    report: Annotated[Path | None, further_output("Write the tables as a page to this file.")] = None,
+    *,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Compare learners, weightings and features by cross-validation, or on reviews of another domain (--on).
+
+    Columns: table, name, squared error and its spread over the shuffles, that of rounded scores, accuracy, share within
+    one, and p-value of the difference from the best of the table (paired bootstrap over reviews).
+
+    Example: textmill polarity compare reviews.csv --balanced --tables learners --shuffles 3
+    """
+    from textmill.tasks import polarity as task
+
+    reviews = _read(data, reading, score_field, scale)
+    others = None if not on else _read(on, reading, score_field, reviews.scale)
+    rows = task.compare(
+        reviews,
+        on=others,
+        tables=_listed(tables),
+        n_folds=folds,
+        shuffles=shuffles,
+        balanced=balanced,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    if report is not None:
+        task.comparison_report(rows).write(report)
+    figures = dict.fromkeys(("mse", "spread", "mse_rounded", "accuracy", "within_one", "p_value"), ".4f")
+    table = Printed({"table": "", "name": "", **figures}, json=json)
+    for row in rows:
+        table.row(**row._asdict())
+
+
+@app.command()
+@with_options
+def curve(
+    data: _Data,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="Training reviews of each score, with commas; default: 10, 20, 40, ... and all there are."),
+    ] = None,
+    folds: _Folds = 10,
+    score_field: _ScoreField = None,
+    scale: _Scale = None,
+    balanced: _Balanced = False,
+    plot: Annotated[Path | None, figure_option("Draw the curve to this file (.png, .svg or .pdf).")] = None,
+    *,
+    learning: Learning,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print the squared error by the number of training reviews of each score, cross-validated.
+
+    Example: textmill polarity curve reviews.csv --balanced --plot curve.svg
+    """
+    from textmill.errors import DataError
+    from textmill.plot import save
+    from textmill.tasks.polarity import balance, draw_curves, learning_curve
+
+    reviews = _read(data, reading, score_field, scale)
+    if balanced:
+        reviews = reviews.take(balance(reviews.scores, random_state=seed))
+    wanted = None
+    if sizes is not None:
+        if not all(size.isdecimal() for size in _listed(sizes)):
+            raise DataError(f"--sizes must be whole numbers such as 10,20,40, got {sizes!r}")
+        wanted = [int(size) for size in _listed(sizes)]
+    points = learning_curve(
+        reviews.texts,
+        reviews.scores,
+        learning.scorer(reviews.scale, seed, jobs),
+        sizes=wanted,
+        n_folds=folds,
+        scale=reviews.scale,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    if plot is not None:
+        save(draw_curves({learning.kind: points}), plot)
+    table = Printed({"per_score": "", "mse": ".4f", "accuracy": ".4f"}, json=json)
+    for point in points:
+        table.row(**point._asdict())
+
+
+@app.command()
+@with_options
+def describe(
+    data: _Data,
+    score_field: _ScoreField = None,
+    scale: _Scale = None,
+    balanced: _Balanced = False,
+    *,
+    reading: Reading,
+    seed: Seed = 0,
+    json: JsonLines = False,
+) -> None:
+    """Print for each score the number of reviews and their mean numbers of words and sentences.
+
+    Example: textmill polarity describe books-negative.review books-positive.review
+    """
+    from textmill.tasks.polarity import balance
+    from textmill.tasks.polarity import describe as statistics
+
+    reviews = _read(data, reading, score_field, scale)
+    if balanced:
+        reviews = reviews.take(balance(reviews.scores, random_state=seed))
+    table = Printed({"score": "g", "reviews": "", "words": ".1f", "sentences": ".1f"}, json=json)
+    for row in statistics(reviews.texts, reviews.scores):
+        table.row(**row._asdict())
+
+
+@app.command()
+def human(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Pairs of gold and assigned scores, or a confusion matrix; - for stdin."),
+    ],
+    scale: Annotated[str, typer.Option(help="Scale of the scores, such as 1-5.")] = "1-5",
+    json: Json = False,
+) -> None:
+    """Print the figures of an annotator: the errors and the agreement that people reach.
+
+    Example: textmill polarity human annotator.txt --scale 1-5
+    """
+    from textmill.cli._json import json_line
+    from textmill.tasks.polarity import evaluate_scores, parse_scale, read_annotations
+
+    steps = parse_scale(scale)
+    figures = evaluate_scores(*read_annotations(source, steps), steps)
+    if json:
+        typer.echo(json_line(figures.figures() | {"confusion": figures.table()}))
+        return
+    table = Printed({"figure": "", "value": ".4f"})
+    for name, value in figures.figures().items():
+        table.row(figure=name, value=_float(value))
+    for line in figures.table_lines():
+        typer.echo(line)
+
+
+@app.command()
+@with_options
+def vectors(
+    model: _Model,
+    data: _Data,
+    output: Annotated[Path, output_option("The file to write, in SVMlight format.")],
+    score_field: _ScoreField = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Write the vectors of reviews and their scores as SVMlight or LIBSVM read them.
+
+    Example: textmill polarity vectors reviews.mill reviews.csv -o reviews.svmlight
+    """
+    from textmill.readable import counted
+    from textmill.tasks.polarity import write_vectors
+
+    loaded = _load(model)
+    reviews = _read(data, reading, score_field, loaded.scale_)
+    write_vectors(output, loaded, reviews.texts, reviews.scores)
+    typer.echo(f"{counted(len(reviews), 'reviews')}, {counted(len(loaded.vectorizer_.terms_), 'features')}")
+
+
+def _load(path: Path) -> Any:
+    from textmill.model import load
+    from textmill.tasks import PolarityScorer
+
+    return load(path, expect=PolarityScorer)
+
+
+def _read(data: list[str], reading: Reading, score_field: str | None, scale: Any) -> Any:
+    """Reviews with scores."""
+    from textmill.tasks.polarity import read_reviews
+
+    return read_reviews(
+        data,
+        score_field=score_field,
+        scale=scale,
+        errors=reading.errors,
+        format=reading.format,
+        encoding=reading.encoding,
+        text_field=reading.text_field,
+        id_field=reading.id_field,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(reading.delimiter, reading.delimiter),
+        unit="line" if reading.lines else None,
+    )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)

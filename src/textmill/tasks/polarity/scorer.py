@@ -1,0 +1,417 @@
+"""Scores of reviews: text to features to weights to a number on the scale.
+
+    features (features.py) -> counts -> binary, tf or tf-idf, length 1 -> learner -> score
+
+| kind | learner | what it answers |
+|---|---|---|
+| svr | support vector regression, quadratic kernel | a number; least squared error of the paper |
+| pairwise | one support vector machine for each pair of scores | a score by votes |
+| least-squares | linear regression of minimum norm | a number |
+| ordinal | logistic regression over the scores, penalty by cross-validation | a probability for each score |
+| auto | ordinal for up to 20 whole scores with 3 reviews each, else svr | |
+| constant, mean, random | baselines | the neutral score, the mean of training, any score |
+
+The ordinal scorer serves two criteria with one model: the mean of its distribution has the least expected squared
+error, the mode the highest expected accuracy. TF-IDF is n log(N / df) by the documents of training; a feature that
+training never saw is left out. Cost: that of the learner; scoring is one visit of each feature and, for a quadratic
+kernel, of the support vectors that share it.
+
+Reference: Okanohara & Tsujii (2005), Assigning polarity scores to reviews using machine learning techniques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textmill.arrays import Floats, Ints
+from textmill.corpus import Vocabulary
+from textmill.errors import DataError, warn_caller
+from textmill.linear import LeastSquares, LogisticRegression, PairwiseSVM, SupportVectorRegression, choose_penalty
+from textmill.model import Model, Regressor, check_choice, check_fitted, check_range
+from textmill.tables import Table
+from textmill.tasks.polarity.baselines import BASELINES, BaselineScorer
+from textmill.tasks.polarity.features import ReviewFeatures
+from textmill.tasks.polarity.reviews import balance
+from textmill.tasks.polarity.scale import Scale
+from textmill.vectors import TextVectorizer, Weighting
+
+__all__ = [
+    "KINDS",
+    "WEIGHTINGS",
+    "PolarityScorer",
+    "ReviewScores",
+    "UnfamiliarText",
+    "check_scores",
+    "choose_l2",
+    "kind_for",
+    "make_learner",
+    "targets_of",
+]
+
+KINDS = ("auto", "svr", "pairwise", "least-squares", "ordinal", *BASELINES)
+WEIGHTINGS = {"binary": "bnc", "tf": "nnc", "tf-idf": "ntc"}
+PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+FEW_SCORES, FEW_REVIEWS = 20, 3  # up to so many scores, with at least so many reviews each, "auto" is ordinal
+MOST_SCORES = 101  # of kinds that have a class for each score
+_FEW = 20  # features below which a review's unfamiliarity says nothing
+_UNFAMILIAR = 0.5  # share of unknown features of all reviews above which a warning is due
+
+
+class UnfamiliarText(UserWarning):
+    """Most features of the reviews were never seen in training: another language or domain."""
+
+
+class ReviewScores(Table):
+    """Scores of reviews: raw, clipped to the scale, as a whole score, and how many known features each rests on.
+
+    `probabilities` is (reviews, scores) for an ordinal scorer, else None.
+    """
+
+    def __init__(
+        self, raw: Floats, scale: Scale, stars: Floats, n_features: Ints, probabilities: Floats | None = None
+    ) -> None:
+        self.raw, self.scale, self.stars, self.n_features, self.probabilities = (
+            raw,
+            scale,
+            stars,
+            n_features,
+            probabilities,
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return score, stars, raw and number of known features."""
+        return {"score": self.scale.clip(self.raw), "stars": self.stars, "raw": self.raw, "features": self.n_features}
+
+
+class PolarityScorer(Regressor, Model):
+    """Give reviews a score.
+
+    Parameters:
+        kind: "auto", "svr", "pairwise", "least-squares", "ordinal", or a baseline: "constant", "mean", "random".
+        features: How texts become features; None for `ReviewFeatures()`, the words.
+        weighting: "tf-idf", "tf" or "binary"; rows have length 1 in each.
+        min_df: Features in fewer reviews are left out.
+        kernel: Kernel of svr and pairwise: "polynomial", "linear" or "rbf"; None for the quadratic.
+        degree: Degree of the polynomial kernel.
+        gamma: Factor of the dot product in the polynomial kernel, or of the distance in rbf.
+        coef0: Summand of the polynomial kernel.
+        cost: Price of an error of svr and pairwise, C of LIBSVM.
+        tube: Error up to which svr does not care.
+        l2: Penalty of ordinal; None chooses it by cross-validation.
+        scale: Lowest and highest score; None finds them in the scores, see `Scale.of`.
+        score_names: Names of the scores in rising order, for files that have them instead of numbers; () for none.
+        balanced: Whether to train on an equal number of reviews of each score, drawn at random.
+        tolerance: Accuracy of svr and pairwise, see `SupportVectorRegression`.
+        random_state: Seed of the draw, of folds and of random scores.
+        n_jobs: Threads; None for all cores. The model is the same for any number.
+
+    Attributes:
+        vectorizer_: Fitted `TextVectorizer`.
+        learner_: Fitted learner.
+        kind_: Kind of the learner.
+        low_: Lowest score.
+        high_: Highest score.
+        whole_: Whether scores are whole numbers.
+        reviews_: Number of reviews of training.
+
+    >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
+    >>> scorer = PolarityScorer(kind="svr").fit(texts, [5, 5, 1, 1, 3] * 4)
+    >>> scorer.predict(["great!", "bad"]).round(1).tolist()
+    [5.3, 0.7]
+    """
+
+    takes: ClassVar[str] = "texts"
+    format_version: ClassVar[int] = 1
+    state: ClassVar[dict[str, Any]] = {"kind_": str, "low_": float, "high_": float, "whole_": bool, "reviews_": int}
+    parts: ClassVar[dict[str, str]] = {
+        "features": "tasks.ReviewFeatures",
+        "vectorizer_": "vectors.TextVectorizer",
+        "learner_": "linear.SupportVectorRegression | linear.PairwiseSVM | linear.LeastSquares | "
+        "linear.LogisticRegression | tasks.BaselineScorer",
+    }
+
+    vectorizer_: TextVectorizer
+    learner_: Any
+    kind_: str
+    low_: float
+    high_: float
+    whole_: bool
+    reviews_: int
+
+    def __init__(
+        self,
+        *,
+        kind: str = "auto",
+        features: ReviewFeatures | None = None,
+        weighting: str = "tf-idf",
+        min_df: int = 1,
+        kernel: str | None = None,
+        degree: int = 2,
+        gamma: float = 1.0,
+        coef0: float = 1.0,
+        cost: float = 100.0,
+        tube: float = 0.1,
+        l2: float | None = None,
+        scale: tuple[float, float] | None = None,
+        score_names: Sequence[str] = (),
+        balanced: bool = False,
+        tolerance: float = 1e-3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.features = features
+        self.weighting = weighting
+        self.min_df = min_df
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.cost = cost
+        self.tube = tube
+        self.l2 = l2
+        self.scale = scale
+        self.score_names = score_names
+        self.balanced = balanced
+        self.tolerance = tolerance
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, texts: Iterable[str], scores: ArrayLike | None = None) -> Self:
+        """Learn from reviews and their scores."""
+        self.check()
+        reviews = list(texts)
+        values = check_scores(reviews, scores)
+        scale = self._scale_of(values)
+        if self.balanced:
+            rows = balance(values, random_state=self.random_state)
+            reviews, values = [reviews[i] for i in rows], values[rows]
+        kind = kind_for(self, values)
+        vectorizer = self._new_vectorizer()
+        X = vectorizer.fit_transform(reviews)
+        if not X.nnz and kind not in BASELINES:
+            raise DataError("no review has a feature that tells it from others; pass more reviews, or smaller min_df")
+        learner = make_learner(self, scale, X, values)
+        self.learner_ = learner.fit(X, targets_of(kind, values))
+        self.kind_ = kind
+        self.vectorizer_ = vectorizer
+        self.low_, self.high_, self.whole_ = float(scale.low), float(scale.high), scale.whole
+        self.reviews_ = len(reviews)
+        return self
+
+    def predict(self, texts: Iterable[str]) -> Floats:
+        """Return the score of each review: a number that may lie outside of the scale, for ordinal the mean."""
+        check_fitted(self)
+        return self.predict_rows(self.vectorizer_.transform(texts))
+
+    def predict_proba(self, texts: Iterable[str]) -> Floats:
+        """Return the probability of each score of `scale_`, (reviews, scores), by an ordinal scorer."""
+        check_fitted(self)
+        probabilities = self._probabilities(self.vectorizer_.transform(texts))
+        if probabilities is None:
+            raise DataError(f"a scorer of kind '{self.kind_}' has no probabilities; train one with kind='ordinal'")
+        return probabilities
+
+    def scored(self, texts: Iterable[str]) -> ReviewScores:
+        """Score reviews: the number, the whole score, the probabilities if there are any, and what it rests on.
+
+        >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
+        >>> PolarityScorer(kind="ordinal").fit(texts, [5, 5, 1, 1, 3] * 4).scored(["great", "zzz"]).n_features.tolist()
+        [1, 0]
+        """
+        check_fitted(self)
+        bags = self.vectorizer_.vocabulary_.bags(texts)
+        chunks = list(bags)
+        if not chunks:
+            empty = np.empty(0)
+            return ReviewScores(empty, self.scale_, empty, np.empty(0, np.int64))
+        counts = chunks[0] if len(chunks) == 1 else _stacked(chunks)
+        rows = self.vectorizer_.weighting_.transform(counts)
+        n_features = np.diff(counts.indptr).astype(np.int64)
+        total = int(counts.sum()) + bags.unknown
+        if total >= _FEW and bags.unknown > _UNFAMILIAR * total and self.kind_ not in BASELINES:
+            share = 100 * bags.unknown / total
+            warn_caller(
+                f"{share:.0f} % of the features of these reviews were never seen in training; are they in the language "
+                "and domain of the model?",
+                UnfamiliarText,
+            )
+        raw = self.predict_rows(rows)
+        probabilities = self._probabilities(rows)
+        stars = self.scale_.round(raw)
+        if probabilities is not None:
+            stars = np.array(self._class_scores())[self._class_probabilities(rows).argmax(axis=1)]
+        return ReviewScores(raw, self.scale_, stars, n_features, probabilities)
+
+    def assign(self, texts: Iterable[str]) -> Floats:
+        """Return the whole score of each review: the rounded number, for ordinal the most probable score.
+
+        >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad"] * 4
+        >>> PolarityScorer(kind="ordinal", l2=0.1).fit(texts, [5, 5, 2, 2] * 4).assign(["bad"]).tolist()
+        [2.0]
+        """
+        return self.scored(texts).stars
+
+    @property
+    def scale_(self) -> Scale:
+        """The scale of the scores."""
+        check_fitted(self)
+        return Scale(self.low_, self.high_, self.whole_, tuple(self.score_names))
+
+    def check(self) -> None:
+        """Raise an error if a parameter has no meaning."""
+        check_choice("kind", self.kind, KINDS)
+        check_choice("weighting", self.weighting, list(WEIGHTINGS))
+        check_range("min_df", self.min_df, at_least=1, whole=True)
+        if self.features is not None and not isinstance(self.features, ReviewFeatures):
+            raise DataError(f"features must be ReviewFeatures, got {self.features!r}")
+        if self.l2 is not None:
+            check_range("l2", self.l2, above=0)
+
+    def predict_rows(self, rows: Any) -> Floats:
+        """Return the scores of vectors that `vectorizer_` has made."""
+        if isinstance(self.learner_, LogisticRegression):
+            return np.asarray(self._class_probabilities(rows) @ np.array(self._class_scores()))
+        return np.asarray(self.learner_.predict(rows), dtype=np.float64)
+
+    def _class_scores(self) -> list[float]:
+        return [float(score) for score in self.learner_.classes_]
+
+    def _class_probabilities(self, rows: Any) -> Floats:
+        return np.asarray(self.learner_.predict_proba(rows))
+
+    def _probabilities(self, rows: Any) -> Floats | None:
+        """Probabilities of all scores of the scale; those that training never saw have none."""
+        if not isinstance(self.learner_, LogisticRegression):
+            return None
+        steps = self.scale_.scores()
+        out = np.zeros((rows.shape[0], len(steps)))
+        out[:, [steps.index(score) for score in self._class_scores()]] = self._class_probabilities(rows)
+        return out
+
+    def _scale_of(self, values: Floats) -> Scale:
+        if self.scale is None:
+            return Scale.of(values)
+        low, high = self.scale
+        whole = bool((values == np.floor(values)).all()) and float(low).is_integer() and float(high).is_integer()
+        scale = Scale(float(low), float(high), whole)
+        for row, score in enumerate(values.tolist()):
+            if not scale.low <= score <= scale.high:
+                raise DataError(f"the score {score:g} in row {row} is outside of the scale, {scale}")
+        if len(np.unique(values)) < 2 and self.kind not in BASELINES:
+            raise DataError(f"all reviews have the score {values[0]:g}; pass reviews of at least 2 different scores")
+        return scale
+
+    def _new_vectorizer(self) -> TextVectorizer:
+        features = ReviewFeatures() if self.features is None else self.features
+        vocabulary = Vocabulary(tokenizer=features, min_df=int(self.min_df), n_jobs=self.n_jobs)
+        weighting = Weighting(scheme=WEIGHTINGS[self.weighting], idf="n/d", n_jobs=self.n_jobs)
+        return TextVectorizer(vocabulary=vocabulary, weighting=weighting)
+
+
+def check_scores(texts: Sequence[str], scores: ArrayLike | None) -> Floats:
+    """Scores as numbers, one for each text.
+
+    >>> check_scores(["a"], [4]).tolist()
+    [4.0]
+    """
+    if scores is None:
+        raise DataError("requires y to be passed, but the target y is None; pass a score for each review")
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"row {row} is no text but {type(text).__name__}; pass the texts of reviews")
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("scores must be numbers; read named scores with read_reviews") from None
+    if values.shape != (len(texts),):
+        raise DataError(f"there are {len(texts)} reviews for scores of shape {values.shape}; pass one for each")
+    if not len(texts):
+        raise DataError("there are no reviews; pass at least two of different scores")
+    if not np.isfinite(values).all():
+        raise DataError(f"the score in row {int(np.argmin(np.isfinite(values)))} is missing or not finite; give it one")
+    return values
+
+
+def kind_for(scorer: PolarityScorer, values: Floats) -> str:
+    """The kind that a scorer uses for scores: its own, or what "auto" chooses.
+
+    >>> kind_for(PolarityScorer(), np.array([1.0, 5.0] * 3)), kind_for(PolarityScorer(), np.array([0.5, 2.0]))
+    ('ordinal', 'svr')
+    """
+    if scorer.kind != "auto":
+        return scorer.kind
+    distinct, counts = np.unique(values, return_counts=True)
+    whole = bool((distinct == np.floor(distinct)).all())
+    few = 2 <= len(distinct) <= FEW_SCORES and int(counts.min()) >= FEW_REVIEWS
+    return "ordinal" if whole and few else "svr"
+
+
+def targets_of(kind: str, values: Floats) -> Any:
+    """Scores as the learner of a kind takes them.
+
+    >>> targets_of("pairwise", np.array([1.0, 2.0])).tolist()
+    [1, 2]
+    """
+    if kind not in ("pairwise", "ordinal"):
+        return values
+    if (values != np.floor(values)).any() or len(np.unique(values)) > MOST_SCORES:
+        raise DataError(
+            f"kind '{kind}' has a class for each score and takes whole scores, at most {MOST_SCORES} of them; "
+            "use 'svr' or 'least-squares'"
+        )
+    return values.astype(np.int64)
+
+
+def make_learner(scorer: PolarityScorer, scale: Scale, X: Any, values: Floats) -> Any:
+    """The learner that a scorer asks for, not fitted; the penalty of ordinal is chosen on X and the scores."""
+    kind = kind_for(scorer, values)
+    if kind in BASELINES:
+        return BaselineScorer(method=kind, low=scale.low, high=scale.high, random_state=scorer.random_state)
+    if kind == "least-squares":
+        return LeastSquares(n_jobs=scorer.n_jobs)
+    if kind == "ordinal":
+        l2 = choose_l2(X, targets_of(kind, values), scorer.random_state) if scorer.l2 is None else float(scorer.l2)
+        return LogisticRegression(l2=l2, n_jobs=scorer.n_jobs)
+    settings: dict[str, Any] = {
+        "kernel": "polynomial" if scorer.kernel is None else scorer.kernel,
+        "degree": scorer.degree,
+        "gamma": scorer.gamma,
+        "coef0": scorer.coef0,
+        "cost": scorer.cost,
+        "tolerance": scorer.tolerance,
+        "n_jobs": scorer.n_jobs,
+    }
+    if kind == "pairwise":
+        return PairwiseSVM(neutral=scale.neutral, **settings)
+    return SupportVectorRegression(tube=scorer.tube, random_state=scorer.random_state, **settings)
+
+
+def choose_l2(X: Any, labels: Any, random_state: int = 0) -> float:
+    """The penalty of least held-out surprise; 0.1 where a score has too few reviews to hold any out.
+
+    >>> choose_l2(np.eye(4), [1, 2, 1, 2])
+    0.1
+    """
+    fewest = int(np.unique(labels, return_counts=True)[1].min())
+    if fewest < 3:
+        return 0.1
+    return choose_penalty(
+        LogisticRegression(tolerance=1e-2),
+        X,
+        labels,
+        penalty="l2",
+        values=PENALTIES,
+        n_folds=min(5, fewest),
+        random_state=random_state,
+    ).best
+
+
+def _stacked(chunks: list[Any]) -> Any:
+    from textmill.numeric import sparse
+
+    return sparse.vstack(chunks, format="csr")

@@ -1,0 +1,153 @@
+"""The commands of polarity: train, score, explain, evaluate, compare, curve, describe, human, vectors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill.cli.app import app, main
+from textmill.tasks.polarity import sample_reviews
+
+
+def run(*arguments: str, text: str | None = None) -> str:
+    result = CliRunner().invoke(app, ["polarity", *arguments], input=text, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows_of(output: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(output.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reviews as CSV, JSON lines and in the star-review format, and a model."""
+    path = tmp_path_factory.mktemp("polarity")
+    texts, scores = sample_reviews(150)
+    with (path / "reviews.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([("stars", "text"), *zip(scores.astype(int), texts, strict=True)])
+    texts, scores = sample_reviews(60, random_state=1)
+    lines = [json.dumps({"rating": score, "text": text}) for score, text in zip(scores, texts, strict=True)]
+    (path / "test.jsonl").write_text("\n".join(lines) + "\n")
+    reviews = [
+        f"<review>\n<rating>\n{score}\n</rating>\n<review_text>\n{text}\n</review_text>\n</review>\n"
+        for score, text in zip(scores, texts, strict=True)
+    ]
+    (path / "test.review").write_text("".join(reviews))
+    run(
+        "train",
+        str(path / "reviews.csv"),
+        "-o",
+        str(path / "svr.mill"),
+        "--kind",
+        "svr",
+        "--features",
+        "unigram,bigram",
+    )
+    return path
+
+
+def test_a_model_is_trained_and_scores_reviews(folder: Path) -> None:
+    said = run("train", str(folder / "reviews.csv"), "-o", str(folder / "m.mill"))
+    assert said.startswith("150 reviews on a scale from 1 to 5, ")
+    assert said.endswith("; ordinal\n")
+    rows = rows_of(run("score", str(folder / "m.mill"), str(folder / "test.jsonl")))
+    assert len(rows) == 60
+    assert sum(float(rows[0][f"p({s})"]) for s in range(1, 6)) == pytest.approx(1, abs=0.01)
+    assert {row["stars"] for row in rows} <= {"1", "2", "3", "4", "5"}
+    first = json.loads(
+        run("score", str(folder / "m.mill"), "-", "--json", text="Superb, perfect!\nAwful.\n").split("\n")[0]
+    )
+    assert first["score"] > 3
+    assert first["features"] == 2
+
+
+def test_all_formats_give_the_same_figures(folder: Path) -> None:
+    model = str(folder / "svr.mill")
+    figures = [
+        json.loads(run("evaluate", model, str(folder / name), "--json")) for name in ("test.jsonl", "test.review")
+    ]
+    assert figures[0] == figures[1]
+    assert figures[0]["model"]["mse"] < figures[0]["constant"]["mse"] == 2.0
+    assert sum(map(sum, figures[0]["model"]["confusion"])) == 60
+
+
+def test_an_evaluation_is_drawn_and_set_beside_people(folder: Path) -> None:
+    (folder / "people.txt").write_text("12 7 0 1 0\n7 8 4 1 0\n1 1 13 5 0\n0 0 4 10 6\n0 1 2 7 10\n")
+    picture, page = folder / "density.svg", folder / "page.html"
+    people = ["--human", str(folder / "people.txt"), "--plot", str(picture), "--report", str(page)]
+    output = run("evaluate", str(folder / "svr.mill"), str(folder / "test.jsonl"), *people)
+    rows = {row["figure"]: row for row in rows_of(output.split("gold \\")[0])}
+    assert rows["mse"]["annotator"] == "0.7500"
+    assert output.splitlines()[-1].split("\t")[0::6] == ["all", "60"]
+    assert "<svg" in picture.read_text()
+    assert "annotator" in page.read_text()
+    assert "mse\t0.7500" in run("human", str(folder / "people.txt"))
+
+
+def test_phrases_are_listed_for_a_model_and_for_reviews(folder: Path) -> None:
+    rows = rows_of(run("explain", str(folder / "svr.mill"), "-k", "3", "--family", "bigram", "--at-least", "2"))
+    assert len(rows) == 6
+    assert all(row["family"] == "bigram" and int(row["reviews"]) >= 2 for row in rows)
+    assert float(rows[0]["polarity"]) > 0 > float(rows[3]["polarity"])
+    parts = rows_of(run("explain", str(folder / "svr.mill"), "-", "-k", "2", text="A superb mill.\n"))
+    assert [row["family"] for row in parts] == ["unigram", "unigram"]
+
+
+def test_methods_are_compared_and_curves_drawn(folder: Path) -> None:
+    data = str(folder / "reviews.csv")
+    page, picture = folder / "methods.html", folder / "curve.svg"
+    rows = rows_of(run("compare", data, "--tables", "learners", "--folds", "3", "--report", str(page)))
+    mse = {row["name"]: float(row["mse"]) for row in rows}
+    assert mse["SVR quadratic"] < mse["constant"] == 2.0
+    assert "pairwise SVM" in page.read_text()
+    other = rows_of(run("compare", data, "--tables", "weightings", "--on", str(folder / "test.review"), "--balanced"))
+    assert [row["name"] for row in other] == ["tf", "tf-idf", "binary"]
+    points = rows_of(run("curve", data, "--kind", "svr", "--sizes", "5,20", "--folds", "3", "--plot", str(picture)))
+    assert [row["per_score"] for row in points] == ["5", "20"]
+    assert "<svg" in picture.read_text()
+
+
+def test_reviews_are_described_and_written_as_vectors(folder: Path) -> None:
+    rows = rows_of(run("describe", str(folder / "reviews.csv")))
+    assert [row["reviews"] for row in rows] == ["30"] * 5
+    vectors = folder / "v.svmlight"
+    run("vectors", str(folder / "svr.mill"), str(folder / "test.jsonl"), "-o", str(vectors))
+    assert len(vectors.read_text().splitlines()) == 60
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("stars,text\n5,good\n,bad\n", [], "bad.csv:3: the review has no score: its field 'stars' is empty"),
+        ("stars,text\n5,good\n9,bad\n", ["--scale", "1-5"], "bad.csv:3: the score 9 is outside of the scale, 1 to 5"),
+        ("stars,text\n5,good\n1,\n", [], "bad.csv:3: the review is empty"),
+        ("stars,text\n5,good\n5,bad\n", [], "all 2 reviews have the score 5"),
+        ("mark,text\n5,good\n1,bad\n", [], "name the right one with --score-field"),
+        ("stars,text\n5,good\n1,bad\n", ["--kind", "svm"], "kind must be one of"),
+        ("stars,text\n5,good\n1,bad\n", ["--features", "words"], "families must be one of"),
+    ],
+)
+def test_bad_input_is_one_line(
+    content: str, arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.csv").write_text(content)
+    with pytest.raises(SystemExit) as left:
+        main(["polarity", "train", str(tmp_path / "bad.csv"), "-o", str(tmp_path / "m.mill"), *arguments])
+    error: Any = capsys.readouterr().err
+    assert left.value.code == 1
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "m.mill").exists()
+
+
+def test_scores_outside_of_the_model_s_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "points.csv").write_text("stars,text\n5,good\n80,fine\n")
+    with pytest.raises(SystemExit):
+        main(["polarity", "evaluate", str(folder / "svr.mill"), str(folder / "points.csv")])
+    assert "points.csv:3: the score 80 is outside of the scale, 1 to 5" in capsys.readouterr().err

@@ -1,0 +1,111 @@
+"""The bands of the specification on real reviews: five stars, and three kinds of goods."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from textmill.tasks.polarity import (
+    PolarityScorer,
+    ReviewFeatures,
+    Reviews,
+    balance,
+    cross_validate,
+    feature_polarities,
+    learning_curve,
+    read_reviews,
+    transfer,
+)
+
+pytestmark = pytest.mark.data
+
+
+@cache
+def reviews(name: str) -> Reviews:
+    folder = Path(os.environ["TEXTMILL_DATA"]) / "reviews"
+    if name == "amazon5":
+        return read_reviews(folder / "amazon5.csv", text_field="input")
+    return read_reviews([folder / f"{name}-negative.review", folder / f"{name}-positive.review"])
+
+
+def balanced(name: str, seed: int) -> Reviews:
+    whole = reviews(name)
+    return whole.take(balance(whole.scores, random_state=seed))
+
+
+@pytest.mark.slow
+def test_five_stars_lie_in_their_bands() -> None:
+    scorers = {
+        "constant": PolarityScorer(kind="constant"),
+        "pairwise": PolarityScorer(kind="pairwise"),
+        "linear": PolarityScorer(kind="svr", kernel="linear"),
+        "quadratic": PolarityScorer(kind="svr"),
+        "tf": PolarityScorer(kind="svr", weighting="tf"),
+        "binary": PolarityScorer(kind="svr", weighting="binary"),
+        "ordinal": PolarityScorer(kind="ordinal"),
+    }
+    errors: dict[str, list[float]] = {name: [] for name in scorers}
+    accuracy = []
+    for seed in range(3):
+        part = balanced("amazon5", seed)
+        assert len(part) == 895
+        result = cross_validate(part.texts, part.scores, scorers, random_state=seed)
+        for name in scorers:
+            errors[name].append(result.evaluation(name).mse)
+        accuracy.append(result.evaluation("ordinal").accuracy)
+    mse = {name: float(np.mean(some)) for name, some in errors.items()}
+    assert mse["constant"] == pytest.approx(2.0)
+    assert mse["quadratic"] <= 1.53
+    assert mse["linear"] <= 1.62
+    assert 2.0 <= mse["pairwise"] <= 2.35
+    assert 1 - mse["quadratic"] / mse["pairwise"] >= 0.25
+    assert mse["quadratic"] < min(mse["tf"], mse["binary"])
+    assert mse["ordinal"] <= 1.50
+    assert np.mean(accuracy) >= 0.36
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["books", "dvd", "kitchen_housewares"])
+def test_regression_beats_votes_and_votes_beat_the_constant(name: str) -> None:
+    scorers = {kind: PolarityScorer(kind=kind) for kind in ("constant", "pairwise", "svr")}
+    errors: dict[str, list[float]] = {kind: [] for kind in scorers}
+    for seed in range(3):
+        part = balanced(name, seed)
+        result = cross_validate(part.texts, part.scores, scorers, random_state=seed)
+        for kind in scorers:
+            errors[kind].append(result.evaluation(kind).mse)
+    assert np.mean(errors["svr"]) < np.mean(errors["pairwise"]) < np.mean(errors["constant"])
+
+
+@pytest.mark.slow
+def test_regression_beats_votes_and_the_constant_in_another_domain() -> None:
+    for source, target in (("books", "dvd"), ("dvd", "kitchen_housewares"), ("kitchen_housewares", "books")):
+        scorers = {kind: PolarityScorer(kind=kind) for kind in ("constant", "pairwise", "svr")}
+        result = transfer(balanced(source, 0), balanced(target, 0), scorers)
+        mse = {kind: result.evaluation(kind).mse for kind in scorers}
+        assert mse["svr"] < min(mse["constant"], mse["pairwise"])
+
+
+@pytest.mark.slow
+def test_the_learning_curve_of_five_stars_falls() -> None:
+    part = balanced("amazon5", 0)
+    points = learning_curve(part.texts, part.scores, PolarityScorer(kind="svr"), sizes=[10, 20, 40, 80, 160])
+    errors = [point.mse for point in points]
+    assert all(later <= earlier + 0.05 for earlier, later in pairwise(errors))
+    assert errors[0] - errors[-1] >= 0.35
+
+
+def test_pairs_of_words_have_the_polarity_one_expects() -> None:
+    part = balanced("amazon5", 0)
+    features = ReviewFeatures(families=["unigram", "bigram"])
+    scorer = PolarityScorer(kind="svr", kernel="linear", features=features).fit(part.texts, part.scores)
+    rows = feature_polarities(scorer, k=15, family="bigram", min_df=3)
+    best, worst = {row.feature for row in rows[:15]}, {row.feature for row in rows[15:]}
+    assert {"a great", "love it", "the best", "highli recommend"} <= best
+    assert {"the worst", "not recommend", "veri disappoint"} <= worst
+    assert scorer.predict([""])[0] == pytest.approx(3.07, abs=0.15)
