@@ -19,6 +19,7 @@ void bind_sequence(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);
 void bind_strings_joins(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
+void bind_tasks(nanobind::module_& m);
 void bind_topics(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 
