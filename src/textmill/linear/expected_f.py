@@ -167,7 +167,7 @@ class UtilityLogistic(LinearClassifier):
         self.positive_ = None
         if len(self.classes_) == 2:
             sides = range(*_side(self.positive, self.classes_, labels))
-            self.positive_ = self.classes_[sides[0]].item()
+            self.positive_ = self.classes_.tolist()[sides[0]]
         elif self.positive is not None:
             raise DataError(f"positive={self.positive!r} is for two classes, there are {len(self.classes_)}")
         if start is not None:
