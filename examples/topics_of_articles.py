@@ -1,5 +1,7 @@
 """Find the topics of a file of documents, print them, and draw terms and documents on one map.
 
+Of documents with a field `language` only the English ones are taken: topics of a mixture are its languages.
+
 python examples/topics_of_articles.py news.jsonl --topics 20 --model nmf
 python examples/topics_of_articles.py                       # on the sample articles
 """
@@ -20,7 +22,7 @@ parser.add_argument("--model", choices=MODELS, default="lsa")
 parser.add_argument("--topics", type=int, default=8)
 arguments = parser.parse_args()
 
-documents = read_documents(arguments.source)
+documents = [one for one in read_documents(arguments.source) if one.fields.get("language", "en") == "en"]
 weighting = Weighting(scheme="nnn" if arguments.model == "plsa" else "ntc")
 terms = Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.2)
 vectorizer = TextVectorizer(vocabulary=terms, weighting=weighting)

@@ -55,6 +55,8 @@ for _form in ("dense", "sparse"):
 
 def small(kind: type) -> Any:
     """An estimator that learns within milliseconds."""
+    if kind is UtilityLogistic:
+        return kind(l2=0.01, n_folds=0)  # without folds to choose the penalty by
     if kind in LINEAR:
         return kind(tolerance=1e-14)  # rows of weight 2 and rows that come twice give the same to 7 digits
     return kind(n_topics=2) if kind in TOPICS else kind()
@@ -66,7 +68,7 @@ def checks() -> list[Any]:
         warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
         return [
             pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}")
-            for kind in (*TOPICS, Weighting, Index, *LINEAR)
+            for kind in (*TOPICS, Weighting, Index, *LINEAR, UtilityLogistic)
             for estimator, check in estimator_checks.estimator_checks_generator(small(kind))
         ]
 

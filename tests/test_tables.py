@@ -15,8 +15,9 @@ import pytest
 
 from textmill.corpus import Phrases, read_documents
 from textmill.errors import DataError
+from textmill.linear import LogisticRegression, MethodTable, OperatingCurve, choose_penalty
 from textmill.lm import NGramModel, frequent_ngrams, next_words
-from textmill.metrics import Confusion, LabelCounts
+from textmill.metrics import BinaryCounts, Confusion, LabelCounts
 from textmill.model import load
 from textmill.sequence import evaluate_tags
 from textmill.strings import Matcher, Pairs
@@ -94,12 +95,34 @@ RESULTS: dict[str, tuple[Any, list[str], int]] = {  # what, its columns, its row
     "SentenceScores": (lambda: model().scores(TEXTS), ["log10", "words", "unknown"], 5),
     "next words": (lambda: next_words(model(), ["old"], k=2), ["word", "probability"], 2),
     "n-grams": (lambda: frequent_ngrams(model(), k=3), ["words", "count", "probability"], 3),
+    "strongest weights": (lambda: classifier().strongest(2), ["label", "feature", "weight"], 2),
+    "PenaltyScores": (
+        lambda: choose_penalty(
+            LogisticRegression(l1=0.1, l2=0.0), COUNTS, COUNTS[:, 0] > 2, values=(0.1, 0.01), n_folds=2
+        ),
+        ["penalty", "score", "error"],
+        2,
+    ),
+    "OperatingCurve": (
+        lambda: OperatingCurve([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 0]),
+        ["threshold", "recall", "precision", "value", "claimed"],
+        5,
+    ),
+    "MethodTable": (
+        lambda: MethodTable({"likelihood": BinaryCounts(24, 75, 9, 300)}),
+        ["method", "recall", "precision", "F 0.5", "F 0.75"],
+        1,
+    ),
     "phrases": (
         lambda: Phrases(min_count=1, threshold=-1).fit(TEXTS).best(2),
         ["phrase", "score", "count"],
         2,
     ),
 }
+
+
+def classifier() -> LogisticRegression:
+    return LogisticRegression(l1=0.01, l2=0.0).fit(COUNTS, COUNTS[:, 0] > 2)
 
 
 def model() -> NGramModel:

@@ -67,7 +67,12 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
     "linear": (
         ["linear"],
-        {"how logistic regression works": "how/linear.md", "how combinations are found": "how/combinations.md"},
+        {
+            "When words come in bursts": "tutorials/bursts.md",
+            "how logistic regression works": "how/linear.md",
+            "how combinations are found": "how/combinations.md",
+            "how models of counts work": "how/counts.md",
+        },
     ),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (

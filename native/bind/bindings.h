@@ -7,6 +7,7 @@ namespace textmill::bind {
 
 void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
+void bind_counts(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
@@ -18,6 +19,7 @@ void bind_sequence(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);
 void bind_strings_joins(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
+void bind_tasks(nanobind::module_& m);
 void bind_topics(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 

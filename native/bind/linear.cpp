@@ -6,6 +6,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "linear/combinations.h"
+#include "linear/conjunctions.h"
 #include "linear/descent.h"
 #include "linear/design.h"
 #include "linear/dual.h"
@@ -19,6 +20,7 @@ namespace {
 
 using Reals = In<double, 1>;
 using Ids = In<std::int32_t, 1>;
+using linear::Conjunctions;
 using linear::Design;
 
 void check_labels(std::span<const std::int32_t> labels, std::size_t classes) {
@@ -183,22 +185,29 @@ void column_product(const Design& x, Ids listed, Reals weight, Out<double, 1> ma
   linear::column_product(x, view(listed), view(weight), view(margin));
 }
 
-void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Ids feature,
-                In<std::int64_t, 1> first, In<double, 2> weight, Out<double, 2> score, std::size_t threads) {
-  const auto x = checked_rows(offsets, indices, values, columns);
-  const std::size_t nodes = feature.size();
-  require(first.size() == nodes + 1 && weight.shape(0) == nodes, "a tree of ", nodes, " nodes needs ", nodes + 1,
-          " places and a weight a node");
-  bool inside = true;
-  for (std::size_t t = 0; t < nodes; ++t) {
-    inside &= feature(t) >= 0 && static_cast<std::size_t>(feature(t)) < columns;
-    inside &= first(t) > static_cast<std::int64_t>(t) && first(t) <= first(t + 1);  // children come behind: no circles
-  }
-  require(inside && first(nodes) == static_cast<std::int64_t>(nodes) && first(0) >= 0,
-          "the children of a node must come behind it, in order");
-  require(score.shape(0) == x.rows && score.shape(1) == weight.shape(1), "score must be rows x margins");
+void make_conjunctions(Conjunctions* made, In<std::int32_t, 2> combinations, In<double, 2> weights,
+                       std::size_t columns) {
+  require(combinations.shape(1) >= 1, "a combination needs at least one feature");
+  require(weights.shape(1) == combinations.shape(0), "there must be a weight for each of ", combinations.shape(0),
+          " combinations");
+  require(columns < (std::size_t{1} << 31), "there are too many columns");
+  for (std::size_t k = 0; k < combinations.shape(0); ++k)
+    for (std::size_t p = 0; p < combinations.shape(1); ++p) {
+      const std::int32_t j = combinations(k, p), before = p == 0 ? -1 : combinations(k, p - 1);
+      const bool right =
+          j == -1 ? p > 0 : j > before && (p == 0 || before >= 0) && static_cast<std::size_t>(j) < columns;
+      require(right, "combination ", k, " has the feature ", j, "; they must rise and lie below ", columns);
+    }
   nb::gil_scoped_release nogil;
-  linear::score_rows(x, {view(feature), view(first), view(weight), weight.shape(1)}, view(score), threads);
+  new (made) Conjunctions(view(combinations), combinations.shape(1), view(weights), weights.shape(0), columns);
+}
+
+void score_rows(In<std::int64_t, 1> offsets, Ids indices, Reals values, const Conjunctions& model, Out<double, 2> score,
+                std::size_t threads) {
+  const auto x = checked_rows(offsets, indices, values, model.columns());
+  require(score.shape(0) == x.rows && score.shape(1) == model.margins(), "score must be rows x margins");
+  nb::gil_scoped_release nogil;
+  linear::score_rows(x, model, view(score), threads);
 }
 
 // Rows that stay with their passes.
@@ -302,8 +311,11 @@ void bind_linear(nb::module_& m) {
         "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
   m.def("column_product", &column_product, "x"_a, "listed"_a, "weight"_a, "margin"_a.noconvert(),
         "Margins of the rows by the weights of listed columns.");
-  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "feature"_a, "first"_a,
-        "weight"_a, "score"_a.noconvert(), "threads"_a, "Add the weights of the combinations of rows to their scores.");
+  nb::class_<Conjunctions>(m, "Conjunctions", "Weights of combinations of features, for the scores of rows.")
+      .def("__init__", &make_conjunctions, "combinations"_a, "weights"_a, "columns"_a)
+      .def_prop_ro("nodes", &Conjunctions::nodes);
+  m.def("score_rows", &score_rows, "offsets"_a, "indices"_a, "values"_a, "model"_a, "score"_a.noconvert(), "threads"_a,
+        "Add the weights of the combinations of rows to their scores.");
 }
 
 }  // namespace textmill::bind

@@ -19,6 +19,7 @@ NB_MODULE(_native, m) {
   nanobind::module_ linear =
       m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
   textmill::bind::bind_linear(linear);
+  textmill::bind::bind_counts(linear);
   textmill::bind::bind_support(linear);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
@@ -30,6 +31,8 @@ NB_MODULE(_native, m) {
       m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);
+  nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: the deterministic parser of dependencies.");
+  textmill::bind::bind_tasks(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
   textmill::bind::bind_gibbs(topics);

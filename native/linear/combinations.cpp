@@ -299,16 +299,6 @@ void sort_by_features(Violators& found, std::size_t degree) {
   found.gradient = std::move(sorted.gradient);
 }
 
-void visit(const Tree& tree, std::int64_t begin, std::int64_t end, double value, std::span<const double> present,
-           double* score) {
-  for (std::int64_t t = begin; t < end; ++t) {
-    const double x = present[tree.feature[t]];
-    if (x == 0.0) continue;
-    for (std::size_t c = 0; c < tree.margins; ++c) score[c] += value * x * tree.weight[t * tree.margins + c];
-    visit(tree, tree.first[t], tree.first[t + 1], value * x, present, score);
-  }
-}
-
 }  // namespace
 
 Violators search_examples(const Rows& x, const Candidates& candidates) {
@@ -365,22 +355,6 @@ Violators search_vertical(const Rows& x, const Candidates& candidates, std::size
   }
   sort_by_features(out, candidates.degree);
   return out;
-}
-
-void score_rows(const Rows& x, const Tree& tree, std::span<double> score, std::size_t threads) {
-  // The node of every feature among the children of the root, so that a row enters the tree only where it has features.
-  std::vector<std::int64_t> root(x.columns, -1);
-  for (std::int64_t t = 0; t < tree.first[0]; ++t) root[tree.feature[t]] = t;
-  base::parallel_blocks(x.rows, 512, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<double> present(x.columns, 0.0);
-    for (std::size_t i = begin; i < end; ++i) {
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) present[x.indices[e]] = x.values[e];
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e)
-        if (const std::int64_t t = root[x.indices[e]]; t >= 0)
-          visit(tree, t, t + 1, 1.0, present, score.data() + i * tree.margins);
-      for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) present[x.indices[e]] = 0.0;
-    }
-  });
 }
 
 }  // namespace textmill::linear

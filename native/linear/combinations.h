@@ -1,4 +1,4 @@
-// Products of features: the search for those with a large gradient, and scores of rows by them.
+// Products of features: the search for those with a large gradient.
 //
 // A combination k = {j1 < j2 < ... } of at most d features has the value phi_k(x) = x_j1 x_j2 ..., and, for residuals r of
 // one class, the gradient v_k = sum_i r_i phi_k(x_i). Both searches find every combination of 2 to d features with
@@ -44,18 +44,5 @@ struct Violators {
 // x is n x m with sorted rows. Violators come in the order of their features. m^d must stay below 2^63.
 Violators search_examples(const base::Csr<std::int64_t, double>& x, const Candidates& candidates);
 Violators search_vertical(const base::Csr<std::int64_t, double>& x, const Candidates& candidates, std::size_t threads);
-
-// A tree of combinations: node t has the feature `feature[t]` and the children [first[t], first[t + 1]), sorted by
-// feature; the children of the root are [0, first[0]); its weights are weight[t][K].
-struct Tree {
-  std::span<const std::int32_t> feature;  // [T]
-  std::span<const std::int64_t> first;    // [T + 1]
-  std::span<const double> weight;         // [T][K]
-  std::size_t margins;                    // K
-};
-
-// score [n][K] += weights of the combinations that a row has, times their values.
-void score_rows(const base::Csr<std::int64_t, double>& x, const Tree& tree, std::span<double> score,
-                std::size_t threads);
 
 }  // namespace textmill::linear

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/simd.h"
 
 namespace textmill::linear {
 namespace {
@@ -19,7 +20,7 @@ double power(double base, int exponent) {
   return value;
 }
 
-double length_of(double square) { return square > 0.0 ? 1.0 / std::sqrt(square) : 0.0; }
+double inverse_length(double square) { return square > 0.0 ? 1.0 / std::sqrt(square) : 0.0; }
 
 template <class Offset>
 std::span<const Offset> part(std::span<const Offset> all, std::int64_t begin, std::int64_t end) {
@@ -36,14 +37,18 @@ void add_column(const Design& z, std::size_t column, std::size_t size, double fa
     for (std::size_t k = 0; k < size; ++k) dots[row[k]] += factor * value[k];
 }
 
-}  // namespace
+// The squared length of a row, and 1 / its length.
+struct Length {
+  double square;
+  double inverse;
+};
 
-void apply(const Kernel& kernel, double square, std::span<const double> squares, std::span<double> dots) {
+// As in the header, with the inverse lengths at hand for a kernel of unit rows.
+void apply(const Kernel& kernel, Length own, std::span<const double> squares, std::span<const double> inverse,
+           std::span<double> dots) {
   const std::size_t n = dots.size();
-  if (kernel.unit) {
-    const double own = length_of(square);
-    for (std::size_t k = 0; k < n; ++k) dots[k] *= own * length_of(squares[k]);
-  }
+  if (kernel.unit)
+    for (std::size_t k = 0; k < n; ++k) dots[k] *= own.inverse * inverse[k];
   if (kernel.kind == KernelKind::polynomial && kernel.degree == 2) {
     for (std::size_t k = 0; k < n; ++k) {
       const double value = kernel.gamma * dots[k] + kernel.coef0;
@@ -54,8 +59,74 @@ void apply(const Kernel& kernel, double square, std::span<const double> squares,
   } else if (kernel.kind == KernelKind::rbf) {
     const auto size = [&](double s) { return kernel.unit ? (s > 0.0 ? 1.0 : 0.0) : s; };
     for (std::size_t k = 0; k < n; ++k)
-      dots[k] = std::exp(-kernel.gamma * std::max(0.0, size(square) + size(squares[k]) - 2.0 * dots[k]));
+      dots[k] = std::exp(-kernel.gamma * std::max(0.0, size(own.square) + size(squares[k]) - 2.0 * dots[k]));
   }
+}
+
+// Columns that many rows have, with their zeros: adding one of them is a walk through memory and no jumping about.
+class FullColumns {
+ public:
+  explicit FullColumns(const Design& z) : n_(z.rows()), place_(z.columns(), kNone) {
+    for (std::size_t j = 0; j < z.columns(); ++j) {
+      if (z.entries(j) * kShare < n_) continue;
+      place_[j] = values_.size();
+      values_.resize(values_.size() + n_, 0.0);
+      add_column(z, j, z.entries(j), 1.0, values_.data() + place_[j]);
+    }
+  }
+  const double* find(std::size_t column) const {
+    return place_[column] == kNone ? nullptr : values_.data() + place_[column];
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kShare = 6;  // a column in one row of so many is full
+  std::size_t n_;
+  std::vector<std::size_t> place_;  // [m]
+  std::vector<double> values_;      // [full columns][n]
+};
+
+struct Scaled {
+  double factor;
+  const double* column;
+};
+
+// dots += all of the scaled columns, one after the other, four in one walk.
+void add_full(std::span<const Scaled> scaled, std::size_t size, double* dots) {
+  for (std::size_t s = 0; s < scaled.size(); s += 4) {
+    const std::size_t count = std::min<std::size_t>(4, scaled.size() - s);
+    Scaled four[4];
+    for (std::size_t l = 0; l < 4; ++l) four[l] = scaled[s + std::min(l, count - 1)];
+    for (std::size_t l = count; l < 4; ++l) four[l].factor = 0.0;
+    base::with_packs([=]<class P>() TEXTMILL_INLINED {
+      const P a = four[0].factor, b = four[1].factor, c = four[2].factor, d = four[3].factor;
+      std::size_t k = 0;
+      for (; k + P::width <= size; k += P::width) {
+        P sum = P::load(dots + k) + a * P::load(four[0].column + k);
+        sum = sum + b * P::load(four[1].column + k);
+        sum = sum + c * P::load(four[2].column + k);
+        sum = sum + d * P::load(four[3].column + k);
+        sum.store(dots + k);
+      }
+      for (; k < size; ++k) {
+        double sum = dots[k] + four[0].factor * four[0].column[k];
+        sum = sum + four[1].factor * four[1].column[k];
+        sum = sum + four[2].factor * four[2].column[k];
+        dots[k] = sum + four[3].factor * four[3].column[k];
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void apply(const Kernel& kernel, double square, std::span<const double> squares, std::span<double> dots) {
+  std::vector<double> inverse;
+  if (kernel.unit) {
+    inverse.resize(dots.size());
+    std::ranges::transform(squares, inverse.begin(), inverse_length);
+  }
+  apply(kernel, {square, kernel.unit ? inverse_length(square) : 1.0}, squares, inverse, dots);
 }
 
 void row_dots(const Design& z, std::span<const std::int32_t> columns, std::span<const double> values,
@@ -86,16 +157,26 @@ void gram(const base::Csr<std::int64_t, double>& x, const Design& z, std::span<c
   // Entry e is number rank[e] of its column: the rows up to its own are the first rank[e] + 1.
   std::vector<std::int32_t> rank(x.indices.size()), seen(x.columns, 0);
   for (std::size_t e = 0; e < rank.size(); ++e) rank[e] = seen[x.indices[e]]++;
+  std::vector<double> inverse(kernel.unit ? n : 0);
+  if (kernel.unit) std::ranges::transform(squares, inverse.begin(), inverse_length);
+  const FullColumns full(z);
   base::parallel_blocks(n, kRows, threads, [&](std::size_t begin, std::size_t end) {
+    std::vector<Scaled> scaled;
     for (std::size_t i = begin; i < end; ++i) {
       const auto dots = out.subspan(i * n, i + 1);
       std::ranges::fill(dots, 0.0);
+      scaled.clear();
       for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) {
         const auto j = static_cast<std::size_t>(x.indices[e]);
         const double factor = weight.empty() ? x.values[e] : x.values[e] * weight[j];
-        if (factor != 0.0) add_column(z, j, static_cast<std::size_t>(rank[e]) + 1, factor, dots.data());
+        if (factor == 0.0) continue;
+        if (const double* column = full.find(j))
+          scaled.push_back({factor, column});
+        else
+          add_column(z, j, static_cast<std::size_t>(rank[e]) + 1, factor, dots.data());
       }
-      apply(kernel, squares[i], std::span(squares).first(i + 1), dots);
+      add_full(scaled, i + 1, dots.data());
+      apply(kernel, {squares[i], kernel.unit ? inverse[i] : 1.0}, std::span(squares).first(i + 1), inverse, dots);
     }
   });
   base::parallel_blocks(n, kTile, threads, [&](std::size_t begin, std::size_t end) {  // the other triangle, in tiles

@@ -204,7 +204,8 @@ void Descent::begin() {
   m.messages.behind.assign(offsets.begin() + 1, offsets.end());
 }
 
-Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads) {
+Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, double stretch,
+                              std::size_t threads) {
   BlockParts& m = *parts_;
   const BlockPlan& plan = m.plan;
   const std::size_t stride = plan.stride, size = plan.Y + plan.cells, T = plan.sequence_of.size();
@@ -232,7 +233,7 @@ Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double
     const double before = pass(true);
     get_weights(plan, block, w, old);
     count_block(plan, positions, observed);
-    double harder = 1.0;
+    double harder = stretch;
     for (int trial = 0; trial < kTrials; ++trial, harder *= 2.0) {
       double promised = 0.0, penalties = 0.0, observed_slope = 0.0;  // of the observed part along the step
       bool moves = false;

@@ -4,14 +4,16 @@
 //   d = s(h theta - g, l1) / (h + l2) - theta        the minimum of the quadratic model with the diagonal h
 //   accept when the objective falls by at least 1 % of what the model promises, else double h and try again
 //
-// The diagonal alone is no descent: coordinates of a block are strongly coupled, hence the test (proximal Newton with
-// backtracking). Only sequences that hold the test are visited, found by an inverted index made by counting sort; the
-// recursion runs forward to the last position of the test and backward to the first (`truncated`), about half of it;
-// the vectors at both ends are kept, so that a trial needs only the steps between them: one, where the test is true
-// once. Where memory allows (64 MB, or K / 4 numbers), the recursions of all sequences are kept between blocks, and a
-// block only goes on from what is still right: most blocks of a sparse model do not move, and make nothing wrong.
-// Potentials of bigram contexts are kept while they are valid, in a cache of at most K / 4 numbers (or 4 MB), so memory
-// is one vector of K weights and a part. Reference: Sokolovska, Lavergne, Cappe & Yvon (2010).
+// The first trial takes h times a factor of the caller, `stretch`: tests share what they explain, and one that takes
+// all of it at its first visit has to give it back in the sweeps that follow. The diagonal alone is no descent:
+// coordinates of a block are strongly coupled, hence the test (proximal Newton with backtracking). Only sequences
+// that hold the test are visited, found by an inverted index made by counting sort; the recursion runs forward to
+// the last position of the test and backward to the first (`truncated`), about half of it; the vectors at both ends
+// are kept, so that a trial needs only the steps between them: one, where the test is true once. Where memory allows
+// (64 MB, or K / 4 numbers), the recursions of all sequences are kept between blocks, and a block only goes on from
+// what is still right: most blocks of a sparse model do not move, and make nothing wrong. Potentials of bigram
+// contexts are kept while they are valid, in a cache of at most K / 4 numbers (or 4 MB), so memory is one vector of
+// K weights and a part. Reference: Sokolovska, Lavergne, Cappe & Yvon (2010).
 #pragma once
 
 #include <cstddef>
@@ -46,7 +48,7 @@ class Descent {
   // is resumed here goes on to the same bytes.
   void begin();
   // Visits the blocks in the order given; same bytes for any number of threads.
-  Sweep sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads);
+  Sweep sweep(std::span<const BlockTest> order, std::span<double> w, double stretch, std::size_t threads);
 
  private:
   double l1_, l2_;

@@ -17,7 +17,7 @@ import zstandard
 
 import textmill
 from textmill.cli.app import main
-from textmill.corpus import sample_articles, sample_path
+from textmill.corpus import FUNCTION_WORDS, sample_articles, sample_path
 
 ARTICLES = sample_articles()[:60]
 
@@ -255,6 +255,19 @@ def test_function_words_are_left_out_by_default_and_listed(run) -> None:  # type
     assert not {"water", "light"} & terms
     run("vocab", "build", sample_path(), "-o", "v.mill", "--stop-words", "english", "--stem", "english")
     assert not {"the", "becaus", "befor"} & set(textmill.load("v.mill").terms_)
+
+
+def test_phrases_neither_begin_nor_end_with_a_word_that_is_left_out(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    model = tmp_path / "phrases.mill"
+    for words in ("auto", "english"):
+        options = ["--topics", 3, "--phrases", "--stop-words", words]
+        run("topics", "train", sample_path(), *options, "-o", model)
+        vocabulary = textmill.load(model).vectorizer_.vocabulary_
+        left_out = {*FUNCTION_WORDS} if words == "english" else {*vocabulary.stop_words_}
+        phrases = vocabulary.tokenizer.phrases_.to_list()
+        assert phrases
+        ends = {word for phrase in phrases for word in (phrase.split("_")[0], phrase.split("_")[-1])}
+        assert not ends & left_out
 
 
 def test_bags_are_made_with_a_vocabulary_of_their_own(forms: Path, run) -> None:  # type: ignore[no-untyped-def]

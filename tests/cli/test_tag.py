@@ -9,6 +9,7 @@ import pytest
 
 from textmill.cli.app import main
 from textmill.corpus import sample_path
+from textmill.sequence import read_tagger
 
 TRAIN, TEST = str(sample_path("chunks-train.txt")), str(sample_path("chunks-test.txt"))
 PATTERNS = "u:w=%x[0,0]\nu:p-1=%x[-1,1]\nu:p=%x[0,1]\nu:p+1=%x[1,1]\n*\n"
@@ -280,6 +281,18 @@ def test_models_go_to_crfsuite_and_back_and_dumps_are_models(
     said(capsys, "convert", folder / "m.mill", tmp_path / "m.dump")
     assert said(capsys, "label", tmp_path / "m.dump", TEST)[0] == expected
     assert said(capsys, "dump", tmp_path / "n.mill")[0].startswith("#textmill dump ")
+
+
+def test_a_tagger_without_patterns_that_knows_no_column_warns(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "convert", folder / "m.mill", tmp_path / "m.crfsuite")
+    assert "knows no column of the input" in said(capsys, "label", tmp_path / "m.crfsuite", TEST, quiet=False)[1]
+    (tmp_path / "tests.txt").write_text(
+        "x\n" + read_tagger(tmp_path / "m.crfsuite").encoder_.tests_.to_list()[0] + "\n\n"
+    )
+    assert "knows no" not in said(capsys, "label", tmp_path / "m.crfsuite", tmp_path / "tests.txt", quiet=False)[1]
+    assert "knows no" not in said(capsys, "label", folder / "m.mill", TEST, quiet=False)[1]
 
 
 def test_a_million_labellings_are_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

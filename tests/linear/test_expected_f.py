@@ -453,3 +453,37 @@ def test_constant_features_and_empty_rows_are_learnt_from() -> None:
     for y in itertools.product((0, 1), repeat=3):
         if 0 < sum(y) < 3:
             assert len(UtilityLogistic().fit(X[:3], list(y)).predict(X)) == 6
+
+
+@pytest.mark.slow
+def test_public_sets_with_a_rare_class() -> None:
+    from sklearn.datasets import load_breast_cancer, load_digits
+    from sklearn.linear_model import LogisticRegression as Theirs
+    from sklearn.model_selection import StratifiedKFold, train_test_split
+
+    digits = load_digits()
+    cancer = load_breast_cancer()
+    sets = [(digits.data / 16, digits.target == 8), (digits.data / 16, digits.target == 1)]
+    sets.append(((cancer.data - cancer.data.mean(axis=0)) / cancer.data.std(axis=0), cancer.target == 0))
+    differences = []
+    for X, y in sets:
+        figures = []
+        for run in range(5):
+            for train, test in StratifiedKFold(2, shuffle=True, random_state=run).split(X, y):
+                ours = UtilityLogistic(n_jobs=1).fit(X[train], y[train])
+                theirs = Theirs(max_iter=1000).fit(X[train], y[train])
+                part, dev = train_test_split(train, test_size=0.3, random_state=run, stratify=y[train])
+                tuned = Theirs(max_iter=1000).fit(X[part], y[part])
+                point = tuned_threshold(tuned.decision_function(X[dev]), y[dev])
+                answers = [
+                    ours.predict(X[test]),
+                    theirs.predict(X[test]),
+                    tuned.decision_function(X[test]) >= point.threshold,
+                ]
+                figures.append([BinaryCounts.from_labels(y[test], answer, True).f() for answer in answers])
+        means = np.mean(figures, axis=0)
+        assert means[0] >= means[1] - 0.005
+        differences.append(means)
+    overall = np.mean(differences, axis=0)
+    assert overall[0] >= overall[1]
+    assert overall[0] >= overall[2] - 0.01

@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
+from textmill._native import linear as native
 from textmill.corpus import NamedFeatures
 from textmill.errors import DataError
 from textmill.linear import CombinationLogistic, LogisticRegression, choose_penalty, find_violators
-from textmill.linear.grafting import _tree
 from textmill.metrics import FWeight
 from textmill.model import load
 
@@ -180,10 +180,34 @@ def test_names_are_joined_and_duplicates_are_harmless() -> None:
 
 def test_a_tree_holds_each_prefix_once() -> None:
     combinations = np.array([[0, 2, -1], [0, 2, 3], [1, -1, -1]], np.int32)
-    feature, first, weight = _tree(combinations, np.array([[1.0, 2.0, 3.0]]))
-    assert feature.tolist() == [0, 1, 2, 3]
-    assert first.tolist() == [2, 3, 3, 4, 4]
-    assert weight.ravel().tolist() == [0.0, 3.0, 1.0, 2.0]
+    tree = native.Conjunctions(combinations, np.array([[1.0, 2.0, 3.0]]), 4)
+    assert tree.nodes == 6  # 1, and 3, 0, 2 and 0, 2: the features of most combinations come last
+
+
+def test_scores_are_the_sums_of_the_combinations_of_a_row() -> None:
+    random = np.random.default_rng(5)
+    for trial in range(200):
+        columns, degree, margins = int(random.integers(1, 9)), int(random.integers(1, 5)), int(random.integers(1, 4))
+        X = random.random((6, columns)) * (random.random((6, columns)) < 0.6)
+        sets = [c for size in range(1, degree + 1) for c in itertools.combinations(range(columns), size)]
+        chosen = [sets[k] for k in np.flatnonzero(random.random(len(sets)) < 0.5)]
+        weights = random.normal(size=(margins, len(chosen)))
+        table = np.array([[*c, *[-1] * (degree - len(c))] for c in chosen], np.int32).reshape(len(chosen), degree)
+        expected = sum(
+            (np.outer(X[:, list(c)].prod(axis=1), w) for c, w in zip(chosen, weights.T, strict=True)),
+            np.zeros((6, margins)),
+        )
+        rows = sparse.csr_matrix(X)
+        score = np.zeros((6, margins))
+        arrays = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
+        native.score_rows(*arrays, native.Conjunctions(table, weights, columns), score, 1 + trial % 3)
+        assert score == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [[[2, 1]], [[0, 0]], [[0, 4]], [[-1, 0]], [[-2, -1]]])
+def test_combinations_that_are_not_in_order_are_refused(wrong: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="combination 0 has the feature"):
+        native.Conjunctions(np.array(wrong, np.int32), np.ones((1, 1)), 4)
 
 
 def test_bad_parameters_are_refused_and_a_degree_above_any_row_is_no_error() -> None:

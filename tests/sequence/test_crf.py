@@ -21,7 +21,9 @@ from textmill.sequence import (
     Encoder,
     FeatureLayout,
     NoWeights,
+    label_ids,
 )
+from textmill.sequence.training.objective import ChainObjective
 
 WORDS = (
     "the dog barks|a cat sleeps|the cat barks|dogs bark|a dog sleeps|the small dog barks|cats sleep|a small cat runs"
@@ -230,6 +232,22 @@ def test_fine_tuning_begins_with_the_best_weights_and_keeps_the_best_of_its_own(
     tuned = [entry["objective"] for entry in model.training_log_[5:]]
     assert tuned == sorted(tuned, reverse=True)
     assert tuned[0] < model.training_log_[begun - 1]["objective"]  # which has an L1 penalty
+
+
+def test_fine_tuning_pulls_the_weights_towards_zero_as_strongly_as_the_penalties_before():
+    arguments = {"patterns": PATTERNS, "l1": 0.05, "l2": 0.02, "compact": False}
+    quick = CRF(**arguments).fit(X, Y)
+    tuned = CRF(**arguments, max_iter=0, fine_tune=100).fit(X, Y, start=quick)
+    penalty = 0.02 + 0.05 * np.abs(quick.weights_).sum() / (quick.weights_ @ quick.weights_)
+    data = tuned.encoder_.encode(X)
+    data = data.with_labels(label_ids(Y, data.offsets, tuned.classes_))
+    layout = FeatureLayout(len(tuned.classes_), data.unigram.size, data.bigram.size)
+    objective = ChainObjective(layout, data, l2=penalty)
+    objective.restrict(tuned.features_)
+    value, gradient = objective(tuned.weights_)
+    assert tuned.objective_ == pytest.approx(value, rel=1e-9)
+    assert np.abs(gradient).max() < 1e-3
+    assert tuned.features_.tolist() == quick.features_.tolist()
 
 
 @pytest.mark.parametrize("lost", [3, 11])

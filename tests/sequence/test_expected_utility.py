@@ -20,6 +20,7 @@ from textmill.sequence import (
     MarkovLabels,
     WindowFunction,
     ZeroOne,
+    compare_pruning,
     decode_chain_f,
     decode_f,
     decode_f_sets,
@@ -27,6 +28,7 @@ from textmill.sequence import (
     decode_utility,
     evaluate_function,
     expectation,
+    expectations,
     expected_f,
     expected_f_curve,
     expected_f_gradient,
@@ -518,3 +520,30 @@ def test_nothing_to_decode_is_perfect() -> None:
 def test_bad_input_is_named(call: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         call()
+
+
+def test_answers_one_after_the_other_are_swept_from_where_they_differ() -> None:
+    p = np.random.default_rng(1).random(9)
+    order = np.argsort(-p, kind="stable")
+    candidates = [[int(i in order[:m]) for i in range(9)] for m in range(10)]
+    found = list(expectations(CountFunction.f(), candidates, p))
+    for z, reused in zip(candidates, found, strict=True):
+        assert reused.value == expectation(CountFunction.f(), z, p).value
+    whole = sum(expectation(CountFunction.f(), z, p).states for z in candidates)
+    assert sum(reused.states for reused in found) < 0.8 * whole
+    windows = WindowFunction("windowdiff", 3)
+    for z, reused in zip(candidates, expectations(windows, candidates, p), strict=True):
+        assert reused.value == expectation(windows, z, p).value
+
+
+def test_the_report_of_pruning() -> None:
+    report = compare_pruning(lengths=range(1, 31), runs=5)
+    columns = report.to_dict()
+    assert columns["distribution"] == ["uniform", "uniform", "beta", "beta"]
+    assert columns["beam"] == ["1", "2n", "1", "2n"]
+    assert 0.1 < columns["same"][0] < 0.5  # not the 99% of the paper: one state gives the most probable labels
+    assert columns["same"][1] > 0.6
+    assert max(columns["regret"]) < 0.03
+    assert max(columns["regret"][1], columns["regret"][3]) < 0.001
+    with pytest.raises(DataError, match="beam"):
+        compare_pruning(lengths=[2], beams=["x"])

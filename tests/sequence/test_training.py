@@ -6,23 +6,28 @@ import threading
 import time
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from reference.chains import (
     active,
+    all_paths,
     block_derivatives,
     kappa_update,
     known_optimum,
     lattice_example,
     random_problem,
+    token_scores,
 )
 from scipy.optimize import minimize
 
 from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
-from textmill.sequence import Active, Encoded, FeatureLayout
+from textmill.sequence import LBFGS, OWLQN, SGDL2, Active, Encoded, FeatureLayout
+from textmill.sequence.training import batch
+from textmill.sequence.training.algorithms import Session, SparseWeights
 from textmill.sequence.training.batch import (
     WorkingSet,
     _enlarge,
@@ -32,7 +37,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective, _Part, select_sequences
+from textmill.sequence.training.objective import ChainObjective, _frequencies, _Part, select_sequences
 from textmill.sequence.training.online import (
     OnlineState,
     calibrated_rate,
@@ -40,6 +45,7 @@ from textmill.sequence.training.online import (
     train_sgd,
     training_data,
 )
+from textmill.sequence.training.run import Run
 
 OPTIMA = {(0.5, 0.01): (6.90136158, 9), (0.3, 0.01): (4.94833377, 9), (0.1, 0.01): (2.31983045, 12)}
 SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 01
@@ -159,12 +165,19 @@ def test_safeguarded_blocks_come_closer_than_the_heuristic_in_as_many_sweeps():
         objectives.append(value_of(layout, data, np.arange(layout.size), theta, 0.5, 0.01))
     assert objectives[:6] == pytest.approx([8.569, 7.484, 7.122, 7.069, 7.032, 6.990], abs=5e-4)
     assert objectives[-1] == pytest.approx(6.9025, abs=5e-5)
-    safe = train_blocks(
-        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, random_state=0, n_jobs=1,
-        stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=30), watch=never,
-    )  # fmt: skip
-    assert safe.objectives[-1] <= objectives[-1]
-    assert safe.objectives[-1] == pytest.approx(6.90139, abs=1e-4)
+    # backtracking in the same order, which matters: other orders end between 6.9014 and 6.9029
+    descent, w, trials = native.Descent(training_data(layout, data), 0.5, 0.01, True), np.zeros(layout.size), 0
+    for _ in range(30):
+        descent.begin()
+        trials += descent.sweep(BLOCKS, w, 1)[2]
+    assert value_of(layout, data, np.arange(layout.size), w, 0.5, 0.01) == pytest.approx(6.90139, abs=5e-6)
+    assert trials / (30 * len(BLOCKS)) == pytest.approx(1.1, abs=0.05)
+    for seed in range(5):
+        safe = train_blocks(
+            layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, random_state=seed, n_jobs=1,
+            stopping=Stopping(gradient_tolerance=0.0, tolerance=0.0, max_iter=30), watch=never,
+        )  # fmt: skip
+        assert safe.objectives[-1] <= objectives[-1]
 
 
 def test_block_descent_gives_the_same_bytes_for_any_number_of_threads():
@@ -292,6 +305,144 @@ def test_native_calls_of_a_few_at_a_time_change_nothing(algorithm, monkeypatch):
     assert (stopped.reason, stopped.iterations) == ("stopped", 2)
 
 
+def test_the_perceptron_gives_the_mean_of_the_weights_with_which_it_labelled():
+    layout, data, _ = random_problem(8, 3, unigrams=7, bigrams=7, sequences=23, values=True)  # few paths are equal
+    result = run_online("perceptron", layout, data, epochs=3)
+    w, total, steps, wrong = np.zeros(layout.size), np.zeros(layout.size), 0, []
+    for epoch in range(3):
+        wrong.append(0)
+        for s in np.random.default_rng([3, epoch]).permutation(23):
+            total, steps = total + w, steps + 1
+            gold = data.labels[data.offsets[s] : data.offsets[s + 1]]
+            best = np.array(all_paths(*token_scores(layout, data, w, s))[0][1])
+            wrong[-1] += int((best != gold).sum())
+            w = w + counted_features(layout, data, s, gold) - counted_features(layout, data, s, best)
+    assert result.objectives == wrong
+    assert result.iterations == 3
+    theta = np.zeros(layout.size)
+    theta[result.features] = result.weights
+    np.testing.assert_allclose(theta, total / steps, atol=1e-6)
+
+
+def counted_features(layout, data, s, path):
+    """How often each feature holds of a sequence and its labels, with values: the slope of a score."""
+    begin, Y, first = int(data.offsets[s]), layout.labels, layout.rows * layout.labels
+    counts = np.zeros(layout.size)
+    for t, label in enumerate(path):
+        for rows, place in ((data.unigram, label), (data.bigram, None if t == 0 else first + path[t - 1] * Y + label)):
+            if place is not None:
+                entries = slice(rows.indptr[begin + t], rows.indptr[begin + t + 1])
+                by = 1.0 if rows.values is None else rows.values[entries]
+                width = Y if rows is data.unigram else Y * Y
+                np.add.at(counts, rows.ids[entries].astype(np.int64) * width + place, by)
+    return counts
+
+
+def test_blocks_end_with_the_first_sweep_that_changes_nothing():
+    layout, data = known_optimum()
+    state = BlockState(np.zeros(layout.size), [])
+    stopping = Stopping(tolerance=0.0, max_iter=9)
+    options = {"l1": 5.0, "l2": 0.0, "random_state": 0, "n_jobs": 1, "stopping": stopping, "watch": never}
+    result = train_blocks(layout, data, BLOCKS, state, **options)
+    assert (result.reason, result.iterations, len(result.features)) == ("value", 1, 0)
+
+
+def test_blocks_take_shorter_steps_in_the_first_sweep(monkeypatch):
+    layout, data = known_optimum()
+    factors = []
+
+    class Watched:
+        def __init__(self, *arguments, **options):
+            self.descent = native.Descent(*arguments, **options)
+
+        def begin(self):
+            self.descent.begin()
+
+        def sweep(self, blocks, w, threads, stretch):
+            factors.append(stretch)
+            return self.descent.sweep(blocks, w, threads, stretch)
+
+    monkeypatch.setattr("textmill.sequence.training.blocks.native", SimpleNamespace(Descent=Watched))
+    train_blocks(
+        layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, random_state=0, n_jobs=1,
+        stopping=Stopping(tolerance=0.0, max_iter=12), watch=never,
+    )  # fmt: skip
+    assert factors == [1.5, *[1.0] * 11]
+
+
+def test_a_longer_first_trial_than_the_curvatures_ask_for_is_refused():
+    layout, data = known_optimum()
+    descent = native.Descent(training_data(layout, data), 0.5, 0.01, True)
+    for stretch in (0.5, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="stretch must be at least 1"):
+            descent.sweep(BLOCKS, np.zeros(layout.size), 1, stretch)
+
+
+def test_algorithms_by_name_take_their_own_rates():
+    layout, data, _ = random_problem(8, 3, sequences=9)
+    objective = ChainObjective(layout, data, l2=0.5)
+    begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
+    named = SGDL2(eta0=0.2).train(objective, begin, Session(4, 0.0, 3, never))
+    stopping = Stopping(tolerance=0.0, max_iter=4)
+    options = {"l1": 0.0, "l2": 0.5, "eta0": 0.2, "alpha": 0.0, "random_state": 3, "stopping": stopping}
+    plain = train_sgd(layout, data, OnlineState.fresh(layout, None, False), watch=never, **options)
+    assert named.weights.tobytes() == plain.weights.tobytes()
+
+
+def test_owlqn_without_a_penalty_is_lbfgs():
+    layout, data, _ = random_problem(8, 3, sequences=9)
+    begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
+    results = [
+        algorithm.train(ChainObjective(layout, data, l1=0.0, l2=0.5), begin, Session(9, 0.0, 3, never))
+        for algorithm in (OWLQN(), LBFGS())
+    ]
+    assert results[0].weights.tobytes() == results[1].weights.tobytes()
+    assert results[0].evaluations == results[1].evaluations
+
+
+def test_a_run_counts_the_iterations_of_its_tuning_and_its_time():
+    layout, data = known_optimum()
+    run = Run(OWLQN(), ChainObjective(layout, data, l1=0.5, l2=0.01), max_iter=5, tolerance=0.0, fine_tune=3)
+    begun = time.perf_counter()
+    result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
+    elapsed = time.perf_counter() - begun
+    assert [entry["iteration"] for entry in run.log] == list(range(1, 9))
+    assert (result.iterations, result.reason) == (8, "iterations")
+    assert result.evaluations >= 8
+    seconds = [entry["seconds"] for entry in run.log]
+    assert 0 <= seconds[0] <= seconds[-1] <= elapsed
+    assert run.objective.l2 == 0.01
+
+
+def test_frequencies_of_tests_are_sums_of_squares_over_their_labels():
+    rows = active([[0], [0, 1], [0]], 3, [[1.0], [2.0, 3.0], [1.0]])
+    data = Encoded(np.array([0, 3]), rows, rows, np.array([0, 1, 2], np.int32), np.array([2.0]))
+    frequencies = _frequencies(FeatureLayout(3, 3, 3), data)
+    assert frequencies[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
+    assert frequencies[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
+
+
+def test_a_perceptron_ends_with_the_first_epoch_without_a_mistake():
+    layout, data = known_optimum()
+    result = run_online("perceptron", layout, data, epochs=50)
+    assert (result.reason, result.objectives[-1]) == ("value", 0)
+    assert all(wrong > 0 for wrong in result.objectives[:-1])
+    assert result.iterations == len(result.objectives) < 50
+
+
+def test_sgd_ends_when_its_objective_has_settled():
+    layout, data = known_optimum()
+    stopping = Stopping(tolerance=0.01, max_iter=500)
+    result = train_sgd(
+        layout, data, OnlineState.fresh(layout, None, True), l1=0.5, l2=0.01, eta0=0.5, alpha=0.9, random_state=0,
+        stopping=stopping, watch=never,
+    )  # fmt: skip
+    assert result.reason == "value"
+    assert result.iterations == len(result.objectives) < 500
+    assert stopping.settled(result.objectives)
+    assert not any(stopping.settled(result.objectives[:k]) for k in range(1, result.iterations))
+
+
 def test_a_rate_that_is_far_too_high_is_an_error():
     layout, data = scaled_problem(1000)
     with pytest.raises(DataError, match="without limit with eta0=100; pass a smaller eta0"):
@@ -319,7 +470,7 @@ def scaled_problem(factor):
 @pytest.mark.parametrize("factor", [0.1, 1, 30, 1000])
 @pytest.mark.parametrize(("l1", "l2", "alpha"), [(0.5, 0.01, 0.9), (0.0, 0.1, 0.0)])
 def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2, alpha, monkeypatch):
-    monkeypatch.setattr("textmill.sequence.training.online.SAMPLE", 8)
+    monkeypatch.setattr("textmill.sequence.training.online.SHARE", 3)
     layout, data = scaled_problem(factor)
     chosen = np.zeros(24, bool)
     chosen[np.random.default_rng([7, 0]).permutation(24)[:8]] = True
@@ -332,12 +483,26 @@ def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2,
         )  # fmt: skip
         return value_of(layout, sample, result.features, result.weights, l1 / 3, l2 / 3)
 
-    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, random_state=7, n_jobs=1)
+    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, random_state=7, n_jobs=1) / (2 if alpha else 1)
     assert np.log2(rate / 0.1) == pytest.approx(round(np.log2(rate / 0.1)))
     assert (rate > 0.1) == (factor <= 1)
     best = after_eight_passes(rate)
     assert best < after_eight_passes(rate / 2)
     assert best < after_eight_passes(rate * 2)
+
+
+@pytest.mark.parametrize(("sequences", "tried"), [(1, 1), (4, 4), (24, 4), (39, 4), (40, 5), (2399, 299), (3000, 300)])
+def test_a_rate_is_tried_on_an_eighth_of_the_sequences(sequences, tried, monkeypatch):
+    sizes = []
+
+    def select(data, chosen):
+        sizes.append(int(chosen.sum()))
+        return select_sequences(data, chosen)
+
+    monkeypatch.setattr("textmill.sequence.training.online.select_sequences", select)
+    layout, data, _ = random_problem(1, 2, sequences=sequences, longest=1)
+    calibrated_rate(layout, data, l1=0.1, l2=0.0, alpha=0.9, random_state=0, n_jobs=1)
+    assert sizes == [tried]
 
 
 def test_a_rate_is_looked_for_in_a_range():
@@ -432,11 +597,18 @@ def test_the_split_into_positive_and_negative_parts_has_the_same_optimum():
 @pytest.mark.parametrize("variant", ["+", "-"])
 def test_rprop_comes_close_to_the_known_optimum(variant):
     layout, data = known_optimum()
+    numbers = []
+
+    def watch(done):
+        numbers.append(done.number)
+        return False
+
     result = train_rprop(
         ChainObjective(layout, data, l2=0.01), np.zeros(layout.size), l1=0.5, variant=variant,
-        stopping=Stopping(gradient_tolerance=1e-7, tolerance=0.0, max_iter=400), watch=never,
+        stopping=Stopping(gradient_tolerance=1e-7, tolerance=0.0, max_iter=400), watch=watch,
     )  # fmt: skip
     assert result.objectives[-1] == pytest.approx(6.90136158, rel=1e-4)
+    assert numbers == list(range(1, result.iterations + 1))
 
 
 def test_unigram_tests_alone_are_multinomial_logistic_regression():
@@ -532,6 +704,36 @@ def test_all_features_are_looked_at_after_four_eight_and_every_eight_iterations(
     assert seen[-1][2] == len(result.features)
     assert calls.count("violations") == 5
     assert result.evaluations == len(calls)
+
+
+def test_a_working_set_keeps_its_pairs_and_looks_for_slopes_above_the_penalty(monkeypatch):
+    layout, data = known_optimum()
+    pairs, limits = [], []
+    minimize, violations = batch.minimize_owlqn, ChainObjective.violations
+
+    def watched(objective, theta, *, history, **options):
+        pairs.append(len(history.pairs()[0]))
+        return minimize(objective, theta, history=history, **options)
+
+    def look(self, theta, limit):
+        limits.append(limit)
+        return violations(self, theta, limit)
+
+    monkeypatch.setattr(batch, "minimize_owlqn", watched)
+    monkeypatch.setattr(ChainObjective, "violations", look)
+    owlqn(layout, data, 0.1, 0.01, replace(EXACT, gradient_tolerance=1e-3), lambda done: done.number == 17)
+    assert pairs == [0, 4, 5, 5]
+    assert limits == pytest.approx([0.1 * (1 + 1e-9) + 1e-3] * 4, rel=1e-13)
+
+
+def test_a_working_set_whose_objective_settles_over_two_short_rounds_is_done():
+    layout, data = known_optimum()
+    every = WorkingSet.begin(np.arange(layout.size), np.full(layout.size, 1e-3))  # so no look finds others
+    result = train_working_set(
+        ChainObjective(layout, data, l2=0.01), every, l1=0.1, memory=5,
+        stopping=Stopping(gradient_tolerance=0.0, tolerance=0.9, window=5, max_iter=50), watch=never,
+    )  # fmt: skip
+    assert (result.reason, result.iterations) == ("value", 8)  # four iterations are too few for a window of five
 
 
 @pytest.mark.parametrize("rounds", [False, True])

@@ -11,7 +11,7 @@ import pytest
 
 from textmill.corpus import spans_of
 from textmill.errors import DataError
-from textmill.sequence import CRF, ConditionalMarkov, markov_steps
+from textmill.sequence import CRF, ConditionalMarkov, decode_chain_f, markov_steps
 
 WORDS = ["anna", "meets", "bert", "in", "rome", "and", "new", "york"]
 TAGS = {"anna": "B-PER", "bert": "B-PER", "rome": "B-LOC", "new": "B-LOC", "york": "I-LOC"}
@@ -72,6 +72,7 @@ def test_each_sequence_gets_the_best_of_all_answers(kind: Any, name: str) -> Non
     unit, beta = name.split("-f")
     b = float(beta) ** 2
     sentences = [[("anna",), ("new",), ("york",)], [("york",), ("bert",)], [("in",)], [("new",), ("in",), ("rome",)]]
+    sentences += [[("anna",), ("bert",)], [("rome",), ("new",), ("york",)], [("bert",), ("anna",), ("in",)]]
     answers = tagger.predict(sentences, maximise=name, micro=False)
     for sentence, answer in zip(sentences, answers, strict=True):
         truths = sequences_of(tagger, sentence)
@@ -147,3 +148,20 @@ def test_labels_without_outside_have_no_f() -> None:
     assert words.predict([[("a",), ("b",)]], maximise="f1") == [["X", "O"]]
     with pytest.raises(DataError, match="token-f1"):
         words.predict([[("a",)]], maximise="span-f1")
+
+
+def test_chains_of_a_model_have_its_marginals() -> None:
+    crf = model()
+    sentences = [[("anna",), ("new",), ("york",)], [("in",)]]
+    chains = crf.label_chains(sentences)
+    place = crf.classes_.tolist().index("O")
+    for chain, marginals in zip(chains, crf.predict_marginals(sentences), strict=True):
+        np.testing.assert_allclose(chain.positives(), 1 - marginals[:, place], atol=1e-12)
+    people = crf.label_chains(sentences, positive=["B-PER"])[0]
+    column = crf.classes_.tolist().index("B-PER")
+    np.testing.assert_allclose(people.positives(), crf.predict_marginals(sentences)[0][:, column], atol=1e-12)
+    assert decode_chain_f(chains[0]).value <= 1.0
+    with pytest.raises(DataError, match="no label of the model"):
+        crf.label_chains(sentences, positive=["X"])
+    with pytest.raises(DataError, match="no tokens"):
+        crf.label_chains([[]])

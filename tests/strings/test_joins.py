@@ -120,6 +120,13 @@ def test_a_score_that_is_the_threshold_reaches_it(epsilon: float) -> None:
     assert triples(join.among(0, 3, score, 0, 1)) == {(0, 2): score}
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_a_word_that_all_names_share_makes_no_pair(epsilon: float) -> None:
+    left = ["the cat", "the dog", "the bird song", "xx the"]
+    join = parse_measure("ml(words, sub=jaro)").fit(left).join(left, min_word_similarity=epsilon, n_jobs=1)
+    assert triples(join.among(0, 4, 0.0, 0, 1)) == {(1, 2): pytest.approx(0.5106882)}
+
+
 @pytest.mark.parametrize("text", ["levenshtein", "ml(words, sub=tfidf(trigrams))", "tfidf(trigrams)"])
 def test_blocks_of_names_give_the_pairs_of_all(text: str) -> None:
     left = names()

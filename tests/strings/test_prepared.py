@@ -10,7 +10,7 @@ import pytest
 
 from textmill._native import strings as native
 from textmill.errors import DataError
-from textmill.strings import CustomMeasure, Measure, Pairs, parse_measure
+from textmill.strings import CustomMeasure, Measure, Pairs, parse_measure, scored_join
 from textmill.tasks.names.generate import generate_names
 
 TEXTS = [
@@ -76,8 +76,30 @@ def test_scores_of_prepared_strings_are_those_of_the_matrix(text: str) -> None:
         for jobs in (1, 5):
             assert triples(a.scores(b, at_least=at_least, n_jobs=jobs)) == expected(across, at_least, False)
         assert triples(a.scores(at_least=at_least)) == expected(within, at_least, True)
+    assert triples(a.scores(b)) == expected(across, 0.0, False)
     part = a.part(5, 15)
     assert triples(part.scores(b, at_least=0.4)) == expected(across[5:15], 0.4, False)
+
+
+def test_blocks_of_rows_give_the_pairs_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the other side has more strings than scores are held together."""
+    names, others = strings(3)[:12], strings(4)[:7]
+    fitted = parse_measure("needleman_wunsch(gap=0.5)").fit(names)
+    across, within = fitted.matrix(names, others), fitted.matrix(names, list(names))
+    heights: list[int] = []
+    score_matrix = fitted.score_matrix
+
+    def watched(rows: list[str], columns: list[str], n_jobs: int) -> Any:
+        heights.append(len(rows))
+        return score_matrix(rows, columns, n_jobs)
+
+    monkeypatch.setattr(fitted, "score_matrix", watched)
+    monkeypatch.setattr(scored_join, "_CELLS", 37)  # five rows against seven strings, three against twelve
+    assert triples(fitted.prepare(names).scores(fitted.prepare(others))) == expected(across, 0.0, False)
+    assert heights == [5, 5, 2]
+    assert triples(fitted.prepare(names).scores()) == expected(within, 0.0, True)
+    assert heights[3:] == [3, 3, 3, 3]
+    assert len(fitted.prepare(names).scores(fitted.prepare([])).left) == 0
 
 
 def test_a_measure_of_yours_can_be_prepared() -> None:

@@ -26,7 +26,16 @@ _Label = Annotated[str, typer.Option(help="Field that holds the label, for JSONL
 _L2 = Annotated[float | None, typer.Option(help="L2 penalty; default: 1 for logistic without --l1, else 0.")]
 _Positive = Annotated[str | None, typer.Option(help="Label to be found; default: 1, or the rarer of two texts.")]
 _Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight, whatever its size.")]
-_Weighting = Annotated[str, typer.Option(help="Weights of terms in SMART letters, such as ntc or bnc.")]
+_Weighting = Annotated[
+    str | None,
+    typer.Option(help="Weights of terms in SMART letters, such as bnc; default: ntc, for bayes nnn, plain counts."),
+]
+_Event = Annotated[
+    str | None,
+    typer.Option(
+        help="bayes: model of counts: zibinom (default), binom, bernoulli, betabinom, negbinom, multinomial, ..."
+    ),
+]
 _MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
@@ -36,17 +45,20 @@ _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends tr
 def train(
     data: _Data,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
+    kind: Annotated[str, typer.Option(help="Kind of model: logistic, combinations or bayes.")] = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
     l2: _L2 = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
+    event: _Event = None,
+    smoothing: Annotated[float | None, typer.Option(help="bayes: what is added to every count.")] = None,
+    words: Annotated[int | None, typer.Option(help="bayes: keep this many words, the most informative ones.")] = None,
     utility: Annotated[
         str | None, typer.Option(help="logistic: score to train for, such as f1, f2, mcc or cost:5:1.")
     ] = None,
     positive: _Positive = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     tolerance: _Tolerance = None,
     max_iter: Annotated[int | None, typer.Option(help="Maximum number of iterations.")] = None,
@@ -70,13 +82,18 @@ def train(
 
     labeled = _read(data, reading, label_field)
     options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
+    options |= {"event": event, "smoothing": smoothing, "n_words": words}
+    weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     options |= {"utility": utility, "positive": positive}
     vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
-    active = int((model.coef_ != 0).any(axis=0).sum())
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
+    if kind == "bayes":
+        typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
+        return
+    active = int((model.coef_ != 0).any(axis=0).sum())
     if isinstance(model, UtilityLogistic):
         held_out = "" if model.held_out_ is None else f", {model.held_out_:.4f} on held-out rows"
         label = "" if model.positive_ is None else f"; positive label {model.positive_}"
@@ -170,7 +187,7 @@ def path(
     plot: Annotated[Path | None, figure_option("Draw the strongest weights along the path to this file.")] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
-    weighting: _Weighting = "ntc",
+    weighting: _Weighting = None,
     min_df: _MinDf = 1,
     *,
     terms: Terms,
@@ -186,7 +203,7 @@ def path(
     from textmill.plot import save
 
     labeled = _read(data, reading, label_field)
-    vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
+    vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
     penalty = (l2 or 0.0) if kind == "logistic" else l2
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=penalty, degree=degree)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
@@ -304,10 +321,9 @@ def decode(
 
 
 def _load(path: Path) -> Any:
-    from textmill.linear import LinearClassifier
-    from textmill.model import load
+    from textmill.model import Classifier, load
 
-    return load(path, expect=LinearClassifier)
+    return load(path, expect=Classifier)
 
 
 def _read(data: list[str], reading: Reading, label_field: str | None, model: Any = None) -> Any:

@@ -176,7 +176,7 @@ def label(
         raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
     elif format == "columns":
         sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
-        texts = label_sentences(tagger, sentences, options, repair=repairs)
+        texts = label_sentences(tagger, _known(tagger, sentences), options, repair=repairs)
     else:
         label = label_attributes if format == "crfsuite" else label_tests
         texts = label(tagger, columns, options, repair=repairs)
@@ -450,6 +450,26 @@ def _labeled_text(
         else:
             words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
+
+
+def _known(tagger: Any, sentences: Any) -> Iterator[Any]:
+    """The sentences; a warning after the last if a tagger without patterns, whose columns are tests, knows none."""
+    encoder = tagger.encoder_
+    if encoder.patterns_ or encoder.function is not None or encoder.hash_bits is not None:
+        yield from sentences
+        return
+    tests, known = {*encoder.tests_.to_list()}, False
+    for sentence in sentences:
+        known = known or any(not tests.isdisjoint(row) for row in sentence)
+        yield sentence
+    if not known:
+        import warnings
+
+        warnings.warn(
+            "the tagger has no patterns and knows no column of the input, so all tokens look alike to it; label with "
+            "the .mill file it was made from, or pass --format crfsuite for attributes",
+            stacklevel=1,
+        )
 
 
 def _refuse_both(dev: Path | None) -> None:

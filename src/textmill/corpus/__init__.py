@@ -9,6 +9,7 @@ dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
+knp                         bunsetsus and dependencies of Japanese sentences
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 reviews                     star reviews
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         spans_of,
         tags_of,
     )
+    from textmill.corpus.knp import BasicPhrase, Bunsetsu, KnpSentence, Morpheme, read_knp, write_knp
     from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
@@ -85,6 +87,8 @@ __all__ = [
     "BadRecords",
     "BagFile",
     "Bags",
+    "BasicPhrase",
+    "Bunsetsu",
     "Chain",
     "CharacterNgrams",
     "CorpusReport",
@@ -93,6 +97,8 @@ __all__ = [
     "Documents",
     "DriftingStream",
     "HashedBags",
+    "KnpSentence",
+    "Morpheme",
     "NamedFeatures",
     "NettalkWord",
     "PatternTokenizer",
@@ -132,6 +138,7 @@ __all__ = [
     "read_conllu",
     "read_dictionary",
     "read_documents",
+    "read_knp",
     "read_nettalk",
     "read_records",
     "read_terms",
@@ -159,6 +166,7 @@ __all__ = [
     "write_bags",
     "write_columns",
     "write_dictionary",
+    "write_knp",
     "write_terms",
     "writer",
 ]
@@ -178,6 +186,7 @@ __getattr__, __dir__ = deferred(
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
         "iob": "RepairedTags SCHEMES Span check_tags convert_tags repair_tags spans_of tags_of",
+        "knp": "BasicPhrase Bunsetsu KnpSentence Morpheme read_knp write_knp",
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",

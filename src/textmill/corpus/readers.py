@@ -66,6 +66,7 @@ __all__ = [
     "Reader",
     "Record",
     "SkippedRecords",
+    "files_of",
     "open_bytes",
     "open_lines",
     "read_documents",
@@ -179,7 +180,7 @@ def read_documents(
         raise ValueError(f"unit must be 'file' or 'line', not {unit!r}")
     check_encoding(encoding)
     settings = _Settings(format, text_field or "text", id_field, unit, errors, named=text_field is not None)
-    parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in _files(source))
+    parts = tuple(Part(path, name, encoding, delimiter) for source in names for path, name in files_of(source))
     parts = tuple(part._replace(by_line=True) if _is_stream(part.source) else part for part in parts)
     spooled = []
     if spool:
@@ -387,7 +388,7 @@ class _Settings:
         return _read_whole_text if reader is _read_lines and unit == "file" else reader
 
 
-def _files(source: str) -> Iterator[tuple[str, str]]:
+def files_of(source: str) -> Iterator[tuple[str, str]]:
     """Path and name of every file that a source stands for. The path is absolute: another process may need it."""
     if source == "-":
         yield "-", source_name("-")

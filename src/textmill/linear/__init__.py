@@ -16,6 +16,10 @@ pairwise     a support vector machine for each pair of classes
 least_squares  least squares of minimum norm
 datasets     labeled data from files
 making       classifiers by kind, and their evaluation
+class_counts  sums by class, mutual information
+bayes        naive Bayes with those distributions
+vocabulary_curve   its accuracy by vocabulary size
+counts       distributions of counts: fitted to whole tables, compared, criticised
 operating    thresholds, curves, methods side by side, cascades
 """
 
@@ -24,7 +28,33 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.linear.bayes import Contributions, NaiveBayes, Topicality
+    from textmill.linear.class_counts import mutual_information
     from textmill.linear.classifier import LinearClassifier, Weights
+    from textmill.linear.counts.bursts import Bursts, counts_report, draw_bursts, draw_comparison, find_bursts
+    from textmill.linear.counts.criticism import (
+        CountComparison,
+        GoodnessOfFit,
+        NormalTest,
+        compare_counts,
+        dispersion_test,
+        expected_counts,
+        goodness_of_fit,
+        likelihood_ratio,
+        vuong_test,
+        zero_excess_test,
+    )
+    from textmill.linear.counts.distributions import (
+        Bernoulli,
+        BetaBinomial,
+        Binomial,
+        CountDistribution,
+        NegativeBinomial,
+        Poisson,
+        ZeroInflated,
+    )
+    from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
+    from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
     from textmill.linear.datasets import Labeled, read_labeled
     from textmill.linear.drawing import draw_path, draw_strongest
     from textmill.linear.expected_f import UtilityLogistic, operating_path
@@ -46,51 +76,98 @@ if TYPE_CHECKING:
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
     from textmill.linear.svr import SupportVectorRegression
+    from textmill.linear.vocabulary_curve import VocabularyCurve, vocabulary_curve
 
 __all__ = [
+    "Bernoulli",
     "BernoulliModel",
+    "BetaBinomial",
+    "Binomial",
+    "Bursts",
     "Cascade",
     "Certificate",
     "CombinationLogistic",
+    "Contributions",
+    "CountComparison",
+    "CountData",
+    "CountDistribution",
+    "CountFit",
+    "CountFits",
+    "CountPrior",
+    "GoodnessOfFit",
     "KernelRows",
     "Labeled",
     "LeastSquares",
     "LinearClassifier",
     "LogisticRegression",
     "MethodTable",
+    "NaiveBayes",
+    "NegativeBinomial",
+    "NormalTest",
     "NotConverged",
     "OperatingCurve",
     "PairwiseSVM",
     "PenaltyScores",
+    "Poisson",
     "SmoothedUtility",
     "Solved",
     "SupportVectorRegression",
+    "Topicality",
     "UtilityLogistic",
+    "VocabularyCurve",
     "Weights",
+    "ZeroInflated",
     "bernoulli_utility",
     "choose_penalty",
+    "compare_counts",
+    "counts_of_texts",
+    "counts_report",
+    "dispersion_test",
+    "draw_bursts",
+    "draw_comparison",
     "draw_path",
     "draw_strongest",
     "evaluate_classifier",
+    "expected_counts",
+    "find_bursts",
     "find_violators",
+    "fit_count_table",
+    "fit_counts",
+    "goodness_of_fit",
     "label_margins",
     "labels_with_probabilities",
+    "likelihood_ratio",
     "make_classifier",
     "make_kernel",
+    "mutual_information",
     "operating_path",
     "oracle_threshold",
+    "read_count_bags",
+    "read_count_table",
     "read_labeled",
     "solve_centered",
     "solve_pairs",
     "solve_problems",
     "tuned_threshold",
+    "vocabulary_curve",
     "vote",
+    "vuong_test",
+    "zero_excess_test",
 ]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "bayes": "Contributions NaiveBayes Topicality",
+        "class_counts": "mutual_information",
         "classifier": "LinearClassifier Weights",
+        "counts.bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
+        "counts.criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
+        "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
+        "counts.distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson "
+        "ZeroInflated",
+        "counts.fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
+        "counts.reading": "CountData counts_of_texts read_count_bags read_count_table",
         "datasets": "Labeled read_labeled",
         "drawing": "draw_path draw_strongest",
         "expected_f": "UtilityLogistic operating_path",
@@ -102,6 +179,7 @@ __getattr__, __dir__ = deferred(
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "pairwise": "PairwiseSVM solve_pairs vote",
         "problem": "Certificate",
+        "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",
         "selection": "PenaltyScores choose_penalty",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",

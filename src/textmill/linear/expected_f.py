@@ -11,8 +11,9 @@ maximised from several starts and the best is kept:
 
 Penalty and operating point by cross-validation: for every fold models of each penalty are trained on the others; the
 penalty whose margins on the held-out rows allow the greatest utility is taken, and the intercept is moved by the
-threshold that reaches it. Text has more columns than rows, F~ of the training rows is then near 1 for any weights that
-part them, and it is the held-out rows that know where to cut.
+threshold that reaches it. Logistic regressions stand among the candidates: where their model is right, likelihood uses
+the rows better, and only their threshold has to move. Text has more columns than rows, F~ of the training rows is then
+near 1 for any weights that part them, and it is the held-out rows that know where to cut.
 
 The scores are no probabilities: `calibrated` has those, from the held-out margins by logistic regression (Platt).
 
@@ -46,7 +47,7 @@ __all__ = ["UtilityLogistic", "operating_path"]
 
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)  # times the mean square length of a row
 USUAL_PENALTY = 1  # place of the one for first runs
-LIKELIHOOD_L2 = 0.1  # of start 0
+LIKELIHOOD_L2 = (0.1, 1.0)  # of logistic regressions, the first of them start 0
 FEW_COLUMNS = 100  # up to which random starts pay
 MOST_NORM = 1e3  # of theta for rows of length 1; beyond it the supremum is at infinity
 STEEP = 10.0  # spread of the margins of a random start: near to the decisions themselves
@@ -81,6 +82,8 @@ class UtilityLogistic(LinearClassifier):
         vectorizer_: Fitted vectorizer, or None.
         positive_: The label to be found; None for more than two classes.
         l2_: Penalties used, one a margin.
+        criterion_: What was maximised for the last margin: "utility", or "likelihood" where that did better on held-out
+            rows.
         objective_: Smoothed utility without penalty, the mean over margins.
         held_out_: Utility of held-out rows at the chosen penalty and threshold, mean over margins; None without folds.
         starts_: For every start of the last margin its objective, norm of theta and why it ended.
@@ -101,6 +104,7 @@ class UtilityLogistic(LinearClassifier):
     layout: ClassVar[dict[str, str]] = {"l2_": "output", "calibration_": "fitted line: float64"}
     state: ClassVar[dict[str, Any]] = {
         "positive_": str | int | float | bool | None,
+        "criterion_": str,
         "objective_": float,
         "held_out_": float | None,
         "starts_": list,
@@ -112,6 +116,7 @@ class UtilityLogistic(LinearClassifier):
 
     positive_: Any
     l2_: Floats
+    criterion_: str
     calibration_: Floats
     objective_: float
     held_out_: float | None
@@ -162,7 +167,7 @@ class UtilityLogistic(LinearClassifier):
         self.positive_ = None
         if len(self.classes_) == 2:
             sides = range(*_side(self.positive, self.classes_, labels))
-            self.positive_ = self.classes_[sides[0]].item()
+            self.positive_ = self.classes_.tolist()[sides[0]]
         elif self.positive is not None:
             raise DataError(f"positive={self.positive!r} is for two classes, there are {len(self.classes_)}")
         if start is not None:
@@ -231,6 +236,7 @@ class UtilityLogistic(LinearClassifier):
         figures = [run.figure for run in runs if run.figure is not None]
         self.held_out_ = float(np.mean(figures)) if len(figures) == len(runs) else None
         last = runs[-1]
+        self.criterion_ = last.criterion
         self.starts_, self.saturated_ = last.starts, float(np.mean([run.saturated for run in runs]))
         self.n_iter_ = sum(run.iterations for run in runs)
         self.converged_ = all(run.reason in ("gradient", "value") for run in runs)
@@ -242,6 +248,7 @@ class UtilityLogistic(LinearClassifier):
 class _Run:
     theta: Floats
     l2: float
+    criterion: str
     value: float  # smoothed utility
     figure: float | None  # utility of held-out rows
     line: tuple[float, float] | None  # of calibration
@@ -268,7 +275,8 @@ class _Training:
         whole = self.objective(slice(None))
         grid = [model.l2] if model.l2 is not None else [self.length * one for one in PENALTIES]
         usual = grid[min(USUAL_PENALTY, len(grid) - 1)]
-        ours = [self.likelihood_start(whole, self.rows), *([] if self.first is None else [self.first])]
+        regression = self.regression(self.rows, self.positive, LIKELIHOOD_L2[0])
+        ours = [self.cut(whole, regression), *([] if self.first is None else [self.first])]
         runs = [self.maximize(whole, usual, start) for start in [*ours, *self.random_starts(whole)]]
         best = max(runs, key=lambda run: -run.value)  # the first of equals
         starts = [
@@ -279,6 +287,8 @@ class _Training:
         folds = min(model.n_folds, int(self.positive.sum()), int((~self.positive).sum()))
         if folds >= 2:
             chosen, figure, threshold, line = self.held_out(grid, folds, best.theta)
+            if chosen >= len(grid):
+                return self.likelihood(whole, LIKELIHOOD_L2[chosen - len(grid)], figure, threshold, line, starts)
             l2 = grid[chosen]
         if l2 != usual:
             best = max((self.maximize(whole, l2, start) for start in (ours[0], best.theta)), key=lambda run: -run.value)
@@ -290,6 +300,7 @@ class _Training:
         return _Run(
             theta,
             float(l2),
+            "utility",
             whole(best.theta)[0],
             figure,
             line,
@@ -300,14 +311,37 @@ class _Training:
             [-value for value in best.report.values],
         )
 
+    def likelihood(
+        self,
+        whole: SmoothedUtility,
+        l2: float,
+        figure: float,
+        threshold: float,
+        line: tuple[float, float],
+        starts: list[dict[str, Any]],
+    ) -> _Run:
+        """The logistic regression with the threshold of its held-out margins."""
+        theta = self.regression(self.rows, self.positive, l2)
+        theta[0] -= threshold
+        value = whole(theta)[0]
+        line = line[0], line[1] + line[0] * threshold
+        chance = special.expit(whole.gamma * whole.margins(theta))
+        saturated = float((chance * (1 - chance) < SATURATED).mean())
+        return _Run(theta, l2, "likelihood", value, figure, line, starts, saturated, 0, "value", [value])
+
     def objective(self, part: Any) -> SmoothedUtility:
         gamma = self.model._gammas()[-1]
         n_jobs = self.model.n_jobs
         return SmoothedUtility(self.rows[part], self.positive[part], self.utility, gamma=gamma, n_jobs=n_jobs)
 
-    def likelihood_start(self, objective: SmoothedUtility, rows: Any) -> Floats:
-        """Logistic regression with the best threshold on the training rows."""
-        positive = objective.positive
+    def cut(self, objective: SmoothedUtility, theta: Floats) -> Floats:
+        """The same direction with the best threshold on the training rows."""
+        moved = theta.copy()
+        moved[0] -= _threshold(objective.margins(theta), objective.positive, self.utility)[0]
+        return moved
+
+    def regression(self, rows: Any, positive: NDArray[np.bool_], l2: float) -> Floats:
+        """Intercept and weights of a logistic regression."""
         problem = Problem(
             rows,
             positive.astype(np.int32),
@@ -316,10 +350,8 @@ class _Training:
             intercept=True,
             threads=effective_jobs(self.model.n_jobs) if rows.nnz > FEW_ENTRIES else 1,
         )
-        run = minimize(problem, Penalty(0.0, LIKELIHOOD_L2), tolerance=1e-3, max_iter=100)
-        theta = np.concatenate([run.intercept, run.coef[0]])
-        theta[0] -= _threshold(objective.margins(theta), positive, self.utility)[0]
-        return theta
+        run = minimize(problem, Penalty(0.0, l2), tolerance=1e-3, max_iter=100)
+        return np.concatenate([run.intercept, run.coef[0]])
 
     def random_starts(self, objective: SmoothedUtility) -> Iterator[Floats]:
         columns = self.rows.shape[1]
@@ -367,17 +399,26 @@ class _Training:
         return solution
 
     def held_out(self, grid: list[float], folds: int, usual: Floats) -> tuple[int, float, float, tuple[float, float]]:
-        """Place of the best penalty, its utility on held-out rows, the threshold there, and the line of calibration."""
+        """Place of the best candidate, its utility on held-out rows, the threshold there, and the calibration.
+
+        Candidates are the penalties, and behind them the logistic regressions.
+        """
         fold = _folds(self.positive, folds, self.rng)
-        margins = np.empty((len(grid), len(fold)))
+        regressions = LIKELIHOOD_L2 if self.model.l2 is None and not self.model.l1 else LIKELIHOOD_L2[:1]
+        margins = np.empty((len(grid) + len(regressions), len(fold)))
         for k in range(folds):
             inside, outside = fold != k, fold == k
             objective = self.objective(inside)
-            own = self.likelihood_start(objective, self.rows[inside])
+            thetas = [self.regression(self.rows[inside], self.positive[inside], l2) for l2 in regressions]
+            own = self.cut(objective, thetas[0])
             starts = [own] if self.rows.shape[1] > FEW_COLUMNS else [own, usual]
             for j, l2 in enumerate(grid):
                 best = max((self.maximize(objective, l2, start) for start in starts), key=lambda run: -run.value)
                 margins[j, outside] = self.rows[outside] @ best.theta[1:] + best.theta[0]
+            for j, theta in enumerate(thetas, len(grid)):
+                margins[j, outside] = self.rows[outside] @ theta[1:] + theta[0]
+        if len(regressions) == 1:  # a penalty of one's own is for the utility
+            margins = margins[: len(grid)]
         points = [_threshold(row, self.positive, self.utility) for row in margins]
         chosen = int(np.argmax([figure for _, figure in points]))
         threshold, figure = points[chosen]

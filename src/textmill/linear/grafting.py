@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill._native import linear as native
-from textmill.arrays import Floats, Ids, Ints
+from textmill.arrays import Floats, Ids
 from textmill.corpus import NamedFeatures, csr_arrays
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.linear.classifier import LinearClassifier, Weights, labels_of, row_weights
@@ -218,6 +218,11 @@ class CombinationLogistic(LinearClassifier):
         sizes = (self.combinations_ >= 0).sum(axis=1)
         return [int((sizes == size).sum()) for size in range(1, self.combinations_.shape[1] + 1)]
 
+    def conjunctions(self) -> native.Conjunctions:
+        """The weights as native code scores rows by them."""
+        check_fitted(self)
+        return native.Conjunctions(self.combinations_, np.ascontiguousarray(self.coef_), self.n_features_)
+
     def check_values(self) -> None:
         """Check that every combination names columns of the model, in rising order."""
         parts = self.combinations_
@@ -228,11 +233,8 @@ class CombinationLogistic(LinearClassifier):
 
     def _margins(self, rows: Any) -> Floats:
         """Margins x rows: only combinations of the model are looked at, along a tree of their features."""
-        feature, first, weight = _tree(self.combinations_, self.coef_)
         score = np.zeros((rows.shape[0], len(self.coef_)))
-        native.score_rows(
-            *csr_arrays(rows, np.float64), rows.shape[1], feature, first, weight, score, effective_jobs(self.n_jobs)
-        )
+        native.score_rows(*csr_arrays(rows, np.float64), self.conjunctions(), score, effective_jobs(self.n_jobs))
         return np.ascontiguousarray(score.T) + self.intercept_[:, None]
 
 
@@ -418,20 +420,3 @@ def find_violators(
         method != "examples", effective_jobs(n_jobs),
     )  # fmt: skip
     return features.reshape(-1, degree), gradient, visited, stored
-
-
-def _tree(combinations: Ids, coef: Floats) -> tuple[Ids, Ints, Floats]:
-    """Combinations as a tree in breadth-first order: features and first children of nodes, weights of nodes."""
-    weights = {tuple(j for j in row if j >= 0): coef[:, k] for k, row in enumerate(combinations.tolist())}
-    paths = {path[:size] for path in weights for size in range(1, len(path) + 1)}
-    nodes = sorted(paths, key=lambda path: (len(path), path))
-    children: dict[tuple[int, ...], int] = {}
-    for path in nodes:
-        children[path[:-1]] = children.get(path[:-1], 0) + 1
-    counts = np.array([children.get((), 0), *(children.get(path, 0) for path in nodes)], np.int64)
-    first = np.cumsum(counts)  # first[t]: where the children of node t begin, behind those of the nodes before it
-    weight = np.zeros((len(nodes), len(coef)))
-    for t, path in enumerate(nodes):
-        if path in weights:
-            weight[t] = weights[path]
-    return np.array([path[-1] for path in nodes], np.int32), first.astype(np.int64), weight

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from textmill.errors import DataError
+from textmill.linear.bayes import NaiveBayes
 from textmill.linear.classifier import LinearClassifier
 from textmill.linear.expected_f import UtilityLogistic
 from textmill.linear.grafting import CombinationLogistic
@@ -17,11 +18,15 @@ from textmill.model.estimators import constructor_parameters
 
 __all__ = ["KINDS", "evaluate_classifier", "labels_with_probabilities", "make_classifier"]
 
-KINDS: dict[str, type[LinearClassifier]] = {"combinations": CombinationLogistic, "logistic": LogisticRegression}
+KINDS: dict[str, type[LinearClassifier | NaiveBayes]] = {
+    "bayes": NaiveBayes,
+    "combinations": CombinationLogistic,
+    "logistic": LogisticRegression,
+}
 
 
 def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any:
-    """Return a classifier of a kind, "logistic" or "combinations"; an option that is None has its default.
+    """Return a classifier of a kind, "logistic", "combinations" or "bayes"; an option that is None has its default.
 
     The default of l2 is 0 for a logistic regression with an L1 penalty. With `utility` a logistic regression is trained
     for that instead of likelihood.
@@ -41,7 +46,9 @@ def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any
         raise DataError(f"{name} is no option of kind '{kind}'; leave it out")
     if kind == "logistic" and parameters.get("l1"):
         parameters.setdefault("l2", 0.0)
-    if balanced:
+    if balanced and kind == "bayes":
+        parameters["class_prior"] = "uniform"
+    elif balanced:
         parameters["class_weight"] = "balanced"
     return KINDS[kind](**parameters)
 

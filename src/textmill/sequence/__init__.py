@@ -25,6 +25,7 @@ label_models   binary labels that depend on each other, and decoding under them
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 probability_files   probabilities of items from files
+pruning      what a beam costs in decoding for F
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trainable    training that CRFs and conditional Markov models share
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
+    from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.simple_functions import (
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
         ZeroOne,
         evaluate_function,
         expectation,
+        expectations,
         expected_hamming,
         expected_window_rate,
     )
@@ -181,6 +184,7 @@ __all__ = [
     "NoWeights",
     "Pattern",
     "Perceptron",
+    "PruningReport",
     "SetDistribution",
     "SimpleFunction",
     "Split",
@@ -195,6 +199,7 @@ __all__ = [
     "attributes_of",
     "best_labels",
     "column_errors",
+    "compare_pruning",
     "count_by_pattern",
     "cross_validate",
     "decode_chain_f",
@@ -211,6 +216,7 @@ __all__ = [
     "evaluate_function",
     "evaluate_tags",
     "expectation",
+    "expectations",
     "expected_f",
     "expected_f_curve",
     "expected_f_gradient",
@@ -284,10 +290,11 @@ __getattr__, __dir__ = deferred(
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
+        "pruning": "PruningReport compare_pruning",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
-        "expectation expected_hamming expected_window_rate",
+        "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
         "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },

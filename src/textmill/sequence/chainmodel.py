@@ -35,6 +35,7 @@ from textmill.sequence.decoders import (
     ChainScorer,
     best_labels,
     forced_labels,
+    markov_steps,
     posterior,
     span_confidence,
     viterbi,
@@ -43,6 +44,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.formats import ChainWeights
+from textmill.sequence.label_models import MarkovLabels
 from textmill.sequence.utility_tags import FObjective, maximal_tags
 
 __all__ = ["ChainModel"]
@@ -122,6 +124,29 @@ class ChainModel(Classifier, Model):
         allowed = None if constraints is None else self._allowed(constraints, data)
         probabilities = self._posterior(data, allowed, None)
         return np.split(probabilities, data.offsets[1:-1].tolist()) if data.sequences else []
+
+    def label_chains(self, X: Iterable[Any], positive: Collection[str] | None = None) -> list[MarkovLabels]:
+        """What the model says of every sequence as a chain of labels 0 and 1, for `decode_chain_f` and `expectation`.
+
+        `positive` are the labels that count as 1; None for all but O.
+
+        >>> from textmill.sequence import CRF
+        >>> crf = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["X", "O"]] * 3)
+        >>> [float(p) > 0.5 for p in crf.label_chains([[("a",), ("b",)]])[0].positives()]
+        [True, False]
+        """
+        data = self._encoded(X)
+        names = self.classes_.tolist()
+        chosen = [name for name in names if name != "O"] if positive is None else list(positive)
+        for name in chosen:
+            if name not in names:
+                raise DataError(f"positive label '{name}' is no label of the model; it has {names}")
+        flags = np.isin(self.classes_, chosen)
+        steps = markov_steps(self._scorer(), data, n_jobs=self.n_jobs)
+        parts = [steps[begin:end] for begin, end in pairwise(data.offsets.tolist())]
+        if any(not len(part) for part in parts):
+            raise DataError("a sequence has no tokens and so no chain; leave it out")
+        return [MarkovLabels(part[0, 0], part[1:], flags) for part in parts]
 
     def predict_best(
         self, X: Iterable[Any], k: int = 5, *, constraints: Constraints | None = None

@@ -37,7 +37,7 @@ class CRF(TrainableChain):
         l2: L2 penalty; None for 1e-5, or for 1 where the algorithm has no L1 penalty.
         max_iter: Largest number of iterations; None for 200, or for 30 epochs or sweeps.
         tolerance: Relative change of the objective that ends a run; None for 1e-4.
-        fine_tune: Number of iterations of L-BFGS without L1 on the weights that are not zero.
+        fine_tune: Number of iterations of L-BFGS on the weights that are not zero, with L2 in the place of L1.
         compact: Whether to drop tests without weights.
         dtype: Type of the weights, "float64" or "float32".
         stages: Patterns added while training, as (number of iterations before, patterns, for each the number of a

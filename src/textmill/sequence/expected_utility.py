@@ -414,10 +414,12 @@ def _swept_curve(
             z[order[m - 1]] = 1
         if method == "pruned":
             low[m], lost[m], _ = native.pruned_expected_f(z, chances, b, max(1, width))
-        else:
+        elif n:
             from textmill.sequence.simple_functions import CountFunction, expectation
 
             low[m] = expectation(CountFunction.f(b=b), z.tolist(), chances).value
+        else:
+            low[m] = 1.0
     return low, lost
 
 

@@ -1,6 +1,7 @@
 """Jobs, one module each, built from the models below.
 
 coherence    coherent documents told from blended, shuffled and generated ones
+dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 similarity   documents like a text or like another document, in an index of many
@@ -12,12 +13,14 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = [
     "BaselineScorer",
     "CoherenceDetector",
+    "DependencyParser",
     "Forger",
     "Matches",
     "PolarityScorer",
@@ -30,6 +33,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "coherence": "CoherenceDetector Forger",
+        "dependency": "DependencyParser",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "similarity": "Matches SimilarDocuments query_shards",
     },

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from textmill.tasks.polarity import (
     BaselineScorer,
@@ -171,3 +174,9 @@ def test_both_reviews_of_the_paper_are_positive_but_not_equal() -> None:
     first = model.predict(["I believe this is very good and a 'must read'. I can't wait to read the next book."])[0]
     second = model.predict(["This book is not so bad. You may find some interesting points in the book."])[0]
     assert first > second > 3
+
+
+@given(st.text(alphabet="abz09'!?.- \n\t", max_size=40), st.sampled_from(["!", "", "!?"]))
+def test_words_are_what_the_pattern_of_the_paper_finds(text: str, keep: str) -> None:
+    marks = f"|[{keep}]" if keep else ""
+    assert ReviewFeatures(keep=keep).words(text) == re.findall(rf"[a-z0-9]+(?:'[a-z]+)*{marks}", text)

@@ -3,11 +3,15 @@
 After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
 wrong, if it has any (`error`). The run stops when that levels off (`Plateau`), and its result are the weights with the
 lowest error, not the last ones. An error that has not moved since the first iteration has not levelled off: where most
-labels are alike, the first weights give every token the same one for a while. Fine-tuning then drops the L1 penalty and
-runs L-BFGS on the weights that are not zero: their number cannot grow. A checkpoint holds the state of the algorithm,
-the log and the best weights, in NumPy's own format without pickles; a run that finds its checkpoint goes on to the same
-result. The first Ctrl-C lets the iteration at work come to its end, whatever the algorithm, and the run ends with what
-it has.
+labels are alike, the first weights give every token the same one for a while. Fine-tuning is L-BFGS on the weights w
+that are not zero: their number cannot grow. Some L2 in the place of L1 pulls w as a whole towards zero as strongly, or
+a few good steps would fit what L1 kept out:
+
+    d/ds [l1 |s w|_1 + l2 / 2 |s w|^2] = d/ds [tuned / 2 |s w|^2]  at s = 1        so tuned = l2 + l1 |w|_1 / |w|^2
+
+A checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own format without pickles; a
+run that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration at work come to its end,
+whatever the algorithm, and the run ends with what it has.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import numpy as np
 from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.files import replacing
-from textmill.optimize import Plateau
+from textmill.optimize import Plateau, dot
 from textmill.progress import Step, interruptible, start
 from textmill.sequence.training.algorithms import Algorithm, Session, SparseWeights
 from textmill.sequence.training.batch import Result, Snapshot, Watch
@@ -84,12 +88,18 @@ class Run:
         return result
 
     def _tune(self, result: Result, watch: Watch) -> Result:
-        """A few iterations of L-BFGS without L1 on the weights that are not zero."""
-        self.objective.restrict(result.features)
+        """A few iterations of L-BFGS on the weights that are not zero, with L2 in the place of L1."""
+        objective, penalty = self.objective, self.objective.l2
+        objective.restrict(result.features)
         self.best = None
         session = Session(self.fine_tune, 0.0, self.seed, watch)
         begin = SparseWeights(result.features, result.weights)
-        tuned = self.algorithm.tuner().train(self.objective, begin, session)
+        size = dot(result.weights, result.weights)
+        objective.l2 += objective.l1 * float(np.abs(result.weights).sum()) / size if size else 0.0
+        try:
+            tuned = self.algorithm.tuner().train(objective, begin, session)
+        finally:
+            objective.l2 = penalty
         weights = SparseWeights(tuned.features, tuned.weights) if self.best is None else SparseWeights(*self.best[1:])
         return Result(
             *weights,

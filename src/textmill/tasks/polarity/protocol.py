@@ -347,6 +347,7 @@ class _CountedTexts:
     def __init__(self, texts: list[str], n_jobs: int | None) -> None:
         self.texts, self.n_jobs = texts, n_jobs
         self._counts: dict[str, KernelRows] = {}
+        self.buffers: dict[Any, Floats] = {}  # for the kernel values of a fold; the next fold overwrites them
 
     def rows(self, scorer: PolarityScorer) -> KernelRows:
         """Counts, or ones for a binary weighting."""
@@ -364,8 +365,9 @@ class _CountedTexts:
 class _Fold:
     """What scorers of one weighting share in a fold: squared weights of the features, kernel values, vectors."""
 
-    def __init__(self, rows: KernelRows, train: Ids, scorer: PolarityScorer) -> None:
+    def __init__(self, rows: KernelRows, train: Ids, scorer: PolarityScorer, buffers: dict[Any, Floats]) -> None:
         self.counts = rows
+        self.buffers = buffers
         X = rows.X
         inside = np.zeros(X.shape[0], bool)
         inside[train] = True
@@ -386,7 +388,12 @@ class _Fold:
         )
         key = (name, *settings.values())
         if key not in self._matrices:
-            self._matrices[key] = self.counts.gram(make_kernel(name, **settings, unit=True), self.weights**2)
+            place = (id(self.counts), scorer.weighting, scorer.min_df, *key)
+            size = self.counts.X.shape[0]
+            out = self.buffers.get(place)
+            if out is None:
+                out = self.buffers[place] = np.empty((size, size))
+            self._matrices[key] = self.counts.gram(make_kernel(name, **settings, unit=True), self.weights**2, out)
         return self._matrices[key]
 
     def vectors(self) -> Any:
@@ -410,7 +417,7 @@ def _scored(
         rows = counted.rows(scorer)
         key = (id(rows), scorer.weighting, scorer.min_df)
         if key not in shared:
-            shared[key] = _Fold(rows, train, scorer)
+            shared[key] = _Fold(rows, train, scorer, counted.buffers)
         yield name, *_fitted_scores(shared[key], scorer, gold, train, test, scale)
 
 

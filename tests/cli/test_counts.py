@@ -1,0 +1,118 @@
+"""The command `textmill counts`, and naive Bayes in `textmill classify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill.cli.app import app, main
+
+RUN = CliRunner()
+LINES = [
+    "the mill grinds corn corn corn corn",
+    "the sea is rough the sea",
+    "the mill",
+    "the old sea at night",
+    "the sky",
+]
+
+
+def run(*arguments: object) -> str:
+    result = RUN.invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def table(output: str) -> list[dict[str, str]]:
+    head, *rows = output.strip("\n").split("\n")
+    return [dict(zip(head.split("\t"), row.split("\t"), strict=True)) for row in rows]
+
+
+def test_fit_prints_a_row_for_every_word(tmp_path: Path) -> None:
+    texts = tmp_path / "a.txt"
+    texts.write_text("\n".join(LINES) + "\n")
+    rows = table(run("counts", "fit", texts, "--lines", "--kind", "zibinom"))
+    assert {"the", "corn", "sea"} <= {row["term"] for row in rows}
+    corn = next(row for row in rows if row["term"] == "corn")
+    assert 0.5 < float(corn["z"]) < 1
+    assert list(corn) == ["term", "p", "z", "se_p", "se_z", "log_likelihood", "notes"]
+    out = tmp_path / "fits.tsv"
+    assert "fits of negbinom" in run(
+        "counts", "fit", texts, "--lines", "--kind", "negbinom", "-o", out, "--min-count", 2
+    )
+    assert {row["term"] for row in table(out.read_text())} == {"the", "mill", "corn", "sea"}
+    lines = run("counts", "fit", texts, "--lines", "--kind", "poisson", "--per-text", "--json").splitlines()
+    assert next(row for row in map(json.loads, lines) if row["term"] == "corn")["mu"] == pytest.approx(4 / 5)
+
+
+def test_tables_and_labels(tmp_path: Path) -> None:
+    counts = tmp_path / "a.csv"
+    counts.write_text("kind,tokens,mill,sea\nx,100,3,0\ny,80,0,1\nx,90,0,0\ny,50,0,2\n")
+    options = ("--table", "--exposure-field", "tokens", "--label-field", "kind")
+    rows = table(run("counts", "fit", counts, "--kind", "binom", *options))
+    assert [(row["label"], row["term"], row["p"]) for row in rows] == [
+        ("x", "mill", "0.0157895"), ("x", "sea", "0"), ("y", "mill", "0"), ("y", "sea", "0.0230769"),
+    ]  # fmt: skip
+
+
+def test_bags_are_tables_of_counts(tmp_path: Path) -> None:
+    bags = tmp_path / "a.svmlight"
+    bags.write_text("1 1:2 3:1\n0 2:1\n")
+    rows = table(run("counts", "fit", bags, "--kind", "binom"))
+    assert [row["p"] for row in rows] == ["0.5", "0.25", "0.25"]
+
+
+def test_compare_shows_bursts_models_pictures_and_a_page(tmp_path: Path) -> None:
+    texts = tmp_path / "a.txt"
+    texts.write_text("\n".join(LINES * 5) + "\n")
+    picture, page = tmp_path / "a.svg", tmp_path / "a.html"
+    rows = table(run("counts", "compare", texts, "--lines", "--min-count", 5, "-k", 3, "--plot", picture))
+    assert rows[0]["term"] == "corn"
+    assert rows[0]["best"] == "zibinom"
+    assert picture.read_text().count("<svg") == 1
+    rows = table(run("counts", "compare", texts, "--lines", "--words", "corn,the", "--plot", picture, "--report", page))
+    assert [row["term"] for row in rows] == ["corn"] * 4 + ["the"] * 4
+    assert rows[0]["delta_aic"] == "0.000"
+    assert "corn" in page.read_text()
+    rows = table(run("counts", "compare", texts, "--words", "the", "--passages", 4, "--kinds", "poisson,negbinom"))
+    assert {row["kind"] for row in rows} == {"poisson", "negbinom"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("tokens,mill\n100,-3\n", "a.csv:2: 'mill' holds '-3', which is no count"),
+        ("tokens,mill\n100,3\n10,2.5\n", "a.csv:3: 'mill' holds '2.5'"),
+        ("tokens,mill\n100,\n", "a.csv:2: 'mill' holds ''"),
+        ("tokens,mill\n2,3\n", "a.csv:2: count 3 of 'mill' is above the length 2"),
+        ("words,mill\n2,3\n", "no field 'tokens'; the fields are words, mill"),
+        ("tokens,mill\n", "no records"),
+    ],
+)
+def test_bad_tables_are_errors_with_the_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    counts = tmp_path / "a.csv"
+    counts.write_text(content)
+    with pytest.raises(SystemExit) as left:
+        main(["counts", "fit", str(counts), "--table", "--exposure-field", "tokens"])
+    assert left.value.code == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_classify_trains_naive_bayes(tmp_path: Path) -> None:
+    data, model = tmp_path / "a.jsonl", tmp_path / "a.mill"
+    labels = ["mill", "sea", "mill", "sea", "sky"]
+    data.write_text("".join(json.dumps({"text": t, "label": c}) + "\n" for t, c in zip(LINES, labels, strict=True)))
+    for event in ("zibinom", "multinomial"):
+        train = run("classify", "train", data, "--kind", "bayes", "--event", event, "-o", model, "--words", 9)
+        assert f"9 words with a model of kind {event}" in train
+        predicted = [json.loads(line) for line in run("classify", "predict", model, data, "--json").splitlines()]
+        assert [row["label"] for row in predicted] == labels
+        assert "accuracy 1.0000 of 5 rows" in run("classify", "evaluate", model, data)
+        assert "corn" in run("classify", "explain", model, "-k", 2)
