@@ -53,8 +53,10 @@ class Held {
         add(document, d, 0, "a document must be a str, not ");
       } else if (PyList_Check(document) || PyTuple_Check(document)) {
         const Py_ssize_t size = PySequence_Fast_GET_SIZE(document);
-        for (Py_ssize_t t = 0; t < size; ++t)
+        for (Py_ssize_t t = 0; t < size; ++t) {
+          if (t + kAhead < size) fetch(PySequence_Fast_GET_ITEM(document, t + kAhead));
           add(PySequence_Fast_GET_ITEM(document, t), d, static_cast<std::size_t>(t), "a token must be a str, not ");
+        }
       } else {
         throw base::Fault(
             std::string("a document must be a list or tuple of tokens, not ") + Py_TYPE(document)->tp_name,
@@ -63,10 +65,23 @@ class Held {
       begin_.push_back(texts_.size());
     }
   }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    for (std::size_t i = 0; i < owners_.size(); ++i) {
+      if (i + kAhead < owners_.size()) __builtin_prefetch(owners_[i + kAhead].ptr());
+      owners_[i].reset();
+    }
+  }
   corpus::Documents view() const { return {texts_, begin_, first_}; }
   nb::object take(std::size_t number) { return std::move(owners_[number]); }  // a token of all documents, once
 
  private:
+  static constexpr std::ptrdiff_t kAhead = 8;  // strings lie all over memory: several are waited for together
+  static void fetch(PyObject* object) {
+    __builtin_prefetch(object);
+    __builtin_prefetch(reinterpret_cast<const char*>(object) + 64);  // where the characters of a short one lie
+  }
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
     if (!PyUnicode_Check(object)) refuse(object, document, position, fault);
     owners_.push_back(nb::borrow(object));

@@ -146,3 +146,19 @@ def test_perplexity_is_reported_as_srilm_does(capsys: pytest.CaptureFixture[str]
     assert sum(result["hits"]) == 14
     opened = json.loads(run(capsys, "lm", "perplexity", tmp_path / "m.mill", text, "--json", "--open-vocabulary")[0])
     assert opened["ppl"] == result["ppl"]  # nothing is unknown
+
+
+def test_documents_are_scored_by_all_others(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from textmill.lm import NGramModel
+
+    texts = ["the mill turns", "the mill stands", "a wheel turns"]
+    path = tmp_path / "three.jsonl"
+    path.write_text("".join(json.dumps({"text": t, "group": t[0]}) + "\n" for t in texts))
+    command = ("lm", "leave-one-out", path, "--order", 2, "--smoothing", "witten-bell", "--json")
+    rows = [json.loads(row) for row in run(capsys, *command)]
+    model = NGramModel(order=2, smoothing="witten-bell")
+    assert rows[0]["perplexity"] == pytest.approx(model.fit(texts[1:]).perplexity(texts[:1]))
+    rows = [json.loads(row) for row in run(capsys, *command, "--group-field", "group")]
+    assert rows[0]["perplexity"] == pytest.approx(model.fit(texts[2:]).perplexity(texts[:1]))
+    assert "has no field 'x'" in failure(capsys, *command, "--group-field", "x")
+    assert run(capsys, *command[:-1])[-1].startswith("# perplexity ")

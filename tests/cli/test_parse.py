@@ -92,6 +92,39 @@ def test_errors_are_shown_and_put_on_a_page(folder: Path, tmp_path: Path, capsys
     assert facts["interval"][0] <= facts["dependency_accuracy"] <= facts["interval"][1]
 
 
+def test_words_of_conllu_are_learnt_and_parsed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = []
+    for sentence in sample_sentences(80):
+        firsts, rows = [], []
+        for bunsetsu in sentence.bunsetsus:
+            firsts.append(len(rows) + 1)
+            rows += [(m, f"B{at}") for at, m in enumerate(bunsetsu.morphemes)]
+        unit = -1
+        for number, (m, place) in enumerate(rows, 1):
+            unit += place == "B0"
+            head = (firsts[sentence.heads[unit]] if sentence.heads[unit] >= 0 else 0) if place == "B0" else firsts[unit]
+            mark = f"BunsetuBILabel={'B' if place == 'B0' else 'I'}"
+            lines.append("\t".join([str(number), m.surface, m.lemma, m.pos, "_", "_", str(head), "dep", "_", mark]))
+        lines.append("")
+    words, model, out = tmp_path / "words.conllu", str(tmp_path / "m.mill"), tmp_path / "parsed.conllu"
+    words.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert said(capsys, "parse", "train", str(words), "--l1", "1", "-o", model)[0] == 0
+    figures = json.loads(said(capsys, "parse", "evaluate", model, str(words), "--json")[1])
+    assert figures["sentences"] == 80
+    assert said(capsys, "parse", "apply", model, str(words), "-o", str(out))[0] == 0
+    columns = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines() if line]
+    right = [line.split("\t") for line in lines if line]
+    assert [row[:6] for row in columns] == [row[:6] for row in right]
+    same = sum(row[6] == gold[6] for row, gold in zip(columns, right, strict=True))
+    assert same / len(right) > 0.95
+    ids = str(folder / "train.knp")
+    assert said(capsys, "parse", "evaluate", model, str(words), "--documents", ids)[0] == 2
+    assert said(capsys, "parse", "apply", model, str(words), str(folder / "test.knp"))[0] == 2
+    assert said(capsys, "parse", "apply", model, str(words), "--format", "xml")[0] == 1
+
+
 def test_samples_are_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert said(capsys, "parse", "sample", "-k", "3", "--seed", "5", "-o", str(tmp_path / "s.knp"))[0] == 0
     assert [s.heads for s in read_knp(tmp_path / "s.knp")] == [s.heads for s in sample_sentences(3, random_state=5)]

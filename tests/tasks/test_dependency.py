@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from textmill._native import tasks as native
-from textmill.corpus import Bunsetsu, KnpSentence, Morpheme, read_knp
+from textmill.corpus import Bunsetsu, KnpSentence, Morpheme, read_conllu, read_knp
 from textmill.errors import DataError, ModelFileError
 from textmill.metrics import AccuracyCounts
 from textmill.model import load
@@ -23,7 +24,10 @@ from textmill.tasks.dependency import (
     evaluate,
     extract_events,
     find_errors,
+    parse_conllu,
     sample_sentences,
+    units_of,
+    with_unit_heads,
 )
 
 
@@ -318,3 +322,42 @@ def test_events_of_the_web_corpus_are_those_of_the_specification(data: Path, tmp
         fine = native.parsable(ends, np.array([head for s in own for head in s.heads], np.int32))
         usable = [s for s, good in zip(own, fine, strict=True) if good]
         assert (len(usable), len(extract_events(usable).y)) == (sentences, events)
+
+
+MARKED = """\
+# sent_id = s-1
+1	太郎	太郎	PROPN	_	_	5	nsubj	_	BunsetuBILabel=B
+2	は	は	ADP	_	_	1	case	_	BunsetuBILabel=I
+3-4	学校に	_	_	_	_	_	_	_	_
+3	学校	学校	NOUN	_	_	5	obl	_	BunsetuBILabel=B|SpaceAfter=No
+4	に	に	ADP	_	_	3	case	_	BunsetuBILabel=I
+5	行っ	行く	VERB	_	_	0	root	_	BunsetuBILabel=B
+6	た	た	AUX	_	_	5	aux	_	BunsetuBILabel=I
+7	。	。	PUNCT	_	_	5	punct	_	BunsetuBILabel=I
+
+"""
+
+
+@pytest.mark.parametrize("text", [MARKED, MARKED.replace("BunsetuBILabel", "Other")])
+def test_words_of_conllu_are_grouped_into_units(text: str) -> None:
+    (words,) = read_conllu(io.BytesIO(text.encode()))
+    units = units_of(words)
+    assert ([unit.text for unit in units.bunsetsus], units.heads) == (["太郎は", "学校に", "行った。"], (2, 2, -1))
+    assert units.id == "s-1"
+    assert attributes_of(units.bunsetsus[2])[-1] == "stop"
+    assert attributes_of(units.bunsetsus[0]) == [
+        "word=太郎", "pos=PROPN", "last=は", "last.pos=ADP", "particle=は",
+    ]  # fmt: skip
+
+
+def test_heads_of_units_become_heads_of_words(parser: DependencyParser) -> None:
+    (words,) = read_conllu(io.BytesIO(MARKED.encode()))
+    assert with_unit_heads(words, units_of(words).heads) == words
+    changed = with_unit_heads(words, (1, 2, -1))
+    assert changed.column("head") == ("3", "1", "_", "5", "3", "0", "5", "5")
+    assert changed.column("deprel")[0] == "dep"
+    assert units_of(changed).heads == (1, 2, -1)
+    with pytest.raises(DataError, match="2 heads for 3 units"):
+        with_unit_heads(words, (1, -1))
+    found = list(parse_conllu(parser, [words, words]))
+    assert [units_of(own).heads for own in found] == parser.predict([units_of(words)] * 2)

@@ -8,7 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Case", "LanguageModel", "Sources", "Split", "TokenizerName", "save_model", "sentences_of", "tokenizer_of"]
+__all__ = [
+    "Case",
+    "LanguageModel",
+    "MinCounts",
+    "Order",
+    "RareWords",
+    "Smoothing",
+    "Sources",
+    "Split",
+    "TokenizerName",
+    "numbers_of",
+    "save_model",
+    "sentences_of",
+    "tokenizer_of",
+]
 
 LanguageModel = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model made by `textmill lm train`, or an ARPA file.")
@@ -22,6 +36,16 @@ TokenizerName = Annotated[
 Split = Annotated[
     str | None,
     typer.Option(help="sentences, or lines (one sentence per line; default with --tokenizer whitespace)."),
+]
+
+Order = Annotated[int, typer.Option(help="Length of the longest n-gram.")]
+Smoothing = Annotated[
+    str,
+    typer.Option(help="modified-kneser-ney, kneser-ney, katz, good-turing, witten-bell, absolute or jelinek-mercer."),
+]
+RareWords = Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")]
+MinCounts = Annotated[
+    str, typer.Option(help="Drop n-grams that occur less often: a number for each order, such as 1,1,2.")
 ]
 
 
@@ -63,3 +87,13 @@ def save_model(model: Any, output: Path) -> None:
         to_arpa(model, output)
     else:
         model.save(output)
+
+
+def numbers_of(text: str) -> list[int]:
+    """Whole numbers between commas, of --min-counts."""
+    from textmill.errors import DataError
+
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise DataError(f"--min-counts must be whole numbers such as 1,1,2, got {text!r}") from None

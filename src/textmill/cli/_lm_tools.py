@@ -1,4 +1,4 @@
-"""Change and compare language models: mix, prune, convert, perplexity."""
+"""Change and compare language models: mix, prune, convert, perplexity, leave-one-out."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from textmill.cli._json import json_line
 from textmill.cli._lm_options import (
     Case,
     LanguageModel,
+    MinCounts,
+    Order,
+    RareWords,
+    Smoothing,
     Sources,
     Split,
     TokenizerName,
+    numbers_of,
     save_model,
     sentences_of,
     tokenizer_of,
 )
-from textmill.cli._options import Json, JsonLines, MaxIter
+from textmill.cli._options import Jobs, Json, JsonLines, MaxIter
 from textmill.cli._outputs import further_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
@@ -140,8 +145,7 @@ def perplexity(
     names, documents = [], []
     for document in reading.documents(sources):
         names.append(document.id)
-        lines = document.text.splitlines() if split == "lines" or tokenizer == "whitespace" else [document.text]
-        documents.append(list(sentences_of(lines, split, tokenizer)))
+        documents.append(_sentences(document.text, split, tokenizer))
     result = perplexity_report(language, documents, names=names, open_vocabulary=open_vocabulary)
     if report is not None:
         result.report(f"Perplexity of {model.name}").write(report)
@@ -159,6 +163,69 @@ def perplexity(
             table.row(**{name: row[name] for name in formats})
     for line in result.lines():
         typer.echo(f"# {line}" if by_document else line)
+
+
+@app.command("leave-one-out")
+@with_options
+def leave_one_out(
+    sources: Sources,
+    order: Order = 3,
+    smoothing: Smoothing = "modified-kneser-ney",
+    min_count: RareWords = 1,
+    min_counts: MinCounts = "1",
+    group_field: Annotated[
+        str | None, typer.Option(help="Field whose value says which documents are taken out together.")
+    ] = None,
+    case: Case = None,
+    tokenizer: TokenizerName = None,
+    split: Split = None,
+    *,
+    reading: Reading,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print the perplexity of each document under a model of all the others.
+
+    Example: textmill lm leave-one-out essays.jsonl --smoothing katz --group-field author
+    """
+    from textmill.errors import DataError
+    from textmill.lm import LeaveOneOut, NGramModel, SentenceScores
+
+    documents = list(reading.documents(sources))
+    groups = None
+    if group_field is not None:
+        missing = next((document for document in documents if group_field not in document.fields), None)
+        if missing is not None:
+            raise DataError(f"document '{missing.id}' has no field '{group_field}'", source=sources[0])
+        groups = [str(document.fields[group_field]) for document in documents]
+    texts = [_sentences(document.text, split, tokenizer) for document in documents]
+    model = NGramModel(
+        order=order,
+        smoothing=smoothing,
+        min_count=min_count,
+        min_counts=numbers_of(min_counts),
+        tokenizer=tokenizer_of(tokenizer, case),
+        n_jobs=jobs,
+    )
+    held_out = LeaveOneOut(model).fit(sentence for text in texts for sentence in text)
+    scores = held_out.scores(texts, groups=groups)
+    formats = {"perplexity": ".2f", "known": ".2f", "words": "", "unknown": "", "document": ""}
+    table = Printed(formats, json=json)
+    for document, row in zip(documents, scores, strict=True):
+        if len(row.words):
+            figures = {"perplexity": row.perplexity(), "known": row.perplexity(unknown=False)}
+            table.row(**figures, words=int(row.words.sum()), unknown=int(row.unknown.sum()), document=document.id)
+    whole = SentenceScores.joined(scores)
+    if not json:
+        typer.echo(
+            f"# perplexity {whole.perplexity():.2f}, without unknown words {whole.perplexity(unknown=False):.2f}"
+        )
+
+
+def _sentences(text: str, split: str | None, tokenizer: str | None) -> list[str]:
+    """The sentences of a document."""
+    lines = text.splitlines() if split == "lines" or (split is None and tokenizer == "whitespace") else [text]
+    return list(sentences_of(lines, split, tokenizer))
 
 
 def _plain(value: object) -> object:

@@ -11,9 +11,14 @@ from textmill.cli._json import json_line
 from textmill.cli._lm_options import (
     Case,
     LanguageModel,
+    MinCounts,
+    Order,
+    RareWords,
+    Smoothing,
     Sources,
     Split,
     TokenizerName,
+    numbers_of,
     save_model,
     sentences_of,
     tokenizer_of,
@@ -35,17 +40,10 @@ _Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="T
 def train(
     sources: Sources,
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
-    order: Annotated[int, typer.Option(help="Length of the longest n-gram.")] = 3,
-    smoothing: Annotated[
-        str,
-        typer.Option(
-            help="modified-kneser-ney, kneser-ney, katz, good-turing, witten-bell, absolute or jelinek-mercer."
-        ),
-    ] = "modified-kneser-ney",
-    min_count: Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")] = 1,
-    min_counts: Annotated[
-        str, typer.Option(help="Drop n-grams that occur less often: a number for each order, such as 1,1,2.")
-    ] = "1",
+    order: Order = 3,
+    smoothing: Smoothing = "modified-kneser-ney",
+    min_count: RareWords = 1,
+    min_counts: MinCounts = "1",
     prune: Annotated[float | None, typer.Option(help="Keep only this share of the n-grams, by entropy.")] = None,
     quantize: Annotated[
         int | None, typer.Option(metavar="BITS", help="Store numbers in this many bits, 4 to 16, without counts.")
@@ -74,7 +72,7 @@ def train(
         order=order,
         smoothing=smoothing,
         min_count=min_count,
-        min_counts=_numbers(min_counts),
+        min_counts=numbers_of(min_counts),
         tokenizer=tokenizer_of(tokenizer, case),
         memory=memory,
         n_jobs=jobs,
@@ -176,13 +174,3 @@ def sample(
 
     for words in read_model(model).sample(k, longest=longest, random_state=seed):
         typer.echo(" ".join(words))
-
-
-def _numbers(text: str) -> list[int]:
-    """Whole numbers between commas."""
-    from textmill.errors import DataError
-
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise DataError(f"--min-counts must be whole numbers such as 1,1,2, got {text!r}") from None

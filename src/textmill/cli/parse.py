@@ -15,7 +15,7 @@ from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_DATA = "Sentences with bunsetsus, as KNP writes them: files, folders with .knp files, - for stdin."
+_DATA = "Sentences as KNP writes them, or CoNLL-U (.conllu): files, folders with .knp files, - for stdin."
 _Data = Annotated[list[str], typer.Argument(metavar="DATA...", help=_DATA)]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Parser made by `textmill parse train`.")]
 _Documents = Annotated[
@@ -23,6 +23,7 @@ _Documents = Annotated[
     typer.Option(metavar="FILE", help="Read only sentences of the documents with these ids, one per line."),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the sentences.")]
+_Format = Annotated[str | None, typer.Option("--format", help="Format of DATA: knp or conllu; default: by suffix.")]
 
 
 @app.command()
@@ -46,6 +47,7 @@ def train(
     tolerance: Annotated[float, typer.Option(help="Duality gap that ends training, relative to the objective.")] = 1e-4,
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
+    format: _Format = None,  # noqa: A002
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -57,7 +59,7 @@ def train(
     from textmill.readable import counted
     from textmill.tasks.dependency import DependencyParser
 
-    reading = {"errors": errors, "encoding": encoding}
+    reading = {"errors": errors, "encoding": encoding, "format": format}
     sentences = list(_read(data, documents, **reading))
     apart = list(_read(dev or data, dev_documents, **reading)) if dev or dev_documents is not None else None
     parser = DependencyParser(
@@ -91,17 +93,32 @@ def apply(
     documents: _Documents = None,
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
+    format: _Format = None,  # noqa: A002
     jobs: Jobs = None,
 ) -> None:
     """Write the sentences with the heads that the parser finds, in the same format.
 
     Example: textmill parse apply parser.mill news.knp -o parsed.knp
     """
-    from textmill.corpus import write_knp
-    from textmill.progress import track
+    from itertools import chain
 
-    parser = _load(model, jobs)
-    sentences = _read(data or ["-"], documents, errors=errors, encoding=encoding)
+    from textmill.corpus import read_conllu, write_columns, write_knp
+    from textmill.progress import track
+    from textmill.tasks.dependency import parse_conllu
+
+    parser, sources = _load(model, jobs), data or ["-"]
+    formats = {_format(source, format) for source in sources}
+    if formats == {"conllu"}:
+        _refuse_documents(documents)
+        rows = chain.from_iterable(read_conllu(source, errors=errors, encoding=encoding) for source in sources)
+        parsed = parse_conllu(parser, track(rows, "parsing", unit="sentences"))
+        write_columns(parsed, output, separator="\t", encoding=encoding)
+        return
+    if len(formats) > 1:
+        raise typer.BadParameter(
+            "DATA are of several formats, which cannot be written to one file; apply one at a time"
+        )
+    sentences = _read(sources, documents, errors=errors, encoding=encoding, format=format)
     write_knp(parser.parse(track(sentences, "parsing", unit="sentences")), output, encoding=encoding)
 
 
@@ -120,6 +137,7 @@ def evaluate(
     ] = None,
     errors: Errors = "strict",
     encoding: _Encoding = "utf-8",
+    format: _Format = None,  # noqa: A002
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
@@ -132,7 +150,7 @@ def evaluate(
     from textmill.tasks import dependency as task
 
     parser = _load(model, jobs)
-    sentences = list(_read(data, documents, errors=errors, encoding=encoding))
+    sentences = list(_read(data, documents, errors=errors, encoding=encoding, format=format))
     heads = parser.predict(sentences)
     scores = task.evaluate(sentences, heads)
     if report is not None:
@@ -198,10 +216,29 @@ def _load(path: Path, jobs: int | None) -> Any:
     return load(path, expect=DependencyParser).set_params(n_jobs=jobs)
 
 
-def _read(data: list[str], documents: Path | None, **reading: Any) -> Iterator[Any]:
+def _read(data: list[str], documents: Path | None, *, format: str | None, **reading: Any) -> Iterator[Any]:  # noqa: A002
     """The sentences of all sources."""
-    from textmill.corpus import read_knp, read_text
+    from textmill.corpus import read_conllu, read_knp, read_text
+    from textmill.tasks.dependency import units_of
 
     ids = None if documents is None else frozenset(read_text(documents).split())
     for source in data:
-        yield from read_knp(source, documents=ids, **reading)
+        if _format(source, format) == "conllu":
+            _refuse_documents(documents)
+            yield from map(units_of, read_conllu(source, **reading))
+        else:
+            yield from read_knp(source, documents=ids, **reading)
+
+
+def _format(source: str, format: str | None) -> str:  # noqa: A002
+    from textmill.model import check_choice
+
+    if format is not None:
+        check_choice("format", format, ("knp", "conllu"))
+        return format
+    return "conllu" if ".conllu" in Path(source).suffixes else "knp"
+
+
+def _refuse_documents(documents: Path | None) -> None:
+    if documents is not None:
+        raise typer.BadParameter("--documents names documents of KNP files; leave it out for CoNLL-U")

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
@@ -25,11 +27,11 @@ from textmill._native import corpus as native
 from textmill.corpus.streams import Source, open_bytes, source_name
 from textmill.corpus.writers import binary_writer
 from textmill.errors import DataError
-from textmill.model import StringTable
+from textmill.model import StringTable, effective_jobs
 
 __all__ = ["Arpa", "ArpaOrder", "read_arpa", "write_arpa"]
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 21
 _COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
 _SECTION = re.compile(rb"\\(\d+)-grams:")
 
@@ -76,8 +78,10 @@ def read_arpa(source: Source) -> Arpa:
     return Arpa(StringTable.from_arrays(names, offsets), orders)
 
 
-def write_arpa(path: str | os.PathLike[str], model: Arpa) -> None:
+def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None = None) -> None:
     r"""Write an ARPA file, completely or not at all; numbers have as many digits as read back exactly.
+
+    `n_jobs` threads format it, None for all cores; the file is the same.
 
     >>> import pathlib, tempfile
     >>> order = ArpaOrder(np.array([[0]], np.int32), np.array([-0.5]), np.array([0.0]))
@@ -91,20 +95,34 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa) -> None:
         if not word or word.split() != [word]:
             raise DataError(f"the word {word!r} has blanks, which part words in ARPA files", source=name)
     table = native.TermTable(model.words.bytes, model.words.offsets, 1)
-    with binary_writer(path) as out:
+    last = len(model.orders)
+    for n, order in enumerate(model.orders, start=1):
+        if order.words.ndim != 2 or order.words.shape[1] != n:
+            raise DataError(f"n-grams of order {n} have {order.words.shape[-1]} words", source=name)
+
+    def lines(n: int, part: slice) -> bytes:
+        order = model.orders[n - 1]
+        words = np.ascontiguousarray(order.words[part], dtype=np.int32)
+        numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
+        return bytes(table.format_ngrams(words, *numbers, n == last))
+
+    threads = effective_jobs(n_jobs)
+    with binary_writer(path) as out, ThreadPoolExecutor(threads) as pool:
         out.write(b"\\data\\\n")
         for n, order in enumerate(model.orders, start=1):
             out.write(b"ngram %d=%d\n" % (n, len(order.log_probability)))
+        waiting: deque[Future[bytes]] = deque()
         for n, order in enumerate(model.orders, start=1):
+            while waiting:
+                out.write(waiting.popleft().result())
             out.write(b"\n\\%d-grams:\n" % n)
             step = max(1, _BLOCK // (32 * n))
             for start in range(0, len(order.log_probability), step):
-                part = slice(start, start + step)
-                words = np.ascontiguousarray(order.words[part], dtype=np.int32)
-                if words.shape[1] != n:
-                    raise DataError(f"n-grams of order {n} have {words.shape[1]} words", source=name)
-                numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
-                out.write(table.format_ngrams(words, *numbers, n == len(model.orders)))
+                waiting.append(pool.submit(lines, n, slice(start, start + step)))
+                while len(waiting) > 2 * threads:  # few at a time: memory is theirs
+                    out.write(waiting.popleft().result())
+        while waiting:
+            out.write(waiting.popleft().result())
         out.write(b"\n\\end\\\n")
 
 

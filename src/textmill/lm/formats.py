@@ -114,7 +114,7 @@ def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
         families = np.diff(model.children_[levels[n - 1] : begin + 1])
         rows = np.column_stack([np.repeat(rows, families, axis=0), model.last_words_[begin:end]])
         orders.append(ArpaOrder(rows, probability[begin:end], back_off[begin:end]))
-    write_arpa(path, Arpa(model.words_, tuple(orders)))
+    write_arpa(path, Arpa(model.words_, tuple(orders)), n_jobs=model.n_jobs)
 
 
 def _renamed(arpa: Arpa) -> tuple[StringTable, Ids]:

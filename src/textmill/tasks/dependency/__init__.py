@@ -1,6 +1,7 @@
 """A dependency parser that can be read: which bunsetsu of a Japanese sentence depends on which.
 
 attributes   what is said of a bunsetsu, and the features of a question about two of them
+conllu       the same for CoNLL-U files
 parser       DependencyParser: a deterministic parser that asks a sparse classifier
 evaluation   dependency and sentence accuracy, by distance, and what was taken for what
 sample       sentences for demonstrations
@@ -12,6 +13,7 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.dependency.attributes import SHAPES, Encoded, attributes_of, encode
+    from textmill.tasks.dependency.conllu import parse_conllu, units_of, with_unit_heads
     from textmill.tasks.dependency.evaluation import (
         DependencyError,
         DependencyScores,
@@ -35,13 +37,17 @@ __all__ = [
     "evaluate",
     "extract_events",
     "find_errors",
+    "parse_conllu",
     "sample_sentences",
+    "units_of",
+    "with_unit_heads",
 ]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "Encoded SHAPES attributes_of encode",
+        "conllu": "parse_conllu units_of with_unit_heads",
         "evaluation": "DependencyError DependencyScores error_page evaluate find_errors",
         "parser": "DependencyParser Events extract_events",
         "sample": "sample_sentences",

@@ -196,30 +196,35 @@ class DependencyParser(Estimator, Model):
             train = [sentences[s] for s in np.sort(order[cut:])]
             apart = [sentences[s] for s in np.sort(order[:cut])]
         best, best_score = _PENALTIES[0], -1.0
-        for l1 in track(_PENALTIES, "penalties"):
-            self._learn(train, l1)
-            score = self.scores_[f"{l1:g}"] = self.score(apart)
+        classifier, X, y, names = self._questions(train, _PENALTIES[-1])
+        for model in track(classifier.path(X, y, values=_PENALTIES), "penalties", total=len(_PENALTIES)):
+            self.l1_, self.classifier_ = model.l1, _compact(model, names)
+            score = self.scores_[f"{model.l1:g}"] = self.score(apart)
             if score <= best_score:
                 break
-            best, best_score = l1, score
+            best, best_score = model.l1, score
         return best
 
     def _learn(self, sentences: list[KnpSentence], l1: float) -> None:
         """Train the classifier on the questions of sentences."""
+        classifier, X, y, names = self._questions(sentences, l1)
+        self.l1_, self.classifier_ = l1, _compact(classifier.fit(X, y), names)
+
+    def _questions(self, sentences: list[KnpSentence], l1: float) -> tuple[CombinationLogistic, Any, Any, list[str]]:
+        """A classifier, not yet trained, with the rows, answers and names of features for penalties from l1 on."""
         events = extract_events(sentences)
-        self.l1_, self.n_events_ = l1, len(events.y)
+        self.n_events_ = len(events.y)
         frequent = np.flatnonzero(np.bincount(events.X.indices, minlength=events.X.shape[1]) > l1)
         X = sparse.csr_matrix(events.X[:, frequent])
-        classifier = CombinationLogistic(
-            l1=l1, degree=self.degree, batch=_BATCH, tolerance=self.tolerance, n_jobs=self.n_jobs
-        )
         if len(np.unique(events.y)) < 2:
             raise DataError(
                 "all questions about the sentences have the same answer, so there is nothing to learn; pass more or "
                 "longer sentences"
             )
-        classifier.fit(X, _LABELS[events.y])
-        self.classifier_ = _compact(classifier, [events.names[c] for c in frequent])
+        classifier = CombinationLogistic(
+            l1=l1, degree=self.degree, batch=_BATCH, tolerance=self.tolerance, n_jobs=self.n_jobs
+        )
+        return classifier, X, _LABELS[events.y], [events.names[c] for c in frequent]
 
 
 def extract_events(sentences: Sequence[KnpSentence]) -> Events:
