@@ -220,13 +220,13 @@ def _statsmodels(kind: str, x: Any, n: Any) -> tuple[float, float, float]:
         if kind == "negbinom":
             model = sm.NegativeBinomial(x, np.ones((len(x), 1)), exposure=n)
             run = model.fit(disp=0, method="bfgs", maxiter=500, gtol=1e-8)
-            run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=100, tol=1e-13)
+            run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=100, tol=1e-13, ridge_factor=0.0)
             return float(np.exp(run.params[0])), float(run.params[1]), float(run.llf)
         own = ZeroInflatedBinomial(x, n)
         rate, zeros = x.sum() / n.sum(), 0.5 * (x == 0).mean()
         start = [np.log(rate / (1 - rate)), np.log(zeros / (1 - zeros)) if zeros > 0 else -3.0]
         run = own.fit(start, method="bfgs", disp=0, maxiter=500, gtol=1e-8, skip_hessian=True)
-        run = own.fit(run.params, method="newton", disp=0, maxiter=100, tol=1e-13, skip_hessian=True)
+        run = own.fit(run.params, method="newton", disp=0, maxiter=100, tol=1e-13, ridge_factor=0.0, skip_hessian=True)
         return float(expit(run.params[0])), float(expit(run.params[1])), own.loglike(run.params)
 
 

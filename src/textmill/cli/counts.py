@@ -113,8 +113,8 @@ def compare(
     data = _read(sources, table, exposure_field, None, passages, 1, terms, reading, jobs)
     chosen = [word.strip() for word in (words or "").split(",") if word.strip()]
     if report is not None:
-        known: dict[str, Any] = {"exposure": data.exposure, "min_count": min_count, "n_jobs": jobs}
-        counts_report(data.X, data.terms, words=chosen, **known).write(report)
+        settings: dict[str, Any] = {"exposure": data.exposure, "min_count": min_count, "n_jobs": jobs}
+        counts_report(data.X, data.terms, words=chosen, **settings).write(report)
     if not chosen:
         bursts = find_bursts(data.X, data.terms, exposure=data.exposure, min_count=min_count, n_jobs=jobs)
         columns = bursts.columns()

@@ -326,12 +326,12 @@ class NaiveBayes(Classifier, Model):
         names = self.feature_names()
         bucket = np.zeros(len(self.words_), np.int32)
         scores = self._scores(rows, lengths, bucket, 1)[0] + self.log_prior_
-        kept = rows[:, self.words_] if len(self.words_) < self.n_features_ else rows
+        selected = rows[:, self.words_] if len(self.words_) < self.n_features_ else rows
         out = []
         for i in range(rows.shape[0]):
             second, best = np.argsort(scores[i], kind="stable")[-2:]
-            begin, end = kept.indptr[i : i + 2]
-            columns, counts = kept.indices[begin:end], kept.data[begin:end]
+            begin, end = selected.indptr[i : i + 2]
+            columns, counts = selected.indices[begin:end], selected.data[begin:end]
             single = sparse.csr_matrix(
                 (counts, columns, np.arange(len(columns) + 1)), shape=(len(columns), len(self.words_))
             )
@@ -477,9 +477,9 @@ class NaiveBayes(Classifier, Model):
         if not self.__sklearn_is_fitted__():
             return None
         check_fitted(self)
-        known: ClassCounts | None = vars(self).get("_statistics")
-        if known is not None:
-            return known
+        statistics: ClassCounts | None = vars(self).get("_statistics")
+        if statistics is not None:
+            return statistics
         if self.event not in SUMMED:
             raise DataError(
                 f"a model file has no rows, which event '{self.event}' needs to go on; fit again, or use event='binom'"
@@ -521,11 +521,11 @@ class NaiveBayes(Classifier, Model):
     def _closed_form(self) -> Floats:
         """p, mu or theta of events whose sums are enough, (W, K)."""
         a = self._added
-        kept = slice(None) if len(self.words_) == self.n_features_ else self.words_
+        columns = slice(None) if len(self.words_) == self.n_features_ else self.words_
         if self.event in ("bernoulli", "multivariate"):
             texts = self.nonempty_ if self.event == "bernoulli" else self.texts_
-            return np.ascontiguousarray(((self.documents_[:, kept] + a) / (texts + 2 * a)[:, None]).T)
-        counts = self.occurrences_[:, kept]
+            return np.ascontiguousarray(((self.documents_[:, columns] + a) / (texts + 2 * a)[:, None]).T)
+        counts = self.occurrences_[:, columns]
         if self.event == "multinomial":
             below = counts.sum(axis=1) + a * len(self.words_)
         else:

@@ -43,7 +43,7 @@ class VocabularyCurve(Table):
         """Return words, and the accuracy of each event."""
         return {"words": self.sizes, **{name: self.accuracy[:, i].tolist() for i, name in enumerate(self.events)}}
 
-    def paired(self, first: str, second: str, size: int) -> PairedCounts:
+    def paired(self, first: str, second: str, n_words: int) -> PairedCounts:
         """Return how many test texts only one of two events gets right, for McNemar's test.
 
         >>> X, y = [[2, 0], [3, 0], [0, 1], [0, 2]], ["a", "a", "b", "b"]
@@ -54,9 +54,9 @@ class VocabularyCurve(Table):
         for event in (first, second):
             if event not in self.events:
                 raise DataError(f"there is no event {event!r} in the curve; there are {', '.join(self.events)}")
-        if size not in self.sizes:
-            raise DataError(f"there is no size {size} in the curve; there are {self.sizes}")
-        rows = self.correct[self.sizes.index(size)]
+        if n_words not in self.sizes:
+            raise DataError(f"there is no size {n_words} in the curve; there are {self.sizes}")
+        rows = self.correct[self.sizes.index(n_words)]
         return PairedCounts.from_correct(rows[self.events.index(first)], rows[self.events.index(second)])
 
     def draw(self) -> Figure:
@@ -111,8 +111,10 @@ def _totals(model: NaiveBayes, X: Any, exposure: ArrayLike | None, ends: list[in
     bucket = np.searchsorted(ends, rank, side="right").astype(np.int32)
     scores = np.cumsum(model._scores(rows, lengths, bucket, len(ends)), axis=0)
     if model.event == "multinomial":
-        kept = rows[:, model.words_].tocsc()
-        tokens = np.stack([np.asarray(kept[:, bucket == b].sum(axis=1), np.float64).ravel() for b in range(len(ends))])
+        by_word = rows[:, model.words_].tocsc()
+        tokens = np.stack(
+            [np.asarray(by_word[:, bucket == b].sum(axis=1), np.float64).ravel() for b in range(len(ends))]
+        )
         masses = np.stack([model.first_[bucket == b].sum(axis=0) for b in range(len(ends))])
         scores = scores - np.cumsum(tokens, axis=0)[:, :, None] * np.log(np.cumsum(masses, axis=0))[:, None, :]
     return np.asarray(scores + model.log_prior_)

@@ -74,8 +74,8 @@ def find_bursts(
     if not len(columns):
         raise DataError(f"no word occurs {min_count} times; lower min_count")
     X = X[:, columns].tocsr()
-    known: dict[str, Any] = {"exposure": lengths, "n_jobs": n_jobs}
-    plain, inflated, spread = (fit_count_table(X, kind, **known) for kind in ("binom", "zibinom", "betabinom"))
+    settings: dict[str, Any] = {"exposure": lengths, "n_jobs": n_jobs}
+    plain, inflated, spread = (fit_count_table(X, kind, **settings) for kind in ("binom", "zibinom", "betabinom"))
     aic = np.stack(
         [2 * k - 2 * fits.log_likelihood[0] for k, fits in ((1, plain), (2, inflated), (2, spread))]
     )  # 3 x words
@@ -140,12 +140,12 @@ def draw_comparison(
     most = int(min(x.max(), n_counts))
     places = list(range(most + 1))
     observed = np.bincount(x.astype(int), weights=weights, minlength=most + 1)[: most + 1]
-    known: dict[str, Any] = {"observations": float(weights.sum())}
+    settings: dict[str, Any] = {"observations": float(weights.sum())}
     if exposure is not None:
-        known |= {"exposure": np.broadcast_to(np.asarray(exposure, np.float64), x.shape), "sample_weight": weights}
+        settings |= {"exposure": np.broadcast_to(np.asarray(exposure, np.float64), x.shape), "sample_weight": weights}
     series: dict[str, Any] = {"observed": (places, observed)}
     for kind, fit in comparison.fits.items():
-        series[kind] = (places, expected_counts(fit.distribution, places, **known))
+        series[kind] = (places, expected_counts(fit.distribution, places, **settings))
     return lines(series, x_label="occurrences in a text", y_label="texts", y_scale=y_scale, title=title)
 
 

@@ -126,10 +126,10 @@ def expected_counts(
         weights = np.array([1.0 if observations is None else float(observations)])
         distinct = np.array([1.0])
     else:
-        given = np.atleast_1d(np.asarray(exposure, np.float64))
-        of_text = np.ones(given.shape) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        distinct, places = np.unique(given, return_inverse=True)
-        weights = np.bincount(places, weights=np.broadcast_to(of_text, given.shape), minlength=len(distinct))
+        lengths_of_texts = np.atleast_1d(np.asarray(exposure, np.float64))
+        of_text = np.ones(lengths_of_texts.shape) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        distinct, places = np.unique(lengths_of_texts, return_inverse=True)
+        weights = np.bincount(places, weights=np.broadcast_to(of_text, lengths_of_texts.shape), minlength=len(distinct))
         if observations is not None:
             weights = weights * (observations / weights.sum())
         lengths = distinct
@@ -168,19 +168,19 @@ def goodness_of_fit(
     check_choice("tail", tail, ("proper", "listed"))
     x, weights = counts_and_weights(counts, sample_weight)
     total = float(weights.sum())
-    known: dict[str, Any] = {"observations": total}
+    settings: dict[str, Any] = {"observations": total}
     if exposure is not None:
-        known |= {"exposure": np.broadcast_to(np.asarray(exposure, np.float64), x.shape), "sample_weight": weights}
+        settings |= {"exposure": np.broadcast_to(np.asarray(exposure, np.float64), x.shape), "sample_weight": weights}
     if bins is not None:
         chosen = [(one, one) if isinstance(one, int | np.integer) else one for one in bins]
-        expected = expected_counts(fit.distribution, chosen, **known)
+        expected = expected_counts(fit.distribution, chosen, **settings)
     else:
         most = int(x.max())
         most = min(most, 10_000)
         single: list[Bin] = [(k, k) for k in range(most + 1)]
         if tail == "proper":
             single.append((most + 1, None))
-        chosen, expected = _pooled(single, expected_counts(fit.distribution, single, **known), min_expected)
+        chosen, expected = _pooled(single, expected_counts(fit.distribution, single, **settings), min_expected)
     observed = np.array([float(weights[(x >= a) & (x <= (np.inf if b is None else b))].sum()) for a, b in chosen])
     df = len(chosen) - fit.n_parameters - 1
     if (expected <= 0).any() and df >= 1:
@@ -320,9 +320,9 @@ def compare_counts(
     if kinds is None:
         plain = ("poisson", "negbinom") if exposure is None else ("binom", "betabinom")
         kinds = (*plain, *(f"zi{kind}" for kind in plain))
-    known: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight}
-    fits = {kind: fit_counts(counts, kind, **known) for kind in kinds}
-    tests = {kind: goodness_of_fit(counts, fit, **known) for kind, fit in fits.items()}
+    settings: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight}
+    fits = {kind: fit_counts(counts, kind, **settings) for kind in kinds}
+    tests = {kind: goodness_of_fit(counts, fit, **settings) for kind, fit in fits.items()}
     return CountComparison(fits, tests)
 
 

@@ -143,19 +143,19 @@ class CountDistribution:
 
     def sample(
         self,
-        size: int | tuple[int, ...] | None = None,
+        n_samples: int | tuple[int, ...] | None = None,
         exposure: ArrayLike | None = None,
         *,
         random_state: RandomState = None,
     ) -> Ints:
-        """Draw counts: `size` of them, or one for each exposure.
+        """Draw counts: `n_samples` of them, or one for each exposure.
 
         >>> Binomial(p=0.5).sample(exposure=[0, 10, 10**6], random_state=1).shape
         (3,)
         """
         rng = np.random.Generator(np.random.Philox(seed_of(random_state)))
         lengths = self._lengths(exposure)
-        shape = lengths.shape if size is None else size
+        shape = lengths.shape if n_samples is None else n_samples
         return self._draw(rng, np.broadcast_to(lengths, shape))
 
     def _checked(self, x: ArrayLike, exposure: ArrayLike | None) -> tuple[Floats, Floats]:

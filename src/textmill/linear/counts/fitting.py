@@ -150,11 +150,11 @@ class CountFits(Table):
         kind: str,
         labels: Sequence[Any],
         terms: Sequence[str] | None,
-        words: int,
+        n_words: int,
         observations: Floats,
     ) -> None:
         self.kind, self.labels, self.terms, self.observations = kind, list(labels), terms, observations
-        shape = (len(self.labels), words)
+        shape = (len(self.labels), n_words)
         self.first, self.second, self.z = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.log_likelihood, self.errors = np.zeros(shape), np.full((*shape, 3), np.nan)
         self.state, self.n_iter = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
