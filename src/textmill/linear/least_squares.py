@@ -37,7 +37,7 @@ class LeastSquares(Regressor, Model):
         l2: Penalty of l2 / 2 |w|^2 beside half of the squares; 0 for plain least squares.
         tolerance: Relative accuracy of LSQR, for many rows.
         max_iter: Iterations of LSQR at most.
-        memory: Bytes for the matrix of dot products; above it LSQR is used.
+        memory: Bytes for the matrix of dot products; above it, with more than 2,000 rows by default, LSQR is used.
         n_jobs: Threads; None for all cores.
 
     Attributes:
@@ -60,9 +60,9 @@ class LeastSquares(Regressor, Model):
         self,
         *,
         l2: float = 0.0,
-        tolerance: float = 1e-10,
-        max_iter: int = 10_000,
-        memory: int = 1 << 29,
+        tolerance: float = 1e-8,
+        max_iter: int = 2_000,
+        memory: int = 1 << 25,
         n_jobs: int | None = None,
     ) -> None:
         self.l2 = l2
