@@ -181,12 +181,15 @@ class Descent {
         candidates_(candidates),
         growth_(growth),
         sums_(packed.feature.size()),
-        slot_(packed.feature.size(), -1) {}
+        next_(packed.feature.size(), -1),
+        levels_(candidates.degree) {}
 
   // path holds numbers of x; members the rows that have all of it.
   void below(std::vector<std::int32_t>& path, std::span<const Member> members, Violators& out) {
     const Filtered& rows = packed_.rows;
-    std::vector<std::int32_t> seen;
+    Level& level = levels_[path.size() - 1];  // kept from call to call: most nodes are small
+    level.seen.clear();
+    level.open.clear();
     for (const Member& member : members) {
       const std::int32_t* j = rows.indices.data() + rows.offsets[member.row];
       const double* value = rows.values.data() + rows.offsets[member.row];
@@ -194,18 +197,18 @@ class Descent {
       const std::size_t side = member.value > 0 ? 0 : 1;
       for (std::int32_t e = member.next; e < end; ++e) {
         const double part = Unit ? member.value : member.value * value[e];
-        std::array<double, 2>& sum = sums_[j[e]];
-        if (sum[0] == 0.0 && sum[1] == 0.0) seen.push_back(j[e]);
-        sum[Mixed ? (part > 0 ? 0 : 1) : side] += part;
+        Sum& sum = sums_[j[e]];
+        if (sum.count++ == 0) level.seen.push_back(j[e]);
+        sum.part[Mixed ? (part > 0 ? 0 : 1) : side] += part;
       }
     }
-    std::vector<std::int32_t> open;  // features whose subtree may hold more
     const bool deeper = path.size() + 1 < candidates_.degree;
-    for (const std::int32_t j : seen) {
-      ++out.visited;
-      const auto [positive, negative] = sums_[j];
-      sums_[j] = {0.0, 0.0};
-      const double gradient = positive + negative;
+    out.visited += level.seen.size();
+    std::int64_t size = 0;
+    for (const std::int32_t j : level.seen) {
+      const Sum sum = sums_[j];
+      sums_[j] = Sum{};
+      const double gradient = sum.part[0] + sum.part[1];
       if (std::abs(gradient) > candidates_.threshold) {
         ++out.stored;
         out.features.insert(out.features.end(), path.begin(), path.end());
@@ -213,47 +216,71 @@ class Descent {
         out.features.resize(out.features.size() + candidates_.degree - path.size() - 1, -1);
         out.gradient.push_back(gradient);
       }
-      const double bound = Mixed ? positive - negative : std::max(positive, -negative);
-      if (deeper && bound * growth_ * (1 + kSlack) > candidates_.threshold) open.push_back(j);
+      const double bound = Mixed ? sum.part[0] - sum.part[1] : std::max(sum.part[0], -sum.part[1]);
+      if (deeper && bound * growth_ * (1 + kSlack) > candidates_.threshold) {
+        level.open.push_back({j, size});
+        next_[j] = size;
+        size += sum.count;
+      }
     }
-    if (open.empty()) return;
-    std::vector<std::vector<Member>> inner(open.size());
-    for (std::size_t k = 0; k < open.size(); ++k) slot_[open[k]] = static_cast<std::int32_t>(k);
+    if (level.open.empty()) return;
+    level.members.resize(size);
     for (const Member& member : members) {
       const auto begin = rows.offsets[member.row];
       const auto end = static_cast<std::int32_t>(rows.offsets[member.row + 1] - begin);
       for (std::int32_t e = member.next; e < end; ++e)
-        if (const std::int32_t k = slot_[rows.indices[begin + e]]; k >= 0)
-          inner[k].push_back({member.row, e + 1, Unit ? member.value : member.value * rows.values[begin + e]});
+        if (std::int64_t& at = next_[rows.indices[begin + e]]; at >= 0)
+          level.members[at++] = {member.row, e + 1, Unit ? member.value : member.value * rows.values[begin + e]};
     }
-    for (const std::int32_t j : open) slot_[j] = -1;
-    for (std::size_t k = 0; k < open.size(); ++k) {
-      path.push_back(packed_.feature[open[k]]);
-      below(path, inner[k], out);
+    for (const Open& open : level.open) next_[open.feature] = -1;
+    for (std::size_t k = 0; k < level.open.size(); ++k) {
+      const std::int64_t end = k + 1 < level.open.size() ? level.open[k + 1].begin : size;
+      path.push_back(packed_.feature[level.open[k].feature]);
+      below(path, std::span(level.members).subspan(level.open[k].begin, end - level.open[k].begin), out);
       path.pop_back();
     }
   }
 
  private:
+  struct Sum {
+    std::array<double, 2> part{};  // of positive and of negative parts
+    std::int64_t count = 0;        // rows
+  };
+  struct Open {  // a feature whose subtree may hold more
+    std::int32_t feature;
+    std::int64_t begin;  // of its members
+  };
+  struct Level {
+    std::vector<std::int32_t> seen;
+    std::vector<Open> open;
+    std::vector<Member> members;
+  };
+
   const Packed& packed_;
   const Candidates& candidates_;
   double growth_;
-  std::vector<std::array<double, 2>> sums_;  // of positive and of negative parts, zero between nodes
-  std::vector<std::int32_t> slot_;           // place among the open features, or -1
+  std::vector<Sum> sums_;           // zero between nodes
+  std::vector<std::int64_t> next_;  // where the next member of an open feature goes, else -1
+  std::vector<Level> levels_;       // [degree], one for each length of the path
 };
 
+// Threads share the first features; what is found is sorted afterwards, so it does not matter who found it.
 template <bool Unit, bool Mixed>
-void descend(const Packed& packed, const Candidates& candidates, double growth, std::span<const std::size_t> first,
-             std::span<const Member> members, std::size_t threads, std::vector<Violators>& found) {
-  const std::size_t lanes = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(found.size(), 1));
-  base::parallel_for(lanes, threads, [&](std::size_t lane) {  // each has sums of its own; what is found does not differ
+std::vector<Violators> descend(const Packed& packed, const Candidates& candidates, double growth,
+                               std::span<const std::size_t> first, std::span<const Member> members,
+                               std::size_t threads) {
+  const std::size_t features = packed.feature.size();
+  const std::size_t lanes = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(features, 1));
+  std::vector<Violators> found(lanes);
+  base::parallel_for(lanes, threads, [&](std::size_t lane) {
     Descent<Unit, Mixed> descent(packed, candidates, growth);
     std::vector<std::int32_t> path;
-    for (std::size_t j = lane; j < found.size(); j += lanes) {
+    for (std::size_t j = lane; j < features; j += lanes) {
       path.assign(1, packed.feature[j]);
-      descent.below(path, members.subspan(first[j], first[j + 1] - first[j]), found[j]);
+      descent.below(path, members.subspan(first[j], first[j + 1] - first[j]), found[lane]);
     }
   });
+  return found;
 }
 
 void sort_by_features(Violators& found, std::size_t degree) {
@@ -313,17 +340,12 @@ Violators search_vertical(const Rows& x, const Candidates& candidates, std::size
       members[next[rows.rows.indices[e]]++] = {static_cast<std::int32_t>(i),
                                                static_cast<std::int32_t>(e - rows.rows.offsets[i] + 1),
                                                candidates.residual[i] * rows.rows.values[e]};
-  std::vector<Violators> found(features);
   const auto run = [&]<bool Unit, bool Mixed>() {
-    descend<Unit, Mixed>(rows, candidates, masses.growth, first, members, threads, found);
+    return descend<Unit, Mixed>(rows, candidates, masses.growth, first, members, threads);
   };
-  if (candidates.negative) {
-    run.template operator()<false, true>();
-  } else if (rows.unit) {
-    run.template operator()<true, false>();
-  } else {
-    run.template operator()<false, false>();
-  }
+  const std::vector<Violators> found = candidates.negative ? run.template operator()<false, true>()
+                                       : rows.unit         ? run.template operator()<true, false>()
+                                                           : run.template operator()<false, false>();
   Violators out;
   for (const Violators& part : found) {
     out.features.insert(out.features.end(), part.features.begin(), part.features.end());

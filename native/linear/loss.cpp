@@ -14,6 +14,7 @@ namespace textmill::linear {
 namespace {
 
 constexpr std::size_t kRowBlock = 2048;
+constexpr double kSecant = 0.25;
 
 template <class F>
 double sum_of_blocks(std::size_t rows, std::size_t threads, F body) {
@@ -49,7 +50,10 @@ double binary_loss(std::span<const double> margin, std::span<const std::int32_t>
         const double far = s[k] * inverse;  // probability of the class that the margin is against
         const double positive = z[k] >= 0 ? inverse : far, negative = z[k] >= 0 ? far : inverse;
         residual[i] = weight[i] * (label[i] == 1 ? negative : -positive);
-        if (!curvature.empty()) curvature[i] = std::max(weight[i] * far * inverse, kLeastRowCurvature);
+        if (curvature.empty()) continue;
+        double bend = far * inverse;
+        if ((label[i] == 1) != (z[k] > 0)) bend = std::max(bend, kSecant * (inverse - 0.5) / (std::abs(z[k]) + 1e-12));
+        curvature[i] = std::max(weight[i] * bend, kLeastRowCurvature);
       }
     }
     return total;

@@ -4,7 +4,9 @@
 //   K classes, margins z_1 ... z_K, label y:    p_c = exp(z_c) / sum exp(z),  loss = log sum exp(z) - z_y
 //
 //   residual   r = weight ([y = c] - p_c)          minus the slope by the margin
-//   curvature  d = weight p_c (1 - p_c)            at least 1e-12, so that it can be divided by
+//   curvature  d = weight p_c (1 - p_c)            at least 1e-12, so that it can be divided by; of a row that is far on the
+//                                                  wrong side at least a quarter of the secant to z = 0, (|r| - 1/2) / |z|:
+//                                                  there p (1 - p) is next to 0 and a Newton step would be of any length
 //
 // Sums are those of blocks of 2048 rows, added in order. Cost: one exponential a margin, one logarithm a row.
 #pragma once

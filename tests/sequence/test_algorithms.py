@@ -133,6 +133,13 @@ def test_algorithms_are_set_cloned_and_searched_as_parameters() -> None:
     assert nested.fit(X, Y).best_estimator_.algorithm == SGDL1(eta0=0.3)
 
 
+@pytest.mark.parametrize("kind", [OWLQN, LBFGS, RPROP, SGDL1, SGDL2, BlockDescent])
+def test_a_window_may_be_as_short_as_one_iteration(kind: Any) -> None:
+    assert CRF(patterns=PATTERNS, algorithm=kind(window=1), max_iter=3).fit(X, Y).n_iter_ <= 3
+    with pytest.raises(DataError, match="window must be a whole number at least 1, got 0"):
+        kind(window=0)
+
+
 def test_algorithms_do_not_change_and_show_themselves() -> None:
     with pytest.raises(FrozenInstanceError):
         OWLQN().memory = 3  # type: ignore[misc]

@@ -25,8 +25,9 @@ from scipy.optimize import minimize
 from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
-from textmill.sequence import Active, Encoded, FeatureLayout
+from textmill.sequence import LBFGS, OWLQN, SGDL2, Active, Encoded, FeatureLayout
 from textmill.sequence.training import batch
+from textmill.sequence.training.algorithms import Session, SparseWeights
 from textmill.sequence.training.batch import (
     WorkingSet,
     _enlarge,
@@ -36,7 +37,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective, _Part, select_sequences
+from textmill.sequence.training.objective import ChainObjective, _frequencies, _Part, select_sequences
 from textmill.sequence.training.online import (
     OnlineState,
     calibrated_rate,
@@ -44,6 +45,7 @@ from textmill.sequence.training.online import (
     train_sgd,
     training_data,
 )
+from textmill.sequence.training.run import Run
 
 OPTIMA = {(0.5, 0.01): (6.90136158, 9), (0.3, 0.01): (4.94833377, 9), (0.1, 0.01): (2.31983045, 12)}
 SUPPORT = {  # weights at l1 = 0.5: mu_a, mu_c, lambda_b 00 01 10 11, lambda_c 01
@@ -345,7 +347,7 @@ def test_blocks_end_with_the_first_sweep_that_changes_nothing():
     assert (result.reason, result.iterations, len(result.features)) == ("value", 1, 0)
 
 
-def test_blocks_take_shorter_steps_in_the_first_two_sweeps(monkeypatch):
+def test_blocks_take_shorter_steps_in_the_first_sweep(monkeypatch):
     layout, data = known_optimum()
     factors = []
 
@@ -365,7 +367,7 @@ def test_blocks_take_shorter_steps_in_the_first_two_sweeps(monkeypatch):
         layout, data, BLOCKS, BlockState(np.zeros(layout.size), []), l1=0.5, l2=0.01, random_state=0, n_jobs=1,
         stopping=Stopping(tolerance=0.0, max_iter=12), watch=never,
     )  # fmt: skip
-    assert factors == [1.5, 1.5, *[1.0] * 10]
+    assert factors == [1.5, *[1.0] * 11]
 
 
 def test_a_longer_first_trial_than_the_curvatures_ask_for_is_refused():
@@ -374,6 +376,50 @@ def test_a_longer_first_trial_than_the_curvatures_ask_for_is_refused():
     for stretch in (0.5, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="stretch must be at least 1"):
             descent.sweep(BLOCKS, np.zeros(layout.size), 1, stretch)
+
+
+def test_algorithms_by_name_take_their_own_rates():
+    layout, data, _ = random_problem(8, 3, sequences=9)
+    objective = ChainObjective(layout, data, l2=0.5)
+    begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
+    named = SGDL2(eta0=0.2).train(objective, begin, Session(4, 0.0, 3, never))
+    stopping = Stopping(tolerance=0.0, max_iter=4)
+    options = {"l1": 0.0, "l2": 0.5, "eta0": 0.2, "alpha": 0.0, "random_state": 3, "stopping": stopping}
+    plain = train_sgd(layout, data, OnlineState.fresh(layout, None, False), watch=never, **options)
+    assert named.weights.tobytes() == plain.weights.tobytes()
+
+
+def test_owlqn_without_a_penalty_is_lbfgs():
+    layout, data, _ = random_problem(8, 3, sequences=9)
+    begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
+    results = [
+        algorithm.train(ChainObjective(layout, data, l1=0.0, l2=0.5), begin, Session(9, 0.0, 3, never))
+        for algorithm in (OWLQN(), LBFGS())
+    ]
+    assert results[0].weights.tobytes() == results[1].weights.tobytes()
+    assert results[0].evaluations == results[1].evaluations
+
+
+def test_a_run_counts_the_iterations_of_its_tuning_and_its_time():
+    layout, data = known_optimum()
+    run = Run(OWLQN(), ChainObjective(layout, data, l1=0.5, l2=0.01), max_iter=5, tolerance=0.0, fine_tune=3)
+    begun = time.perf_counter()
+    result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
+    elapsed = time.perf_counter() - begun
+    assert [entry["iteration"] for entry in run.log] == list(range(1, 9))
+    assert (result.iterations, result.reason) == (8, "iterations")
+    assert result.evaluations >= 8
+    seconds = [entry["seconds"] for entry in run.log]
+    assert 0 <= seconds[0] <= seconds[-1] <= elapsed
+    assert run.objective.l2 == 0.01
+
+
+def test_frequencies_of_tests_are_sums_of_squares_over_their_labels():
+    rows = active([[0], [0, 1], [0]], 3, [[1.0], [2.0, 3.0], [1.0]])
+    data = Encoded(np.array([0, 3]), rows, rows, np.array([0, 1, 2], np.int32), np.array([2.0]))
+    frequencies = _frequencies(FeatureLayout(3, 3, 3), data)
+    assert frequencies[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
+    assert frequencies[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
 
 
 def test_a_perceptron_ends_with_the_first_epoch_without_a_mistake():

@@ -72,6 +72,7 @@ def test_each_sequence_gets_the_best_of_all_answers(kind: Any, name: str) -> Non
     unit, beta = name.split("-f")
     b = float(beta) ** 2
     sentences = [[("anna",), ("new",), ("york",)], [("york",), ("bert",)], [("in",)], [("new",), ("in",), ("rome",)]]
+    sentences += [[("anna",), ("bert",)], [("rome",), ("new",), ("york",)], [("bert",), ("anna",), ("in",)]]
     answers = tagger.predict(sentences, maximise=name, micro=False)
     for sentence, answer in zip(sentences, answers, strict=True):
         truths = sequences_of(tagger, sentence)

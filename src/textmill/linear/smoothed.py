@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill._native import base
 from textmill.arrays import Floats
 from textmill.corpus import check_bags
 from textmill.errors import DataError
@@ -67,6 +68,7 @@ class SmoothedUtility:
         if weights.shape != self.positive.shape or not (np.isfinite(weights) & (weights >= 0)).all():
             raise DataError("sample_weight must be one finite number >= 0 per row")
         self.weights = weights
+        self._of_positives, self._of_negatives = weights * self.positive, weights * ~self.positive
         self._problem = Problem(
             rows,
             self.positive.astype(np.int32),
@@ -106,8 +108,10 @@ class SmoothedUtility:
         miss = self._miss(self.margins(theta))
         counts = self._counts(miss)
         hit, missed, alarm, rejection = self.utility.gradient(counts).tolist()
-        slope = self.gamma * self.weights * miss * (1.0 - miss)
-        slope *= np.where(self.positive, hit - missed, alarm - rejection)
+        slope = (self.gamma * (hit - missed)) * self._of_positives
+        slope += (self.gamma * (alarm - rejection)) * self._of_negatives
+        slope *= miss
+        slope *= np.subtract(1.0, miss, out=miss)
         gradient = np.empty(self.columns + 1)
         gradient[0] = slope.sum()
         np.negative(self._problem.slopes(slope[None])[0], out=gradient[1:])
@@ -130,10 +134,12 @@ class SmoothedUtility:
         return np.asarray(np.abs(self._wrong[0]))
 
     def _counts(self, miss: NDArray[Any]) -> Floats:
-        wrong = self.weights * miss
-        misses, alarms = float(wrong[self.positive].sum()), float(wrong[~self.positive].sum())
-        hits = float((self.weights * (1.0 - miss))[self.positive].sum())
-        return np.array([hits, misses, alarms, float((self.weights * (1.0 - miss))[~self.positive].sum())])
+        wrong = np.asarray(miss, np.float64)
+        right = 1.0 - wrong
+        ours, others = self._of_positives, self._of_negatives
+        return np.array(
+            [base.dot(ours, right), base.dot(ours, wrong), base.dot(others, wrong), base.dot(others, right)]
+        )
 
 
 def bernoulli_utility(

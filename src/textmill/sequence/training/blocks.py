@@ -1,6 +1,6 @@
 """Block coordinate descent: all weights of one observation test at a time (native/sequence/blocks.h has the formulas).
 
-A sweep visits every block once, in a new random order. In the first two sweeps a block tries 1.5 times its curvatures
+A sweep visits every block once, in a new random order. In the first sweep a block tries 1.5 times its curvatures
 first: what takes less at first ends lower where tests are redundant. Later it tries the curvatures themselves. The
 objective is known exactly, because every accepted step says by how much it fell, and never rises. Memory: one vector
 of K weights; the cost of a sweep is that of a recursion over every sequence once per distinct test in it, so this is
@@ -30,7 +30,7 @@ from textmill.sequence.training.online import training_data
 __all__ = ["BlockState", "block_tests", "train_blocks"]
 
 CALL = 64  # blocks of one native call
-STRETCH, STRETCHED = 1.5, 2  # factor of the curvatures, and the number of sweeps that take it
+STRETCH = 1.5  # factor of the curvatures in the first sweep
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ def train_blocks(
         for sweep in sweeps:
             order = np.random.default_rng([random_state, sweep]).permutation(len(blocks))
             change, changed = 0.0, 0
-            stretch = STRETCH if sweep < STRETCHED else 1.0
+            stretch = STRETCH if sweep == 0 else 1.0
             descent.begin()
             for begin in range(0, len(order), CALL):
                 part, some, _, _ = descent.sweep(blocks[order[begin : begin + CALL]], state.w, n_jobs, stretch)

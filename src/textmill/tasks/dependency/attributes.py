@@ -18,7 +18,6 @@ question has is looked up by native code. Reference: Uchimoto, Sekine & Isahara 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +85,8 @@ def encode(sentences: Iterable[KnpSentence], lookup: Callable[[str], int | None]
     [0, 2, 4]
     """
     facts: dict[Morpheme, _Facts] = {}
-    units: list[tuple[int, ...]] = []
-    ends = [0]
+    attributes: list[int] = []  # one flat list: containers per unit would keep the garbage collector busy
+    offsets, ends = [0], [0]
     for sentence in sentences:
         for bunsetsu in sentence.bunsetsus:
             own = []
@@ -95,12 +94,10 @@ def encode(sentences: Iterable[KnpSentence], lookup: Callable[[str], int | None]
                 if (numbers := facts.get(morpheme)) is None:
                     numbers = facts[morpheme] = _numbered(_facts(morpheme), lookup)
                 own.append(numbers)
-            units.append(_gathered(own))
-        ends.append(len(units))
-    offsets = np.zeros(len(units) + 1, np.int64)
-    np.cumsum([len(unit) for unit in units], out=offsets[1:])
-    flat = np.fromiter(chain.from_iterable(units), np.int32, int(offsets[-1]))
-    return Encoded(np.array(ends, np.int64), offsets, flat)
+            attributes.extend(_gathered(own))
+            offsets.append(len(attributes))
+        ends.append(len(offsets) - 1)
+    return Encoded(np.array(ends, np.int64), np.array(offsets, np.int64), np.array(attributes, np.int32))
 
 
 def feature_names(attributes: Sequence[str]) -> list[str | None]:
