@@ -22,7 +22,7 @@ parser.add_argument("--model", choices=MODELS, default="lsa")
 parser.add_argument("--topics", type=int, default=8)
 arguments = parser.parse_args()
 
-documents = [one for one in read_documents(arguments.source) if one.fields.get("language", "en") == "en"]
+documents = [one.text for one in read_documents(arguments.source) if one.fields.get("language", "en") == "en"]
 weighting = Weighting(scheme="nnn" if arguments.model == "plsa" else "ntc")
 terms = Vocabulary(tokenizer=Tokenizer(digits="drop"), stop_words="auto", min_df=3, max_df=0.2)
 vectorizer = TextVectorizer(vocabulary=terms, weighting=weighting)

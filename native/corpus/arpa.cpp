@@ -1,7 +1,10 @@
 #include "corpus/arpa.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string_view>
+#include <vector>
 
 namespace textmill::corpus {
 namespace {
@@ -23,10 +26,10 @@ bool read_number(std::string_view text, double& number) {
          number != std::numeric_limits<double>::infinity();
 }
 
-void append_number(std::string& out, double value) {
-  char digits[32];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
+constexpr std::size_t kLongestNumber = 32;
+
+// Writes a number so that it is read back exactly; returns its end.
+char* write_number(char* at, double value) { return std::to_chars(at, at + kLongestNumber, value).ptr; }
 
 }  // namespace
 
@@ -71,21 +74,31 @@ NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& wo
 
 std::string format_ngrams(std::span<const std::int32_t> words, std::span<const double> log_probability,
                           std::span<const double> back_off, bool last, const TermTable& table) {
-  std::string out;
   const std::size_t lines = log_probability.size();
   const std::size_t order = lines == 0 ? 0 : words.size() / lines;
+  std::string out(lines * (2 * kLongestNumber + 8 * order), '\0');
+  std::size_t used = 0;
+  std::vector<std::string_view> names(order);
   for (std::size_t i = 0; i < lines; ++i) {
-    append_number(out, log_probability[i]);
+    std::size_t room = 2 * kLongestNumber + order + 2;
     for (std::size_t k = 0; k < order; ++k) {
-      out += k == 0 ? '\t' : ' ';
-      out += table[static_cast<std::size_t>(words[i * order + k])];
+      names[k] = table[static_cast<std::size_t>(words[i * order + k])];
+      room += names[k].size();
+    }
+    if (used + room > out.size()) out.resize(2 * (used + room));
+    char* at = write_number(out.data() + used, log_probability[i]);
+    for (std::size_t k = 0; k < order; ++k) {
+      *at++ = k == 0 ? '\t' : ' ';
+      at = std::copy(names[k].begin(), names[k].end(), at);
     }
     if (!last) {
-      out += '\t';
-      append_number(out, back_off[i]);
+      *at++ = '\t';
+      at = write_number(at, back_off[i]);
     }
-    out += '\n';
+    *at++ = '\n';
+    used = static_cast<std::size_t>(at - out.data());
   }
+  out.resize(used);
   return out;
 }
 

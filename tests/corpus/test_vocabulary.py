@@ -6,6 +6,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -378,3 +379,26 @@ def test_reuters_counts_equal_those_of_plain_python(data: Path) -> None:
     for i in (0, 77, 1999):
         row = {vocabulary.terms_[int(t)]: int(v) for t, v in zip(X[i].indices, X[i].data, strict=True)}
         assert row == {token: tokens[i].count(token) for token in tokens[i]}
+
+
+def test_a_cluster_takes_a_single_document_and_recognises_function_words(threads: Any) -> None:
+    assert Vocabulary().fit(["to be or not to be"], cluster=threads).terms_.to_list() == ["to", "be", "or", "not"]
+    texts = list(sample_texts())
+    here, there = Vocabulary(stop_words="auto"), Vocabulary(stop_words="auto")
+    here.fit(texts)
+    there.fit(texts, cluster=threads)
+    assert there.stop_words_ == here.stop_words_ != []
+    assert there.terms_.to_list() == here.terms_.to_list()
+    assert Vocabulary().fit(texts[:3], cluster=threads).stop_words_ == []
+
+
+def test_weights_below_zero_have_terms_too_and_bags_begin_with_nothing_read() -> None:
+    vocabulary = Vocabulary().fit(["to be or not"])
+    assert vocabulary.inverse_transform([[-2.0, 0, 0, 1.5]]) == [["to", "not"]]
+    bags = vocabulary.bags(["to be", "or"])
+    assert (bags.documents, bags.tokens, bags.unknown, bags.empty) == (0, 0, 0, 0)
+
+
+def test_a_file_of_the_first_format_becomes_one_of_the_second() -> None:
+    saved = Vocabulary.upgrade(SimpleNamespace(fitted=True, state={}, format=1))  # type: ignore[arg-type]
+    assert (saved.format, saved.state) == (2, {"stop_words_": []})

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
-    from textmill.corpus.counting import Cutter, TokenizerLike, texts_of
+    from textmill.corpus.counting import Cutter, TokenizerLike, byte_count, texts_of
     from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
@@ -120,6 +120,7 @@ __all__ = [
     "array_like",
     "bag_format",
     "binary_writer",
+    "byte_count",
     "check_bags",
     "check_tags",
     "convert_bags",
@@ -180,7 +181,7 @@ __getattr__, __dir__ = deferred(
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
         "columns": "Sentence read_columns read_conllu write_columns",
-        "counting": "Cutter TokenizerLike texts_of",
+        "counting": "Cutter TokenizerLike byte_count texts_of",
         "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
         "features": "NamedFeatures",
         "function_words": "FUNCTION_WORDS",

@@ -25,8 +25,7 @@ from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Ints
 from textmill.cluster import connect, tree_reduce
-from textmill.corpus import Cutter, Documents, Sentences, TokenizerLike, text_batches, texts_of
-from textmill.corpus.counting import byte_count
+from textmill.corpus import Cutter, Documents, Sentences, TokenizerLike, byte_count, text_batches, texts_of
 from textmill.errors import DataError
 from textmill.model import StringTable, effective_jobs
 from textmill.progress import track

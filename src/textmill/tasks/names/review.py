@@ -20,7 +20,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from textmill.readable import printable
-from textmill.report import Report
 from textmill.strings import Alignment, Normalize, checked_names, normalizer_of, places_in, spans_of
 from textmill.strings.measure import Fitted
 from textmill.tasks.names.gold import Gold
@@ -28,6 +27,8 @@ from textmill.tasks.names.pairfiles import PairRow
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+    from textmill.report import Report
 
 __all__ = ["Proposal", "propose", "review_page"]
 
@@ -86,6 +87,8 @@ def review_page(proposals: Iterable[Proposal], *, title: str = "Pairs to review"
         for proposal in proposals
     ]
     digest = hashlib.blake2b(repr([pair["ids"] for pair in pairs]).encode(), digest_size=8).hexdigest()
+    from textmill.report import Report  # a score alone needs no page
+
     report = Report(title, subtitle=f"{len(pairs)} pairs, the most similar first.")
     report.html(Markup(_template().render(pairs=pairs, key=digest)))  # the template escapes all texts
     return report
