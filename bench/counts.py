@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -220,7 +221,8 @@ def _statsmodels(kind: str, x: Any, n: Any) -> tuple[float, float, float]:
         if kind == "negbinom":
             model = sm.NegativeBinomial(x, np.ones((len(x), 1)), exposure=n)
             run = model.fit(disp=0, method="bfgs", maxiter=500, gtol=1e-8)
-            run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=100, tol=1e-13, ridge_factor=0.0)
+            with suppress(np.linalg.LinAlgError):  # at the limit, 1 / kappa = 0, what BFGS gave is taken
+                run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=100, tol=1e-13)
             return float(np.exp(run.params[0])), float(run.params[1]), float(run.llf)
         own = ZeroInflatedBinomial(x, n)
         rate, zeros = x.sum() / n.sum(), 0.5 * (x == 0).mean()

@@ -35,6 +35,48 @@ TEXTMILL_INLINED inline void add_inflated_binomials(const double* weight, const 
   }
 }
 
+// All words of one text under a linear model: four packs of classes at a time stay in registers.
+template <class P, class Value>
+TEXTMILL_INLINED inline void add_linear_row(const double* weight, const std::int32_t* index, const Value* value,
+                                            std::size_t entries, std::size_t classes, double* score) {
+  constexpr std::size_t ahead = 8;  // rows of weights are far apart: asked for before they are needed
+  std::size_t k = 0;
+  for (; k + 4 * P::width <= classes; k += 4 * P::width) {
+    P a = P::load(score + k), b = P::load(score + k + P::width), c = P::load(score + k + 2 * P::width),
+      d = P::load(score + k + 3 * P::width);
+    for (std::size_t e = 0; e < entries; ++e) {
+      if (e + ahead < entries) {
+        const double* next = weight + static_cast<std::size_t>(index[e + ahead]) * classes + k;
+        __builtin_prefetch(next);
+        __builtin_prefetch(next + 8);
+        __builtin_prefetch(next + 16);
+      }
+      const double* own = weight + static_cast<std::size_t>(index[e]) * classes + k;
+      const P x = static_cast<double>(value[e]);
+      a = multiply_add(x, P::load(own), a), b = multiply_add(x, P::load(own + P::width), b);
+      c = multiply_add(x, P::load(own + 2 * P::width), c), d = multiply_add(x, P::load(own + 3 * P::width), d);
+    }
+    a.store(score + k), b.store(score + k + P::width), c.store(score + k + 2 * P::width);
+    d.store(score + k + 3 * P::width);
+  }
+  for (; k < classes; k += P::width) {
+    const std::size_t left = classes - k < P::width ? classes - k : P::width;
+    if (left == P::width) {
+      P a = P::load(score + k);
+      for (std::size_t e = 0; e < entries; ++e)
+        a = multiply_add(P(static_cast<double>(value[e])),
+                         P::load(weight + static_cast<std::size_t>(index[e]) * classes + k), a);
+      a.store(score + k);
+    } else {
+      P a = P::load(score + k, left, 0.0);
+      for (std::size_t e = 0; e < entries; ++e)
+        a = multiply_add(P(static_cast<double>(value[e])),
+                         P::load(weight + static_cast<std::size_t>(index[e]) * classes + k, left, 0.0), a);
+      a.store(score + k, left);
+    }
+  }
+}
+
 }  // namespace
 
 template <class Value>
@@ -68,8 +110,20 @@ void score_counts(const EventTable& table, const CountRows<Value>& x, std::span<
       for (std::size_t i = begin; i < end; ++i) log_q[i] = std::log1p(-table.first[i]);
     });
   }
+  const bool whole = std::all_of(bucket.begin(), bucket.end(), [](std::int32_t b) { return b == 0; });
   base::parallel_blocks(rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
+      if (table.linear && whole && !table.presence) {
+        const auto first = static_cast<std::size_t>(x.offsets[i]);
+        const auto entries = static_cast<std::size_t>(x.offsets[i + 1]) - first;
+        const double* weight = table.weight.data();
+        const std::int32_t* index = x.indices.data() + first;
+        const Value* value = x.values.data() + first;
+        double* own = score.data() + i * classes;
+        base::with_packs([=]<class P>()
+                             TEXTMILL_INLINED { add_linear_row<P>(weight, index, value, entries, classes, own); });
+        continue;
+      }
       const double n = table.presence ? std::min(length[i], 1.0) : length[i];
       for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) {
         const std::size_t word = x.indices[e];

@@ -462,6 +462,8 @@ class NaiveBayes(Classifier, Model):
                 f"X has {rows.shape[1]} features, but NaiveBayes is expecting {self.n_features_} features as input; "
                 "pass rows over the same columns"
             )
+        if exposure is None and self.event in ("multinomial", "multivariate") and fitted:
+            return rows, np.zeros(rows.shape[0])  # lengths say nothing there
         bounded = self.event not in ("multinomial", "multivariate")
         return rows, check_exposure(rows, exposure, bounded=bounded and exposure is not None)
 
