@@ -199,10 +199,11 @@ def _large(options: Options) -> tuple[Any, Any]:
     offsets = np.arange(0, rows * words + 1, words, dtype=np.int32)
     X = sparse.csr_matrix((np.ones(rows * words), ids.astype(np.int32).ravel(), offsets), shape=(rows, columns))
     X.sum_duplicates()
+    X.data[:] = 1.0  # else the most frequent word would decide every score
     lengths = np.sqrt(np.bincount(np.repeat(np.arange(rows), np.diff(X.indptr)), X.data**2, rows))
     X.data /= np.repeat(lengths, np.diff(X.indptr))
-    weights = random.normal(0, 2, columns)
-    y = np.clip(np.rint(3 + X @ weights + random.normal(0, 0.7, rows)), 1, 5)
+    opinion = X @ random.normal(0, 2, columns)
+    y = np.clip(np.rint(3 + opinion - opinion.mean() + random.normal(0, 0.7, rows)), 1, 5)
     return X, y
 
 
@@ -224,7 +225,7 @@ def _large_theirs(options: Options) -> Any:
     X, y = _large(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LinearSVR(C=1.0, epsilon=0.1, dual=True, tol=0.0, max_iter=_passes(options), intercept_scaling=10.0)
+        model = LinearSVR(C=1.0, epsilon=0.1, dual=True, tol=1e-12, max_iter=_passes(options), intercept_scaling=10.0)
         return model.fit(X, y)
 
 
