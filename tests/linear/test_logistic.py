@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
-import threading
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -188,24 +184,6 @@ def test_any_number_of_workers_gives_the_same_bytes(cluster_of: Any) -> None:
         with cluster_of(workers) as client:
             models.append(LogisticRegression(l1=0.3).fit(X, y, cluster=client).coef_.tobytes())
     assert models[0] == models[1]
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_makes_no_difference(cluster_of: Any) -> None:
-    X, y = some_data(2, rows=40_000)
-    chunks = [(X[a : a + 4096], y[a : a + 4096]) for a in range(0, 40_000, 4096)]
-    here = LogisticRegression(l1=0.3).fit(chunks)
-    with cluster_of(2) as client:
-        killer = threading.Thread(target=_kill_one_worker, args=(client,))
-        killer.start()
-        there = LogisticRegression(l1=0.3).fit(chunks, cluster=client)
-        killer.join()
-    assert there.coef_.tobytes() == here.coef_.tobytes()
-
-
-def _kill_one_worker(client: Any) -> None:
-    time.sleep(0.5)  # the fit is under way
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 def test_a_stream_may_be_cut_anywhere_and_comes_near_the_optimum(tmp_path: Path) -> None:
