@@ -107,8 +107,8 @@ class Terms:
             tokenizer = Tokenizer(stem=self.stem, digits=self.digits or "keep")
         words = read_stop_words(self.stop_words or stop_words)
         if self.phrases:  # neither begin nor end with a word that is left out
-            found = Vocabulary(tokenizer=tokenizer, stop_words="auto", n_jobs=jobs) if words == "auto" else None
-            connectors = words if found is None else found.fit(documents).stop_words_
+            automatic = Vocabulary(tokenizer=tokenizer, stop_words="auto", n_jobs=jobs) if words == "auto" else None
+            connectors = words if automatic is None else automatic.fit(documents).stop_words_
             tokenizer = Phrases(tokenizer=tokenizer, passes=2, connectors=connectors, n_jobs=jobs).fit(documents)
         return Vocabulary(tokenizer=tokenizer, ngrams=self._range(), stop_words=words, n_jobs=jobs, **rules)
 

@@ -17,13 +17,13 @@ def show_words_that_decide(report: Report, documents: list[Document], folder: Pa
 
     english = [document for document in documents if document.fields["language"] == "en" and "copy" not in document.id]
     texts, subjects = [d.text for d in english], [str(d.fields["subject"]) for d in english]
-    known, unseen = [i for i in range(len(texts)) if i % 4], list(range(0, len(texts), 4))
+    taught, unseen = [i for i in range(len(texts)) if i % 4], list(range(0, len(texts), 4))
     words_of = TextVectorizer(vocabulary=Vocabulary(stop_words="auto", min_df=2))
     model = LogisticRegression(l1=0.05, l2=0.02, vectorizer=words_of)
-    model.fit([texts[i] for i in known], [subjects[i] for i in known])
+    model.fit([texts[i] for i in taught], [subjects[i] for i in taught])
     model.save(folder / "subjects.mill")
-    found = model.predict([texts[i] for i in unseen]).tolist()
-    hits = sum(label == subjects[i] for label, i in zip(found, unseen, strict=True))
+    labels = model.predict([texts[i] for i in unseen]).tolist()
+    hits = sum(label == subjects[i] for label, i in zip(labels, unseen, strict=True))
     used = int((model.coef_ != 0).any(axis=0).sum())
     report.heading("A classifier that can be read")
     report.text(

@@ -292,7 +292,7 @@ def decode(
 
     Sets end at a blank line, or are named by --set-field. The expected score goes to standard error.
 
-    Example: textmill classify predict alarms.mill new.csv --json | textmill classify decode - --positive alarm
+    Example: textmill classify decode predictions.jsonl --positive alarm
     """
     from textmill.errors import DataError
     from textmill.sequence import decode_sets, read_probabilities

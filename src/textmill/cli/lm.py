@@ -79,12 +79,12 @@ def train(
     )
     documents = reading.documents(sources, by_line=True)
     model.fit(sentences_of(documents, split, tokenizer, far=cluster is not None), cluster=cluster)
-    for line in model.fall_backs_:
-        typer.echo(line, err=True)
     model = model if prune is None else pruned(model, keep=prune)
     save_model(model if quantize is None else quantized(model, bits=quantize), output)
     sizes = {"sentences": model.sentences_, "words": len(model.words_), "n-grams": len(model.last_words_) - 1}
     typer.echo(", ".join(counted(count, name) for name, count in sizes.items()))
+    for line in model.fall_backs_:
+        typer.echo(line)
 
 
 @app.command()

@@ -176,7 +176,7 @@ def label(
         raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
     elif format == "columns":
         sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
-        texts = label_sentences(tagger, _known(tagger, sentences), options, repair=repairs)
+        texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
     else:
         label = label_attributes if format == "crfsuite" else label_tests
         texts = label(tagger, columns, options, repair=repairs)
@@ -452,17 +452,17 @@ def _labeled_text(
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
 
 
-def _known(tagger: Any, sentences: Any) -> Iterator[Any]:
+def _warned(tagger: Any, sentences: Any) -> Iterator[Any]:
     """The sentences; a warning after the last if a tagger without patterns, whose columns are tests, knows none."""
     encoder = tagger.encoder_
     if encoder.patterns_ or encoder.function is not None or encoder.hash_bits is not None:
         yield from sentences
         return
-    tests, known = {*encoder.tests_.to_list()}, False
+    tests, any_known = {*encoder.tests_.to_list()}, False
     for sentence in sentences:
-        known = known or any(not tests.isdisjoint(row) for row in sentence)
+        any_known = any_known or any(not tests.isdisjoint(row) for row in sentence)
         yield sentence
-    if not known:
+    if not any_known:
         import warnings
 
         warnings.warn(
