@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from reference.titles import COUNTS, TERMS, TITLES
@@ -160,6 +160,7 @@ splits = given(st.integers(0, 2**31 - 1), st.integers(1, 10), st.sampled_from(["
 
 @settings(max_examples=20)
 @splits
+@example(seed=178, jobs=10, method="one_pass")  # ten merges lost 2.5e-12 of orthogonality
 def test_full_rank_is_exact_for_any_split(seed: int, jobs: int, method: str) -> None:
     check_full_rank(seed, jobs, method)
 

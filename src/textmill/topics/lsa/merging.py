@@ -18,7 +18,7 @@ I - Z^T Z = W diag(sin^2 t) W^T, a direction of U2 whose angle t is not small gi
 
 which is never formed: U = U1 (K1 - Z T K2) + U2 T K2 with T = W' / sin t. A direction of small angle is formed,
 projected away from all others twice ("twice is enough"), and dropped if less than 1e-10 of it is left; so the rank
-cannot grow by noise. Probes of U^T U - I watch over the whole stream; beyond 1e-11 U is orthonormalised again.
+cannot grow by noise. Probes of U^T U - I watch over the whole stream; beyond 2e-13 U is orthonormalised again.
 
 Where singular values are equal on both sides of the cut, what the first model holds stays.
 
@@ -44,7 +44,7 @@ __all__ = ["direct", "eigen", "merge", "merge_qr"]
 
 SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
 NOTHING_LEFT = 1e-10  # length below which what is left of a direction is rounding noise
-DRIFT = 1e-11  # of U^T U - I, beyond which U is orthonormalised again
+DRIFT = 2e-13  # of U^T U - I, beyond which U is orthonormalised again
 TIE = 1e-13  # of s_1: difference of singular values that are equal but for rounding
 TILE = 4096  # rows of U rotated at a time
 
