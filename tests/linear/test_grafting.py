@@ -355,3 +355,16 @@ def test_planted_conjunctions_are_found_at_the_penalty_chosen_on_development_dat
     chosen = CombinationLogistic(l1=scores.best, degree=3, tolerance=1e-4).fit(X[:20_000], y[:20_000])
     active = {tuple(j for j in row if j >= 0) for row in chosen.combinations_.tolist()}
     assert len(combinations & active) >= 0.95 * len(combinations)
+
+
+def test_a_loose_tolerance_does_not_pass_for_a_small_gap() -> None:
+    random = np.random.default_rng(0)
+    X = (random.random((400, 30)) < 0.3).astype(float)
+    y = (X[:, 0] * X[:, 1] + random.random(400) > 0.8).astype(int)
+    fine = CombinationLogistic(l1=0.5, degree=2).fit(X, y)
+    assert fine.stop_reason_ == "gap"
+    assert fine.gap_ <= 5e-5 * fine.objective_
+    loose = CombinationLogistic(l1=0.5, degree=2, tolerance=1e-3).fit(X, y)
+    assert loose.converged_
+    assert loose.gap_ > 1e-3 * loose.objective_
+    assert loose.stop_reason_ == "decrease"
