@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from textmill.corpus import TopicStream
+from textmill.corpus import TopicStream, read_documents
 from textmill.errors import DataError
 from textmill.topics import CVB0, LDA, Batch, Gibbs, Online, Statistics
 from textmill.topics.chunks import Chunks
 from textmill.topics.lda.engines import Engine, Task
 from textmill.topics.lda.variational import Partial
+from textmill.vectors import TextVectorizer, Weighting
 
 X = TopicStream(300, vocabulary=60, topics=3, alpha=0.1, eta=0.05, length=40, seed=0).bags(0, 300)
 ENGINES: list[Engine] = [Online(chunk_size=50), Batch(chunk_size=50), Gibbs(thin=5), CVB0(thin=5)]
@@ -105,3 +109,48 @@ def test_engines_refuse_what_they_cannot_learn_from() -> None:
         Online(half_life=9.0, learning_decay=0.7)
     with pytest.raises(DataError, match="burn_in"):
         Gibbs(burn_in=20).check(TASK)
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted", "refused"),
+    [
+        ("chunk_size", [1, 2], [0, 1.5]),
+        ("update_every", [0, 3], [-1, 0.5]),
+        ("learning_offset", [1, 1.5], [0.5]),
+        ("learning_decay", [0.5, 0.7, 1], [0.4, 1.5, 2]),
+        ("total_docs", [1, 2], [0, 2.5]),
+        ("tolerance", [0, 0.5], [-0.1]),
+        ("eval_every", [0, 2], [-1, 1.5]),
+        ("half_life", [0.5, 3], [0, -1]),
+    ],
+)
+def test_parameters_are_taken_up_to_their_limits(name: str, accepted: list[Any], refused: list[Any]) -> None:
+    for value in accepted:
+        assert getattr(Online(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(DataError, match=name):
+            Online(**{name: value})
+
+
+def test_a_run_of_so_many_passes_does_not_claim_to_have_converged() -> None:
+    for engine in (Online(chunk_size=50), Batch(chunk_size=50)):
+        assert not engine.fit(TASK.empty(), Chunks(X, 50, negative=False), TASK).converged
+
+
+def test_statistics_stay_scaled_to_the_documents_that_were_named() -> None:
+    engine = Online(chunk_size=50, total_docs=6000)
+    found = engine.fit(TASK.empty(), Chunks(X, 50, negative=False), TASK).statistics
+    assert found.size == pytest.approx(6000)
+    assert found.topic_counts.sum() == pytest.approx(20 * X.sum(), rel=0.1)
+
+
+def test_a_compressed_file_is_cut_into_chunks_like_a_list(tmp_path: Path) -> None:
+    texts = [f"mill{i % 7} wind{i % 5} sail{i % 3}" for i in range(120)]
+    with gzip.open(tmp_path / "texts.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+    vectorizer = TextVectorizer(weighting=Weighting(scheme="nnn")).fit(texts)
+    models = [
+        LDA(n_topics=3, method=Online(chunk_size=25), vectorizer=vectorizer, max_iter=2, random_state=0).fit(source)
+        for source in (texts, read_documents(tmp_path / "texts.jsonl.gz"))
+    ]
+    assert models[0].term_topics_.tobytes() == models[1].term_topics_.tobytes()
