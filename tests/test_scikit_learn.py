@@ -22,7 +22,14 @@ from test_public import estimators
 
 from textmill.corpus import FUNCTION_WORDS, HashedBags, NamedFeatures, Phrases, Vocabulary
 from textmill.errors import DataError, NotFittedError
-from textmill.linear import CombinationLogistic, LogisticRegression, UtilityLogistic
+from textmill.linear import (
+    CombinationLogistic,
+    LeastSquares,
+    LogisticRegression,
+    PairwiseSVM,
+    SupportVectorRegression,
+    UtilityLogistic,
+)
 from textmill.model import Estimator, load, seed_of
 from textmill.tasks import CoherenceDetector
 from textmill.topics import LDA, LSA, NMF, PCA, PLSA, MultinomialMixture
@@ -32,6 +39,8 @@ TEXTS = ["the mill grinds corn", "a storm at sea", "corn for the old mill", "the
 COUNTS = np.random.default_rng(0).integers(0, 5, (30, 8))
 TOPICS = (LDA, LSA, NMF, PCA, PLSA, MultinomialMixture)
 LINEAR = (LogisticRegression, CombinationLogistic)
+KERNELS = (SupportVectorRegression, PairwiseSVM, LeastSquares)
+ROWS = (*TOPICS, Weighting, Index, *LINEAR, UtilityLogistic, *KERNELS)
 
 # Checks of scikit-learn that an estimator fails, and why it does so; docs/scikit-learn.md tells the same.
 STRANGE_OBJECTS = "what is no number is a DataError, which is a ValueError and no TypeError"
@@ -40,9 +49,7 @@ CACHED = "transform keeps what it derived from the model for the next time; it i
 EMPTY = "a matrix without rows or columns has a meaning: nothing was counted or indexed yet"
 HALVES = "score holds back half of the occurrences of each word, and fractions below 1 have no half"
 ROUNDED = "the objective is flat at its optimum, and weights are exact to the root of its rounding, not to 7 digits"
-EXPECTED: dict[type, dict[str, str]] = {
-    **{kind: {"check_dtype_object": STRANGE_OBJECTS} for kind in (*TOPICS, Weighting, Index, *LINEAR, UtilityLogistic)},
-}
+EXPECTED: dict[type, dict[str, str]] = {kind: {"check_dtype_object": STRANGE_OBJECTS} for kind in ROWS}
 for _kind in TOPICS:
     EXPECTED[_kind]["check_n_features_in_after_fitting"] = NEW_TERMS
 EXPECTED[PLSA]["check_dict_unchanged"] = CACHED
@@ -57,6 +64,8 @@ def small(kind: type) -> Any:
     """An estimator that learns within milliseconds."""
     if kind is UtilityLogistic:
         return kind(l2=0.01, n_folds=0)  # without folds to choose the penalty by
+    if kind is SupportVectorRegression:
+        return kind(tolerance=1e-12)  # as for those below
     if kind in LINEAR:
         return kind(tolerance=1e-14)  # rows of weight 2 and rows that come twice give the same to 7 digits
     return kind(n_topics=2) if kind in TOPICS else kind()
@@ -68,7 +77,7 @@ def checks() -> list[Any]:
         warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
         return [
             pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}")
-            for kind in (*TOPICS, Weighting, Index, *LINEAR, UtilityLogistic)
+            for kind in ROWS
             for estimator, check in estimator_checks.estimator_checks_generator(small(kind))
         ]
 

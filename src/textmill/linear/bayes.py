@@ -41,7 +41,7 @@ from textmill.cluster import connect
 from textmill.corpus import NamedFeatures, Vocabulary, array_like, csr_arrays
 from textmill.errors import DataError, ModelFileError
 from textmill.linear.class_counts import ClassCounts, add, count_chunk, count_classes, mutual_information
-from textmill.linear.classifier import Weights, classes_of, labels_of, row_weights
+from textmill.linear.classifier import Weights, classes_of, labels_of, require_rows, row_weights
 from textmill.linear.counts.fitting import FAMILIES, CountFits, CountPrior, estimate_moments, fit_count_table
 from textmill.linear.counts.tables import check_counts, check_exposure
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
@@ -439,9 +439,7 @@ class NaiveBayes(Classifier, Model):
         self.vectorizer_ = vectorizer if vectorizer is not None and vectorizer.__sklearn_is_fitted__() else None
         self.classes_ = classes_of(y if classes is None else classes)
         rows, lengths = self._rows(X, exposure, fitted=False)
-        for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-            if not size:
-                raise DataError(f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required")
+        require_rows(rows)
         self.n_features_ = int(rows.shape[1])
         return rows, lengths
 

@@ -17,7 +17,16 @@ from textmill.numeric import sparse, special
 from textmill.tables import Table
 from textmill.vectors import TextVectorizer
 
-__all__ = ["LinearClassifier", "Weights", "classes_of", "is_matrix", "labels_of", "row_weights"]
+__all__ = [
+    "LinearClassifier",
+    "Weights",
+    "checked_weights",
+    "classes_of",
+    "is_matrix",
+    "labels_of",
+    "require_rows",
+    "row_weights",
+]
 
 
 class Weights(Table):
@@ -130,11 +139,7 @@ class LinearClassifier(Classifier, Model):
         fitted = vectorizer is not None and vectorizer.__sklearn_is_fitted__()
         self.vectorizer_ = vectorizer if fitted else None
         rows = self._rows(X, fitted=False)
-        for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-            if not size:
-                raise DataError(
-                    f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; pass rows"
-                )
+        require_rows(rows)
         if len(_labels(y)) != rows.shape[0]:
             raise DataError(f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent; pass one per row")
         self.classes_ = classes_of(y if classes is None else classes)
@@ -200,6 +205,35 @@ def labels_of(y: Any, rows: int, classes: NDArray[Any]) -> Ids:
     return places.astype(np.int32)
 
 
+def require_rows(rows: Any) -> None:
+    """An error, in scikit-learn's words, where there are no rows or no columns.
+
+    >>> require_rows(np.zeros((2, 1)))
+    """
+    for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
+        if not size:
+            raise DataError(f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; pass rows")
+
+
+def checked_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
+    """Weights of rows, one number >= 0 each and not all zero; all one where none are given.
+
+    >>> checked_weights(None, 2).tolist()
+    [1.0, 1.0]
+    """
+    if sample_weight is None:
+        return np.ones(rows)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.shape != (rows,):
+        raise DataError(f"sample_weight has shape {weights.shape}; pass one number per row, {rows} in all")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+        raise DataError(f"sample_weight has {weights[row]} in row {row}; pass finite numbers >= 0")
+    if not weights.any():
+        raise DataError("sample_weight is zero for every row; give at least one row of each class a weight")
+    return weights
+
+
 def row_weights(
     sample_weight: ArrayLike | None, labels: Ids, classes: NDArray[Any], class_weight: Mapping[Any, float] | str | None
 ) -> Floats:
@@ -208,14 +242,7 @@ def row_weights(
     >>> row_weights(None, np.array([0, 0, 1], np.int32), np.array([0, 1]), "balanced").tolist()
     [0.75, 0.75, 1.5]
     """
-    weights = np.ones(len(labels)) if sample_weight is None else np.array(sample_weight, dtype=np.float64)
-    if weights.shape != (len(labels),):
-        raise DataError(f"sample_weight has shape {weights.shape}; pass one number per row, {len(labels)} in all")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
-        raise DataError(f"sample_weight has {weights[row]} in row {row}; pass finite numbers >= 0")
-    if not weights.any():
-        raise DataError("sample_weight is zero for every row; give at least one row of each class a weight")
+    weights = checked_weights(sample_weight, len(labels))
     if class_weight is None:
         return weights
     if isinstance(class_weight, str):

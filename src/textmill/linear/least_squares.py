@@ -43,6 +43,7 @@ class LeastSquares(Regressor, Model):
     Attributes:
         coef_: Weights, (m,).
         intercept_: Intercept.
+        n_iter_: Iterations of LSQR, 1 where it was not needed.
 
     >>> model = LeastSquares().fit([[1.0], [2.0], [3.0]], [1, 2, 8])
     >>> model.coef_.round(4).tolist(), round(model.intercept_, 4)
@@ -51,10 +52,11 @@ class LeastSquares(Regressor, Model):
 
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"coef_": "feature"}
-    state: ClassVar[dict[str, Any]] = {"intercept_": float}
+    state: ClassVar[dict[str, Any]] = {"intercept_": float, "n_iter_": int}
 
     coef_: Floats
     intercept_: float
+    n_iter_: int
 
     def __init__(
         self,
@@ -82,9 +84,9 @@ class LeastSquares(Regressor, Model):
         centred = target - target.mean()
         if n * n * 8 <= self.memory:
             dual = solve_centered(rows.gram(make_kernel("linear")), centred, float(self.l2))
-            weights = np.asarray(rows.X.T @ dual).ravel() - means * dual.sum()
+            weights, self.n_iter_ = np.asarray(rows.X.T @ dual).ravel() - means * dual.sum(), 1
         else:
-            weights = self._iterated(rows.X, means, centred)
+            weights, self.n_iter_ = self._iterated(rows.X, means, centred)
         self.coef_ = weights.astype(np.float64)
         self.intercept_ = float(target.mean() - weights @ means)
         return self
@@ -114,22 +116,22 @@ class LeastSquares(Regressor, Model):
         check_fitted(self)
         return len(self.coef_)
 
-    def _iterated(self, X: Any, means: Floats, centred: Floats) -> Floats:
+    def _iterated(self, X: Any, means: Floats, centred: Floats) -> tuple[Floats, int]:
         operator = sparse.linalg.LinearOperator(
             X.shape,
             matvec=lambda w: X @ w.ravel() - means @ w.ravel(),
             rmatvec=lambda a: X.T @ a.ravel() - means * a.sum(),
             dtype=np.float64,
         )
-        weights: Floats = sparse.linalg.lsqr(
+        weights, _, iterations, *_ = sparse.linalg.lsqr(
             operator,
             centred,
             damp=np.sqrt(self.l2),
             atol=self.tolerance,
             btol=self.tolerance,
             iter_lim=self.max_iter,
-        )[0]
-        return weights
+        )
+        return weights, int(iterations)
 
 
 def solve_centered(matrix: Floats, values: Floats, l2: float = 0.0) -> Floats:

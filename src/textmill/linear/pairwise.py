@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from textmill.arrays import Floats, Ids
 from textmill.corpus import array_like
 from textmill.errors import DataError
-from textmill.linear.classifier import classes_of, labels_of
+from textmill.linear.classifier import classes_of, labels_of, require_rows
 from textmill.linear.kernels import MAX_STEPS, KernelModel, KernelRows, Solved, solve_problems
 from textmill.model import Classifier, check_fitted, check_range
 
@@ -86,9 +86,7 @@ class PairwiseSVM(Classifier, KernelModel):
         check_range("cost", self.cost, above=0)
         check_range("tolerance", self.tolerance, above=0)
         rows = KernelRows(array_like(X), n_jobs=self.n_jobs)
-        for size, what in zip(rows.X.shape, ("sample", "feature"), strict=True):
-            if not size:
-                raise DataError(f"X is empty: 0 {what}(s) while a minimum of 1 is required; pass rows")
+        require_rows(rows.X)
         n = rows.X.shape[0]
         classes = classes_of(y)
         labels = labels_of(y, n, classes)

@@ -25,6 +25,7 @@ from textmill._native import linear as native
 from textmill.arrays import Floats
 from textmill.corpus import array_like
 from textmill.errors import DataError, warn_caller
+from textmill.linear.classifier import checked_weights, require_rows
 from textmill.linear.kernels import MAX_STEPS, KernelModel, KernelRows, solve_problems
 from textmill.linear.logistic import NotConverged
 from textmill.model import Regressor, check_choice, check_range
@@ -107,7 +108,7 @@ class SupportVectorRegression(Regressor, KernelModel):
         self._check()
         rows = KernelRows(array_like(X), n_jobs=self.n_jobs)
         target = check_targets(rows.X, y)
-        costs = float(self.cost) * _weights(sample_weight, len(target))
+        costs = float(self.cost) * checked_weights(sample_weight, len(target))
         linear_descent = self.kernel == "linear" and len(target) > _MANY_ROWS and (costs == self.cost).all()
         method = ("descent" if linear_descent else "smo") if self.method == "auto" else self.method
         if method == "descent":
@@ -241,9 +242,7 @@ def check_targets(rows: Any, y: Any) -> Floats:
     """
     if y is None:
         raise DataError("requires y to be passed, but the target y is None; pass one number per row")
-    for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-        if not size:
-            raise DataError(f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; pass rows")
+    require_rows(rows)
     values = np.asarray(y)
     if values.dtype.kind == "c":
         raise DataError("Complex data not supported: y holds complex numbers; pass real ones")
@@ -265,15 +264,3 @@ def check_targets(rows: Any, y: Any) -> Floats:
         kind = "NaN" if np.isnan(target[row]) else "infinity"
         raise DataError(f"Input y contains {kind}, in row {row}; remove the row or give it a value")
     return np.ascontiguousarray(target)
-
-
-def _weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(rows)
-    weights = np.array(sample_weight, dtype=np.float64)
-    if weights.shape != (rows,):
-        raise DataError(f"sample_weight has shape {weights.shape}; pass one number per row, {rows} in all")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
-        raise DataError(f"sample_weight has {weights[row]} in row {row}; pass finite numbers >= 0")
-    return weights
