@@ -112,6 +112,12 @@ def test_every_estimator_passes_the_checks_of_parameters_tags_and_texts(kind: ty
         check(kind.__name__, kind())
 
 
+@pytest.mark.parametrize("kind", [kind for kind in estimators() if hasattr(kind, "predict")])
+def test_predicting_before_fitting_says_so(kind: type) -> None:
+    with pytest.raises(NotFittedError):
+        kind().predict([[1, 2]])
+
+
 TRANSFORMERS = [(small(kind), COUNTS) for kind in (*TOPICS, Weighting)]
 TRANSFORMERS += [
     (Vocabulary(), TEXTS),

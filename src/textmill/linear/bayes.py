@@ -261,7 +261,8 @@ class NaiveBayes(Classifier, Model):
 
     def predict(self, X: Any, *, exposure: ArrayLike | None = None) -> NDArray[Any]:
         """Return the most probable label of each row."""
-        labels: NDArray[Any] = self.classes_[self.decision_function(X, exposure=exposure).argmax(axis=1)]
+        best = self.decision_function(X, exposure=exposure).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any, *, exposure: ArrayLike | None = None) -> Floats:
