@@ -21,20 +21,24 @@ exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
 inspection   the strongest weights of a label, a word, a pair of labels
+hidden_states   hidden states of labels: numbers, names, weights to begin with
 label_models   binary labels that depend on each other, and decoding under them
+labelpaths   labellings of chains of hidden states, with certificates
+latent       latent-dynamic CRFs: labels with hidden states
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 probability_files   probabilities of items from files
 pruning      what a beam costs in decoding for F
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
+trigrams     tests of three states
 trainable    training that CRFs and conditional Markov models share
 training     objective, algorithms, and the run around them
 upgrades     files of older formats
 utility_tags   tags of greatest expected F
 encoding     sequences as arrays of test ids, what every model of this package reads
 
-chainmodel says where models with hidden states (latent) and of segments (semimarkov) will stand.
+chainmodel says where models of segments (semimarkov) will stand.
 """
 
 from typing import TYPE_CHECKING
@@ -109,6 +113,19 @@ if TYPE_CHECKING:
         label_tests,
         repair_lines,
     )
+    from textmill.sequence.labelpaths import (
+        SEARCHES,
+        Certificate,
+        HiddenScorer,
+        LabelPaths,
+        SearchLimits,
+        best_label_paths,
+        hidden_paths,
+        label_log_probabilities,
+        most_probable_states,
+        state_probabilities,
+    )
+    from textmill.sequence.latent import LatentCRF
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
@@ -131,6 +148,7 @@ if TYPE_CHECKING:
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
+        CG,
         LBFGS,
         OWLQN,
         RPROP,
@@ -143,6 +161,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALGORITHMS",
+    "CG",
     "CRF",
     "DATA_FORMATS",
     "DECODERS",
@@ -150,6 +169,7 @@ __all__ = [
     "LBFGS",
     "OWLQN",
     "RPROP",
+    "SEARCHES",
     "SGDL1",
     "SGDL2",
     "SYNTAXES",
@@ -159,6 +179,7 @@ __all__ = [
     "Algorithm",
     "AttributeSequence",
     "BlockDescent",
+    "Certificate",
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
@@ -174,17 +195,21 @@ __all__ = [
     "FeatureWeight",
     "Features",
     "Hamming",
+    "HiddenScorer",
     "Hypothesis",
     "ItemSet",
+    "LabelPaths",
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
     "LabelingOptions",
+    "LatentCRF",
     "MarkovLabels",
     "NoWeights",
     "Pattern",
     "Perceptron",
     "PruningReport",
+    "SearchLimits",
     "SetDistribution",
     "SimpleFunction",
     "Split",
@@ -197,6 +222,7 @@ __all__ = [
     "ZeroOne",
     "active_tests",
     "attributes_of",
+    "best_label_paths",
     "best_labels",
     "column_errors",
     "compare_pruning",
@@ -227,13 +253,16 @@ __all__ = [
     "f_distribution",
     "folds",
     "forced_labels",
+    "hidden_paths",
     "hold_out",
     "label_attributes",
     "label_ids",
+    "label_log_probabilities",
     "label_sentences",
     "label_tests",
     "label_text",
     "markov_steps",
+    "most_probable_states",
     "parse_patterns",
     "patterns_of_tests",
     "posterior",
@@ -249,6 +278,7 @@ __all__ = [
     "repair_lines",
     "span_confidence",
     "split_labels",
+    "state_probabilities",
     "tag_errors",
     "tagger_of",
     "token_spans",
@@ -287,6 +317,9 @@ __getattr__, __dir__ = deferred(
         "inspection": "FeatureWeight top_features",
         "label_models": "MarkovLabels decode_chain_f decode_joint_f expected_value",
         "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
+        "labelpaths": "SEARCHES Certificate HiddenScorer LabelPaths SearchLimits best_label_paths hidden_paths "
+        "label_log_probabilities most_probable_states state_probabilities",
+        "latent": "LatentCRF",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
@@ -296,6 +329,6 @@ __getattr__, __dir__ = deferred(
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
-        "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
+        "training.algorithms": "ALGORITHMS CG LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },
 )
