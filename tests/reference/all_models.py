@@ -74,6 +74,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "least-squares": lambda: linear.LeastSquares().fit(ROWS, ROWS[:, 0]),
     "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "latent": lambda: sequence.LatentCRF(patterns=PATTERNS, states=2, max_iter=5).fit(SENTENCES, LABELS),
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
     "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
     "parser": lambda: tasks.DependencyParser(l1=1.0).fit(tasks.dependency.sample_sentences(20)),

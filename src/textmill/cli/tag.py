@@ -13,9 +13,13 @@ from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+from textmill.cli._tag_kinds import HiddenStates
+from textmill.cli._tag_labeling import SearchOptions, certified_lines
 from textmill.cli._tag_options import Format, Tests, Training
+from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(tools)
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
@@ -30,6 +34,7 @@ def train(
     output: Output,
     tests: Tests,
     training: Training,
+    hidden: HiddenStates,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
@@ -57,6 +62,9 @@ def train(
     plot: Annotated[
         Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
     ] = None,
+    log: Annotated[
+        Path | None, further_output("Write objective, gradient norm and time of every iteration to this CSV file.")
+    ] = None,
     counts: Annotated[
         bool,
         typer.Option(
@@ -75,7 +83,14 @@ def train(
     """
     from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
+    from textmill.sequence import (
+        TrainingSummary,
+        TrainingTable,
+        draw_training,
+        hold_out,
+        read_tagger,
+        write_training_log,
+    )
 
     data = tests.read(source)
     apart = tests.read(dev) if dev is not None else None
@@ -84,7 +99,7 @@ def train(
         data, apart = hold_out(data, held_out, random_state=seed)
     tagger = training.tagger(
         tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
-        random_state=seed,
+        random_state=seed, **hidden.parameters(training.kind),
     )  # fmt: skip
     parts = (apart.X, apart.y) if apart is not None else (None, None)
     start = None if model is None else read_tagger(model)
@@ -93,6 +108,8 @@ def train(
     tagger.save(output)
     if plot is not None:
         save(draw_training(tagger), plot)
+    if log is not None:
+        write_training_log(tagger, log)
     summary = TrainingSummary.of(tagger, len(data.X))
     if json:
         typer.echo(json_line(summary.to_json()))
@@ -105,10 +122,13 @@ def train(
 
 
 @app.command()
+@with_options
 def label(
     model: Model,
     source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    *,
+    searching: SearchOptions,
     text: Annotated[
         str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
     ] = None,
@@ -120,7 +140,7 @@ def label(
         str | None,
         typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
+    k: Annotated[int, typer.Option("-k", "--nbest", help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
         bool,
@@ -166,12 +186,21 @@ def label(
     repairs = None if repair is None else TagRepairs(repair)
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain, maximise=maximise)
+    options = LabelingOptions(
+        k=k,
+        scores=scores,
+        posterior=posterior,
+        constrain=constrain,
+        maximise=maximise,
+        search=searching.checked(tagger),
+    )
     columns = "-" if source is None else source
     if text is not None:
         if source is not None or format != "columns" or options != LabelingOptions():
             raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
         texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
+    elif searching.certificates:
+        texts = certified_lines(tagger, columns, format, options, searching)
     elif json or join_lines:
         raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
     elif format == "columns":

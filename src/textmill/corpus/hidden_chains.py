@@ -77,7 +77,8 @@ class HiddenChain:
         drawn: tuple[list[list[str]], list[list[str]], list[list[str]]] = ([], [], [])
         for number in range(first, first + sequences):
             uniform = self._random(1, number).random((length, 2))
-            path, words = [], []
+            path: list[int] = []
+            words: list[str] = []
             for t in range(length):
                 row = begin if t == 0 else step[path[-1]]
                 path.append(int(np.searchsorted(row, uniform[t, 0], side="right")))

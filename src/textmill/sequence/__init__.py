@@ -3,8 +3,10 @@
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
 reports      what people see of a training run
+explanations   why a token got its label
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
+comparison   paired tests of two taggers
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
 confusions   what a tagger got wrong, in context
 counts       what each pattern brings to a model
@@ -33,7 +35,9 @@ runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trigrams     tests of three states
 trainable    training that CRFs and conditional Markov models share
+state_analysis   what hidden states have learnt
 training     objective, algorithms, and the run around them
+tuning       settings by trying, on development sequences
 upgrades     files of older formats
 utility_tags   tags of greatest expected F
 encoding     sequences as arrays of test ids, what every model of this package reads
@@ -48,6 +52,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.comparison import TagComparison, compare_columns, compare_tags
     from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF
@@ -91,6 +96,7 @@ if TYPE_CHECKING:
         expected_f_loss,
         f_distribution,
     )
+    from textmill.sequence.explanations import Explanation, explain_labels
     from textmill.sequence.features import FeatureLayout, Features
     from textmill.sequence.formats import (
         ChainWeights,
@@ -130,7 +136,7 @@ if TYPE_CHECKING:
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
     from textmill.sequence.pruning import PruningReport, compare_pruning
-    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
+    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training, write_training_log
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.simple_functions import (
         CountFunction,
@@ -145,6 +151,7 @@ if TYPE_CHECKING:
         expected_hamming,
         expected_window_rate,
     )
+    from textmill.sequence.state_analysis import StateAnalysis, StateUse, StateWord, analyze_states
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
@@ -158,6 +165,7 @@ if TYPE_CHECKING:
         BlockDescent,
         Perceptron,
     )
+    from textmill.sequence.tuning import TunedCell, best_cell, draw_tuning, tune_taggers, write_tuning
 
 __all__ = [
     "ALGORITHMS",
@@ -190,6 +198,7 @@ __all__ = [
     "Encoded",
     "Encoder",
     "Expectation",
+    "Explanation",
     "FeatureCounts",
     "FeatureLayout",
     "FeatureWeight",
@@ -213,19 +222,28 @@ __all__ = [
     "SetDistribution",
     "SimpleFunction",
     "Split",
+    "StateAnalysis",
+    "StateUse",
+    "StateWord",
+    "TagComparison",
     "TagError",
     "TagRepairs",
     "TagScores",
     "TrainingSummary",
     "TrainingTable",
+    "TunedCell",
     "WindowFunction",
     "ZeroOne",
     "active_tests",
+    "analyze_states",
     "attributes_of",
+    "best_cell",
     "best_label_paths",
     "best_labels",
     "column_errors",
+    "compare_columns",
     "compare_pruning",
+    "compare_tags",
     "count_by_pattern",
     "cross_validate",
     "decode_chain_f",
@@ -237,6 +255,7 @@ __all__ = [
     "default_patterns",
     "describe_default",
     "draw_training",
+    "draw_tuning",
     "errors_by_kind",
     "evaluate_columns",
     "evaluate_function",
@@ -250,6 +269,7 @@ __all__ = [
     "expected_hamming",
     "expected_value",
     "expected_window_rate",
+    "explain_labels",
     "f_distribution",
     "folds",
     "forced_labels",
@@ -283,12 +303,15 @@ __all__ = [
     "tagger_of",
     "token_spans",
     "top_features",
+    "tune_taggers",
     "update_weights",
     "viterbi",
     "write_attributes",
     "write_crfsuite",
     "write_dump",
     "write_tagger",
+    "write_training_log",
+    "write_tuning",
     "write_wapiti",
 ]
 
@@ -297,6 +320,7 @@ __getattr__, __dir__ = deferred(
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
         "chainmodel": "ChainModel",
+        "comparison": "TagComparison compare_columns compare_tags",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF",
@@ -311,6 +335,7 @@ __getattr__, __dir__ = deferred(
         "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
         "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
         "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
+        "explanations": "Explanation explain_labels",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
@@ -324,11 +349,13 @@ __getattr__, __dir__ = deferred(
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
         "pruning": "PruningReport compare_pruning",
-        "reports": "TrainingSummary TrainingTable draw_training",
+        "reports": "TrainingSummary TrainingTable draw_training write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
+        "state_analysis": "StateAnalysis StateUse StateWord analyze_states",
         "trainable": "NoWeights",
+        "tuning": "TunedCell best_cell draw_tuning tune_taggers write_tuning",
         "training.algorithms": "ALGORITHMS CG LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },
 )

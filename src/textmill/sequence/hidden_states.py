@@ -139,8 +139,10 @@ def normal_numbers(keys: Sequence[_Hashes], seed: Sequence[int]) -> Floats:
     """
     state = np.zeros(len(keys[0]), np.uint64)
     with np.errstate(over="ignore"):
-        for part in [*(np.uint64(number % (1 << 64)) for number in seed), *keys]:
-            state = _mixed(state ^ part)
+        for number in seed:
+            state = _mixed(state ^ np.uint64(number % (1 << 64)))
+        for key in keys:
+            state = _mixed(state ^ key)
     uniform: Floats = ((state >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     return np.asarray(special.ndtri(uniform), np.float64)
 
@@ -184,7 +186,7 @@ def merge_weights(
     by = share[parts.label] * np.where(paired, share[np.maximum(parts.source, 0)], 1.0)
     numbers = new.number(parts.test, source, target[parts.label])
     merged, place = np.unique(numbers, return_inverse=True)
-    return merged, np.bincount(place, weights=weights * by, minlength=len(merged))
+    return merged, np.bincount(place, weights=weights * by, minlength=len(merged)).astype(np.float64)
 
 
 def merge_plan(use: Floats, back: Collection[int]) -> tuple[Ints, Floats]:

@@ -33,6 +33,7 @@ from textmill.arrays import Floats, Ids, Ints
 from textmill.cluster import Cluster
 from textmill.errors import DataError, ModelFileError
 from textmill.model import RandomState, check_choice, check_fitted, check_range, seed_of
+from textmill.optimize import Plateau
 from textmill.sequence.chainmodel import DENSE_SHARE, ChainModel, Constraints
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
@@ -121,6 +122,7 @@ class LatentCRF(TrainableChain):
     takes: ClassVar[str] = "sequences"
     kind: ClassVar[str] = "latent"
     normalized: ClassVar[bool] = False
+    patience: ClassVar[Plateau] = Plateau(window=50)  # states part from each other late
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "states_": "class: int64",
@@ -317,12 +319,12 @@ class LatentCRF(TrainableChain):
     def _from_crf(self, course: Course, data: Encoded, number: int) -> Result:
         """A CRF first, then its weights for all states of a label, with noise."""
         counts, self.states_ = self.states_, np.ones(len(self.classes_), np.int64)
-        begun = getattr(self, "_crf", None) if number else None
+        begun: SparseWeights | None = getattr(self, "_crf", None) if number else None
         if begun is None:
             first = self._one_run(course, data, SparseWeights(np.empty(0, np.int64), np.empty(0)), number=0)
             begun = self._crf = self._plain(first, self._layout())
         old, self.states_ = self._layout(), counts
-        weights = SparseWeights(*expand_weights(*begun, old, self._layout(), counts))
+        weights = SparseWeights(*expand_weights(begun.features, begun.weights, old, self._layout(), counts))
         return self._one_run(course, data, self._noisy(weights, number), number=number * 1000 + 1)
 
     def _by_splitting(self, course: Course, data: Encoded, number: int) -> Result:
@@ -420,9 +422,17 @@ class LatentCRF(TrainableChain):
 
         return error
 
+    def path(self, X: Iterable[Any], y: Labels, *, steps: int = 10, ratio: float = 0.01) -> Iterator[Self]:
+        """Nothing: a path begins at weights of zero, where the states of a label are alike."""
+        raise DataError("a path of penalties begins at zero, where hidden states are alike; fit with each l1 instead")
+
+    def l1_max(self, X: Iterable[Any], y: Labels) -> float:
+        """Nothing: at weights of zero the states of a label are alike."""
+        raise DataError("weights of zero are no model of hidden states, whatever the penalty; use l1_max of a CRF")
+
     # labelling
 
-    def predict(  # type: ignore[override]
+    def predict(
         self,
         X: Iterable[Any],
         *,
@@ -466,10 +476,13 @@ class LatentCRF(TrainableChain):
         *,
         search: str = "label",
         limits: SearchLimits | None = None,
+        runner_up: bool = True,
         constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
     ) -> list[tuple[list[tuple[list[str], float]], Certificate]]:
         """The k best labellings of every sequence with their probabilities, and the proof that none is missing.
+
+        `runner_up` asks for the labelling after them, too; without it the search ends sooner, with a bound on it.
 
         >>> model = LatentCRF(patterns=["u:%x[0,0]"], states=2, random_state=0).fit(["ab"] * 3, [["A", "B"]] * 3)
         >>> [(paths, certificate)] = model.predict_certified(["ab"], k=2)
@@ -484,7 +497,7 @@ class LatentCRF(TrainableChain):
             k,
             search=search,
             limits=limits,
-            runner_up=True,
+            runner_up=runner_up,
             allowed=allowed,
             transitions=transitions,
             n_jobs=self.n_jobs,

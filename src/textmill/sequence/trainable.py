@@ -78,6 +78,7 @@ class Course:
 class TrainableChain(ChainModel):
     """A chain model that is trained: subclasses say what is minimised."""
 
+    patience: ClassVar[Plateau] = Plateau()  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {"trace_": "iteration: float64"}
     parts: ClassVar[dict[str, str]] = {"encoder": "sequence.Encoder"}
@@ -174,7 +175,7 @@ class TrainableChain(ChainModel):
                 X,
                 None if X_dev is None else list(X_dev),
                 y_dev,
-                early_stopping or Plateau(),
+                early_stopping or self.patience,
                 None if checkpoint is None else os.fspath(checkpoint),
                 None if cluster is None else workers,
             )

@@ -56,6 +56,7 @@ class Snapshot:
     active: int
     theta: Floats = field(repr=False)
     features: Ints | None = field(repr=False, default=None)
+    gradient_norm: float | None = None
 
     def nonzero(self) -> tuple[Ints, Floats]:
         """Features and weights that are not zero, copied."""
@@ -301,7 +302,8 @@ def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]
 
 
 def _snapshot(done: Iteration, objective: ChainObjective, before: int) -> Snapshot:
-    return Snapshot(before + done.number, done.value, done.active, done.theta, objective.features)
+    norm = done.gradient_norm
+    return Snapshot(before + done.number, done.value, done.active, done.theta, objective.features, norm)
 
 
 def _result(state: WorkingSet, reason: Reason) -> Result:
