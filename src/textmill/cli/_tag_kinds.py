@@ -51,16 +51,16 @@ class HiddenStates:
 
     def parameters(self, kind: str) -> dict[str, Any]:
         """The parameters of a tagger of this kind; an option that it does not have is an error."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        given = {name: value for name, value in given.items() if value is not None}
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        parameters = {name: value for name, value in parameters.items() if value is not None}
         allowed = KINDS[kind].options if kind in KINDS else ()
-        for name in given:
+        for name in parameters:
             if name not in allowed:
                 kinds = ", ".join(kind for kind, row in KINDS.items() if name in row.options)
                 raise typer.BadParameter(f"--{name} is not an option of --kind {kind} but of {kinds}")
-        if "states" in given:
-            given["states"] = states_of(given["states"])
-        return given
+        if "states" in parameters:
+            parameters["states"] = states_of(parameters["states"])
+        return parameters
 
 
 def states_of(text: str) -> int | dict[str, int]:

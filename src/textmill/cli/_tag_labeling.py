@@ -12,6 +12,8 @@ from textmill.cli._json import json_line
 
 __all__ = ["SearchOptions", "certified_lines"]
 
+BATCH = 1000  # sequences labelled together
+
 _Search = Annotated[
     str | None,
     typer.Option(
@@ -62,8 +64,7 @@ def certified_lines(tagger: Any, source: str, format: str, options: Any, searchi
     from textmill.corpus import read_columns
     from textmill.errors import DataError
     from textmill.progress import track
-    from textmill.sequence import SearchLimits
-    from textmill.sequence.labeling import BATCH, split_sentence
+    from textmill.sequence import SearchLimits, split_sentence
 
     if format != "columns" or options.scores or options.posterior or options.maximise or options.search == "viterbi":
         raise DataError("--certificates goes with columns, --search, -k, --constrain and limits only")

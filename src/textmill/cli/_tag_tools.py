@@ -31,7 +31,7 @@ def states(
     ] = None,
     min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.")] = 15,
     k: Annotated[int, typer.Option("-k", help="Number of words and tests per state.")] = 3,
-    html: Annotated[
+    report: Annotated[
         Path | None, further_output("Write everything to this HTML page: words, tests, transitions, training.")
     ] = None,
     jobs: Jobs = None,
@@ -39,7 +39,7 @@ def states(
 ) -> None:
     """Print what the hidden states of a tagger stand for: words, tags, use, duplicates.
 
-    Example: textmill tag states chunks.mill test.txt --tags 1 --html states.html
+    Example: textmill tag states chunks.mill test.txt --tags 1 --report states.html
     """
     from textmill.errors import DataError
     from textmill.sequence import LatentCRF, analyze_states, read_labeled, read_tagger
@@ -54,8 +54,8 @@ def states(
         raise DataError(f"--tags {tags}: the data have the columns 0 to {width - 1} before the label")
     rows = None if tags is None else [sentence.column(tags) for sentence in data.X]
     analysis = analyze_states(tagger, data.X, tags=rows, min_count=min_count, k=k)
-    if html is not None:
-        analysis.report(f"Hidden states of {model.name}").write(html)
+    if report is not None:
+        analysis.report(f"Hidden states of {model.name}").write(report)
     if json:
         typer.echo(json_line(analysis.to_json()))
         return
@@ -80,8 +80,7 @@ def explain(
     Example: textmill tag explain chunks.mill news.txt -k 3
     """
     from textmill.corpus import read_columns
-    from textmill.sequence import explain_labels, read_tagger
-    from textmill.sequence.labeling import split_sentence
+    from textmill.sequence import explain_labels, read_tagger, split_sentence
 
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)

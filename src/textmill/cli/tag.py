@@ -140,7 +140,7 @@ def label(
         str | None,
         typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", "--nbest", help="Number of labellings per sequence.")] = 1,
+    k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
         bool,

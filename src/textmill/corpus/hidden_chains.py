@@ -34,29 +34,29 @@ class HiddenChain:
 
     Parameters:
         states: Number of states of every label.
-        words: Number of words.
+        vocabulary: Number of different words.
         concentration: Parameter of the Dirichlet distributions; the smaller, the fewer successors and words of a state.
         shared: Share of the words of a state that it has in common with all others, 0 to 1.
         random_state: Seed.
 
-    >>> X, y, states = HiddenChain({"A": 2, "B": 1}, words=5, random_state=0).sample(1, length=4)
+    >>> X, y, states = HiddenChain({"A": 2, "B": 1}, vocabulary=5, random_state=0).sample(1, length=4)
     >>> X, y, states
-    ([['w0', 'w3', 'w0', 'w2']], [['B', 'A', 'B', 'A']], [['B/1', 'A/2', 'B/1', 'A/1']])
+    ([['w4', 'w4', 'w3', 'w4']], [['B', 'B', 'B', 'B']], [['B/1', 'B/1', 'B/1', 'B/1']])
     """
 
     def __init__(
         self,
         states: Mapping[str, int],
         *,
-        words: int = 100,
+        vocabulary: int = 100,
         concentration: float = 0.3,
         shared: float = 0.5,
         random_state: int = 0,
     ) -> None:
         if not states or any(count < 1 for count in states.values()):
             raise DataError("states must give every label at least one state, such as {'A': 2, 'B': 1}")
-        if words < 1:
-            raise DataError(f"words must be at least 1, got {words}")
+        if vocabulary < 1:
+            raise DataError(f"vocabulary must be at least 1, got {vocabulary}")
         if not concentration > 0 or not 0 <= shared <= 1:
             raise DataError("concentration must be above 0 and shared from 0 to 1")
         self.names = [f"{label}/{i}" for label, count in states.items() for i in range(1, count + 1)]
@@ -64,8 +64,8 @@ class HiddenChain:
         self.random_state = random_state
         random = self._random(0, 0)
         total = len(self.names)
-        common = random.dirichlet(np.ones(words))
-        own = random.dirichlet(np.full(words, concentration), total)
+        common = random.dirichlet(np.ones(vocabulary))
+        own = random.dirichlet(np.full(vocabulary, concentration), total)
         self.begin: Floats = random.dirichlet(np.ones(total))
         self.transitions: Floats = random.dirichlet(np.full(total, concentration), total)
         self.emissions: Floats = shared * common + (1 - shared) * own

@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         label_sentences,
         label_tests,
         repair_lines,
+        split_sentence,
     )
     from textmill.sequence.labelpaths import (
         SEARCHES,
@@ -298,6 +299,7 @@ __all__ = [
     "repair_lines",
     "span_confidence",
     "split_labels",
+    "split_sentence",
     "state_probabilities",
     "tag_errors",
     "tagger_of",
@@ -341,7 +343,8 @@ __getattr__, __dir__ = deferred(
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
         "inspection": "FeatureWeight top_features",
         "label_models": "MarkovLabels decode_chain_f decode_joint_f expected_value",
-        "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
+        "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines "
+        "split_sentence",
         "labelpaths": "SEARCHES Certificate HiddenScorer LabelPaths SearchLimits best_label_paths hidden_paths "
         "label_log_probabilities most_probable_states state_probabilities",
         "latent": "LatentCRF",

@@ -139,26 +139,26 @@ class _Weights:
         behind: int | None,
     ) -> dict[str, float]:
         """What each test says for one state against another, between given neighbours."""
-        found: defaultdict[str, float] = defaultdict(float)
+        sums: defaultdict[str, float] = defaultdict(float)
         for test, value in _tests(unigram, token):
-            found[self.unigram[test]] += value * (self.value(test, -1, state) - self.value(test, -1, other))
+            sums[self.unigram[test]] += value * (self.value(test, -1, state) - self.value(test, -1, other))
         pairs = self.layout.bigrams
         for test, value in _tests(bigram, token):
             if before is None and self.layout.start:
-                found[f"{self.bigram[test]} at the beginning"] += value * (
+                sums[f"{self.bigram[test]} at the beginning"] += value * (
                     self.value(test, -2, state) - self.value(test, -2, other)
                 )
             elif before is not None and test < pairs:
-                found[f"{self.bigram[test]} after the label before"] += value * (
+                sums[f"{self.bigram[test]} after the label before"] += value * (
                     self.value(test, before, state) - self.value(test, before, other)
                 )
         if behind is not None:
             for test, value in _tests(bigram, token + 1):
                 if test < pairs:
-                    found[f"{self.bigram[test]} before the label behind"] += value * (
+                    sums[f"{self.bigram[test]} before the label behind"] += value * (
                         self.value(test, state, behind) - self.value(test, other, behind)
                     )
-        return found
+        return sums
 
 
 def _tests(active: Active, token: int) -> list[tuple[int, float]]:

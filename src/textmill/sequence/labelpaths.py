@@ -35,6 +35,7 @@ __all__ = [
     "LabelPaths",
     "SearchLimits",
     "best_label_paths",
+    "best_labels_flat",
     "hidden_paths",
     "label_log_probabilities",
     "most_probable_states",
@@ -155,8 +156,9 @@ def best_label_paths(
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
     >>> scorer = HiddenScorer(FeatureLayout(3, 1, 0), np.log([3.0, 2.0, 2.0]), np.array([0, 1, 1], np.int32))
-    >>> answer = best_label_paths(scorer, Encoded(np.array([0, 1]), tests, tests._replace(size=0)), 2)[0]
+    >>> answer = best_label_paths(scorer, Encoded(np.array([0, 1]), tests, none), 2)[0]
     >>> [(labels, round(p, 6)) for labels, p in answer.paths], answer.certificate.exact
     ([([1], 0.571429), ([0], 0.428571)], True)
     """
@@ -183,8 +185,8 @@ def best_label_paths(
     for (begin, end), count, row in zip(pairwise(data.offsets.tolist()), counts.tolist(), rows, strict=True):
         proved, _, upper, bound, unexplored, taken, pushes, paths, _, has_second = row
         length = end - begin
-        found = labels[at : at + count * length].reshape(count, length).tolist()
-        paths_here = list(zip(found, np.exp(logs[one : one + count]).tolist(), strict=True))
+        rows_here = labels[at : at + count * length].reshape(count, length).tolist()
+        paths_here = list(zip(rows_here, np.exp(logs[one : one + count]).tolist(), strict=True))
         at += count * length
         one += count
         other = None
@@ -221,7 +223,15 @@ def best_labels_flat(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> Ids:
-    """The labels of the best labelling of every token, one sequence after the other; -1 where all are forbidden."""
+    """The labels of the best labelling of every token, one sequence after the other; -1 where all are forbidden.
+
+    >>> from textmill.sequence.encoding import Active
+    >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
+    >>> scorer = HiddenScorer(FeatureLayout(3, 1, 0), np.log([3.0, 2.0, 2.0]), np.array([0, 1, 1], np.int32))
+    >>> best_labels_flat(scorer, Encoded(np.array([0, 1]), tests, none)).tolist()
+    [1]
+    """
     check_choice("search", search, SEARCHES)
     limits = limits or SearchLimits()
     longest = int(np.diff(data.offsets).max(initial=0))
@@ -253,8 +263,9 @@ def most_probable_states(
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
     >>> scorer = HiddenScorer(FeatureLayout(3, 1, 0), np.log([3.0, 2.0, 2.0]), np.array([0, 1, 1], np.int32))
-    >>> most_probable_states(scorer, Encoded(np.array([0, 1]), tests, tests._replace(size=0)))[0].tolist()
+    >>> most_probable_states(scorer, Encoded(np.array([0, 1]), tests, none))[0].tolist()
     [0]
     """
     path, scores = np.empty(data.tokens, np.int32), np.empty(data.sequences)
@@ -274,8 +285,9 @@ def state_probabilities(
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
     >>> scorer = HiddenScorer(FeatureLayout(2, 1, 0), np.log([3.0, 1.0]), np.array([0, 1], np.int32))
-    >>> state_probabilities(scorer, Encoded(np.array([0, 1]), tests, tests._replace(size=0)))[0].round(6).tolist()
+    >>> state_probabilities(scorer, Encoded(np.array([0, 1]), tests, none))[0].round(6).tolist()
     [[0.75, 0.25]]
     """
     probabilities, log_z = np.empty((data.tokens, len(scorer.owner))), np.empty(data.sequences)
@@ -289,8 +301,9 @@ def label_log_probabilities(scorer: HiddenScorer, data: Encoded, labels: Ids, *,
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
     >>> scorer = HiddenScorer(FeatureLayout(3, 1, 0), np.log([3.0, 2.0, 2.0]), np.array([0, 1, 1], np.int32))
-    >>> data = Encoded(np.array([0, 1]), tests, tests._replace(size=0))
+    >>> data = Encoded(np.array([0, 1]), tests, none)
     >>> np.exp(label_log_probabilities(scorer, data, np.array([1], np.int32))).round(6).tolist()
     [0.571429]
     """
@@ -308,17 +321,18 @@ def hidden_paths(
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
+    >>> none = Active(np.zeros(2, np.int64), np.empty(0, np.int32), None, 0)
     >>> scorer = HiddenScorer(FeatureLayout(2, 1, 0), np.log([1.0, 3.0]), np.array([0, 1], np.int32))
-    >>> paths = hidden_paths(scorer, Encoded(np.array([0, 1]), tests, tests._replace(size=0)))
+    >>> paths = hidden_paths(scorer, Encoded(np.array([0, 1]), tests, none))
     >>> [(states, round(p, 6)) for states, p in paths]
     [([1], 0.75), ([0], 0.25)]
     """
     if data.offsets[sequence] == data.offsets[sequence + 1]:
         yield [], 1.0
         return
-    found = native.hidden_paths(scorer.at(data, allowed=allowed), sequence)
+    waiting = native.hidden_paths(scorer.at(data, allowed=allowed), sequence)
     while True:
-        states, logs = found.take(_TAKEN)
+        states, logs = waiting.take(_TAKEN)
         for path, log in zip(states.reshape(len(logs), -1).tolist(), logs.tolist(), strict=True):
             yield path, math.exp(log)
         if len(logs) < _TAKEN:

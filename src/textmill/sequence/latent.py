@@ -371,9 +371,9 @@ class LatentCRF(TrainableChain):
             again[at] = 2
             losses.append(objective(objective.spread(*expand_weights(*mean, smaller, layout, again)))[0])
         back = {pairs[i] for i in np.argsort(losses, kind="stable")[: math.floor(MERGED * len(pairs))].tolist()}
-        kept = np.array([state - 1 not in back for state in range(layout.labels)])
+        stays = np.array([state - 1 not in back for state in range(layout.labels)])
         plan = merge_plan(use, back)
-        self.states_ = np.bincount(self.owner_[kept], minlength=len(self.classes_)).astype(np.int64)
+        self.states_ = np.bincount(self.owner_[stays], minlength=len(self.classes_)).astype(np.int64)
         return SparseWeights(*merge_weights(*weights, layout, self._layout(), *plan))
 
     def _state_use(self, data: Encoded, weights: SparseWeights) -> Floats:
@@ -548,8 +548,8 @@ class LatentCRF(TrainableChain):
         """
         data = self._encoded(X)
         labels = label_ids(y, data.offsets, self.classes_)
-        known = [label for row in y for label in row]
-        for label, number in zip(known, labels.tolist(), strict=True):
+        names = [label for row in y for label in row]
+        for label, number in zip(names, labels.tolist(), strict=True):
             if number < 0 and label is not None:
                 raise DataError(f"label '{label}' is no label of the model; it has {', '.join(self.classes_.tolist())}")
         return [float(p) for p in label_log_probabilities(self._scorer(), data, labels, n_jobs=self.n_jobs)]

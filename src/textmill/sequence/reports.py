@@ -143,7 +143,8 @@ def write_training_log(model: TrainableChain, path: str | os.PathLike[str]) -> N
     >>> from textmill.sequence import CRF
     >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit(["ab"] * 9, [["A", "B"]] * 9)
     >>> write_training_log(tagger, "log.csv")
-    >>> open("log.csv").readline().strip()
+    >>> with open("log.csv") as file:
+    ...     file.readline().strip()
     'iteration,objective,gradient_norm,active,seconds,cpu_seconds'
     """
     check_fitted(model)

@@ -77,7 +77,7 @@ def best_cell(cells: Sequence[TunedCell]) -> TunedCell:
 
 
 def write_tuning(cells: Sequence[TunedCell], file: TextIO) -> None:
-    """Write the combinations as CSV, one a line.
+    """Write the combinations as CSV, one per line.
 
     >>> import sys
     >>> write_tuning([], sys.stdout)

@@ -33,6 +33,7 @@ __all__ = ["LatentObjective", "SecondOrderObjective"]
 class LatentObjective(ChainObjective):
     """Value and gradient for labels whose states are `owner` [states], the number of the label of each state.
 
+    >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(3), np.zeros(2, np.int32), None, 1)
     >>> data = Encoded(np.array([0, 2]), tests, tests, np.array([0, 1], np.int32))
     >>> objective = LatentObjective(FeatureLayout(4, 1, 1), data, np.array([0, 0, 1, 1], np.int32))
@@ -62,6 +63,7 @@ class LatentObjective(ChainObjective):
 class SecondOrderObjective(LatentObjective):
     """The same for order 2; `data.bigram` holds bigram tests and behind them trigram tests.
 
+    >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(3), np.zeros(2, np.int32), None, 1)
     >>> arcs = Active(np.arange(3), np.zeros(2, np.int32), None, 2)
     >>> data = Encoded(np.array([0, 2]), tests, arcs, np.array([0, 1], np.int32))
