@@ -43,6 +43,14 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+    from textmill.sequence.candidates import (
+        CandidateFilter,
+        Candidates,
+        FilterAudit,
+        LostSpan,
+        all_candidates,
+        gold_spans,
+    )
     from textmill.sequence.chainmodel import ChainModel
     from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
@@ -115,6 +123,22 @@ if TYPE_CHECKING:
     from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.segment_patterns import (
+        PRESETS,
+        SegmentPattern,
+        normalized,
+        parse_segment_patterns,
+        segment_patterns,
+        word_form,
+    )
+    from textmill.sequence.semimarkov import (
+        HISTORIES,
+        LongSegments,
+        Segment,
+        SemiMarkovCRF,
+        entity_history,
+        plain_labels,
+    )
     from textmill.sequence.simple_functions import (
         CountFunction,
         Expectation,
@@ -147,8 +171,10 @@ __all__ = [
     "DATA_FORMATS",
     "DECODERS",
     "FIGURES",
+    "HISTORIES",
     "LBFGS",
     "OWLQN",
+    "PRESETS",
     "RPROP",
     "SGDL1",
     "SGDL2",
@@ -159,6 +185,8 @@ __all__ = [
     "Algorithm",
     "AttributeSequence",
     "BlockDescent",
+    "CandidateFilter",
+    "Candidates",
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
@@ -173,6 +201,7 @@ __all__ = [
     "FeatureLayout",
     "FeatureWeight",
     "Features",
+    "FilterAudit",
     "Hamming",
     "Hypothesis",
     "ItemSet",
@@ -180,11 +209,16 @@ __all__ = [
     "LabeledSequences",
     "LabeledSpan",
     "LabelingOptions",
+    "LongSegments",
+    "LostSpan",
     "MarkovLabels",
     "NoWeights",
     "Pattern",
     "Perceptron",
     "PruningReport",
+    "Segment",
+    "SegmentPattern",
+    "SemiMarkovCRF",
     "SetDistribution",
     "SimpleFunction",
     "Split",
@@ -196,6 +230,7 @@ __all__ = [
     "WindowFunction",
     "ZeroOne",
     "active_tests",
+    "all_candidates",
     "attributes_of",
     "best_labels",
     "column_errors",
@@ -211,6 +246,7 @@ __all__ = [
     "default_patterns",
     "describe_default",
     "draw_training",
+    "entity_history",
     "errors_by_kind",
     "evaluate_columns",
     "evaluate_function",
@@ -227,6 +263,7 @@ __all__ = [
     "f_distribution",
     "folds",
     "forced_labels",
+    "gold_spans",
     "hold_out",
     "label_attributes",
     "label_ids",
@@ -234,8 +271,11 @@ __all__ = [
     "label_tests",
     "label_text",
     "markov_steps",
+    "normalized",
     "parse_patterns",
+    "parse_segment_patterns",
     "patterns_of_tests",
+    "plain_labels",
     "posterior",
     "read_attributes",
     "read_crfsuite",
@@ -247,6 +287,7 @@ __all__ = [
     "read_tagger",
     "read_wapiti",
     "repair_lines",
+    "segment_patterns",
     "span_confidence",
     "split_labels",
     "tag_errors",
@@ -255,6 +296,7 @@ __all__ = [
     "top_features",
     "update_weights",
     "viterbi",
+    "word_form",
     "write_attributes",
     "write_crfsuite",
     "write_dump",
@@ -266,6 +308,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
+        "candidates": "CandidateFilter Candidates FilterAudit LostSpan all_candidates gold_spans",
         "chainmodel": "ChainModel",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
@@ -293,6 +336,8 @@ __getattr__, __dir__ = deferred(
         "pruning": "PruningReport compare_pruning",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
+        "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",
+        "semimarkov": "HISTORIES LongSegments Segment SemiMarkovCRF entity_history plain_labels",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
