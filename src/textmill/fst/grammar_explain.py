@@ -72,7 +72,7 @@ def explain(grammar: Grammar, text: str, rule: str | None = None) -> Explanation
 
 
 def draw_explanation(tree: Explanation) -> str:
-    """The tree as text, a line a step.
+    """The tree as text, one line per step.
 
     >>> print(draw_explanation(Explanation("rule", "a", "b", 1.5, 1, 1)))
     rule   "a" -> "b" <1.5>
@@ -145,10 +145,10 @@ class _Explainer:
     def best(self, machine: Fst) -> tuple[list[int], list[int], float] | None:
         from textmill._native import fst as native
 
-        found = shortest_path(rmepsilon(machine)) if machine.start >= 0 else machine
-        if found.start < 0:
+        best = shortest_path(rmepsilon(machine)) if machine.start >= 0 else machine
+        if best.start < 0:
             return None
-        inputs, outputs, weight = native.paths(found._native, 1, 0)[0]
+        inputs, outputs, weight = native.paths(best._native, 1, 0)[0]
         return list(inputs), list(outputs), float(weight)
 
     def members(self, node: Node, text: str, output: str) -> list[tuple[Node, str, str]]:
