@@ -143,7 +143,8 @@ class CategoricalBayes(Classifier, Model):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row."""
-        labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
+        best = self.decision_function(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> Floats:
