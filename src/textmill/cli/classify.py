@@ -36,6 +36,7 @@ _Event = Annotated[
         help="bayes: model of counts: zibinom (default), binom, bernoulli, betabinom, negbinom, multinomial, ..."
     ),
 ]
+_Kind = Annotated[str, typer.Option(help="Kind of model: logistic, combinations, bayes, or categorical for events.")]
 _MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
@@ -45,12 +46,12 @@ _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends tr
 def train(
     data: _Data,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help="Kind of model: logistic, combinations or bayes.")] = "logistic",
+    kind: _Kind = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
     l2: _L2 = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
     event: _Event = None,
-    smoothing: Annotated[float | None, typer.Option(help="bayes: what is added to every count.")] = None,
+    smoothing: Annotated[float | None, typer.Option(help="bayes, categorical: what is added to every count.")] = None,
     words: Annotated[int | None, typer.Option(help="bayes: keep this many words, the most informative ones.")] = None,
     utility: Annotated[
         str | None, typer.Option(help="logistic: score to train for, such as f1, f2, mcc or cost:5:1.")
@@ -80,18 +81,21 @@ def train(
     if positive is not None and utility is None:
         raise DataError("--positive is for models trained with --utility; leave it out, or name a utility")
 
-    labeled = _read(data, reading, label_field)
+    labeled = _read(data, reading, label_field, kind=kind)
     options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
     options |= {"event": event, "smoothing": smoothing, "n_words": words}
     weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     options |= {"utility": utility, "positive": positive}
-    vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
+    vectorizer = None if kind == "categorical" else _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
     if kind == "bayes":
         typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
+        return
+    if kind == "categorical":
+        typer.echo(f"{sizes}; {counted(len(model.values_), 'values')} of {counted(len(model.templates_), 'templates')}")
         return
     active = int((model.coef_ != 0).any(axis=0).sum())
     if isinstance(model, UtilityLogistic):
@@ -390,15 +394,19 @@ def _load(path: Path) -> Any:
     return load(path, expect=Classifier)
 
 
-def _read(data: list[str], reading: Reading, label_field: str | None, model: Any = None) -> Any:
+def _read(
+    data: list[str], reading: Reading, label_field: str | None, model: Any = None, *, kind: str | None = None
+) -> Any:
     """The data as the model takes them."""
-    from textmill.linear import read_labeled
+    from textmill.linear import CategoricalBayes, read_labeled
 
+    categorical = kind == "categorical" or isinstance(model, CategoricalBayes)
     return read_labeled(
         data,
         label_field=label_field,
-        columns=None if model is None else model.n_features_in_,
+        columns=None if model is None or categorical else model.n_features_in_,
         format=reading.format,
+        categorical=categorical,
         encoding=reading.encoding,
         text_field=reading.text_field,
         id_field=reading.id_field,
