@@ -1,7 +1,7 @@
 """Which stretches of tokens may be a segment at all: a counting naive Bayes filter, and the list of those it keeps.
 
     logit(s, e) = log P(ent) / P(oth) + sum over tests f of [s, e] of log P(f | ent) / P(f | oth)
-    keep  iff  logit >= threshold                                    P(ent | f) >= tau  <=>  logit >= log(tau / (1 - tau))
+    keep  iff  logit >= threshold                               P(ent | f) >= tau  <=>  logit >= log(tau / (1 - tau))
 
 Candidates are all stretches of at most L tokens. Tests are the values (words, chunk tags, endings, shapes) of the first
 token, of the last, of every token inside, and of the tokens before and behind; P(f | class) is a multinomial for each
@@ -268,7 +268,9 @@ class CandidateFilter(Estimator, Model):
         if self.threshold is not None:
             self.threshold_ = float(self.threshold)
         else:
-            self.threshold_ = float(gold[int((1 - self.recall) * len(gold) + 1e-9)]) if self.recall < 1 else float(gold[0])
+            self.threshold_ = (
+                float(gold[int((1 - self.recall) * len(gold) + 1e-9)]) if self.recall < 1 else float(gold[0])
+            )
         return self._chosen(scores, tokens)
 
     def candidates(self, X: Iterable[Any]) -> Candidates:
@@ -415,8 +417,12 @@ class CandidateFilter(Estimator, Model):
         if own is not None:  # what the sentence itself added, for each value in it
             positions, mine, all_mine = own
             sentence = tokens.sentence_of(len(positions))
-            entity_total = entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
-            every_total = every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+            entity_total = (
+                entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+            )
+            every_total = (
+                every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+            )
             size = len(self.counts_)
             keys, inverse = np.unique(sentence * size + positions, return_inverse=True)
             sums, all_sums = np.bincount(inverse, mine), np.bincount(inverse, all_mine)
@@ -427,7 +433,9 @@ class CandidateFilter(Estimator, Model):
             every -= np.where(there, all_sums[where], 0)
         a = self.smoothing
         other, other_total = every - entity, every_total - entity_total
-        ratio: Floats = np.log((entity + a) / (entity_total + a * values)) - np.log((other + a) / (other_total + a * values))
+        ratio: Floats = np.log((entity + a) / (entity_total + a * values)) - np.log(
+            (other + a) / (other_total + a * values)
+        )
         return ratio
 
     def _chosen(self, scores: _Scores, tokens: _Tokens) -> Candidates:
@@ -437,7 +445,7 @@ class CandidateFilter(Estimator, Model):
         if self.word_list is not None:
             keep |= self._listed(tokens)
         single = keep[:, 0].astype(np.uint8)
-        rows, columns = np.nonzero(keep[:, 1:])
+        _rows, columns = np.nonzero(keep[:, 1:])
         starts = np.concatenate([[0], np.cumsum(keep[:, 1:].sum(axis=1))]).astype(np.int64)
         return Candidates(tokens.offsets, single, starts, (columns + 2).astype(np.int32))
 
@@ -482,7 +490,7 @@ class _Tokens:
         return len(self.parts)
 
     def sentence_of(self, entries: int) -> Ints:
-        """The sentence of every entry of a count: tokens, and then a boundary for each sentence where there are more."""
+        """The sentence of every entry of a count: tokens, then, where there are more, a boundary for each sentence."""
         if entries == len(self.sentence):
             return self.sentence
         return np.concatenate([self.sentence, np.arange(len(self.offsets) - 1)])
@@ -571,8 +579,16 @@ def _count(
         (ids, entity[0], starts),
         (ids, entity[1], ends),
         (ids, entity[2], inside),
-        (np.concatenate([ids, left]), np.concatenate([before_entity, edge_before]), np.concatenate([before_all, edge_before_all])),
-        (np.concatenate([ids, right]), np.concatenate([behind_entity, edge_behind]), np.concatenate([behind_all, edge_behind_all])),
+        (
+            np.concatenate([ids, left]),
+            np.concatenate([before_entity, edge_before]),
+            np.concatenate([before_all, edge_before_all]),
+        ),
+        (
+            np.concatenate([ids, right]),
+            np.concatenate([behind_entity, edge_behind]),
+            np.concatenate([behind_all, edge_behind_all]),
+        ),
     ]
 
 
@@ -580,7 +596,9 @@ def _flat_spans(spans: list[list[Span]], offsets: Ints) -> tuple[Ints, Ints]:
     """First tokens over all sentences, and lengths."""
     if len(spans) != len(offsets) - 1:
         raise DataError(f"there are {len(offsets) - 1} sequences but {len(spans)} sequences of labels")
-    rows = [(at + begin, end - begin) for at, some in zip(offsets.tolist(), spans, strict=False) for begin, end, _ in some]
+    rows = [
+        (at + begin, end - begin) for at, some in zip(offsets.tolist(), spans, strict=False) for begin, end, _ in some
+    ]
     table = np.array(rows, np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 

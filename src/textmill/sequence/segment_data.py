@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill._native import extract, segments as native
+from textmill._native import extract
+from textmill._native import segments as native
 from textmill.arrays import Floats, Ints
 from textmill.corpus import Sentence
 from textmill.model import effective_jobs

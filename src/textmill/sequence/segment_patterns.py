@@ -21,7 +21,7 @@ Commands are those of patterns.py, with places in the segment where they have an
     %length  %length[8]   number of tokens, up to 8+
     %repeated[col]        "true" if the string of the segment is in the sentence again; %Repeated in lower case
 
-A segment that is O has one token and all tests of such a segment. Patterns are sorted by what they depend on: those that
+A segment that is O has one token and all tests of such a segment. Patterns are sorted by what they see: those that
 look only at one end, or at every token alone, are computed once for a token (`Role`), the others for every segment.
 """
 
@@ -64,7 +64,10 @@ _KIND = re.compile(r"(?P<kind>[sup])(?P<shortest>\d{1,3})?(?P<span>-(?P<longest>
 _TEXT = {"t", "m"}
 _NUMBER = {"prefix", "suffix"}
 _VALUES = ("x", "t", "m", "f", "prefix", "suffix", "shape", "norm", "form")
-_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
+    "chi psi omega"
+)
 _GREEK_NAMES = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(_GREEK.split())})(?![^\W\d_])")
 _GREEK_LETTERS = re.compile("[\u0370-\u03ff]")
 _DIGITS = re.compile(r"\d+")
@@ -242,14 +245,12 @@ def _part(match: re.Match[str], kind: str) -> _Part:
     return _Part(Command(name, lower, offset, anchor == "@", column, argument), place)
 
 
-def segment_patterns(
-    preset: str = "rich", columns: int = 1, *, groups: Sequence[str] = GROUPS
-) -> list[str]:
+def segment_patterns(preset: str = "rich", columns: int = 1, *, groups: Sequence[str] = GROUPS) -> list[str]:
     """The patterns of a preset for tokens with this many columns: words, parts of speech, chunks.
 
     "table3" has the templates of Okanohara et al. (2006), in the groups "tokens" (words, context, affixes, spelling),
-    "chunk" (whole string, last pair, length, repetition) and "history" (what comes before). "rich" adds the tests that a
-    chain model has by default, and more of ends and whole strings.
+    "chunk" (whole string, last pair, length, repetition) and "history" (what comes before). "rich" adds the tests that
+    chain models have by default, and more of ends and whole strings.
 
     >>> segment_patterns("table3", groups=["history"])
     ['p', 'p:w-1=%x[b-1,0]']
@@ -272,13 +273,13 @@ def segment_patterns(
     chunk += ["s:string=%norm[b:e,0]", "s:length=%length", "s:length,w=%length/%x[e,0]", "s:again=%repeated[0]"]
     history = ["p", "p:w-1=%x[b-1,0]"]
     if preset == "rich":
+        same = {"s:wB=%x[b,0]", "s:w-1=%x[b-1,0]", "s:p2=%prefix[b,0,2]", "s:p3=%prefix[b,0,3]"}  # as u has them
+        tokens = [pattern for pattern in tokens if pattern not in same]
         tokens += [pattern for pattern in default_patterns(columns) if pattern[0] == "u"]
         tokens += [
-            "s:nB=%norm[b,0]", "s:nE=%norm[e,0]", "s:nA=%norm[a,0]",
-            "s:nE-1=%norm[e-1,0]", "s:nB+1=%norm[b+1,0]", "s:n-1=%norm[b-1,0]", "s:n+1=%norm[e+1,0]",
-            "s:n-1B=%norm[b-1,0]/%norm[b,0]", "s:nE+1=%norm[e,0]/%norm[e+1,0]",
-            "s:shE=%shape[e,0]", "s:shE+1=%shape[e,0]/%shape[e+1,0]", "s:s3E+1=%suffix[e+1,0,3]",
-            "s:fB=%form[b,0]", "s:fE=%form[e,0]", "s:pE2=%prefix[e,0,2]", "s:pE3=%prefix[e,0,3]",
+            "s:nA=%norm[a,0]", "s:nE=%norm[e,0]", "s:nE-1=%norm[e-1,0]",
+            "s:nE+1=%norm[e,0]/%norm[e+1,0]", "s:n+1=%norm[e+1,0]", "s:s3E+1=%suffix[e+1,0,3]",
+            "s:shE=%shape[e,0]", "s:shE+1=%shape[e,0]/%shape[e+1,0]", "s:fE=%form[e,0]", "s:pE3=%prefix[e,0,3]",
         ]  # fmt: skip
         chunk += [
             "s2:nEE=%norm[e-1,0]/%norm[e,0]", "s2:nBB=%norm[b,0]/%norm[b+1,0]", "s2:nBE=%norm[b,0]/%norm[e,0]",
@@ -358,7 +359,9 @@ class CompiledSegments:
         if key not in number:
             number[key] = len(self.functions)
             try:
-                compute = _value_function(Command(name, *key[1:2], 0, False, command.column, command.argument), function)
+                compute = _value_function(
+                    Command(name, *key[1:2], 0, False, command.column, command.argument), function
+                )
             except DataError as error:
                 raise DataError(f"pattern {pattern.place}: {error}") from None
             self.functions.append((self.columns.index(command.column), compute))

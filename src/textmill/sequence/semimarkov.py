@@ -103,9 +103,9 @@ class SemiMarkovCRF(Classifier, Model):
         filter_recall: Share of the segments that the filter "bayes" must keep.
         min_count: How often a test must be true of segments of the training data to be kept.
         function: What %f of patterns calls.
-        segment_function: Function of (tokens, first, one past the last) that returns further tests of a segment: a mapping
-            from names to values, or a list of names.
-        word_lists: Mapping from names to lists of texts: a test with the similarity to the nearest text of each, and the
+        segment_function: Function of (tokens, first, one past the last) that returns further tests of a segment: a
+            mapping from names to values, or a list of names.
+        word_lists: Mapping from names to lists of texts: a test with the similarity to the nearest text of each; the
             filter keeps what is in one.
         algorithm: "lbfgs", "owlqn" or "rprop", or an object with settings of its own.
         l1: L1 penalty; None for 0, or for 0.5 with owlqn.
@@ -125,6 +125,7 @@ class SemiMarkovCRF(Classifier, Model):
         width_: Number of columns of tokens.
         n_long_: Number of segments of the training data that were longer than the maximum.
         n_iter_, converged_, stop_reason_, objective_, trace_, training_log_: As in `CRF`.
+        training_summary_: Numbers of the training, as a mapping; not saved.
 
     >>> X = [["in", "Mill", "Hill", "Lane"], ["the", "Mill", "stood"], ["to", "Hill", "Lane"]] * 2
     >>> y = [["O", "B-LOC", "I-LOC", "I-LOC"], ["O", "O", "O"], ["O", "B-LOC", "I-LOC"]] * 2
@@ -168,6 +169,7 @@ class SemiMarkovCRF(Classifier, Model):
     objective_: float | None
     trace_: Floats
     training_log_: list[dict[str, float]]
+    training_summary_: dict[str, Any]
 
     def __init__(
         self,
@@ -221,8 +223,8 @@ class SemiMarkovCRF(Classifier, Model):
     ) -> Self:
         """Learn from sequences of tokens and their IOB2 tags.
 
-        With development sequences the run stops when 100 minus their F1 levels off (`early_stopping`), and the weights of
-        the best iteration are kept. `checkpoint` is a file that the run is saved in and, when it exists, goes on from.
+        With development sequences the run stops when 100 minus their F1 levels off (`early_stopping`), and the weights
+        of the best iteration are kept. `checkpoint` is a file that the run is saved in and goes on from.
         """
         objective = self.objective(X, y, sample_weight=sample_weight)
         algorithm, max_iter, tolerance = self._algorithm(), self.max_iter, self.tolerance
@@ -244,6 +246,19 @@ class SemiMarkovCRF(Classifier, Model):
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
         self.trace_ = np.array([entry["objective"] for entry in run.log], np.float64)
         self.converged_, self.stop_reason_ = result.reason in ("gradient", "value"), REASONS[result.reason]
+        self.training_summary_ = {
+            "sequences": len(objective.data.candidates.offsets) - 1,
+            "labels": len(self.segment_labels_) - 1,
+            "tests": len(self.tests_) + len(self.history_tests_),
+            "features": objective.size,
+            "candidates": objective.data.candidates.count,
+            "all_candidates": all_candidates(objective.data.candidates.offsets, self.max_length).count,
+            "long_segments": self.n_long_,
+            "bytes": objective.problem.memory,
+            "iterations": self.n_iter_,
+            "objective": self.objective_,
+            "stop_reason": self.stop_reason_,
+        }
         return self
 
     def objective(
@@ -312,7 +327,7 @@ class SemiMarkovCRF(Classifier, Model):
         With k=1 the probability is left out (NaN), as it costs as much again.
         """
         check_range("k", k, at_least=1, whole=True)
-        data, problem = self._problem(_sequences(X))
+        _data, problem = self._problem(_sequences(X))
         threads = effective_jobs(self.n_jobs)
         bounds, scores, ends, flat = problem.best(self.weights_, k, threads)
         log_z = problem.marginals(self.weights_, threads)[1] if k > 1 else None
@@ -333,6 +348,7 @@ class SemiMarkovCRF(Classifier, Model):
         data, probabilities, _ = self._marginals(_sequences(X))
         chosen = probabilities >= threshold
         chosen[:, 0] = False
+        chosen[np.flatnonzero(data.candidates.single == 0)] = False
         return self._segments(data.candidates, probabilities, chosen)
 
     def span_confidence(self, X: Iterable[Any], spans: Sequence[Sequence[Span]]) -> list[list[float]]:
@@ -538,18 +554,23 @@ class SemiMarkovCRF(Classifier, Model):
         size = (data.history_tests + data.candidates.tokens) * states * labels * 16
         if size > MOST_BYTES:
             raise DataError(
-                f"history={self.history!r} with {labels} labels and {data.history_tests} tests of histories needs about "
-                f"{size / 2**30:.0f} GB; use fewer labels, history='none', or fewer patterns of p"
+                f"history={self.history!r} with {labels} labels and {data.history_tests} tests of histories needs "
+                f"about {size / 2**30:.0f} GB; use fewer labels, history='none', or fewer patterns of p"
             )
 
-    def _problem(self, X: list[Any]) -> tuple[SegmentData, Any]:
+    def segment_data(self, X: Iterable[Any]) -> SegmentData:
+        """Sequences with their candidates and tests, for forests and inspection."""
         check_fitted(self)
+        X = _sequences(X)
         cells = self._cells(X)
         if self.filter_ is None:
             candidates = all_candidates(cells.offsets, self.max_length)
         else:
             candidates = self.filter_.candidates(X)
-        data = self._encode(cells, X, candidates)
+        return self._encode(cells, X, candidates)
+
+    def _problem(self, X: list[Any]) -> tuple[SegmentData, Any]:
+        data = self.segment_data(X)
         return data, data.problem(len(self.segment_labels_), self.history)
 
     def _marginals(self, X: list[Any]) -> tuple[SegmentData, Floats, Floats]:
@@ -557,7 +578,9 @@ class SemiMarkovCRF(Classifier, Model):
         flat, log_z = problem.marginals(self.weights_, effective_jobs(self.n_jobs))
         return data, flat.reshape(-1, len(self.segment_labels_)), log_z
 
-    def _segments(self, candidates: Candidates, probabilities: Floats, chosen: NDArray[np.bool_]) -> list[list[Segment]]:
+    def _segments(
+        self, candidates: Candidates, probabilities: Floats, chosen: NDArray[np.bool_]
+    ) -> list[list[Segment]]:
         """The rows and labels that are chosen, by sequence and in order."""
         tokens = candidates.tokens
         begins = np.concatenate([np.arange(tokens), candidates.begins()])
