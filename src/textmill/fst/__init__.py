@@ -24,6 +24,7 @@ rewriting      context-dependent rewrite rules
 grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
 thrax          grammars of Thrax
 ambiguity      several outputs for one input, outputs without end
+scanning       a transducer on running text
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -131,6 +132,10 @@ if TYPE_CHECKING:
         boundary,
         rewrite,
     )
+    from textmill.fst.scanning import (
+        Change,
+        TextRewriter,
+    )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
     from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
@@ -184,6 +189,7 @@ __all__ = [
     "Archive",
     "Case",
     "CaseResult",
+    "Change",
     "CompactFst",
     "Definition",
     "EncodedAlignments",
@@ -204,6 +210,7 @@ __all__ = [
     "StateReachability",
     "StringAligner",
     "SymbolTable",
+    "TextRewriter",
     "Visit",
     "Weight",
     "accep",
@@ -356,5 +363,6 @@ __getattr__, __dir__ = deferred(
         "grammar_explain": "Explanation draw_explanation explain",
         "thrax": "open_grammar read_thrax translate_thrax",
         "ambiguity": "ambiguous_input endless_input",
+        "scanning": "Change TextRewriter",
     },
 )
