@@ -1,6 +1,6 @@
 """Text normalisation: numbers, dates, money, measures and abbreviations as words, and words as they are written.
 
-    "Dr. Smith paid $3.50 on 5/1/2020."  ->  "Doctor Smith paid three dollars and fifty cents on May first, twenty twenty."
+    "Dr. Smith paid $3.50 in 1984."  ->  "Doctor Smith paid three dollars and fifty cents in nineteen eighty four."
 
 normalizer   Normalizer: a grammar on running text, both ways, with alignments
 english/     the grammars, in the language of `fst.read_grammar`
