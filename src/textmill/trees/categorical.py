@@ -371,8 +371,8 @@ class CategoricalTree(Classifier, Model):
             vars(self).pop(name, None)
         if (weights > 0).all():
             return columns, rows, codes, weights
-        kept = weights > 0
-        return columns, EncodedRows(rows.codes[kept], rows.numbers[kept]), codes[kept], weights[kept]
+        positive = weights > 0
+        return columns, EncodedRows(rows.codes[positive], rows.numbers[positive]), codes[positive], weights[positive]
 
     @staticmethod
     def _arrays_of(columns: list[Column], rows: EncodedRows) -> tuple[Ids, Ids, Floats]:

@@ -120,9 +120,9 @@ def tree_rules(tree: CategoricalTree, node: int = 0) -> TreeRules:
 
     >>> tree = CategoricalTree(min_cases=1).fit([["a"], ["b"], ["c"]], ["k", "s", "s"])
     >>> print(tree_rules(tree).text())
+    if 0 not in {a, b, c} then s (0)
     if 0 = a then k (1)
     if 0 in {b, c} then s (2)
-    if 0 not in {a, b, c} then s (0)
     """
     view = _View(tree)
     view.check(node)
