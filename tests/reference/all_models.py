@@ -68,6 +68,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "logistic": lambda: linear.LogisticRegression(vectorizer=counts()).fit(TEXTS, SUBJECTS),
     "combinations": lambda: linear.CombinationLogistic(l1=0.5).fit(np.minimum(BAGS, 1), BAGS[:, :2].all(axis=1)),
     "bayes": lambda: linear.NaiveBayes(event="zibinom").fit(BAGS, np.arange(12) % 3),
+    "categorical": lambda: linear.CategoricalBayes().fit([{"word": w} for w in SUBJECTS], SUBJECTS),
     "utility": lambda: linear.UtilityLogistic(l2=0.1).fit(ROWS, ROWS[:, 0] > 0.5),
     "svr": lambda: linear.SupportVectorRegression(kernel="polynomial").fit(ROWS, ROWS[:, 0]),
     "pairwise": lambda: linear.PairwiseSVM().fit(BAGS, np.arange(12) % 3),

@@ -2,8 +2,8 @@
 
 A column holds values (texts: letters, words, tags), which a tree compares one by one, or numbers, which it compares
 with a threshold. Rows come as lists, tuples, mappings, NumPy arrays or data frames; a column of numbers is numeric
-unless it is named in `categorical`. Values become codes, positions in the sorted list of the values that training saw; -1 stands
-for every other value.
+unless it is named in `categorical`. Values become codes, positions in the sorted list of the values that training saw;
+-1 stands for every other value.
 
 `EncodedRows` holds rows that are codes already: columns of values first, then columns of numbers. Cost: one visit of
 every cell, a sort of every column of values.
