@@ -9,7 +9,7 @@ import typer
 
 from textmill.cli._groups import LazyGroup, command_from
 
-_GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
+_GROUPS = {"align": "_fst_align", "far": "_fst_far", "grammar": "_fst_grammar"}  # of verbs, with their modules
 _VERBS = {
     verb: module
     for module, verbs in {
