@@ -24,6 +24,9 @@ rewriting      context-dependent rewrite rules
 grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
 thrax          grammars of Thrax
 ambiguity      several outputs for one input, outputs without end
+scanning       a transducer on running text
+lexicons       minimal word lists, and the words near to others
+edits          edit transducers, distances, alignments
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -53,6 +56,12 @@ if TYPE_CHECKING:
         sigma_star,
     )
     from textmill.fst.draw import draw, to_dot, to_svg
+    from textmill.fst.edits import (
+        best_alignment,
+        edit_distance,
+        edit_factors,
+        edit_transducer,
+    )
     from textmill.fst.encoding import Encoder, decode, encode
     from textmill.fst.facts import ARC_FILTERS, info
     from textmill.fst.formats import (
@@ -101,6 +110,12 @@ if TYPE_CHECKING:
         run_cases,
     )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.lexicons import (
+        Neighbor,
+        lexicon,
+        nearest,
+        read_lexicon,
+    )
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
     from textmill.fst.optimization import (
         determinize,
@@ -130,6 +145,10 @@ if TYPE_CHECKING:
         DIRECTIONS,
         boundary,
         rewrite,
+    )
+    from textmill.fst.scanning import (
+        Change,
+        TextRewriter,
     )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
@@ -184,6 +203,7 @@ __all__ = [
     "Archive",
     "Case",
     "CaseResult",
+    "Change",
     "CompactFst",
     "Definition",
     "EncodedAlignments",
@@ -196,6 +216,7 @@ __all__ = [
     "LabelReachability",
     "Link",
     "LinkPosterior",
+    "Neighbor",
     "Node",
     "PairRecord",
     "Reading",
@@ -204,6 +225,7 @@ __all__ = [
     "StateReachability",
     "StringAligner",
     "SymbolTable",
+    "TextRewriter",
     "Visit",
     "Weight",
     "accep",
@@ -217,6 +239,7 @@ __all__ = [
     "arcsort",
     "bag_counts",
     "bag_weights",
+    "best_alignment",
     "boundary",
     "call_cycle",
     "call_order",
@@ -241,6 +264,9 @@ __all__ = [
     "disambiguate",
     "draw",
     "draw_explanation",
+    "edit_distance",
+    "edit_factors",
+    "edit_transducer",
     "encode",
     "endless_input",
     "epsnormalize",
@@ -260,10 +286,12 @@ __all__ = [
     "isomorphic",
     "labels_of",
     "lenient_compose",
+    "lexicon",
     "map_arcs",
     "map_weights",
     "minimize",
     "minimize_strings",
+    "nearest",
     "one_of",
     "open_grammar",
     "optimize",
@@ -280,6 +308,7 @@ __all__ = [
     "randgen",
     "read_fst",
     "read_grammar",
+    "read_lexicon",
     "read_pairs",
     "read_text",
     "read_thrax",
@@ -356,5 +385,8 @@ __getattr__, __dir__ = deferred(
         "grammar_explain": "Explanation draw_explanation explain",
         "thrax": "open_grammar read_thrax translate_thrax",
         "ambiguity": "ambiguous_input endless_input",
+        "scanning": "Change TextRewriter",
+        "lexicons": "Neighbor lexicon nearest read_lexicon",
+        "edits": "best_alignment edit_distance edit_factors edit_transducer",
     },
 )
