@@ -95,7 +95,7 @@ def test_candidates(folder):
     assert "F1 that is still possible" in shown
     command = ["tag", "candidates", folder / "train.txt", "--max-length", "2", "--json", "--plot", folder / "c.svg"]
     facts = json.loads(run(*command).stdout)
-    assert facts["kept"] < facts["candidates"]
+    assert facts["n_kept"] < facts["candidates"]
     assert any(span["logit"] is None for span in facts["lost"])
     assert (folder / "c.svg").exists()
 

@@ -93,12 +93,12 @@ def train_segments(
     if json:
         typer.echo(json_line(summary))
         return
-    kept = f"{summary['candidates']} of {summary['all_candidates']} candidates"
+    share = f"{summary['candidates']} of {summary['all_candidates']} candidates"
     sizes = ", ".join(counted(summary[name], name) for name in ("labels", "tests", "features"))
     done = counted(summary["iterations"], "iterations")
     objective = "" if summary["objective"] is None else f", objective {summary['objective']:.6g}"
     typer.echo(
-        f"{output}: {counted(len(data.X), 'sequences')}, {sizes}, {kept}; {done}"
+        f"{output}: {counted(len(data.X), 'sequences')}, {sizes}, {share}; {done}"
         f"{objective}, stopped: {summary['stop_reason']}"
     )
 
@@ -133,13 +133,13 @@ def candidates(
         save(lines(curve, x_label="share of candidates kept", y_label="recall of segments"), plot)
     lost = sorted(audit.lost, key=lambda span: -span.logit if span.logit == span.logit else float("-inf"))
     if json:
-        facts = {name: getattr(audit, name) for name in ("kept", "candidates", "spans_kept", "spans")}
+        facts = {name: getattr(audit, name) for name in ("n_kept", "candidates", "spans_kept", "spans")}
         facts |= {"kept_share": audit.kept_share, "recall": audit.recall, "possible_f1": audit.possible_f1}
         shown = [span._asdict() | {"logit": None if span.logit != span.logit else span.logit} for span in lost[:k]]
         typer.echo(json_line({**facts, "threshold": chosen.threshold_, "lost": shown}))
         return
     typer.echo(
-        f"kept {audit.kept} of {audit.candidates} candidates ({audit.kept_share:.2%}), {audit.spans_kept} of "
+        f"kept {audit.n_kept} of {audit.candidates} candidates ({audit.kept_share:.2%}), {audit.spans_kept} of "
         f"{audit.spans} segments ({audit.recall:.2%}); F1 that is still possible {audit.possible_f1:.4f}; "
         f"threshold {chosen.threshold_:.4f}"
     )

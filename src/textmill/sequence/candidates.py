@@ -67,11 +67,11 @@ class Candidates:
     def spans(self, sentence: int) -> list[tuple[int, int]]:
         """The candidates of a sentence as (first token, one past the last), in order."""
         begin, end = int(self.offsets[sentence]), int(self.offsets[sentence + 1])
-        found = [(t - begin, t - begin + 1) for t in range(begin, end) if self.single[t]]
+        spans = [(t - begin, t - begin + 1) for t in range(begin, end) if self.single[t]]
         for t in range(begin, end):
             lengths = self.lengths[self.starts[t] : self.starts[t + 1]].tolist()
-            found += [(t - begin, t - begin + length) for length in lengths]
-        return sorted(found)
+            spans += [(t - begin, t - begin + length) for length in lengths]
+        return sorted(spans)
 
     def with_spans(self, begins: Ints, lengths: NDArray[Any]) -> Candidates:
         """The same with these stretches (first token over all sentences, length) among them."""
@@ -150,7 +150,7 @@ class FilterAudit(NamedTuple):
     0.8888888888888888
     """
 
-    kept: int
+    n_kept: int
     candidates: int
     spans_kept: int
     spans: int
@@ -159,7 +159,7 @@ class FilterAudit(NamedTuple):
     @property
     def kept_share(self) -> float:
         """Share of the candidates that are kept."""
-        return self.kept / max(1, self.candidates)
+        return self.n_kept / max(1, self.candidates)
 
     @property
     def recall(self) -> float:
@@ -334,9 +334,9 @@ class CandidateFilter(Estimator, Model):
             raise DataError("there are no labelled spans; pass tags such as B-PER")
         ranks = np.unique(np.geomspace(1, len(gold), points).astype(int)) - 1
         levels = gold[ranks]
-        kept = 1 - np.searchsorted(every, levels) / max(1, len(every))
+        shares = 1 - np.searchsorted(every, levels) / max(1, len(every))
         recall = 1 - np.searchsorted(gold, levels) / len(gold)
-        return np.column_stack([levels, kept, recall])
+        return np.column_stack([levels, shares, recall])
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a filter from a file."""
@@ -410,9 +410,9 @@ class CandidateFilter(Estimator, Model):
 
     def _ratios(self, at: Ints, sort: int, totals: Any, tokens: _Tokens, own: Any) -> Floats:
         """log P(f | ent) / P(f | oth) of the value at every token."""
-        known = at >= 0
-        entity = np.where(known, self.counts_[np.maximum(at, 0), sort, 0], 0).astype(float)
-        every = np.where(known, self.counts_[np.maximum(at, 0), sort, 1], 0).astype(float)
+        counted = at >= 0
+        entity = np.where(counted, self.counts_[np.maximum(at, 0), sort, 0], 0).astype(float)
+        every = np.where(counted, self.counts_[np.maximum(at, 0), sort, 1], 0).astype(float)
         entity_total, every_total, values = totals[sort, 0], totals[sort, 1], totals[-1, 0]
         if own is not None:  # what the sentence itself added, for each value in it
             positions, mine, all_mine = own

@@ -343,7 +343,7 @@ class _Reader:
             at += 1
         if self.open or root is None:
             raise self._fault("the forest ends before its nodes are closed", tokens[-1][0] if tokens else None)
-        return self._made()
+        return self._forest()
 
     def _begin(self, bracket: str, name: str, line: int) -> int:
         kind = "or" if bracket == "{" else "and"
@@ -392,7 +392,7 @@ class _Reader:
         features = self.ands[self.open[-1][1]][0]
         features[name] = features.get(name, 0.0) + value
 
-    def _made(self) -> FeatureForest:
+    def _forest(self) -> FeatureForest:
         number: dict[str, int] = {}
         features = [number.setdefault(name, len(number)) for some, _ in self.ands for name in some]
         forest = FeatureForest(

@@ -79,7 +79,7 @@ class SegmentData:
         begins = np.concatenate([tokens, candidates.begins()])
         lengths = np.concatenate([ones, candidates.lengths])
         own = cells.rows("own", tests, begins, lengths) or _empty(len(begins))
-        own = joined(own, extra(begins, lengths, False))
+        own = _joined(own, extra(begins, lengths, False))
         before = cells.rows("history", history, tokens, ones) or _empty(len(tokens))
         return cls(candidates, roles, own, before, len(tests), len(history))
 
@@ -106,7 +106,7 @@ def _empty(rows: int) -> SegmentRows:
     return np.zeros(rows + 1, np.int64), np.empty(0, np.int32), None
 
 
-def joined(rows: SegmentRows, more: SegmentRows | None) -> SegmentRows:
+def _joined(rows: SegmentRows, more: SegmentRows | None) -> SegmentRows:
     """Rows with the entries of others behind their own."""
     if more is None:
         return rows

@@ -2,7 +2,7 @@
 
     unpacked   a node for each position and label that ends there, O split by the last entity before it
     packed     one for each position and state q: "protein ends at 8" and "O-protein at 8" are the same node
-    factored   (t, q) --[tests of history]--> (t, e) --[tests of segment]--> (u, q = e): segments once, not once a state
+    factored   (t, q) --[tests of history]--> (t, e) --[tests of segment]--> (u, q = e): every segment is there once
 
 All three hold the same segmentations with the same features. Cost in conjunctive nodes for N tokens, E classes and
 candidates of at most L tokens: O(N E^2 L) unpacked and packed, O(N E^2 + N E L) factored.
@@ -187,7 +187,7 @@ class _Builder:
         return (u, state, ("O" if label == 0 else "entity") if packing == "unpacked" and state else "O")
 
     def _segment(self, t: int, u: int, y: int) -> dict[str, float]:
-        found: Counter[str] = Counter()
+        tests: Counter[str] = Counter()
         roles = dict(zip(ROLES, self.data.roles, strict=True))
         places = {
             "first": [t],
@@ -201,19 +201,19 @@ class _Builder:
             rows = roles[role]
             if rows is not None:
                 for token in tokens:
-                    self._add(found, rows, token, y)
+                    self._add(tests, rows, token, y)
         own = t
         if u - t > 1:
             candidates = self.data.candidates
             some = candidates.lengths[candidates.starts[t] : candidates.starts[t + 1]].tolist()
             own = self.n + int(candidates.starts[t]) + some.index(u - t)
-        self._add(found, self.data.own, own, y)
-        return dict(found)
+        self._add(tests, self.data.own, own, y)
+        return dict(tests)
 
-    def _add(self, found: Counter[str], rows: SegmentRows, row: int, y: int) -> None:
+    def _add(self, tests: Counter[str], rows: SegmentRows, row: int, y: int) -> None:
         indptr, ids, values = rows
         for e in range(int(indptr[row]), int(indptr[row + 1])):
-            found[f"{self.tests[ids[e]]}|{self.labels[y]}"] += 1.0 if values is None else float(values[e])  # type: ignore[assignment]
+            tests[f"{self.tests[ids[e]]}|{self.labels[y]}"] += 1.0 if values is None else float(values[e])  # type: ignore[assignment]
 
     def _before(self, t: int, q: int, y: int) -> dict[str, float]:
         indptr, ids, _ = self.data.history

@@ -359,7 +359,9 @@ class SemiMarkovCRF(Classifier, Model):
         table: list[dict[tuple[int, int, str], float]] = [
             {segment[:3]: segment.probability for segment in some} for some in self.segment_marginals(X, threshold=0.0)
         ]
-        return [[known.get(tuple(span[:3]), 0.0) for span in some] for known, some in zip(table, spans, strict=True)]  # type: ignore[arg-type]
+        return [
+            [chances.get(tuple(span[:3]), 0.0) for span in some] for chances, some in zip(table, spans, strict=True)
+        ]  # type: ignore[arg-type]
 
     def log_likelihood(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
         """The sum of log p(s | x) over labelled sequences; -inf where a segment is no candidate."""
@@ -521,8 +523,8 @@ class SemiMarkovCRF(Classifier, Model):
             np.zeros(0, np.int64), cells.rows("history", history, begins, np.ones(len(begins)), grow=True), history
         )
         self.tests_, self.history_tests_ = (
-            StringTable.from_arrays(*numbers.arrays()).take(np.flatnonzero(found >= self.min_count))
-            for numbers, found in ((table, counts), (history, before))
+            StringTable.from_arrays(*numbers.arrays()).take(np.flatnonzero(total >= self.min_count))
+            for numbers, total in ((table, counts), (history, before))
         )
         self._table = self._history_table = None
         if not len(self.tests_):

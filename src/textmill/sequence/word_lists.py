@@ -69,27 +69,27 @@ class WordLists:
         firsts = (begins - offsets[sentence]).tolist()
         tokens = [_words(x) for x in X]
         stretches = list(zip(sentence, firsts, np.asarray(lengths).tolist(), strict=True))
-        found: list[dict[str, float]] = [{} for _ in stretches]
+        tests_of: list[dict[str, float]] = [{} for _ in stretches]
         if self.texts:
             texts = [" ".join(tokens[s][first : first + length]) for s, first, length in stretches]
             distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
             for name in self.texts:
                 values = self.similarity(name, list(distinct)).tolist()
                 members = set(self.texts[name])
-                for tests, text in zip(found, texts, strict=True):
+                for tests, text in zip(tests_of, texts, strict=True):
                     value = values[distinct[text]]
                     if value >= LEAST:
                         tests[f"list:{name}"] = value
                     if normalized(text) in members:
                         tests[f"in:{name}"] = 1.0
         if function is not None:
-            for tests, (s, first, length) in zip(found, stretches, strict=True):
+            for tests, (s, first, length) in zip(tests_of, stretches, strict=True):
                 _add_function(tests, function(X[s], first, first + length), s, first)
         if grow:
-            table.add(list(dict.fromkeys(name for tests in found for name in tests)))
-        names = list(dict.fromkeys(name for tests in found for name in tests))
+            table.add(list(dict.fromkeys(name for tests in tests_of for name in tests)))
+        names = list(dict.fromkeys(name for tests in tests_of for name in tests))
         number = dict(zip(names, table.find(names).tolist(), strict=True))
-        rows = [[(number[name], value) for name, value in tests.items() if number[name] >= 0] for tests in found]
+        rows = [[(number[name], value) for name, value in tests.items() if number[name] >= 0] for tests in tests_of]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.array([test for row in rows for test, _ in row], np.int32)
         values32 = np.array([value for row in rows for _, value in row], np.float32)
