@@ -356,12 +356,13 @@ class SemiMarkovCRF(Classifier, Model):
         X = _sequences(X)
         if len(spans) != len(X):
             raise DataError(f"there are {len(X)} sequences but {len(spans)} lists of spans; give one for each")
-        table: list[dict[tuple[int, int, str], float]] = [
+        table: list[dict[Span, float]] = [
             {segment[:3]: segment.probability for segment in some} for some in self.segment_marginals(X, threshold=0.0)
         ]
         return [
-            [chances.get(tuple(span[:3]), 0.0) for span in some] for chances, some in zip(table, spans, strict=True)
-        ]  # type: ignore[arg-type]
+            [chances.get((span[0], span[1], span[2]), 0.0) for span in some]
+            for chances, some in zip(table, spans, strict=True)
+        ]
 
     def log_likelihood(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
         """The sum of log p(s | x) over labelled sequences; -inf where a segment is no candidate."""
