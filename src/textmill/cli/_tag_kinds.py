@@ -21,6 +21,7 @@ KINDS: dict[str, Kind] = {
     "crf": Kind("owlqn"),
     "memm": Kind("owlqn"),
     "latent": Kind("lbfgs", ("states", "order", "start", "noise", "restarts")),
+    "semimarkov": Kind("lbfgs"),
 }
 
 _States = Annotated[
