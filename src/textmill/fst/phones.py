@@ -142,7 +142,7 @@ def cascade(*machines: Fst) -> Fst:
 
     >>> from textmill.fst.strings import cross
     >>> cascade(cross("a", "b"), cross("b", "c")).num_states
-    2
+    3
     """
     if not machines:
         raise DataError("there is no machine to compose")

@@ -33,8 +33,10 @@ from textmill.progress import track
 __all__ = ["Correction", "SpellingCorrector"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_COSTS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
+_COSTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
 _TRIALS = 400  # words that are misspelt to choose the cost
+_TRIAL_STEP = 20  # one sentence of so many is kept for the trials,
+_FEW = 2000  # unless there are fewer
 _LN10 = float(np.log(10.0))
 
 
@@ -121,9 +123,12 @@ class SpellingCorrector(Estimator, Model):
             for text in track(X, "reading sentences", unit="texts")
             for sentence in _sentences(_text(text))
         ]
+        trials = sentences[::_TRIAL_STEP] if len(sentences) >= _FEW else sentences
+        if len(sentences) >= _FEW:  # what is misspelt in the trials must be new to the language model
+            del sentences[::_TRIAL_STEP]
         self.model_ = NGramModel(order=self.order, n_jobs=self.n_jobs).fit(sentences)
         self._prepare()
-        self.edit_cost_, self.accuracy_ = self._chosen_cost(sentences)
+        self.edit_cost_, self.accuracy_ = self._chosen_cost(trials)
         return self
 
     def correct(self, text: str) -> str:
