@@ -81,9 +81,9 @@ def ngram_machine(arpa: Arpa, *, back_off: str = "phi", semiring_name: str = "tr
         columns.add(sources[inner], last[inner] + 1, costs[inner], targets)
         columns.finals.append((sources[is_end], costs[is_end]))
         if n < len(arpa.orders):
-            kept = histories.states(rows, exact=True)
-            held = kept >= 0
-            columns.back_offs.append((kept[held], histories.states(rows[held][:, 1:]), -order.back_off[held] * _LN10))
+            states_of = histories.states(rows, exact=True)
+            held = states_of >= 0
+            columns.back_offs.append((states_of[held], histories.states(rows[held][:, 1:]), -order.back_off[held] * _LN10))
     start = int(histories.states(np.array([[begin]], dtype=np.int32))[0]) if len(arpa.orders) > 1 else 0
     if back_off == "expanded":
         return NGramMachine(_expanded(columns, histories.count, start, symbols, semiring_name), None)

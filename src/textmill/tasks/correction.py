@@ -117,9 +117,9 @@ class SpellingCorrector(Estimator, Model):
             raise DataError(f"no word occurs {self.min_count} times; pass more texts, or a lower min_count")
         self.words_ = StringTable(words)
         self.counts_ = np.array([counts[word] for word in words], dtype=np.int64)
-        kept = frozenset(words)
+        right = frozenset(words)
         sentences = [
-            [word if word in kept else "<unk>" for word in sentence]
+            [word if word in right else "<unk>" for word in sentence]
             for text in track(X, "reading sentences", unit="texts")
             for sentence in _sentences(_text(text))
         ]
