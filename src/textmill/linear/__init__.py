@@ -18,6 +18,7 @@ datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 class_counts  sums by class, mutual information
 bayes        naive Bayes with those distributions
+left_out     how much to add to counts
 categorical  naive Bayes over features that have names for values
 word_evidence  what its words say
 vocabulary_curve   its accuracy by vocabulary size
