@@ -23,16 +23,21 @@ from __future__ import annotations
 import html
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
+
 from textmill._native import tasks as native
+from textmill.arrays import Ints
 from textmill.corpus import split_sentences
 from textmill.errors import DataError
 from textmill.model import Estimator, Model, check_choice, check_range
+from textmill.numeric import sparse
 
-__all__ = ["FAMILIES", "ReviewFeatures", "family_of", "porter_stem"]
+__all__ = ["FAMILIES", "ReviewFeatures", "families_of", "family_of", "of_family_length", "porter_stem"]
 
 FAMILIES = {"unigram": "u", "bigram": "b", "trigram": "t", "inbook": "in", "aroundbook": "ar", "negated": "ng"}
 
@@ -133,6 +138,21 @@ class ReviewFeatures(Estimator, Model):
         """
         find, _ = self._finders()
         return [word for words in self._sentences(text, find, split=False) for word in words]
+
+    def forms(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the most frequent word of each stem that is no word of the texts itself, or a rarer one.
+
+        >>> ReviewFeatures().forms(["Money, loves", "lovely, lovely"])
+        {'love': 'lovely', 'monei': 'money'}
+        """
+        find, stem = self._finders()
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(find(_cleaned(text).lower()))
+        best: dict[str, str] = {}
+        for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+            best.setdefault(stem(word), word)
+        return {form: word for form, word in sorted(best.items()) if form != word}
 
     def tokenize(self, documents: Iterable[str], *, n_jobs: int | None = None) -> Iterator[list[str]]:
         """Yield the features of each review.
@@ -253,6 +273,29 @@ class _Forms(dict[str, str]):
     def __missing__(self, word: str) -> str:
         form = self[word] = self._make(word)
         return form
+
+
+def families_of(features: Sequence[str]) -> Ints:
+    """The number of the family of each feature, in the order of `FAMILIES`.
+
+    >>> families_of(["u:a", "b:a b"]).tolist()
+    [0, 1]
+    """
+    marks = {mark: place for place, mark in enumerate(FAMILIES.values())}
+    return np.array([marks.get(feature.partition(":")[0], 0) for feature in features], np.int64)
+
+
+def of_family_length(rows: Any, families: Ints) -> Any:
+    """Sparse rows in which the features of each family have the same length, together 1.
+
+    >>> of_family_length(sparse.csr_matrix([[3.0, 4.0, 2.0]]), np.array([0, 0, 1])).toarray().round(3).tolist()
+    [[0.424, 0.566, 0.707]]
+    """
+    cells = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * len(FAMILIES) + families[rows.indices]
+    squares = np.bincount(cells, rows.data**2, rows.shape[0] * len(FAMILIES)).reshape(-1, len(FAMILIES))
+    several = np.maximum((squares > 0).sum(axis=1, keepdims=True), 1)
+    factors = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0) * several)
+    return sparse.csr_matrix((rows.data * factors.ravel()[cells], rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _cleaned(text: str) -> str:
