@@ -183,12 +183,18 @@ def explain(
 def path(
     data: _Data,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labeled data to measure accuracy on.")] = None,
-    steps: Annotated[int, typer.Option(help="Number of penalties.")] = 10,
+    along: Annotated[
+        str, typer.Option(help="What changes: penalty, or recall: models trained for F with more and more of it.")
+    ] = "penalty",
+    steps: Annotated[int | None, typer.Option(help="Number of models; default: 10, along recall 5.")] = None,
     ratio: Annotated[float, typer.Option(help="Smallest penalty as a share of the largest.")] = 0.01,
     kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
     l2: Annotated[float | None, typer.Option(help="logistic: L2 penalty beside the L1 penalty; default: 0.")] = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
-    plot: Annotated[Path | None, figure_option("Draw the strongest weights along the path to this file.")] = None,
+    positive: _Positive = None,
+    plot: Annotated[
+        Path | None, figure_option("Draw the strongest weights, along recall precision against recall, to this file.")
+    ] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
     weighting: _Weighting = None,
@@ -201,18 +207,33 @@ def path(
 ) -> None:
     """Print models for falling L1 penalties: features with a weight, objective, accuracy on --dev.
 
+    With --along recall models are trained for F with a weight of recall that rises from 0.1 to 0.9; 0.5 is F1. Printed
+    is F at that weight, on held-out rows, and recall and precision on --dev. Train the one that suits with
+    --utility alpha:WEIGHT.
+
     Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20 --plot path.svg
+    Example: textmill classify path alarms.csv --along recall --positive alarm --dev dev.csv
     """
+    from textmill.errors import DataError
     from textmill.linear import draw_path, make_classifier
+    from textmill.model import check_choice
     from textmill.plot import save
 
+    check_choice("along", along, ("penalty", "recall"))
     labeled = _read(data, reading, label_field)
     vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
+    if along == "recall":
+        options: dict[str, Any] = {"l2": l2, "degree": degree, "utility": "f1", "positive": positive}
+        model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
+        _along_recall(model, labeled, dev, 5 if steps is None else steps, plot, label_field, reading, json)
+        return
+    if positive is not None:
+        raise DataError("--positive is for --along recall; leave it out")
     penalty = (l2 or 0.0) if kind == "logistic" else l2
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=penalty, degree=degree)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
     judged, models = None, []
-    for fitted in model.path(labeled.X, labeled.y, steps=steps, ratio=ratio):
+    for fitted in model.path(labeled.X, labeled.y, steps=10 if steps is None else steps, ratio=ratio):
         if dev is not None and judged is None:
             judged = _read([dev], reading, label_field, fitted)
         accuracy = None if judged is None else fitted.score(judged.X, judged.y)
@@ -322,6 +343,49 @@ def decode(
     whose = "of all" if micro or len(sets) == 1 else f"on average over {len(sets)} sets"
     bound = f" (at most {error:.1g} more)" if error else ""
     typer.echo(f"{claimed} of {items} items; expected {score} {mean:.6f}{bound} {whose}", err=True)
+
+
+def _along_recall(
+    model: Any,
+    labeled: Any,
+    dev: str | None,
+    steps: int,
+    plot: Path | None,
+    label_field: str,
+    reading: Reading,
+    json: bool,
+) -> None:
+    """Print, and draw, models along the weight of recall."""
+    import numpy as np
+
+    from textmill.errors import DataError
+    from textmill.linear import evaluate_classifier, operating_path
+    from textmill.model import check_range
+    from textmill.plot import lines, save
+
+    check_range("steps", steps, at_least=2, whole=True)
+    if plot is not None and dev is None:
+        raise DataError("--plot draws precision against recall of development data; pass them with --dev")
+    weights = np.linspace(0.1, 0.9, steps).round(6).tolist()
+    columns = {"weight": "g", "held_out": ".4f", "recall": ".4f", "precision": ".4f", "claimed": ""}
+    table = Printed(columns, json=json)
+    judged, points = None, []
+    for weight, fitted in operating_path(model, labeled.X, labeled.y, weights):
+        if fitted.positive_ is None:
+            raise DataError(f"the data have {len(fitted.classes_)} labels; a path along recall needs two")
+        if dev is None:
+            table.row(weight=weight, held_out=fitted.held_out_, recall=None, precision=None, claimed=None)
+            continue
+        if judged is None:
+            judged = _read([dev], reading, label_field, fitted)
+        counts = evaluate_classifier(fitted, judged.X, judged.y).per_label()[fitted.positive_]
+        recall, precision = counts.recall(), counts.precision()
+        claimed = counts.hits + counts.false_alarms
+        table.row(weight=weight, held_out=fitted.held_out_, recall=recall, precision=precision, claimed=claimed)
+        points.append((recall, precision))
+    if plot is not None:
+        along = [recall for recall, _ in points], [precision for _, precision in points]
+        save(lines({f"{fitted.positive_}": along}, x_label="recall", y_label="precision", marks={"model": along}), plot)
 
 
 def _load(path: Path) -> Any:

@@ -3,6 +3,7 @@
 coherence    coherent documents told from blended, shuffled and generated ones
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
+normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 similarity   documents like a text or like another document, in an index of many
 """
@@ -14,6 +15,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
@@ -23,6 +25,7 @@ __all__ = [
     "DependencyParser",
     "Forger",
     "Matches",
+    "Normalizer",
     "PolarityScorer",
     "ReviewFeatures",
     "SimilarDocuments",
@@ -34,6 +37,7 @@ __getattr__, __dir__ = deferred(
     {
         "coherence": "CoherenceDetector Forger",
         "dependency": "DependencyParser",
+        "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "similarity": "Matches SimilarDocuments query_shards",
     },
