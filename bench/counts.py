@@ -5,7 +5,7 @@ TEXTMILL_DATA=... python -m bench counts [--repeats 3] [--quick] [--only TEXT]
     SET, zibinom, N fits      processor seconds on one thread for every word and class of a table (20,000 words), and
     SET, negbinom, N fits     those that statsmodels needs for as many: its mean over some columns times the number of
                               columns that occur. statsmodels has no zero-inflated binomial; it gets its log-likelihood,
-                              score and Hessian as a GenericLikelihoodModel, BFGS and then Newton, as the negative binomial. The quality compares
+                              score and Hessian as a GenericLikelihoodModel, BFGS and then Newton. The quality compares
                               1,000 random columns: largest distance of z, largest relative one of p (or mu, kappa)
     SET, 2 threads            seconds by the clock on two threads and on one; the bytes are the same
     SET, train, predict       processor seconds on one thread of NaiveBayes(event="multinomial") and MultinomialNB at
