@@ -53,6 +53,7 @@ __all__ = [
     "UnfamiliarText",
     "check_scores",
     "choose_l2",
+    "half_width",
     "kind_for",
     "make_learner",
     "targets_of",
