@@ -220,11 +220,11 @@ def explain(
 
     loaded = _load(model)
     if not data:
-        training = None
+        training = {}
         if errors_from:
             reviews = _read(errors_from, reading, score_field, loaded.scale_)
-            training = reviews.texts, reviews.scores
-        rows = feature_polarities(loaded, k=k, family=family, min_df=at_least, training=training, random_state=seed)
+            training = {"texts": reviews.texts, "scores": reviews.scores, "random_state": seed}
+        rows = feature_polarities(loaded, k=k, family=family, min_df=at_least, **training)
         errors = {"error": ".3f"} if errors_from else {}
         columns = {"phrase": "", "family": "", "polarity": "+.3f", **errors, "score": ".3f", "reviews": ""}
         table = Printed(columns, json=json)

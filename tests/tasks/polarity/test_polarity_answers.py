@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,11 +86,11 @@ def test_the_mean_of_votes_is_a_number_and_the_winner_the_whole_score() -> None:
 def test_standard_errors_tell_phrases_from_noise() -> None:
     reviews = Reviews.of(*sample_reviews(300, random_state=8))
     scorer = PolarityScorer(kind="svr", kernel="linear", cost=1.0).fit(reviews.texts, reviews.scores)
-    training = reviews.texts, reviews.scores
-    rows = feature_polarities(scorer, k=400, training=training, n_resamples=15)
+    settings: dict[str, Any] = {"k": 400, "texts": reviews.texts, "scores": reviews.scores, "n_resamples": 15}
+    rows = feature_polarities(scorer, **settings)
     assert all(row.error is not None for row in rows)
     ratio = [abs(row.polarity) / row.error for row in rows if row.error]
     assert ratio[0] > 2
     assert min(ratio) < 2
-    same = feature_polarities(scorer, k=400, training=training, n_resamples=15)
+    same = feature_polarities(scorer, **settings)
     assert [row.error for row in rows] == [row.error for row in same]

@@ -66,14 +66,15 @@ def feature_polarities(
     k: int = 10,
     family: str | None = None,
     min_df: int = 1,
-    training: tuple[Sequence[str], ArrayLike] | None = None,
+    texts: Sequence[str] | None = None,
+    scores: ArrayLike | None = None,
     n_resamples: int = 50,
     random_state: int = 0,
 ) -> Rows[FeaturePolarity]:
     """The k features with the highest polarity, from the best down, then the k with the lowest, from the worst up.
 
-    `family` limits them to one family, `min_df` to features of that many training reviews. With `training`, the texts
-    and scores of training, each gets a standard error.
+    `family` limits them to one family, `min_df` to features of that many training reviews. With the `texts` and
+    `scores` of training each gets a standard error.
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
     >>> scorer = PolarityScorer(kind="svr", kernel="linear").fit(texts, [5, 5, 1, 1, 3] * 4)
@@ -95,8 +96,8 @@ def feature_polarities(
     worst = [j for j in order[::-1][:k] if polarity[j] < 0]
     shown = np.array([*best, *worst], np.int64)
     errors: list[float | None] = [None] * len(shown)
-    if training is not None:
-        errors = [*_standard_errors(scorer, shown, *training, n_resamples, random_state).tolist()]
+    if texts is not None:
+        errors = [*_standard_errors(scorer, shown, texts, scores, n_resamples, random_state).tolist()]
     rows = [
         FeaturePolarity(
             scorer.shown(names[j]),
@@ -134,7 +135,7 @@ def explain_review(scorer: PolarityScorer, text: str, *, k: int = 10) -> Rows[Fe
 
 
 def _standard_errors(
-    scorer: PolarityScorer, features: Ints, texts: Sequence[str], scores: ArrayLike, draws: int, seed: int
+    scorer: PolarityScorer, features: Ints, texts: Sequence[str], scores: ArrayLike | None, draws: int, seed: int
 ) -> Floats:
     """The spread of polarities over models of reviews drawn anew; words and weights stay those of the scorer."""
     check_range("n_resamples", draws, at_least=2, whole=True)
