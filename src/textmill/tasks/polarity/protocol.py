@@ -33,13 +33,13 @@ from textmill.errors import DataError
 from textmill.linear import (
     KernelRows,
     LogisticRegression,
+    count_votes,
     make_kernel,
     solve_centered,
     solve_pairs,
     solve_problems,
     vote,
 )
-from textmill.linear.pairwise import count_votes
 from textmill.metrics import paired_bootstrap
 from textmill.model import check_range
 from textmill.model.estimators import constructor_parameters
