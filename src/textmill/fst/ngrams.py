@@ -81,9 +81,10 @@ def ngram_machine(arpa: Arpa, *, back_off: str = "phi", semiring_name: str = "tr
         columns.add(sources[inner], last[inner] + 1, costs[inner], targets)
         columns.finals.append((sources[is_end], costs[is_end]))
         if n < len(arpa.orders):
-            states_of = histories.states(rows, exact=True)
-            held = states_of >= 0
-            columns.back_offs.append((states_of[held], histories.states(rows[held][:, 1:]), -order.back_off[held] * _LN10))
+            longer = histories.states(rows, exact=True)
+            has_state = longer >= 0
+            shorter = histories.states(rows[has_state][:, 1:])
+            columns.back_offs.append((longer[has_state], shorter, -order.back_off[has_state] * _LN10))
     start = int(histories.states(np.array([[begin]], dtype=np.int32))[0]) if len(arpa.orders) > 1 else 0
     if back_off == "expanded":
         return NGramMachine(_expanded(columns, histories.count, start, symbols, semiring_name), None)
