@@ -83,6 +83,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
     "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
     "parser": lambda: tasks.DependencyParser(l1=1.0).fit(tasks.dependency.sample_sentences(20)),
+    "corrector": lambda: tasks.SpellingCorrector(min_count=1).fit(TEXTS),
     "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
     "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
     "baseline": lambda: tasks.BaselineScorer(method="mean").fit(TEXTS, [1, 5, 1, 5, 2, 4]),

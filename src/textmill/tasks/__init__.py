@@ -1,6 +1,7 @@
 """Jobs, one module each, built from the models below.
 
 coherence    coherent documents told from blended, shuffled and generated ones
+correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
@@ -14,6 +15,7 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaselineScorer",
     "CoherenceDetector",
+    "Correction",
     "DependencyParser",
     "Forger",
     "Matches",
@@ -29,6 +32,7 @@ __all__ = [
     "PolarityScorer",
     "ReviewFeatures",
     "SimilarDocuments",
+    "SpellingCorrector",
     "query_shards",
 ]
 
@@ -36,6 +40,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "coherence": "CoherenceDetector Forger",
+        "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
