@@ -19,7 +19,7 @@ using base::with_packs;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kSmall = 1e-50;           // vectors are scaled when they leave 1e-50 .. 1e50
+constexpr double kSmall = 1e-20;           // vectors are scaled when they leave 1e-20 .. 1e20
 constexpr double kRounding = 1e-12;        // of sums of probabilities
 constexpr std::size_t kClockSteps = 1024;  // between looks at the clock
 
@@ -70,7 +70,7 @@ struct Tables {
   std::size_t H, N, T, stride;
   std::vector<double> phi;                 // [T][stride] node potentials
   std::vector<double> phi_shift;           // [T]
-  std::vector<double> upper, upper_shift;  // [T][N] U, divided by its largest; [T] log of what was divided by
+  std::vector<double> upper, upper_shift;  // [T][N] U, scaled; [T] log of what it was divided by
   double log_z = kNever;
 
   Tables(const Trellis& of, bool masses)
@@ -113,10 +113,10 @@ struct Tables {
     for (std::size_t t = T - 1; t-- > 0;) {
       const Arcs& arcs = *trellis.arcs[t + 1];
       double* out = &upper[t * N];
-      for (std::size_t node = 0; node < N; ++node) {
-        const double own = phi[(t + 1) * stride + states.state(node)];
-        v[node] = A::multiply(own, upper[(t + 1) * N + node]);
-        if (masses) w[node] = A::multiply(own, sums[node]);
+      const double *own = &phi[(t + 1) * stride], *behind = &upper[(t + 1) * N];
+      for (std::size_t first = 0; first < N; first += H) {  // nodes of the same state before
+        for (std::size_t h = 0; h < H; ++h) v[first + h] = A::multiply(own[h], behind[first + h]);
+        for (std::size_t h = 0; h < H && masses; ++h) w[first + h] = A::multiply(own[h], sums[first + h]);
       }
       if constexpr (std::is_same_v<A, Linear>) {
         if (arcs.transposed != nullptr) {
@@ -145,11 +145,12 @@ struct Tables {
     log_z = A::logarithm(total) + mass_shift + phi_shift[0];
   }
 
-  // Divides by the largest; returns its logarithm.
+  // Divides by the largest, where that is needed; returns the logarithm of what was divided by.
   double scale(double* values) const {
     const double most = *std::max_element(values, values + N);
     if (most == A::zero) return 0.0;
     if constexpr (std::is_same_v<A, Linear>) {
+      if (most > kSmall && most < 1.0 / kSmall) return 0.0;
       const double by = 1.0 / most;
       for (std::size_t i = 0; i < N; ++i) values[i] *= by;
     } else {
