@@ -474,6 +474,8 @@ def _try(mutants: list[Mutant], arguments: argparse.Namespace, folder: Path) -> 
 
     _in_child(laboratory, math.inf, None)
     done = {tuple(row[name] for name in KEY) for row in _entries(arguments.log)[len(before) :]}
+    if not (folder / "reach.json").exists():
+        sys.exit("the tests did not run; what pytest says is above")
     reach = Reach.read(folder / "reach.json")
     rest = [mutant for mutant in wanted if mutant.key not in done and not arguments.inside]
     try_all(rest, reach, arguments, lambda *case: try_afresh(*case, options, folder))
