@@ -29,7 +29,6 @@ from textmill.model import (
     check_range,
     effective_jobs,
 )
-
 from textmill.sequence import OWLQN, SGDL1
 
 

@@ -9,6 +9,9 @@ from textmill.model import Estimator, Saved, Summary, load, summarize, summary
 from textmill.model.file import write
 
 
+NOWHERE = object()  # a default that no file can hold
+
+
 def lines(model, path):
     model.save(path)
     return list(summarize(path).lines())
@@ -109,7 +112,7 @@ def test_parts_of_unknown_classes_and_defaults_that_no_file_holds_are_passed_ove
     assert list(summary._own_parts(whole)) == ["c"]
 
     class Odd(Estimator):
-        def __init__(self, *, first=object(), second=2, third=3):
+        def __init__(self, *, first=NOWHERE, second=2, third=3):
             pass
 
     saved = Saved("mine.Odd", 1, parameters={"first": 1, "second": 2, "third": 4})
