@@ -8,7 +8,6 @@ from textmill.errors import ModelFileError
 from textmill.model import Estimator, Saved, Summary, load, summarize, summary
 from textmill.model.file import write
 
-
 NOWHERE = object()  # a default that no file can hold
 
 
