@@ -463,6 +463,7 @@ def _try(mutants: list[Mutant], arguments: argparse.Namespace, folder: Path) -> 
     verdicts = _read(arguments.log)
     wanted = [m for m in mutants if (verdicts.get(m.key) in ALIVE if arguments.again else m.key not in verdicts)]
     options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *shlex.split(arguments.options)]
+    sys.path.insert(0, os.getcwd())  # as `python -m pytest` has it; workers of a cluster import the tests from there
     for module in COMMON:
         importlib.import_module(module)
     before = _entries(arguments.log)

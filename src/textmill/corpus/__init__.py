@@ -9,6 +9,7 @@ dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
+choi                        texts with known segments
 knp                         bunsetsus and dependencies of Japanese sentences
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from textmill.corpus.bags import array_like, check_bags, csr_arrays, load_npz, remap, save_npz, widened
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
+    from textmill.corpus.choi import parse_choi, read_choi, write_choi
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
     from textmill.corpus.counting import Cutter, TokenizerLike, byte_count, texts_of
     from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
@@ -131,10 +133,12 @@ __all__ = [
     "load_npz",
     "open_bytes",
     "open_lines",
+    "parse_choi",
     "parse_tree",
     "preset",
     "read_arpa",
     "read_bags",
+    "read_choi",
     "read_columns",
     "read_conllu",
     "read_dictionary",
@@ -165,6 +169,7 @@ __all__ = [
     "widened",
     "write_arpa",
     "write_bags",
+    "write_choi",
     "write_columns",
     "write_dictionary",
     "write_knp",
@@ -180,6 +185,7 @@ __getattr__, __dir__ = deferred(
         "bags": "array_like check_bags csr_arrays load_npz remap save_npz widened",
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
+        "choi": "parse_choi read_choi write_choi",
         "columns": "Sentence read_columns read_conllu write_columns",
         "counting": "Cutter TokenizerLike byte_count texts_of",
         "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
