@@ -87,20 +87,20 @@ def test_a_plateau_has_one_minimum_and_equal_values_stay_equal():
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_the_toy_of_two_topics(dimensions):
     text = "a b " * 4 + "x y " * 4
-    tiles = LSITiling(size=2, context=2, n_dimensions=dimensions, smoothing=1)
+    tiles = LSITiling(sequence_tokens=2, context=2, n_dimensions=dimensions, smoothing=1)
     cut = tiles.segment(text)
     assert cut.gaps.positions.tolist() == [4, 6, 8, 10, 12]
     np.testing.assert_allclose(cut.gaps.similarity, [1, 0.7071, 0, 0.7071, 1], atol=5e-5)
     np.testing.assert_allclose(cut.gaps.depth, [0, 0.2929, 2, 0.2929, 0], atol=5e-5)
     assert cut.boundaries.tolist() == [8]
-    flat = LSITiling(size=2, context=2, n_dimensions=1, smoothing=1).segment(text)
+    flat = LSITiling(sequence_tokens=2, context=2, n_dimensions=1, smoothing=1).segment(text)
     np.testing.assert_allclose(flat.gaps.similarity, 1)
 
 
 def test_synonyms_meet_in_the_latent_space():
-    counts = TextTiling(size=4, context=1, smoothing=1).segment(SYNONYMS)
+    counts = TextTiling(sequence_tokens=4, context=1, smoothing=1).segment(SYNONYMS)
     np.testing.assert_allclose(counts.gaps.similarity, [0.5, 0.866, 0, 0.5, 0.866], atol=5e-4)
-    latent = LSITiling(size=4, context=1, n_dimensions=2, smoothing=1).segment(SYNONYMS)
+    latent = LSITiling(sequence_tokens=4, context=1, n_dimensions=2, smoothing=1).segment(SYNONYMS)
     np.testing.assert_allclose(latent.gaps.similarity, [1, 1, 0, 1, 1], atol=1e-9)
     assert latent.boundaries.tolist() == [12]
 
@@ -210,8 +210,8 @@ def direct(R, cuts):
 
 
 def test_c99_takes_an_odd_neighborhood_and_not_too_many_sentences(monkeypatch):
-    with pytest.raises(DataError, match="size must be odd, got 10"):
-        C99(size=10).segment(TOPICS)
+    with pytest.raises(DataError, match="neighborhood must be odd, got 10"):
+        C99(neighborhood=10).segment(TOPICS)
     monkeypatch.setattr("textmill.tasks.segmentation.c99._MOST", 50)
     with pytest.raises(DataError, match="180 are too many; use LSITiling"):
         C99().segment(TOPICS)
@@ -350,7 +350,7 @@ def test_boundaries_move_to_breaks_within_reach():
     text = "\n\n".join([MILL * 4, SKY * 4, SEA * 4])
     cut = TextTiling(rule="liberal").segment(text, snap="paragraph", reach=1000)
     assert set(cut.boundaries.tolist()) <= set(tokenized(text).breaks("paragraph").tolist())
-    assert Fixed(size=7).segment(text, snap="paragraph", reach=0).boundaries.tolist() == list(
+    assert Fixed(n_tokens=7).segment(text, snap="paragraph", reach=0).boundaries.tolist() == list(
         range(7, len(tokenized(text)), 7)
     )
 
@@ -380,7 +380,7 @@ def test_every_form_says_the_same():
 
 
 def test_the_tree_of_cuts_is_a_slider():
-    cut = Fixed(size=60).segment(TOPICS)
+    cut = Fixed(n_tokens=60).segment(TOPICS)
     coarse = cut.coarser(3)
     assert len(coarse) == 3
     assert set(coarse.boundaries.tolist()) <= set(cut.boundaries.tolist())
@@ -421,10 +421,10 @@ def test_chunks_are_the_text_and_keep_their_length():
 
 def test_a_stream_gives_the_segments_of_the_whole():
     lines = [line + "\n" for line in (TOPICS * 3).replace(". ", ".\n").splitlines()]
-    segments = list(segment_stream(TopicSegmenter(), iter(lines), block=300))
+    segments = list(segment_stream(TopicSegmenter(), iter(lines), chunk_size=300))
     assert "".join(segments) == "".join(lines)
     assert 3 <= len(segments) < 40
-    assert next(segment_stream(NoBoundary(), iter(["a b "] * 50), block=2, room=4)) != "a b " * 50
+    assert next(segment_stream(NoBoundary(), iter(["a b "] * 50), chunk_size=2, room=4)) != "a b " * 50
 
 
 # --- data and evaluation ----------------------------------------------------------------------------------------------
@@ -483,7 +483,7 @@ def test_a_sweep_is_the_segmenter_with_each_number_of_dimensions():
 def test_pictures_and_pages():
     cut = TopicSegmenter().segment(TOPICS)
     assert draw_segments(cut, reference_of([MILL * 20, SKY * 20, SEA * 20], between="")).axes
-    assert draw_segments(Fixed(size=2).segment("a b c")).axes
+    assert draw_segments(Fixed(n_tokens=2).segment("a b c")).axes
     page = segments_page(cut).render()
     assert "flour" in page
     assert "What each boundary parts" in page
@@ -572,7 +572,7 @@ def test_choi_texts_by_all_methods(data):
     best, best_given = scores(TopicSegmenter()), scores(TopicSegmenter(), given=True)
     assert best.window_diff.mean() <= 0.10
     assert best_given.window_diff.mean() <= 0.09
-    latent = scores(LSITiling(size=10, context=6, n_dimensions=10), given=True)
+    latent = scores(LSITiling(sequence_tokens=10, context=6, n_dimensions=10), given=True)
     assert c99.window_diff.mean() < latent.window_diff.mean() <= 0.28
     assert latent.window_diff.mean() < scores(TextTiling(), given=True).window_diff.mean()
     assert scores(Hearst()).window_diff.mean() < scores(NoBoundary()).window_diff.mean()

@@ -214,15 +214,15 @@ def build(
     documents = [document.text for document in reading.documents(sources) if document.text.strip()]
     low, high = _range("--segments", segments)
     if kind == "passages":
-        made = task.concatenations(documents, texts, segments=(low, min(high, len(documents))), random_state=seed)
+        built = task.concatenations(documents, texts, segments=(low, min(high, len(documents))), random_state=seed)
     else:
-        made = task.beginnings(
+        built = task.beginnings(
             documents, texts, sentences=_range("--sentences", sentences), n_segments=high, random_state=seed
         )
-    for i, reference in enumerate(made, 1):
+    for i, reference in enumerate(built, 1):
         cut = task.Segments(reference.text, reference.boundaries)
         write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
-    typer.echo(f"{output}: {counted(len(made), 'texts')}")
+    typer.echo(f"{output}: {counted(len(built), 'texts')}")
 
 
 def _lines(segment: str) -> list[str]:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
     from textmill.corpus.sentences import Sentences
     from textmill.corpus.splitters import split_documents
+    from textmill.corpus.stop_words import function_words_of
     from textmill.corpus.streams import BadRecords, Source, read_text, source_name
     from textmill.corpus.summary import CorpusReport, corpus_report
     from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         CharacterNgrams,
         PatternTokenizer,
         Tokenizer,
+        normalizer,
         sentence_spans,
         split_sentences,
         text_batches,
@@ -129,8 +131,10 @@ __all__ = [
     "convert_tags",
     "corpus_report",
     "csr_arrays",
+    "function_words_of",
     "is_one_shot",
     "load_npz",
+    "normalizer",
     "open_bytes",
     "open_lines",
     "parse_choi",
@@ -204,7 +208,8 @@ __getattr__, __dir__ = deferred(
         "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
         "synthetic": "DriftingStream TopicStream ZipfStream",
-        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
+        "stop_words": "function_words_of",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",

@@ -4,6 +4,7 @@ coherence    coherent documents told from blended, shuffled and generated ones
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+segmentation where the topic of a text changes, and chunks for retrieval
 similarity   documents like a text or like another document, in an index of many
 """
 
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = [
     "BaselineScorer",
+    "Chunker",
     "CoherenceDetector",
     "DependencyParser",
     "Forger",
@@ -26,6 +29,7 @@ __all__ = [
     "PolarityScorer",
     "ReviewFeatures",
     "SimilarDocuments",
+    "TopicSegmenter",
     "query_shards",
 ]
 
@@ -35,6 +39,7 @@ __getattr__, __dir__ = deferred(
         "coherence": "CoherenceDetector Forger",
         "dependency": "DependencyParser",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "segmentation": "Chunker TopicSegmenter",
         "similarity": "Matches SimilarDocuments query_shards",
     },
 )

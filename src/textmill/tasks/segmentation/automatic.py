@@ -71,8 +71,8 @@ class TopicSegmenter(Segmenter):
 def segmenter_of(method: str, **options: Any) -> Segmenter:
     """The segmenter of a name: "auto" or one of `METHODS`.
 
-    >>> segmenter_of("fixed", size=100)
-    Fixed(size=100)
+    >>> segmenter_of("fixed", n_tokens=100)
+    Fixed(n_tokens=100)
     """
     check_choice("method", method, ["auto", *METHODS])
     return TopicSegmenter(**options) if method == "auto" else METHODS[method](**options)

@@ -1,6 +1,6 @@
 """Segmenters that do not read the text: what a method must beat, and the two ends of every metric.
 
-Fixed        a boundary after every `size` tokens
+Fixed        a boundary after every `n_tokens` tokens
 Random       1 .. 1 + n / 1000 segments, boundaries anywhere
 NoBoundary   one segment
 EveryGap     a boundary between any two tokens
@@ -20,20 +20,20 @@ __all__ = ["EveryGap", "Fixed", "NoBoundary", "Random"]
 
 
 class Fixed(Segmenter):
-    """Cut after every `size` tokens, or into equal parts if a number of segments is given.
+    """Cut after every `n_tokens` tokens, or into equal parts if a number of segments is given.
 
-    >>> Fixed(size=3).segment("a b c d e f g").boundaries.tolist()
+    >>> Fixed(n_tokens=3).segment("a b c d e f g").boundaries.tolist()
     [3, 6]
     """
 
-    def __init__(self, *, size: int = 120, tokenizer: Any = None) -> None:
-        self.size = size
+    def __init__(self, *, n_tokens: int = 120, tokenizer: Any = None) -> None:
+        self.n_tokens = n_tokens
         self.tokenizer = tokenizer
 
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
-        check_range("size", self.size, at_least=1, whole=True)
+        check_range("n_tokens", self.n_tokens, at_least=1, whole=True)
         if n_segments is None:
-            return Proposal(np.arange(self.size, len(text), self.size, dtype=np.int64))
+            return Proposal(np.arange(self.n_tokens, len(text), self.n_tokens, dtype=np.int64))
         places = np.round(np.arange(1, n_segments) * len(text) / n_segments).astype(np.int64)
         return Proposal(np.unique(places[(places > 0) & (places < len(text))]))
 

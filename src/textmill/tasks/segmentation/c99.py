@@ -37,7 +37,7 @@ class C99(Segmenter):
     """Divide a text by the ranks of the similarities of its sentences.
 
     Parameters:
-        size: Side of the neighborhood of a cell, odd.
+        neighborhood: Side of the neighborhood of a cell, odd.
         deviations: How many standard deviations above the mean a gain must be, without a number of segments.
         search: "fast", where each segment names its own best place, as the original does; or "exact".
         n_dimensions: Of a latent space for the sentences; None for their stems.
@@ -51,22 +51,22 @@ class C99(Segmenter):
     def __init__(
         self,
         *,
-        size: int = 11,
+        neighborhood: int = 11,
         deviations: float = 1.2,
         search: str = "fast",
         n_dimensions: int | None = None,
         tokenizer: Any = None,
     ) -> None:
-        self.size = size
+        self.neighborhood = neighborhood
         self.deviations = deviations
         self.search = search
         self.n_dimensions = n_dimensions
         self.tokenizer = tokenizer
 
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
-        check_range("size", self.size, at_least=1, whole=True)
-        if self.size % 2 == 0:
-            raise DataError(f"size must be odd, got {self.size}; a neighborhood has a center")
+        check_range("neighborhood", self.neighborhood, at_least=1, whole=True)
+        if self.neighborhood % 2 == 0:
+            raise DataError(f"neighborhood must be odd, got {self.neighborhood}; it has a center")
         check_choice("search", self.search, ["fast", "exact"])
         units = text.sentences
         n = len(units) - 1
@@ -76,7 +76,7 @@ class C99(Segmenter):
             raise DataError(f"C99 compares all sentences, and {n} are too many; use LSITiling, which is linear")
         similarity = self._similarity(text)
         ranks = np.empty_like(similarity)
-        native.rank_matrix(similarity, self.size, ranks)
+        native.rank_matrix(similarity, self.neighborhood, ranks)
         cuts, density = native.divide(ranks, self.search == "exact")
         count = n_segments - 1 if n_segments is not None else _divisions(np.diff(density), self.deviations)
         return Proposal(units[np.sort(cuts[:count])])

@@ -119,7 +119,7 @@ def sweep_dimensions(
     references: Sequence[Reference],
     *,
     most: int = 20,
-    size: int = 20,
+    sequence_tokens: int = 20,
     context: int = 6,
     n_jobs: int | None = None,
 ) -> Sweep:
@@ -129,7 +129,7 @@ def sweep_dimensions(
         raise DataError("there are no texts with known segments to score on")
 
     def one(reference: Reference) -> list[float]:
-        contexts = Contexts(reference.text, reference.text.sequences(size), context)
+        contexts = Contexts(reference.text, reference.text.sequences(sequence_tokens), context)
         if not len(contexts.gaps):
             return [_rate(window_diff, reference.segmentation, Segmentation.from_masses([len(reference.text)]))] * most
         vectors, _ = contexts.latent(most)

@@ -27,7 +27,7 @@ from textmill.model import check_choice, check_range
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter
 from textmill.tasks.segmentation.texts import TokenizedText
 
-__all__ = ["MaximumProbability"]
+__all__ = ["MaximumProbability", "laplace"]
 
 _UNLIMITED = 2**62
 
@@ -36,8 +36,8 @@ class MaximumProbability(Segmenter):
     """Find the segmentation under which the words of a text are most probable.
 
     Parameters:
-        units: "sentence", or "sequence" for runs of `size` tokens.
-        size: Tokens of a sequence.
+        units: "sentence", or "sequence" for runs of `sequence_tokens` tokens.
+        sequence_tokens: Tokens of a sequence.
         penalty: Cost of a segment; None for the logarithm of the number of tokens, as the prior has it.
         tokenizer: A `Tokenizer`, or an object with `spans(text)`; None for words.
 
@@ -47,17 +47,17 @@ class MaximumProbability(Segmenter):
     """
 
     def __init__(
-        self, *, units: str = "sentence", size: int = 20, penalty: float | None = None, tokenizer: Any = None
+        self, *, units: str = "sentence", sequence_tokens: int = 20, penalty: float | None = None, tokenizer: Any = None
     ) -> None:
         self.units = units
-        self.size = size
+        self.sequence_tokens = sequence_tokens
         self.penalty = penalty
         self.tokenizer = tokenizer
 
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         check_choice("units", self.units, ["sentence", "sequence"])
-        check_range("size", self.size, at_least=1, whole=True)
-        units = text.sentences if self.units == "sentence" else text.sequences(self.size)
+        check_range("sequence_tokens", self.sequence_tokens, at_least=1, whole=True)
+        units = text.sentences if self.units == "sentence" else text.sequences(self.sequence_tokens)
         ids, offsets, vocabulary = text.content(units)
         if self.penalty is not None:
             check_range("penalty", self.penalty, at_least=0)
@@ -74,9 +74,3 @@ def laplace(tokens: int, vocabulary: int) -> tuple[Floats, Floats]:
     """What one more token of a word adds, and what a segment of n tokens costs: add-one smoothing."""
     f = np.arange(tokens + 1.0)
     return (f + 1) * np.log(f + 2) - f * np.log(f + 1), f * np.log(np.maximum(1, f + vocabulary))
-
-
-def dirichlet(tokens: int, vocabulary: int, alpha: float) -> tuple[Floats, Floats]:
-    """The same for words drawn from a distribution that is itself drawn from a symmetric Dirichlet distribution."""
-    f = np.arange(tokens + 1.0)
-    return np.log(f + alpha), np.concatenate([[0.0], np.cumsum(np.log(f[:-1] + alpha * max(1, vocabulary)))])

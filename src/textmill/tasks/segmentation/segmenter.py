@@ -29,7 +29,7 @@ from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.signals import Gaps, depth_scores
 from textmill.tasks.segmentation.texts import TokenizedText, tokenized
 
-__all__ = ["Proposal", "Segmenter"]
+__all__ = ["Proposal", "Segmenter", "gaps_of", "snapped"]
 
 REACH = 40  # tokens over which a boundary may be moved to a break
 

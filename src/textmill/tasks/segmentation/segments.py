@@ -35,7 +35,7 @@ class Segments(Sequence[str]):
         method: Name of the method.
 
     >>> from textmill.tasks.segmentation import Fixed
-    >>> cut = Fixed(size=4).segment("to be or not to be that is the question")
+    >>> cut = Fixed(n_tokens=4).segment("to be or not to be that is the question")
     >>> list(cut), cut.offsets.tolist(), cut.masses.tolist()
     (['to be or not ', 'to be that is ', 'the question'], [13, 27], [4, 4, 2])
     """

@@ -28,7 +28,16 @@ from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.tasks.segmentation.texts import TokenizedText, unit_counts
 
-__all__ = ["Contexts", "Gaps", "cosines_of_neighbors", "depth_scores", "gap_signal", "local_minima", "smooth"]
+__all__ = [
+    "Contexts",
+    "Gaps",
+    "cosines_of_neighbors",
+    "decompose",
+    "depth_scores",
+    "gap_signal",
+    "local_minima",
+    "smooth",
+]
 
 _DENSE = 400  # contexts up to which the Gram matrix is decomposed whole
 _RANK = 1e-7  # singular values below this share of the largest are noise

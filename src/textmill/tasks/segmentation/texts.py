@@ -1,6 +1,6 @@
 r"""A text as numbered words with their places, and the units that can be kept together.
 
-    sequences   runs of `size` tokens, whatever sentences and paragraphs do; a last one of less than half is joined on
+    sequences   runs of equally many tokens, whatever sentences and paragraphs do; a last one below half is joined on
     sentences   those of `sentence_spans`; where nearly every line ends like a sentence and holds one, the lines
     breaks      tokens that begin a paragraph (after a blank line), a sentence or a line
 
@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Ids, Ints, Masks
-from textmill.corpus import Tokenizer, sentence_spans
-from textmill.corpus.function_words import FUNCTION_WORDS
-from textmill.corpus.stop_words import function_words_of
+from textmill.corpus import FUNCTION_WORDS, Tokenizer, function_words_of, normalizer, sentence_spans
 from textmill.errors import DataError
 from textmill.model import check_choice
 
-__all__ = ["TokenizedText", "tokenized"]
+__all__ = ["TokenizedText", "tokenized", "unit_counts"]
 
 _PARAGRAPH = re.compile(r"\n(?:[^\S\n]*\n)+")
 _LINE = re.compile(r"\n")
@@ -49,14 +47,14 @@ class TokenizedText:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def sequences(self, size: int) -> Ints:
-        """First token of each run of `size` tokens, and the number of tokens.
+    def sequences(self, n_tokens: int) -> Ints:
+        """First token of each run of `n_tokens` tokens, and the number of tokens.
 
         >>> tokenized("a b c d e f g").sequences(3).tolist()
         [0, 3, 7]
         """
-        offsets = [*range(0, len(self), size), len(self)]
-        if len(offsets) > 2 and 2 * (offsets[-1] - offsets[-2]) < size:
+        offsets = [*range(0, len(self), n_tokens), len(self)]
+        if len(offsets) > 2 and 2 * (offsets[-1] - offsets[-2]) < n_tokens:
             del offsets[-2]
         return np.array(offsets, np.int64)
 
@@ -92,12 +90,12 @@ class TokenizedText:
         Function words are recognised from the text itself, as `Vocabulary(stop_words="auto")` does from a corpus, with
         a unit in the place of a document; stems are those of English where the function words are.
         """
-        kept, terms = self._words(units)
+        content, terms = self._words(units)
         numbers: dict[str, int] = {}
         renumbered = np.fromiter(
-            (numbers.setdefault(terms[t], len(numbers)) for t in self.ids[kept].tolist()), np.int32
+            (numbers.setdefault(terms[t], len(numbers)) for t in self.ids[content].tolist()), np.int32
         )
-        before = np.concatenate([[0], np.cumsum(kept)])
+        before = np.concatenate([[0], np.cumsum(content)])
         return renumbered, before[units].astype(np.int64), len(numbers)
 
     def _words(self, units: Ints) -> tuple[Masks, list[str]]:
@@ -145,8 +143,6 @@ _FUNCTION_WORDS = frozenset(FUNCTION_WORDS)
 
 
 def _stemmer() -> Callable[[str], str | None]:
-    from textmill.corpus.tokenize import normalizer
-
     stem = normalizer(Tokenizer(stem="english"))
     assert stem is not None
     return stem

@@ -40,7 +40,7 @@ _MOST = 20  # dimensions: more never helped
 class _Tiling(Segmenter):
     """A signal over the gaps, and a rule that chooses among them."""
 
-    size: int
+    sequence_tokens: int
     context: int
     rule: str
     threshold: float
@@ -49,12 +49,12 @@ class _Tiling(Segmenter):
     overlap: bool
 
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
-        check_range("size", self.size, at_least=1, whole=True)
+        check_range("sequence_tokens", self.sequence_tokens, at_least=1, whole=True)
         check_range("context", self.context, at_least=1, whole=True)
         check_range("smoothing", self.smoothing, at_least=1, whole=True)
         check_range("rounds", self.rounds, at_least=0, whole=True)
         check_choice("rule", self.rule, RULES)
-        contexts = Contexts(text, text.sequences(self.size), self.context)
+        contexts = Contexts(text, text.sequences(self.sequence_tokens), self.context)
         if not len(contexts.gaps):
             return Proposal(np.zeros(0, np.int64))
         return self._cut(contexts, n_segments)
@@ -77,7 +77,7 @@ class TextTiling(_Tiling):
     """Cut a text where the words before and behind a gap differ.
 
     Parameters:
-        size: Tokens of a sequence.
+        sequence_tokens: Tokens of a sequence.
         context: Sequences on either side of a gap.
         vectors: "counts", "tfidf", or a model with `transform(texts)`, such as a pipeline of a vectorizer and LSA.
         rule: "depth", "similarity", "hearst", "liberal" or "signal" (see the module `rules`).
@@ -95,7 +95,7 @@ class TextTiling(_Tiling):
     def __init__(
         self,
         *,
-        size: int = 20,
+        sequence_tokens: int = 20,
         context: int = 6,
         vectors: Any = "counts",
         rule: str = "similarity",
@@ -105,7 +105,7 @@ class TextTiling(_Tiling):
         overlap: bool = False,
         tokenizer: Any = None,
     ) -> None:
-        self.size = size
+        self.sequence_tokens = sequence_tokens
         self.context = context
         self.vectors = vectors
         self.rule = rule
@@ -129,7 +129,7 @@ class LSITiling(_Tiling):
     """Cut a text where its contexts part in a latent space of the text itself.
 
     Parameters:
-        size: Tokens of a sequence.
+        sequence_tokens: Tokens of a sequence.
         context: Sequences on either side of a gap.
         n_dimensions: Of the latent space; "segments" for the number of segments asked for, or found with 5; "auto" for
             the largest gap between singular values.
@@ -153,7 +153,7 @@ class LSITiling(_Tiling):
     def __init__(
         self,
         *,
-        size: int = 20,
+        sequence_tokens: int = 20,
         context: int = 6,
         n_dimensions: int | str = 5,
         search: str = "minima",
@@ -167,7 +167,7 @@ class LSITiling(_Tiling):
         background_weight: float = 0.5,
         tokenizer: Any = None,
     ) -> None:
-        self.size = size
+        self.sequence_tokens = sequence_tokens
         self.context = context
         self.n_dimensions = n_dimensions
         self.search = search
@@ -244,7 +244,7 @@ class Hearst(_Tiling):
     The rule selects a large share of all minima whatever the text is: expect a boundary every few sentences.
 
     Parameters:
-        size: Tokens of a sequence.
+        sequence_tokens: Tokens of a sequence.
         context: Sequences on either side of a gap.
         rule: "hearst" (mean - sd / 2) or "liberal" (mean - sd).
         smoothing: Points on one side of a moving average, its center included; 1 for none.
@@ -259,7 +259,7 @@ class Hearst(_Tiling):
     def __init__(
         self,
         *,
-        size: int = 20,
+        sequence_tokens: int = 20,
         context: int = 6,
         rule: str = "hearst",
         smoothing: int = 2,
@@ -267,7 +267,7 @@ class Hearst(_Tiling):
         paragraphs: bool = True,
         tokenizer: Any = None,
     ) -> None:
-        self.size = size
+        self.sequence_tokens = sequence_tokens
         self.context = context
         self.rule = rule
         self.smoothing = smoothing
@@ -284,5 +284,5 @@ class Hearst(_Tiling):
         gaps = gaps_of(contexts.sequences[edge:-edge], self._smooth(every[edge - 1 : len(every) + 1 - edge]))
         boundaries = self._choose(gaps, n_segments)
         if self.paragraphs:
-            boundaries = snapped(boundaries, text.breaks("paragraph"), 5 * self.size)
+            boundaries = snapped(boundaries, text.breaks("paragraph"), 5 * self.sequence_tokens)
         return Proposal(boundaries, gaps)
