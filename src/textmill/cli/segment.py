@@ -219,6 +219,7 @@ def build(
         built = task.beginnings(
             documents, texts, sentences=_range("--sentences", sentences), n_segments=high, random_state=seed
         )
+    output.mkdir(parents=True, exist_ok=True)
     for i, reference in enumerate(built, 1):
         cut = task.Segments(reference.text, reference.boundaries)
         write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
