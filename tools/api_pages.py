@@ -74,6 +74,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how models of counts work": "how/counts.md",
         },
     ),
+    "trees": (["trees"], {"how decision trees learn": "how/trees.md"}),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (
         ["sequence", "sequence.training"],

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 import textmill
-from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, vectors
+from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, trees, vectors
 from textmill.model import Model
 from textmill.model.names import class_name
 
@@ -68,6 +68,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "logistic": lambda: linear.LogisticRegression(vectorizer=counts()).fit(TEXTS, SUBJECTS),
     "combinations": lambda: linear.CombinationLogistic(l1=0.5).fit(np.minimum(BAGS, 1), BAGS[:, :2].all(axis=1)),
     "bayes": lambda: linear.NaiveBayes(event="zibinom").fit(BAGS, np.arange(12) % 3),
+    "categorical": lambda: linear.CategoricalBayes().fit([{"word": w} for w in SUBJECTS], SUBJECTS),
     "utility": lambda: linear.UtilityLogistic(l2=0.1).fit(ROWS, ROWS[:, 0] > 0.5),
     "svr": lambda: linear.SupportVectorRegression(kernel="polynomial").fit(ROWS, ROWS[:, 0]),
     "pairwise": lambda: linear.PairwiseSVM().fit(BAGS, np.arange(12) % 3),
@@ -88,6 +89,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "nmf": lambda: topics.NMF(n_topics=2, random_state=0).fit(BAGS),
     "pca": lambda: topics.PCA(n_topics=2).fit(BAGS),
     "plsa": lambda: topics.PLSA(n_topics=2, random_state=0).fit(BAGS),
+    "tree": lambda: trees.CategoricalTree().fit(ROWS.round(1), ROWS[:, 0] > 0.5),
     "index-scan": lambda: vectors.Index(method="scan").fit(ROWS),
     "index-coarse": lambda: vectors.Index(method="coarse").fit(ROWS),
     "index-prefix": lambda: vectors.Index(method="prefix", prefix=2).fit(ROWS),

@@ -19,6 +19,14 @@ compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
 layers, layout, shapes   where the parts of a picture stand, and what they look like
 draw           SVG and DOT
+grammar        operators on machines, strings promoted, sets, string files
+rewriting      context-dependent rewrite rules
+grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
+thrax          grammars of Thrax
+ambiguity      several outputs for one input, outputs without end
+scanning       a transducer on running text
+lexicons       minimal word lists, and the words near to others
+edits          edit transducers, distances, alignments
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -29,6 +37,10 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
     from textmill.fst.alignment import Alignment, Link, parse_alignment
+    from textmill.fst.ambiguity import (
+        ambiguous_input,
+        endless_input,
+    )
     from textmill.fst.archives import Archive, write_archive
     from textmill.fst.brackets import GENERATED, escape
     from textmill.fst.compaction import COMPACT, CompactFst, compact
@@ -44,6 +56,12 @@ if TYPE_CHECKING:
         sigma_star,
     )
     from textmill.fst.draw import draw, to_dot, to_svg
+    from textmill.fst.edits import (
+        best_alignment,
+        edit_distance,
+        edit_factors,
+        edit_transducer,
+    )
     from textmill.fst.encoding import Encoder, decode, encode
     from textmill.fst.facts import ARC_FILTERS, info
     from textmill.fst.formats import (
@@ -57,7 +75,47 @@ if TYPE_CHECKING:
         write_fst,
         write_text,
     )
+    from textmill.fst.grammar import (
+        END,
+        START,
+        Reading,
+        add_weight,
+        any_string,
+        one_of,
+        promote,
+        reading,
+        string_file,
+    )
+    from textmill.fst.grammar_compiler import (
+        FUNCTIONS,
+        Grammar,
+        compile_grammar,
+        read_grammar,
+    )
+    from textmill.fst.grammar_explain import (
+        Explanation,
+        draw_explanation,
+        explain,
+    )
+    from textmill.fst.grammar_syntax import (
+        Case,
+        Definition,
+        GrammarText,
+        Import,
+        Node,
+        parse_grammar,
+    )
+    from textmill.fst.grammar_testing import (
+        CaseResult,
+        run_cases,
+    )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.lexicons import (
+        Neighbor,
+        lexicon,
+        nearest,
+        read_lexicon,
+    )
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
     from textmill.fst.optimization import (
         determinize,
@@ -83,10 +141,24 @@ if TYPE_CHECKING:
         topsort,
         union,
     )
+    from textmill.fst.rewriting import (
+        DIRECTIONS,
+        boundary,
+        rewrite,
+    )
+    from textmill.fst.scanning import (
+        Change,
+        TextRewriter,
+    )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
     from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
     from textmill.fst.symbols import SymbolTable
+    from textmill.fst.thrax import (
+        open_grammar,
+        read_thrax,
+        translate_thrax,
+    )
     from textmill.fst.transform import (
         MAPS,
         arcmap,
@@ -115,45 +187,67 @@ if TYPE_CHECKING:
 __all__ = [
     "ARC_FILTERS",
     "COMPACT",
+    "DIRECTIONS",
+    "END",
     "EPSILON",
     "FILTERS",
+    "FUNCTIONS",
     "GENERATED",
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
     "SIDES",
+    "START",
     "Alignment",
     "Arc",
     "Archive",
+    "Case",
+    "CaseResult",
+    "Change",
     "CompactFst",
+    "Definition",
     "EncodedAlignments",
     "Encoder",
+    "Explanation",
     "Fst",
+    "Grammar",
+    "GrammarText",
+    "Import",
     "LabelReachability",
     "Link",
     "LinkPosterior",
+    "Neighbor",
+    "Node",
     "PairRecord",
+    "Reading",
     "Semiring",
     "SemiringDefinition",
     "StateReachability",
     "StringAligner",
     "SymbolTable",
+    "TextRewriter",
     "Visit",
     "Weight",
     "accep",
     "accessible",
+    "add_weight",
+    "ambiguous_input",
+    "any_string",
     "apply",
     "apply_stream",
     "arcmap",
     "arcsort",
     "bag_counts",
     "bag_weights",
+    "best_alignment",
+    "boundary",
     "call_cycle",
     "call_order",
     "calls",
     "closure",
     "coaccessible",
     "compact",
+    "compile_grammar",
     "compile_text",
     "complement",
     "compose",
@@ -169,11 +263,17 @@ __all__ = [
     "difference",
     "disambiguate",
     "draw",
+    "draw_explanation",
+    "edit_distance",
+    "edit_factors",
+    "edit_transducer",
     "encode",
+    "endless_input",
     "epsnormalize",
     "equal",
     "equivalent",
     "escape",
+    "explain",
     "factor_weight",
     "file_types",
     "from_bytes",
@@ -186,36 +286,49 @@ __all__ = [
     "isomorphic",
     "labels_of",
     "lenient_compose",
+    "lexicon",
     "map_arcs",
     "map_weights",
     "minimize",
     "minimize_strings",
+    "nearest",
+    "one_of",
+    "open_grammar",
     "optimize",
     "parse_alignment",
+    "parse_grammar",
     "partial_copy",
     "print_text",
     "priority_union",
     "project",
+    "promote",
     "prune",
     "push",
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_grammar",
+    "read_lexicon",
     "read_pairs",
     "read_text",
+    "read_thrax",
+    "reading",
     "relabel",
     "relabel_symbols",
     "repeat",
     "replace",
     "reverse",
     "reweight",
+    "rewrite",
     "rmepsilon",
+    "run_cases",
     "sample",
     "semiring",
     "shortest_distance",
     "shortest_path",
     "sigma_star",
     "statesort",
+    "string_file",
     "string_map",
     "strings",
     "strongly_connected",
@@ -227,6 +340,7 @@ __all__ = [
     "to_svg",
     "topsort",
     "total_weight",
+    "translate_thrax",
     "union",
     "verify",
     "visit",
@@ -263,5 +377,16 @@ __getattr__, __dir__ = deferred(
         "synchronize to_gallic",
         "traversal": "LabelReachability StateReachability Visit accessible coaccessible depth_first partial_copy "
         "strongly_connected visit",
+        "grammar": "END Reading START add_weight any_string one_of promote reading string_file",
+        "rewriting": "DIRECTIONS boundary rewrite",
+        "grammar_syntax": "Case Definition GrammarText Import Node parse_grammar",
+        "grammar_compiler": "FUNCTIONS Grammar compile_grammar read_grammar",
+        "grammar_testing": "CaseResult run_cases",
+        "grammar_explain": "Explanation draw_explanation explain",
+        "thrax": "open_grammar read_thrax translate_thrax",
+        "ambiguity": "ambiguous_input endless_input",
+        "scanning": "Change TextRewriter",
+        "lexicons": "Neighbor lexicon nearest read_lexicon",
+        "edits": "best_alignment edit_distance edit_factors edit_transducer",
     },
 )

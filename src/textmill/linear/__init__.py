@@ -18,6 +18,8 @@ datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 class_counts  sums by class, mutual information
 bayes        naive Bayes with those distributions
+categorical  naive Bayes over features that have names for values
+word_evidence  what its words say
 vocabulary_curve   its accuracy by vocabulary size
 counts       distributions of counts: fitted to whole tables, compared, criticised
 operating    thresholds, curves, methods side by side, cascades
@@ -28,7 +30,8 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.linear.bayes import Contributions, NaiveBayes, Topicality
+    from textmill.linear.bayes import NaiveBayes
+    from textmill.linear.categorical import CategoricalBayes
     from textmill.linear.class_counts import mutual_information
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.counts.bursts import Bursts, counts_report, draw_bursts, draw_comparison, find_bursts
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
     from textmill.linear.svr import SupportVectorRegression
     from textmill.linear.vocabulary_curve import VocabularyCurve, vocabulary_curve
+    from textmill.linear.word_evidence import Contributions, Topicality
 
 __all__ = [
     "Bernoulli",
@@ -85,6 +89,7 @@ __all__ = [
     "Binomial",
     "Bursts",
     "Cascade",
+    "CategoricalBayes",
     "Certificate",
     "CombinationLogistic",
     "Contributions",
@@ -158,7 +163,8 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "bayes": "Contributions NaiveBayes Topicality",
+        "bayes": "NaiveBayes",
+        "categorical": "CategoricalBayes",
         "class_counts": "mutual_information",
         "classifier": "LinearClassifier Weights",
         "counts.bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
@@ -182,6 +188,7 @@ __getattr__, __dir__ = deferred(
         "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",
         "selection": "PenaltyScores choose_penalty",
+        "word_evidence": "Contributions Topicality",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },
 )

@@ -3,6 +3,7 @@
 coherence    coherent documents told from blended, shuffled and generated ones
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
+normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 segmentation where the topic of a text changes, and chunks for retrieval
 similarity   documents like a text or like another document, in an index of many
@@ -15,6 +16,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
@@ -26,6 +28,7 @@ __all__ = [
     "DependencyParser",
     "Forger",
     "Matches",
+    "Normalizer",
     "PolarityScorer",
     "ReviewFeatures",
     "SimilarDocuments",
@@ -38,6 +41,7 @@ __getattr__, __dir__ = deferred(
     {
         "coherence": "CoherenceDetector Forger",
         "dependency": "DependencyParser",
+        "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
         "similarity": "Matches SimilarDocuments query_shards",
