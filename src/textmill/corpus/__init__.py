@@ -16,6 +16,7 @@ trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
 synthetic                   seeded streams of any length
+typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package
 """
 
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         text_batches,
     )
     from textmill.corpus.trees import Tree, parse_tree, read_trees
+    from textmill.corpus.typed_segments import TypedSegments
     from textmill.corpus.variants import VariantTokenizer
     from textmill.corpus.vocabulary import Bags, Vocabulary
     from textmill.corpus.writers import binary_writer
@@ -118,6 +120,7 @@ __all__ = [
     "TokenizerLike",
     "TopicStream",
     "Tree",
+    "TypedSegments",
     "VariantTokenizer",
     "Vocabulary",
     "ZipfStream",
@@ -211,6 +214,7 @@ __getattr__, __dir__ = deferred(
         "stop_words": "function_words_of",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
+        "typed_segments": "TypedSegments",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",
         "writers": "binary_writer",
