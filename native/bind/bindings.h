@@ -14,6 +14,7 @@ void bind_fst(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_lm(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);
+void bind_pronunciation(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_sequence(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);

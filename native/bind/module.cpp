@@ -33,6 +33,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: the deterministic parser of dependencies.");
   textmill::bind::bind_tasks(tasks);
+  textmill::bind::bind_pronunciation(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
   textmill::bind::bind_gibbs(topics);

@@ -82,6 +82,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
     "baseline": lambda: tasks.BaselineScorer(method="mean").fit(TEXTS, [1, 5, 1, 5, 2, 4]),
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
+    "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),
     "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
     "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),

@@ -4,6 +4,7 @@ coherence    coherent documents told from blended, shuffled and generated ones
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 """
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "Forger",
     "Matches",
     "PolarityScorer",
+    "PronunciationModel",
     "ReviewFeatures",
     "SimilarDocuments",
     "query_shards",
@@ -35,6 +38,7 @@ __getattr__, __dir__ = deferred(
         "coherence": "CoherenceDetector Forger",
         "dependency": "DependencyParser",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
     },
 )
