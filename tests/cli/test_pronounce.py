@@ -105,7 +105,7 @@ def test_a_model_is_shown_exported_and_turned_round(
 
 def test_contexts_are_swept(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot = tmp_path / "sweep.svg"
-    arguments = ["--contexts", "0,1", "--test", str(folder / "test.tsv"), "--plot", str(plot)]
+    arguments = ["--contexts", "0,1", "--dev", str(folder / "test.tsv"), "--plot", str(plot)]
     code, text, _ = said(capsys, "pronounce", "sweep", str(folder / "words.tsv"), *arguments)
     lines = [line.split("\t") for line in text.splitlines()]
     assert (code, len(lines)) == (0, 3)
@@ -131,7 +131,7 @@ def test_wrong_input_is_one_line_and_exit_code_1(
     code, _, err = said(capsys, "pronounce", "train", str(bad), "-o", str(tmp_path / "m.mill"), "--format", "tsv")
     assert code == 1
     assert err.strip().endswith(
-        "bad.tsv:2: expected a word, a tab and phonemes parted by blanks; mend the line, or skip such lines"
+        "bad.tsv:2: expected a word, a tab and phonemes separated by blanks; mend the line, or skip such lines"
     )
     assert said(capsys, "pronounce", "show", str(folder / "m.mill"), "--letter", "漢")[0] == 1
     assert said(capsys, "pronounce", "sweep", str(bad), "--contexts", "x")[0] == 2

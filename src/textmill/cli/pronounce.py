@@ -14,7 +14,7 @@ from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
-_LEXICON = "Word, tab, phonemes parted by blanks; or CMUdict's format. - for stdin."
+_LEXICON = "Word, tab, phonemes separated by blanks; or CMUdict's format. - for stdin."
 _Lexicon = Annotated[str, typer.Argument(metavar="LEXICON", help=_LEXICON)]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill pronounce train`.")]
 _Format = Annotated[str, typer.Option("--format", help="Format of lexicons: auto, tsv or cmudict.")]
@@ -126,7 +126,7 @@ def train(
 def apply(
     model: _Model,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Files with a word a line; - for stdin.")
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Files with one word per line; - for stdin.")
     ] = None,
     k: Annotated[int, answers("Number of pronunciations of each word.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add probabilities.")] = False,
@@ -135,7 +135,7 @@ def apply(
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Pronounce words, one a line: word, tab, phonemes.
+    """Pronounce words, one per line: word, tab, phonemes.
 
     Example: echo texte | textmill pronounce apply french.mill -
     """
@@ -208,10 +208,10 @@ def evaluate(
 @app.command()
 def sweep(
     lexicon: _Lexicon,
-    test: Annotated[
+    dev: Annotated[
         str | None, typer.Option(metavar="LEXICON", help="Words to measure on; default: a tenth of LEXICON.")
     ] = None,
-    contexts: Annotated[str, typer.Option(help="Contexts to try, parted by commas.")] = "0,1,2,3",
+    contexts: Annotated[str, typer.Option(help="Contexts to try, separated by commas.")] = "0,1,2,3",
     rules: _Rules = None,
     weights: Annotated[list[str] | None, typer.Option(metavar="R,L,U", help="Weights to try; may be repeated.")] = None,
     alignment: _Alignment = "bag",
@@ -236,10 +236,10 @@ def sweep(
 
     sizes, triples = _whole_numbers(contexts), [_weights(text) for text in weights or []] or [(0.0, 0.9, 0.1)]
     entries = _read(lexicon, format, stress, errors)
-    if test is None:
+    if dev is None:
         entries, measured = split_lexicon(entries, 0.1, random_state=seed)
     else:
-        measured = _read(test, format, stress, errors)
+        measured = _read(dev, format, stress, errors)
     table = run(
         entries,
         measured,
@@ -396,9 +396,7 @@ def harvest(
     text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Running text; - for stdin.")],
     oracle: Annotated[
         str,
-        typer.Option(
-            metavar="COMMAND", help="Program that reads words, one a line, and prints their phonemes, one line each."
-        ),
+        typer.Option(metavar="COMMAND", help="Program that reads words, one per line, and prints their phonemes."),
     ],
     output: Annotated[str, output_option("The lexicon to write; - for stdout.")] = "-",
     min_count: MinCount = 1,
@@ -420,18 +418,18 @@ def harvest(
     words = read_words(text)
     options: dict[str, Any] = {} if vowels is None else {"vowels": vowels or None}
     answers_of = ask_program(oracle, sorted(set(words)))
-    made = harvest_lexicon(
+    harvested = harvest_lexicon(
         words, answers_of.get, capitals=capitals, periods=periods, digits=digits, min_count=min_count, **options
     )
-    write_lexicon(made.entries, output)
+    write_lexicon(harvested.entries, output)
     reasons: dict[str, int] = {}
-    for reason in made.left_out.values():
+    for reason in harvested.left_out.values():
         reasons[reason] = reasons.get(reason, 0) + 1
     if json:
-        typer.echo(json_line({"entries": len(made.entries), "left_out": reasons}), err=output == "-")
+        typer.echo(json_line({"entries": len(harvested.entries), "left_out": reasons}), err=output == "-")
         return
-    told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    typer.echo(f"{counted(len(made.entries), 'entries')}; left out: {told or 'none'}", err=True)
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    typer.echo(f"{counted(len(harvested.entries), 'entries')}; left out: {listed or 'none'}", err=True)
 
 
 @app.command()
@@ -495,7 +493,7 @@ def _weights(text: str | None) -> tuple[float, ...] | None:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not three numbers parted by commas, such as 0,0.9,0.1") from None
+        raise typer.BadParameter(f"{text!r} is not three numbers separated by commas, such as 0,0.9,0.1") from None
 
 
 def _whole_numbers(text: str) -> list[int]:

@@ -127,7 +127,7 @@ def _string(symbols: list[str], table: fst.SymbolTable | None) -> fst.Fst:
 def test_windows_of_the_worked_example() -> None:
     alignment = fst.parse_alignment("t:t e:E x:k _:s t:t e:_")
     targets = padded_targets(alignment)
-    assert [target or "." for target in targets] == list([".", "t", ".", "E", ".", "k", "s", "t", ".", ".", "."])
+    assert [target or "." for target in targets] == [".", "t", ".", "E", ".", "k", "s", "t", ".", ".", "."]
     rows = [" ".join(window) + " -> " + target for window, target in windows_of("texte", targets, 1)]
     assert rows == [
         "$ . t -> .",

@@ -61,7 +61,7 @@ class PronunciationCounts:
     positions: int = 0
     right_positions: int = 0
     hits: int = 0
-    given: int = 0
+    answered: int = 0
     wanted: int = 0
     words: int = 0
     right_words: int = 0
@@ -82,7 +82,7 @@ class PronunciationCounts:
     @property
     def precision(self) -> float:
         """Share of the phonemes given that are right."""
-        return self.hits / self.given if self.given else 0.0
+        return self.hits / self.answered if self.answered else 0.0
 
     @property
     def recall(self) -> float:
@@ -136,27 +136,27 @@ def evaluate_pronunciations(model: PronunciationModel, entries: Iterable[Entry])
     edits = EditCounts.from_alternatives([of_words[word] for word in words], spoken, unit="symbol")
     gold = [best[0] if best else None for best in model.align(words, [of_words[word][0] for word in words])]
     counts = PronunciationCounts(words=len(words), right_words=right, edits=edits.errors, phonemes=edits.reference)
-    for wanted, given in zip(gold, model.targets(words), strict=True):
+    for wanted, spoken_links in zip(gold, model.targets(words), strict=True):
         if wanted is not None:
-            counts += _positions(wanted, given)
+            counts += _positions(wanted, spoken_links)
     return counts
 
 
-def _positions(wanted: Alignment, given: Alignment) -> PronunciationCounts:
-    pairs = list(zip(padded_targets(wanted), _padded_given(given), strict=True))
+def _positions(wanted: Alignment, answer: Alignment) -> PronunciationCounts:
+    pairs = list(zip(padded_targets(wanted), _padded_answer(answer), strict=True))
     right = sum(a == b for a, b in pairs)
     return PronunciationCounts(
         positions=len(pairs),
         right_positions=right,
         hits=sum(a == b != "" for a, b in pairs),
-        given=sum(b != "" for _, b in pairs),
+        answered=sum(b != "" for _, b in pairs),
         wanted=sum(a != "" for a, _ in pairs),
         aligned_words=1,
         right_aligned=int(right == len(pairs)),
     )
 
 
-def _padded_given(alignment: Alignment) -> list[str]:
+def _padded_answer(alignment: Alignment) -> list[str]:
     targets = [""]
     for inputs, outputs in alignment.links:
         if inputs:
@@ -293,19 +293,19 @@ def context_errors(model: PronunciationModel, entries: Iterable[Entry], *, neigh
     """Count errors by letter, with `neighbors` letters at each side.
 
     >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
-    >>> context_errors(model, [Entry("ab", ("E", "B"))]).to_dict()["mostly"]
-    ['A for E', '']
+    >>> context_errors(model, [Entry("ab", ("B", "B"))]).to_dict()["mostly"]
+    ['A for B', '']
     """
     of_words = group_entries(entries)
     words = list(of_words)
     gold = model.align(words, [of_words[word][0] for word in words])
     positions: dict[str, int] = {}
     errors: dict[str, dict[str, int]] = {}
-    for best, given in zip(gold, model.targets(words), strict=True):
+    for best, answer in zip(gold, model.targets(words), strict=True):
         if not best:
             continue
         letters = list(best[0].input)
-        wanted, said = padded_targets(best[0]), _padded_given(given)
+        wanted, said = padded_targets(best[0]), _padded_answer(answer)
         for i, letter in enumerate(letters):
             left = "".join(letters[max(0, i - neighbors) : i])
             right = "".join(letters[i + 1 : i + 1 + neighbors])

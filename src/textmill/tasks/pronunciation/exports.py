@@ -280,10 +280,10 @@ def _consistent(
     encoded = EncodedWords(offsets, flat)
     labels = model.tree_.label_[model._positions(encoded, None)].tolist()
     texts = [model._class_text(name).split() for name in model.tree_.classes_.tolist()]
-    kept = []
+    consistent = []
     for hypothesis, begin, length in zip(hypotheses, encoded.positions.tolist(), lengths, strict=False):
         sure = max(2 * (length - size), 0)  # positions whose windows no further letter can change
         said = [p for s in range(sure) for p in texts[labels[begin + s]]]
         if tuple(said) == wanted[: len(said)]:
-            kept.append(hypothesis)
-    return kept
+            consistent.append(hypothesis)
+    return consistent

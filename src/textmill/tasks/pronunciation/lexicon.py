@@ -135,7 +135,7 @@ def read_lexicon(
         if cmudict or not stress:
             pronunciations = [tuple(_unstressed(p) if not stress else p for p in own) for own in pronunciations]
         if not word.strip() or not pronunciations or (len(columns) > 1 and not columns[0].strip()):
-            fault = "expected a word, a tab and phonemes parted by blanks" if word.strip() else "the word is empty"
+            fault = "expected a word, a tab and phonemes separated by blanks" if word.strip() else "the word is empty"
             if errors == "strict":
                 raise DataError(f"{fault}; mend the line, or skip such lines", source=name, line=number)
             skipped += 1
@@ -214,7 +214,7 @@ def harvest_lexicon(
 ) -> Harvest:
     """Build a lexicon by asking a system that pronounces words for every word of a text, each once.
 
-    `oracle` returns phonemes, a list or a string parted by blanks; None or nothing where it has no answer.
+    `oracle` returns phonemes, a list or a string separated by blanks; None or nothing where it has no answer.
     Abbreviations are left out: words without one of the `vowels` (None: not tested), all in `capitals`, with `periods`
     inside, with `digits`. The other three tests can be switched off.
 

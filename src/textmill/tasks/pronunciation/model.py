@@ -407,7 +407,7 @@ class PronunciationModel(Estimator, Model):
         return spoken if after is None else after(spoken)
 
     def predict_lines(self, X: Iterable[str], *, attributes: Sequence[str] | None = None) -> list[str]:
-        """Return the phonemes of each word in one string, parted by blanks: the quickest way.
+        """Return the phonemes of each word in one string, separated by blanks: the quickest way.
 
         >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
         >>> model.predict_lines(["abba"])

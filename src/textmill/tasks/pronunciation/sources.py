@@ -91,7 +91,7 @@ def read_words(sources: Iterable[Source]) -> list[str]:
 
 
 def ask_program(command: str, words: Sequence[str]) -> dict[str, str]:
-    """Run a program that reads words, one a line, and prints a line of phonemes for each.
+    """Run a program that reads words, one per line, and prints a line of phonemes for each.
 
     >>> ask_program("cat", ["a", "b"])
     {'a': 'a', 'b': 'b'}

@@ -118,7 +118,7 @@ def window_codes(words: EncodedWords, size: int, edge: int, empty: int) -> Ids:
     return codes
 
 
-def windows_of(letters: Sequence[str], targets: Sequence[str], size: int) -> list[tuple[tuple[str, ...], str]]:
+def windows_of(letters: Sequence[str], targets: Sequence[str], context: int) -> list[tuple[tuple[str, ...], str]]:
     """Return the windows and targets of one word as text, EMPTY and EDGE for nothing and the ends.
 
     >>> windows_of("te", ["", "t", "", "", ""], 1)[1]
@@ -127,7 +127,7 @@ def windows_of(letters: Sequence[str], targets: Sequence[str], size: int) -> lis
     alphabet = sorted(set(letters))
     names = [*alphabet, EDGE, EMPTY]
     words = EncodedWords.encode([letters], {letter: i for i, letter in enumerate(alphabet)})
-    codes = window_codes(words, size, len(alphabet), len(alphabet) + 1)
+    codes = window_codes(words, context, len(alphabet), len(alphabet) + 1)
     return [
         (tuple(names[code] for code in row), target or EMPTY)
         for row, target in zip(codes.tolist(), targets, strict=True)
