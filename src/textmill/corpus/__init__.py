@@ -15,6 +15,7 @@ trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
 synthetic                   seeded streams of any length
+typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package
 """
 
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         text_batches,
     )
     from textmill.corpus.trees import Tree, parse_tree, read_trees
+    from textmill.corpus.typed_segments import TypedSegments
     from textmill.corpus.variants import VariantTokenizer
     from textmill.corpus.vocabulary import Bags, Vocabulary
     from textmill.corpus.writers import binary_writer
@@ -114,6 +116,7 @@ __all__ = [
     "TokenizerLike",
     "TopicStream",
     "Tree",
+    "TypedSegments",
     "VariantTokenizer",
     "Vocabulary",
     "ZipfStream",
@@ -200,6 +203,7 @@ __getattr__, __dir__ = deferred(
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
+        "typed_segments": "TypedSegments",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",
         "writers": "binary_writer",

@@ -43,6 +43,15 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+    from textmill.sequence.boundaries import BoundaryScores, SegmentLengths, evaluate_boundaries, segment_lengths
+    from textmill.sequence.candidates import (
+        CandidateFilter,
+        Candidates,
+        FilterAudit,
+        LostSpan,
+        all_candidates,
+        gold_spans,
+    )
     from textmill.sequence.chainmodel import ChainModel
     from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
@@ -71,7 +80,7 @@ if TYPE_CHECKING:
     from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
-    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
+    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags, gold_and_predicted
     from textmill.sequence.exchange import TAGGER_FORMATS, TAGGERS, read_tagger, tagger_of, write_tagger
     from textmill.sequence.expected_utility import (
         DECODERS,
@@ -88,6 +97,7 @@ if TYPE_CHECKING:
         f_distribution,
     )
     from textmill.sequence.features import FeatureLayout, Features
+    from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest, ForestSums, read_amis, write_amis
     from textmill.sequence.formats import (
         ChainWeights,
         read_crfsuite_dump,
@@ -115,6 +125,32 @@ if TYPE_CHECKING:
     from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.segment_data import SegmentData, SegmentObjective
+    from textmill.sequence.segment_forests import (
+        PACKINGS,
+        ForestSize,
+        forest_events,
+        forest_size,
+        forest_weights,
+        segment_forest,
+    )
+    from textmill.sequence.segment_labeling import label_segments, label_spans, read_segment_tagger, seen_columns
+    from textmill.sequence.segment_patterns import (
+        PRESETS,
+        SegmentPattern,
+        normalized,
+        parse_segment_patterns,
+        segment_patterns,
+        word_form,
+    )
+    from textmill.sequence.semimarkov import (
+        HISTORIES,
+        LongSegments,
+        Segment,
+        SemiMarkovCRF,
+        entity_history,
+        plain_labels,
+    )
     from textmill.sequence.simple_functions import (
         CountFunction,
         Expectation,
@@ -147,8 +183,11 @@ __all__ = [
     "DATA_FORMATS",
     "DECODERS",
     "FIGURES",
+    "HISTORIES",
     "LBFGS",
     "OWLQN",
+    "PACKINGS",
+    "PRESETS",
     "RPROP",
     "SGDL1",
     "SGDL2",
@@ -157,8 +196,13 @@ __all__ = [
     "TAGGER_FORMATS",
     "Active",
     "Algorithm",
+    "Alternative",
+    "AmisEvent",
     "AttributeSequence",
     "BlockDescent",
+    "BoundaryScores",
+    "CandidateFilter",
+    "Candidates",
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
@@ -170,9 +214,13 @@ __all__ = [
     "Encoder",
     "Expectation",
     "FeatureCounts",
+    "FeatureForest",
     "FeatureLayout",
     "FeatureWeight",
     "Features",
+    "FilterAudit",
+    "ForestSize",
+    "ForestSums",
     "Hamming",
     "Hypothesis",
     "ItemSet",
@@ -180,11 +228,19 @@ __all__ = [
     "LabeledSequences",
     "LabeledSpan",
     "LabelingOptions",
+    "LongSegments",
+    "LostSpan",
     "MarkovLabels",
     "NoWeights",
     "Pattern",
     "Perceptron",
     "PruningReport",
+    "Segment",
+    "SegmentData",
+    "SegmentLengths",
+    "SegmentObjective",
+    "SegmentPattern",
+    "SemiMarkovCRF",
     "SetDistribution",
     "SimpleFunction",
     "Split",
@@ -196,6 +252,7 @@ __all__ = [
     "WindowFunction",
     "ZeroOne",
     "active_tests",
+    "all_candidates",
     "attributes_of",
     "best_labels",
     "column_errors",
@@ -211,7 +268,9 @@ __all__ = [
     "default_patterns",
     "describe_default",
     "draw_training",
+    "entity_history",
     "errors_by_kind",
+    "evaluate_boundaries",
     "evaluate_columns",
     "evaluate_function",
     "evaluate_tags",
@@ -227,16 +286,27 @@ __all__ = [
     "f_distribution",
     "folds",
     "forced_labels",
+    "forest_events",
+    "forest_size",
+    "forest_weights",
+    "gold_and_predicted",
+    "gold_spans",
     "hold_out",
     "label_attributes",
     "label_ids",
+    "label_segments",
     "label_sentences",
+    "label_spans",
     "label_tests",
     "label_text",
     "markov_steps",
+    "normalized",
     "parse_patterns",
+    "parse_segment_patterns",
     "patterns_of_tests",
+    "plain_labels",
     "posterior",
+    "read_amis",
     "read_attributes",
     "read_crfsuite",
     "read_crfsuite_dump",
@@ -244,9 +314,14 @@ __all__ = [
     "read_labeled",
     "read_probabilities",
     "read_rows",
+    "read_segment_tagger",
     "read_tagger",
     "read_wapiti",
     "repair_lines",
+    "seen_columns",
+    "segment_forest",
+    "segment_lengths",
+    "segment_patterns",
     "span_confidence",
     "split_labels",
     "tag_errors",
@@ -255,6 +330,8 @@ __all__ = [
     "top_features",
     "update_weights",
     "viterbi",
+    "word_form",
+    "write_amis",
     "write_attributes",
     "write_crfsuite",
     "write_dump",
@@ -266,6 +343,8 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
+        "boundaries": "BoundaryScores SegmentLengths evaluate_boundaries segment_lengths",
+        "candidates": "CandidateFilter Candidates FilterAudit LostSpan all_candidates gold_spans",
         "chainmodel": "ChainModel",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
@@ -278,7 +357,7 @@ __getattr__, __dir__ = deferred(
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
-        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
+        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags gold_and_predicted",
         "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
         "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
@@ -293,6 +372,12 @@ __getattr__, __dir__ = deferred(
         "pruning": "PruningReport compare_pruning",
         "reports": "TrainingSummary TrainingTable draw_training",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
+        "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
+        "segment_data": "SegmentData SegmentObjective",
+        "segment_forests": "PACKINGS ForestSize forest_events forest_size forest_weights segment_forest",
+        "segment_labeling": "label_segments label_spans read_segment_tagger seen_columns",
+        "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",
+        "semimarkov": "HISTORIES LongSegments Segment SemiMarkovCRF entity_history plain_labels",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
         "trainable": "NoWeights",
