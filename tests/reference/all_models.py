@@ -77,6 +77,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "least-squares": lambda: linear.LeastSquares().fit(ROWS, ROWS[:, 0]),
     "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "latent": lambda: sequence.LatentCRF(patterns=PATTERNS, states=2, max_iter=5).fit(SENTENCES, LABELS),
     "semimarkov": lambda: sequence.SemiMarkovCRF(max_length=2, max_iter=5, filter_recall=1.0).fit(*SEGMENTS),
     "candidates": lambda: sequence.CandidateFilter(max_length=2, recall=1.0).fit(*SEGMENTS),
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
