@@ -15,6 +15,7 @@ nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
+hidden_chains               labelled sequences from a chain of known states
 synthetic                   seeded streams of any length
 typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
+    from textmill.corpus.hidden_chains import HiddenChain, LabeledChains
     from textmill.corpus.iob import (
         SCHEMES,
         RepairedTags,
@@ -103,7 +105,9 @@ __all__ = [
     "Documents",
     "DriftingStream",
     "HashedBags",
+    "HiddenChain",
     "KnpSentence",
+    "LabeledChains",
     "Morpheme",
     "NamedFeatures",
     "NettalkWord",
@@ -210,6 +214,7 @@ __getattr__, __dir__ = deferred(
         "splitters": "split_documents",
         "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
+        "hidden_chains": "HiddenChain LabeledChains",
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "stop_words": "function_words_of",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
