@@ -48,13 +48,19 @@ void check_ends(std::span<const std::int64_t> ends, std::size_t size, const char
   require(static_cast<std::size_t>(last) == size, "ends of ", what, " must end with ", size, ", got ", last);
 }
 
-AnyMachine lexicon(nb::bytes text, In<std::int64_t, 1> ends, In<float, 1> weights, bool utf8) {
+std::pair<AnyMachine, Numpy<std::int64_t, 1>> lexicon(nb::bytes text, In<std::int64_t, 1> ends, In<float, 1> weights,
+                                                      bool utf8) {
   const std::span<const char> bytes(text.c_str(), text.size());
   check_ends(view(ends), bytes.size(), "words");
   require(weights.size() == 0 || weights.size() == ends.size(), "weights and words differ in number");
   for (const float weight : view(weights)) require(std::isfinite(weight), "weights of words must be finite");
-  nb::gil_scoped_release nogil;
-  return any(fst::lexicon(bytes, view(ends), view(weights), utf8));
+  std::vector<std::int64_t> duplicates;
+  std::unique_ptr<AnyMachine> machine;
+  {
+    nb::gil_scoped_release nogil;
+    machine = std::make_unique<AnyMachine>(any(fst::lexicon(bytes, view(ends), view(weights), utf8, duplicates)));
+  }
+  return {std::move(*machine), to_numpy(std::move(duplicates))};
 }
 
 nb::tuple nearest(const AnyMachine& machine, In<std::int32_t, 1> labels, In<std::int64_t, 1> ends, int max_edits,

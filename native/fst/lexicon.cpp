@@ -130,7 +130,7 @@ std::vector<std::uint32_t> sorted_words(std::span<const char> text, std::span<co
 }
 
 Machine<Tropical<float>> lexicon(std::span<const char> text, std::span<const std::int64_t> ends,
-                                 std::span<const float> weights, bool utf8) {
+                                 std::span<const float> weights, bool utf8, std::vector<std::int64_t>& duplicates) {
   const std::vector<std::uint32_t> order = sorted_words(text, ends);
   Register closed;
   std::vector<Open> path(1);
@@ -171,6 +171,7 @@ Machine<Tropical<float>> lexicon(std::span<const char> text, std::span<const std
     if (path.size() <= labels.size()) path.resize(labels.size() + 1);
     for (std::size_t d = shared; d < labels.size(); ++d) path[d].arcs.push_back({labels[d], labels[d], 0.0f, kNoState});
     Open& end = path[labels.size()];
+    if (end.final != Tropical<float>::zero()) duplicates.push_back(number);
     end.final = std::min(end.final, weights.empty() ? 0.0f : weights[number]);
     last = labels;
   }

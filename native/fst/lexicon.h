@@ -22,8 +22,8 @@ namespace textmill::fst {
 std::vector<std::uint32_t> sorted_words(std::span<const char> text, std::span<const std::int64_t> ends);
 
 // The acceptor of the words, a label a byte or (utf8) a code point; `weights` is empty or has one for each word, of equal
-// words the least counts. Words must not be empty and, if they are read as code points, be UTF-8.
+// words the least counts, and `duplicates` gets the numbers of those that came before. Words must not be empty and, if they are read as code points, be UTF-8.
 Machine<Tropical<float>> lexicon(std::span<const char> text, std::span<const std::int64_t> ends,
-                                 std::span<const float> weights, bool utf8);
+                                 std::span<const float> weights, bool utf8, std::vector<std::int64_t>& duplicates);
 
 }  // namespace textmill::fst

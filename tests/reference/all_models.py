@@ -52,6 +52,8 @@ def counts() -> vectors.TextVectorizer:
 
 
 # What a model contains, such as the ways in which an index searches, is one of its parts.
+SEGMENTS = ([["the", "Mill", "Hill"], ["in", "Mill"]] * 3, [["O", "B-X", "I-X"], ["O", "B-Y"]] * 3)
+
 EXAMPLES: dict[str, Callable[[], Model]] = {
     "tokenizer": lambda: corpus.Tokenizer(keep=["ranges"], stem="english"),
     "character-ngrams": lambda: corpus.CharacterNgrams(lengths=(2, 3)),
@@ -75,13 +77,18 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "least-squares": lambda: linear.LeastSquares().fit(ROWS, ROWS[:, 0]),
     "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "latent": lambda: sequence.LatentCRF(patterns=PATTERNS, states=2, max_iter=5).fit(SENTENCES, LABELS),
+    "semimarkov": lambda: sequence.SemiMarkovCRF(max_length=2, max_iter=5, filter_recall=1.0).fit(*SEGMENTS),
+    "candidates": lambda: sequence.CandidateFilter(max_length=2, recall=1.0).fit(*SEGMENTS),
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
     "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
     "parser": lambda: tasks.DependencyParser(l1=1.0).fit(tasks.dependency.sample_sentences(20)),
+    "corrector": lambda: tasks.SpellingCorrector(min_count=1).fit(TEXTS),
     "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
     "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
     "baseline": lambda: tasks.BaselineScorer(method="mean").fit(TEXTS, [1, 5, 1, 5, 2, 4]),
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
+    "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),
     "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
     "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),

@@ -15,6 +15,7 @@ _VERBS = {
     for module, verbs in {
         "_fst_apply": "apply",
         "_fst_compare": "equal equivalent isomorphic",
+        "_fst_lexicon": "lexicon",
         "_fst_formats": "compile convert draw info print symbols",
         "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
         "project relabel replace reverse synchronize topsort union",

@@ -24,6 +24,14 @@ rewriting      context-dependent rewrite rules
 grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
 thrax          grammars of Thrax
 ambiguity      several outputs for one input, outputs without end
+scanning       a transducer on running text
+lexicons       minimal word lists, and the words near to others
+edits          edit transducers, distances, alignments
+ngrams         back-off n-gram models
+patterns       search automata, suffixes, factors
+phones         pronunciation lexicons, context dependency
+unicode        UTF-8, case and normal forms at the level of bytes
+dna            alignment, translation and primers
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -52,7 +60,21 @@ if TYPE_CHECKING:
         priority_union,
         sigma_star,
     )
+    from textmill.fst.dna import (
+        CODONS,
+        affine_alignment,
+        align_sequences,
+        find_primer,
+        primer_search,
+        translation,
+    )
     from textmill.fst.draw import draw, to_dot, to_svg
+    from textmill.fst.edits import (
+        best_alignment,
+        edit_distance,
+        edit_factors,
+        edit_transducer,
+    )
     from textmill.fst.encoding import Encoder, decode, encode
     from textmill.fst.facts import ARC_FILTERS, info
     from textmill.fst.formats import (
@@ -101,7 +123,17 @@ if TYPE_CHECKING:
         run_cases,
     )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.lexicons import (
+        Neighbor,
+        lexicon,
+        nearest,
+        read_lexicon,
+    )
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
+    from textmill.fst.ngrams import (
+        NGramMachine,
+        ngram_machine,
+    )
     from textmill.fst.optimization import (
         determinize,
         disambiguate,
@@ -111,6 +143,17 @@ if TYPE_CHECKING:
         rmepsilon,
     )
     from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
+    from textmill.fst.patterns import (
+        aho_corasick,
+        factor_automaton,
+        search_automaton,
+        suffix_automaton,
+    )
+    from textmill.fst.phones import (
+        cascade,
+        context_dependency,
+        pronunciations,
+    )
     from textmill.fst.rational import (
         arcsort,
         closure,
@@ -130,6 +173,10 @@ if TYPE_CHECKING:
         DIRECTIONS,
         boundary,
         rewrite,
+    )
+    from textmill.fst.scanning import (
+        Change,
+        TextRewriter,
     )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
@@ -164,9 +211,18 @@ if TYPE_CHECKING:
         strongly_connected,
         visit,
     )
+    from textmill.fst.unicode import (
+        bytes_to_code_points,
+        case_folding,
+        character_map,
+        decomposition,
+        recomposition,
+        utf8_acceptor,
+    )
 
 __all__ = [
     "ARC_FILTERS",
+    "CODONS",
     "COMPACT",
     "DIRECTIONS",
     "END",
@@ -184,6 +240,7 @@ __all__ = [
     "Archive",
     "Case",
     "CaseResult",
+    "Change",
     "CompactFst",
     "Definition",
     "EncodedAlignments",
@@ -196,6 +253,8 @@ __all__ = [
     "LabelReachability",
     "Link",
     "LinkPosterior",
+    "NGramMachine",
+    "Neighbor",
     "Node",
     "PairRecord",
     "Reading",
@@ -204,11 +263,15 @@ __all__ = [
     "StateReachability",
     "StringAligner",
     "SymbolTable",
+    "TextRewriter",
     "Visit",
     "Weight",
     "accep",
     "accessible",
     "add_weight",
+    "affine_alignment",
+    "aho_corasick",
+    "align_sequences",
     "ambiguous_input",
     "any_string",
     "apply",
@@ -217,10 +280,15 @@ __all__ = [
     "arcsort",
     "bag_counts",
     "bag_weights",
+    "best_alignment",
     "boundary",
+    "bytes_to_code_points",
     "call_cycle",
     "call_order",
     "calls",
+    "cascade",
+    "case_folding",
+    "character_map",
     "closure",
     "coaccessible",
     "compact",
@@ -231,16 +299,21 @@ __all__ = [
     "concat",
     "connect",
     "connect_calls",
+    "context_dependency",
     "convert",
     "cross",
     "custom",
     "decode",
+    "decomposition",
     "depth_first",
     "determinize",
     "difference",
     "disambiguate",
     "draw",
     "draw_explanation",
+    "edit_distance",
+    "edit_factors",
+    "edit_transducer",
     "encode",
     "endless_input",
     "epsnormalize",
@@ -248,8 +321,10 @@ __all__ = [
     "equivalent",
     "escape",
     "explain",
+    "factor_automaton",
     "factor_weight",
     "file_types",
+    "find_primer",
     "from_bytes",
     "from_gallic",
     "gallic",
@@ -260,30 +335,37 @@ __all__ = [
     "isomorphic",
     "labels_of",
     "lenient_compose",
+    "lexicon",
     "map_arcs",
     "map_weights",
     "minimize",
     "minimize_strings",
+    "nearest",
+    "ngram_machine",
     "one_of",
     "open_grammar",
     "optimize",
     "parse_alignment",
     "parse_grammar",
     "partial_copy",
+    "primer_search",
     "print_text",
     "priority_union",
     "project",
     "promote",
+    "pronunciations",
     "prune",
     "push",
     "rand_equivalent",
     "randgen",
     "read_fst",
     "read_grammar",
+    "read_lexicon",
     "read_pairs",
     "read_text",
     "read_thrax",
     "reading",
+    "recomposition",
     "relabel",
     "relabel_symbols",
     "repeat",
@@ -294,6 +376,7 @@ __all__ = [
     "rmepsilon",
     "run_cases",
     "sample",
+    "search_automaton",
     "semiring",
     "shortest_distance",
     "shortest_path",
@@ -303,6 +386,7 @@ __all__ = [
     "string_map",
     "strings",
     "strongly_connected",
+    "suffix_automaton",
     "synchronize",
     "text_of",
     "to_bytes",
@@ -312,7 +396,9 @@ __all__ = [
     "topsort",
     "total_weight",
     "translate_thrax",
+    "translation",
     "union",
+    "utf8_acceptor",
     "verify",
     "visit",
     "write_archive",
@@ -356,5 +442,13 @@ __getattr__, __dir__ = deferred(
         "grammar_explain": "Explanation draw_explanation explain",
         "thrax": "open_grammar read_thrax translate_thrax",
         "ambiguity": "ambiguous_input endless_input",
+        "scanning": "Change TextRewriter",
+        "lexicons": "Neighbor lexicon nearest read_lexicon",
+        "edits": "best_alignment edit_distance edit_factors edit_transducer",
+        "ngrams": "NGramMachine ngram_machine",
+        "patterns": "aho_corasick factor_automaton search_automaton suffix_automaton",
+        "phones": "cascade context_dependency pronunciations",
+        "unicode": "bytes_to_code_points case_folding character_map decomposition recomposition utf8_acceptor",
+        "dna": "CODONS affine_alignment align_sequences find_primer primer_search translation",
     },
 )

@@ -20,7 +20,7 @@ r"""The grammar language, from text to trees; every node knows its line and colu
     a -> b / left _ right [optional] [right_to_left | simultaneous]        ^ and $ are the ends of the string
     t / left _ right                          the same for a transducer t that says what becomes what
 
-Binding, loosest first: @   -> /   |   - &   sequence   :   * + ? {} <>   ~. Strings have the escapes \" \' \\ \n \t \r
+Binding, loosest first: |   @   -> /   - &   sequence   :   * + ? {} <>   ~. Strings have the escapes \" \' \\ \n \t \r
 \xHH \u{HHHH}. Cost: O(text). Reference: Roark et al. (2012), the Thrax compiler, for rules as statements.
 """
 
@@ -295,7 +295,7 @@ class _Statement:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.fault(f"expressions lie within one another more than {_DEEPEST} deep; name some of them")
-        node = self.series("compose", self.rewrite, "@")
+        node = self.union()
         self.depth -= 1
         return node
 
@@ -310,18 +310,18 @@ class _Statement:
         return first if len(parts) == 1 else Node(kind, first.line, first.column, tuple(parts))
 
     def rewrite(self) -> Node:
-        target = self.union()
+        target = self.difference()
         replacement = None
         if self.is_next("->"):
             self.at += 1
-            replacement = self.union()
+            replacement = self.difference()
         left = right = None
         if self.is_next("/"):
             self.at += 1
-            left = self.union() if self.starts_primary() else None
+            left = self.difference() if self.starts_primary() else None
             if not self.word("_"):
                 raise self.fault("'_' is expected here, the place of what is rewritten: / left _ right")
-            right = self.union() if self.starts_primary() else None
+            right = self.difference() if self.starts_primary() else None
         elif replacement is None:
             return target
         modes = set[str]()
@@ -336,7 +336,7 @@ class _Statement:
         return Node("rewrite", target.line, target.column, parts, (direction, "optional" in modes))
 
     def union(self) -> Node:
-        return self.series("union", self.difference, "|")
+        return self.series("union", lambda: self.series("compose", self.rewrite, "@"), "|")
 
     def difference(self) -> Node:
         node = self.sequence()

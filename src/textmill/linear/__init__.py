@@ -18,6 +18,7 @@ datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 class_counts  sums by class, mutual information
 bayes        naive Bayes with those distributions
+left_out     how much to add to counts
 categorical  naive Bayes over features that have names for values
 word_evidence  what its words say
 vocabulary_curve   its accuracy by vocabulary size
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
         oracle_threshold,
         tuned_threshold,
     )
-    from textmill.linear.pairwise import PairwiseSVM, solve_pairs, vote
+    from textmill.linear.pairwise import PairwiseSVM, count_votes, solve_pairs, vote
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
@@ -125,6 +126,7 @@ __all__ = [
     "bernoulli_utility",
     "choose_penalty",
     "compare_counts",
+    "count_votes",
     "counts_of_texts",
     "counts_report",
     "dispersion_test",
@@ -183,7 +185,7 @@ __getattr__, __dir__ = deferred(
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier labels_with_probabilities make_classifier",
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
-        "pairwise": "PairwiseSVM solve_pairs vote",
+        "pairwise": "PairwiseSVM count_votes solve_pairs vote",
         "problem": "Certificate",
         "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",

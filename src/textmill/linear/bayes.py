@@ -44,6 +44,7 @@ from textmill.linear.class_counts import ClassCounts, add, count_chunk, count_cl
 from textmill.linear.classifier import Weights, classes_of, is_matrix, labels_of, require_rows, row_weights
 from textmill.linear.counts.fitting import FAMILIES, CountFits, CountPrior, estimate_moments, fit_count_table
 from textmill.linear.counts.tables import check_counts, check_exposure
+from textmill.linear.left_out import smoothing_of_counts, smoothing_of_presence
 from textmill.linear.word_evidence import Contributions, Topicality, explained, parameters_of_words, strongest_words
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse, special
@@ -67,7 +68,7 @@ class NaiveBayes(Classifier, Model):
     Parameters:
         event: Model of a count; see the table of the module. The default, zibinom, needs no more than p and z, and z
             says how often a word is simply not on topic in a class.
-        smoothing: a of the table; None for 0.1, and for 1 with bernoulli and multivariate.
+        smoothing: a of the table; None chooses it by leaving texts out, see left_out.py.
         n_words: Number of words to keep, those of the highest mutual information with the class; None for all.
         length: What the length of a text counts: "all" tokens, or those of the "vocabulary" that is kept.
         class_prior: "estimated" from the training texts, "uniform", or a probability for each class in sorted order.
@@ -83,6 +84,7 @@ class NaiveBayes(Classifier, Model):
         log_prior_: Logarithms of the probabilities of the classes, (K,).
         occurrences_, documents_: Counts of occurrences and of texts by class and column, (K, V).
         tokens_, texts_: Tokens and texts by class, (K,).
+        smoothing_: a that was used.
         information_: Mutual information of each column with the class, (V,).
         n_features_: Number of columns.
         vectorizer_: Fitted vectorizer, or None.
@@ -153,6 +155,12 @@ class NaiveBayes(Classifier, Model):
         """The number of columns, as scikit-learn asks for it."""
         check_fitted(self)
         return self.n_features_
+
+    @property
+    def smoothing_(self) -> float:
+        """a of the table: the parameter, or what leaving texts out chooses."""
+        check_fitted(self)
+        return self._amount()
 
     def fit(
         self,
@@ -320,12 +328,14 @@ class NaiveBayes(Classifier, Model):
         if isinstance(self.class_prior, str):
             check_choice("class_prior", self.class_prior, ("estimated", "uniform"))
 
-    @property
-    def _added(self) -> float:
+    def _amount(self) -> float:
         """a of the smoothing."""
         if self.smoothing is not None:
             return float(self.smoothing)
-        return 1.0 if self.event in ("bernoulli", "multivariate") else 0.1
+        if self.event in ("bernoulli", "multivariate"):
+            texts = self.nonempty_ if self.event == "bernoulli" else self.texts_
+            return smoothing_of_presence(self.documents_, texts)
+        return smoothing_of_counts(self.occurrences_, self.documents_, self.tokens_, self.texts_)
 
     def _begin(
         self, X: Any, y: Any, exposure: ArrayLike | None, classes: Sequence[Any] | None = None
@@ -421,7 +431,7 @@ class NaiveBayes(Classifier, Model):
 
     def _closed_form(self) -> Floats:
         """p, mu or theta of events whose sums are enough, (W, K)."""
-        a = self._added
+        a = self._amount()
         columns = slice(None) if len(self.words_) == self.n_features_ else self.words_
         if self.event in ("bernoulli", "multivariate"):
             texts = self.nonempty_ if self.event == "bernoulli" else self.texts_
@@ -444,7 +454,7 @@ class NaiveBayes(Classifier, Model):
             X = X[:, self.words_].tocsr()
         if self.length == "vocabulary":
             lengths = np.asarray(X.sum(axis=1), np.float64).ravel()
-        a, columns = self._added, self.n_features_
+        a, columns = self._amount(), self.n_features_
         is_rate = "poisson" in self.event or "negbinom" in self.event
         prior = CountPrior(success=a, failure=a * (columns if is_rate else max(columns - 1, 1)))
         classes = len(self.classes_)
