@@ -27,6 +27,11 @@ ambiguity      several outputs for one input, outputs without end
 scanning       a transducer on running text
 lexicons       minimal word lists, and the words near to others
 edits          edit transducers, distances, alignments
+ngrams         back-off n-gram models
+patterns       search automata, suffixes, factors
+phones         pronunciation lexicons, context dependency
+unicode        UTF-8, case and normal forms at the level of bytes
+dna            alignment, translation and primers
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -54,6 +59,14 @@ if TYPE_CHECKING:
         lenient_compose,
         priority_union,
         sigma_star,
+    )
+    from textmill.fst.dna import (
+        CODONS,
+        affine_alignment,
+        align_sequences,
+        find_primer,
+        primer_search,
+        translation,
     )
     from textmill.fst.draw import draw, to_dot, to_svg
     from textmill.fst.edits import (
@@ -117,6 +130,10 @@ if TYPE_CHECKING:
         read_lexicon,
     )
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
+    from textmill.fst.ngrams import (
+        NGramMachine,
+        ngram_machine,
+    )
     from textmill.fst.optimization import (
         determinize,
         disambiguate,
@@ -126,6 +143,17 @@ if TYPE_CHECKING:
         rmepsilon,
     )
     from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
+    from textmill.fst.patterns import (
+        aho_corasick,
+        factor_automaton,
+        search_automaton,
+        suffix_automaton,
+    )
+    from textmill.fst.phones import (
+        cascade,
+        context_dependency,
+        pronunciations,
+    )
     from textmill.fst.rational import (
         arcsort,
         closure,
@@ -183,9 +211,18 @@ if TYPE_CHECKING:
         strongly_connected,
         visit,
     )
+    from textmill.fst.unicode import (
+        bytes_to_code_points,
+        case_folding,
+        character_map,
+        decomposition,
+        recomposition,
+        utf8_acceptor,
+    )
 
 __all__ = [
     "ARC_FILTERS",
+    "CODONS",
     "COMPACT",
     "DIRECTIONS",
     "END",
@@ -216,6 +253,7 @@ __all__ = [
     "LabelReachability",
     "Link",
     "LinkPosterior",
+    "NGramMachine",
     "Neighbor",
     "Node",
     "PairRecord",
@@ -231,6 +269,9 @@ __all__ = [
     "accep",
     "accessible",
     "add_weight",
+    "affine_alignment",
+    "aho_corasick",
+    "align_sequences",
     "ambiguous_input",
     "any_string",
     "apply",
@@ -241,9 +282,13 @@ __all__ = [
     "bag_weights",
     "best_alignment",
     "boundary",
+    "bytes_to_code_points",
     "call_cycle",
     "call_order",
     "calls",
+    "cascade",
+    "case_folding",
+    "character_map",
     "closure",
     "coaccessible",
     "compact",
@@ -254,10 +299,12 @@ __all__ = [
     "concat",
     "connect",
     "connect_calls",
+    "context_dependency",
     "convert",
     "cross",
     "custom",
     "decode",
+    "decomposition",
     "depth_first",
     "determinize",
     "difference",
@@ -274,8 +321,10 @@ __all__ = [
     "equivalent",
     "escape",
     "explain",
+    "factor_automaton",
     "factor_weight",
     "file_types",
+    "find_primer",
     "from_bytes",
     "from_gallic",
     "gallic",
@@ -292,16 +341,19 @@ __all__ = [
     "minimize",
     "minimize_strings",
     "nearest",
+    "ngram_machine",
     "one_of",
     "open_grammar",
     "optimize",
     "parse_alignment",
     "parse_grammar",
     "partial_copy",
+    "primer_search",
     "print_text",
     "priority_union",
     "project",
     "promote",
+    "pronunciations",
     "prune",
     "push",
     "rand_equivalent",
@@ -313,6 +365,7 @@ __all__ = [
     "read_text",
     "read_thrax",
     "reading",
+    "recomposition",
     "relabel",
     "relabel_symbols",
     "repeat",
@@ -323,6 +376,7 @@ __all__ = [
     "rmepsilon",
     "run_cases",
     "sample",
+    "search_automaton",
     "semiring",
     "shortest_distance",
     "shortest_path",
@@ -332,6 +386,7 @@ __all__ = [
     "string_map",
     "strings",
     "strongly_connected",
+    "suffix_automaton",
     "synchronize",
     "text_of",
     "to_bytes",
@@ -341,7 +396,9 @@ __all__ = [
     "topsort",
     "total_weight",
     "translate_thrax",
+    "translation",
     "union",
+    "utf8_acceptor",
     "verify",
     "visit",
     "write_archive",
@@ -388,5 +445,10 @@ __getattr__, __dir__ = deferred(
         "scanning": "Change TextRewriter",
         "lexicons": "Neighbor lexicon nearest read_lexicon",
         "edits": "best_alignment edit_distance edit_factors edit_transducer",
+        "ngrams": "NGramMachine ngram_machine",
+        "patterns": "aho_corasick factor_automaton search_automaton suffix_automaton",
+        "phones": "cascade context_dependency pronunciations",
+        "unicode": "bytes_to_code_points case_folding character_map decomposition recomposition utf8_acceptor",
+        "dna": "CODONS affine_alignment align_sequences find_primer primer_search translation",
     },
 )

@@ -52,10 +52,12 @@ def explain(grammar: Grammar, text: str, rule: str | None = None) -> Explanation
     ... export pair = digit "":" " digit
     ... ''')
     >>> print(draw_explanation(explain(grammar, "12")))
-    pair            "12" -> "one two"
-    ├─ digit        "1" -> "one"
-    ├─ "":" "       "" -> " "
-    └─ digit        "2" -> "two"
+    pair              "12" -> "one two"
+    ├─ digit          "1" -> "one"
+    │  └─ "1":"one"   "1" -> "one"
+    ├─ "":" "         "" -> " "
+    └─ digit          "2" -> "two"
+       └─ "2":"two"   "2" -> "two"
     """
     names = grammar.exports
     if rule is None and not names:

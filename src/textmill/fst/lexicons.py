@@ -45,7 +45,7 @@ def lexicon(
     out, of equal words the least weight counts, and a warning says how many there were.
 
     >>> lexicon(["walking", "talking", "walked", "talked"]).num_states
-    8
+    9
     """
     rows: list[Any] = list(words)
     weights = None

@@ -63,7 +63,7 @@ class FeatureForest:
     ...     return [] if position == 2 else [Alternative([f"{position}:{y}"], [position + 1]) for y in "ABC"]
     >>> forest = FeatureForest.build(0, lambda key: labels(key) or [Alternative([])])
     >>> forest.sizes(), round(forest.sums({}).log_z, 6)
-    ({'disjunctive': 3, 'conjunctive': 7, 'edges': 13, 'features': 6, 'bytes': 296}, 2.197225)
+    ({'disjunctive': 3, 'conjunctive': 7, 'edges': 13, 'features': 6, 'bytes': 284}, 2.197225)
     >>> forest.best({"0:B": 1.0, "1:C": 2.0})[0]
     (3.0, ['0:B', '1:C'])
     """

@@ -50,6 +50,7 @@ def forest_size(
 ) -> ForestSize:
     """The size of the forests of all sentences, counted without making them.
 
+    >>> from textmill.sequence import all_candidates
     >>> forest_size(all_candidates(np.array([0, 25]), 10), 5, packing="packed")
     ForestSize(disjunctive=151, conjunctive=6051)
     """

@@ -56,7 +56,7 @@ def label_segments(model: SemiMarkovCRF, sentences: Iterable[Sentence], options:
         if options.k > 1 or options.scores:
             answers = model.predict_best(X, max(options.k, 2))
         else:
-            plain = model.predict_segments(X, maximise=options.maximise)
+            plain = model.predict_segments(X, maximise=options.maximise or "segments")
             answers = [[(spans, 0.0, 0.0)] for spans in plain]
         for sentence, some in zip(batch, answers, strict=True):
             lines = [_opened(line) for line in sentence.lines] or ["\t".join(row) + "\t" for row in sentence]
@@ -101,7 +101,7 @@ def _answers(
                 [(spans, probability) for spans, _, probability in some] for some in model.predict_best(X, options.k)
             ]
         else:
-            best = [[(spans, None)] for spans in model.predict_segments(X, maximise=options.maximise)]
+            best = [[(spans, None)] for spans in model.predict_segments(X, maximise=options.maximise or "segments")]
         chances = [
             model.span_confidence(X, [some[min(r, len(some) - 1)][0] for some in best]) for r in range(options.k)
         ]

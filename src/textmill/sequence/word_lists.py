@@ -30,7 +30,7 @@ class WordLists:
 
     >>> lists = WordLists({"genes": ["interleukin 2"]})
     >>> [round(value, 2) for value in lists.similarity("genes", ["Interleukin 2", "interleukins", "cell"]).tolist()]
-    [1.0, 0.81, 0.0]
+    [1.0, 0.8, 0.0]
     """
 
     def __init__(self, lists: Mapping[str, Sequence[str]]) -> None:

@@ -1,10 +1,13 @@
 """Jobs, one module each, built from the models below.
 
 coherence    coherent documents told from blended, shuffled and generated ones
+correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+segmentation where the topic of a text changes, and chunks for retrieval
+pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 """
 
@@ -14,21 +17,29 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.pronunciation import PronunciationModel
+    from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = [
     "BaselineScorer",
+    "Chunker",
     "CoherenceDetector",
+    "Correction",
     "DependencyParser",
     "Forger",
     "Matches",
     "Normalizer",
     "PolarityScorer",
+    "PronunciationModel",
     "ReviewFeatures",
     "SimilarDocuments",
+    "SpellingCorrector",
+    "TopicSegmenter",
     "query_shards",
 ]
 
@@ -36,9 +47,12 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "coherence": "CoherenceDetector Forger",
+        "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "segmentation": "Chunker TopicSegmenter",
+        "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
     },
 )
