@@ -34,6 +34,8 @@ __all__ = ["Correction", "SpellingCorrector"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _COSTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
+_USUAL_COST = 7.0  # of costs that are as good as one another, the one nearest to this is taken
+_TIE = 0.005
 _TRIALS = 400  # words that are misspelt to choose the cost
 _TRIAL_STEP = 20  # one sentence of so many is kept for the trials,
 _FEW = 2000  # unless there are fewer
@@ -261,7 +263,7 @@ class SpellingCorrector(Estimator, Model):
                 truth.append(sentence[place])
                 places.append(([*sentence[:place], wrong, *sentence[place + 1 :]], place))
         if not truth:
-            return 6.0, 0.0
+            return _USUAL_COST, 0.0
         neighbors = self._neighbors([tokens[place] for tokens, place in places])
         shares = {}
         for cost in _COSTS:
@@ -269,7 +271,8 @@ class SpellingCorrector(Estimator, Model):
             shares[cost] = sum(n is not None and n.word == word for n, word in zip(chosen, truth, strict=True)) / len(
                 truth
             )
-        best = max(_COSTS, key=lambda cost: (shares[cost], -cost))
+        top = max(shares.values())
+        best = min((c for c in _COSTS if shares[c] >= top - _TIE), key=lambda cost: abs(cost - _USUAL_COST))
         return best, shares[best]
 
 
