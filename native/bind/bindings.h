@@ -11,6 +11,7 @@ void bind_counts(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
+void bind_language(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_lm(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);

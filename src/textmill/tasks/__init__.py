@@ -2,6 +2,7 @@
 
 coherence    coherent documents told from blended, shuffled and generated ones
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
+language     which languages a text is in, and where they change
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 similarity   documents like a text or like another document, in an index of many
@@ -14,6 +15,7 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
@@ -22,6 +24,9 @@ __all__ = [
     "CoherenceDetector",
     "DependencyParser",
     "Forger",
+    "LanguageCounts",
+    "LanguageIdentifier",
+    "LanguageSegmenter",
     "Matches",
     "PolarityScorer",
     "ReviewFeatures",
@@ -34,6 +39,7 @@ __getattr__, __dir__ = deferred(
     {
         "coherence": "CoherenceDetector Forger",
         "dependency": "DependencyParser",
+        "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "similarity": "Matches SimilarDocuments query_shards",
     },
