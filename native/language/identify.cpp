@@ -60,20 +60,28 @@ bool guess(const Model& model, const Word& word, float* out) {
   for (std::size_t i = 0; i < bytes; ++i)
     if ((static_cast<unsigned char>(marked[i]) & 0xC0) != 0x80) starts[letters++] = i;
   starts[letters] = bytes;
-  float common = 0;
+  std::int32_t steps[kRow] = {};  // values of a byte are added as whole numbers
+  const bool bytes_only = model.table.step > 0;
   for (std::size_t i = 1; i < letters; ++i) {
     Record record;
     for (std::size_t from = i + 1 > model.order ? i + 1 - model.order : 0; from <= i; ++from) {
       const std::string_view gram(marked + starts[from], starts[i + 1] - starts[from]);
       if (gram.size() > kLongest || !model.table.find(gram, Kind::Gram, stored_hash(gram, Kind::Gram), record))
         continue;
-      const float rest = model.table.value(record.rest);
-      common += rest;
-      for (std::size_t p = 0; p < record.pairs; ++p)
-        out[record.languages[p]] += model.table.value(record.values, p) - rest;
+      if (bytes_only) {
+        const auto rest = static_cast<std::int8_t>(*record.rest);
+        const auto* values = reinterpret_cast<const std::int8_t*>(record.values);
+        for (std::size_t p = 0; p < record.pairs; ++p) steps[record.languages[p]] += values[p] - rest;
+      } else {
+        const float rest = model.table.value(record.rest);
+        for (std::size_t p = 0; p < record.pairs; ++p)
+          out[record.languages[p]] += model.table.value(record.values, p) - rest;
+      }
       break;
     }
   }
+  if (bytes_only)
+    for (std::size_t l = 0; l < N; ++l) out[l] += static_cast<float>(steps[l]) * model.table.step;
   // p(w | L) / p_0(w), where p_0 is the mean over the languages that are asked for.
   float best = -std::numeric_limits<float>::infinity();
   for (std::size_t l = 0; l < N; ++l)
@@ -112,15 +120,24 @@ Sums identify(const Model& model, const Source& source, float* known, float* tot
   Sums sums;
   float dictionary[kRow] = {}, letters[kRow] = {}, row[kRow];
   float common = 0;
+  std::int64_t steps[kRow] = {}, common_steps = 0;
+  const bool bytes_only = table.step > 0;
   const auto visit = [&](const Word& word, std::uint64_t hash) {
     ++sums.words;
     Record record;
     if (!word.key.empty() && table.find(word.key, Kind::Word, hash, record)) {
       ++sums.in_dictionary;
-      const float rest = table.value(record.rest);
-      common += rest;
-      for (std::size_t p = 0; p < record.pairs; ++p)
-        dictionary[record.languages[p]] += table.value(record.values, p) - rest;
+      if (bytes_only) {
+        const auto rest = static_cast<std::int8_t>(*record.rest);
+        const auto* values = reinterpret_cast<const std::int8_t*>(record.values);
+        common_steps += rest;
+        for (std::size_t p = 0; p < record.pairs; ++p) steps[record.languages[p]] += values[p] - rest;
+      } else {
+        const float rest = table.value(record.rest);
+        common += rest;
+        for (std::size_t p = 0; p < record.pairs; ++p)
+          dictionary[record.languages[p]] += table.value(record.values, p) - rest;
+      }
     } else if (guess(model, word, row)) {
       for (std::size_t l = 0; l < N; ++l) letters[l] += row[l];
     }
@@ -130,7 +147,7 @@ Sums identify(const Model& model, const Source& source, float* known, float* tot
        [&](const auto& text) { scan(text, model.without_accents, [&](const Word& word) { queue.add(word); }); });
   queue.flush();
   for (std::size_t l = 0; l < N; ++l) {
-    known[l] = dictionary[l] + common;
+    known[l] = bytes_only ? static_cast<float>(steps[l] + common_steps) * table.step : dictionary[l] + common;
     total[l] = known[l] + letters[l];
   }
   return sums;

@@ -60,11 +60,9 @@ Evidence relevance(const Model& model, const Word& word, float* out);
 struct Sums {
   std::size_t words = 0;
   std::size_t in_dictionary = 0;
-  std::size_t distinct_lines = 0;
 };
 
-// Fills known [N] and total [N] with sums over the words of a text. `cap` > 0: of the same word only the first `cap`
-// occurrences count, in the sums and in the number of words.
+// Fills known [N] and total [N] with sums over the words of a text.
 Sums identify(const Model& model, const Source& source, float* known, float* total);
 
 }  // namespace textmill::language

@@ -35,9 +35,6 @@ inline char32_t compose(char32_t first, char32_t second) {
     return 0xAC00 + ((first - 0x1100) * 21 + (second - 0x1161)) * 28;
   if (first >= 0xAC00 && first < 0xD7A4 && (first - 0xAC00) % 28 == 0 && second > 0x11A7 && second < 0x11C3)
     return first + (second - 0x11A7);
-  struct Row {
-    char32_t part[3];
-  };
   const char32_t(*end)[3] = tables::kCompose + std::size(tables::kCompose);
   const auto* row = std::lower_bound(tables::kCompose, end, 0, [&](const char32_t(&entry)[3], int) {
     return entry[0] < first || (entry[0] == first && entry[1] < second);
@@ -59,7 +56,6 @@ struct Points {  // code points, one, two or four bytes each
   std::span<const Unit> units;
   std::size_t size() const { return units.size(); }
   char32_t next(std::size_t& at) const { return units[at++]; }
-  bool begins(std::size_t) const { return true; }
 };
 
 struct Utf8 {

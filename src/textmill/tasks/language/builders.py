@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textmill._native import language as native
 from textmill.corpus import split_sentences
 from textmill.errors import DataError
+from textmill.model import StringTable
 
 __all__ = [
     "LENGTH_CLASSES",
@@ -55,7 +56,7 @@ def build_corpus(
     if script is not None and script not in names:
         raise DataError(f"the script {script!r} is not one of {', '.join(names[1:])}")
     seen: set[str] = set()
-    kept: tuple[list[str], list[str]] = ([], [])
+    sentences: tuple[list[str], list[str]] = ([], [])
     for text in texts:
         for sentence in split_sentences(text):
             sentence = " ".join(sentence.split())
@@ -64,9 +65,9 @@ def build_corpus(
             seen.add(sentence)
             if script is not None and _scripts(sentence) - {0, names.index(script)}:
                 continue
-            number = len(kept[0]) + len(kept[1]) + 1
-            kept[int(int(number * held_out) > int((number - 1) * held_out))].append(sentence)
-    return kept
+            number = len(sentences[0]) + len(sentences[1]) + 1
+            sentences[int(int(number * held_out) > int((number - 1) * held_out))].append(sentence)
+    return sentences
 
 
 def build_tests(
@@ -150,11 +151,6 @@ def repeated_once(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _scripts(text: str) -> set[int]:
-    data = text.encode()
-    import numpy as np
-
-    letters = [character.encode() for character in text if character.isalpha()]
-    del data
-    table = np.frombuffer(b"".join(letters), dtype=np.uint8)
-    offsets = np.concatenate([[0], np.cumsum([len(letter) for letter in letters])]).astype(np.int64)
-    return set(native.scripts(table, offsets).tolist())
+    """Numbers of the scripts of the letters of a text."""
+    letters = StringTable(character for character in text if character.isalpha())
+    return set(native.scripts(letters.bytes, letters.offsets).tolist())

@@ -71,7 +71,7 @@ class WordEvidence:
 class LanguageScores:
     """Sums of relevances of many texts: rows are texts, columns languages."""
 
-    known: NDArray[np.float32]  # of words of the dictionary
+    dictionary: NDArray[np.float32]  # of words of the dictionary
     total: NDArray[np.float32]  # with what letters say of the others
     words: NDArray[np.int64]
     dictionary_words: NDArray[np.int64]
@@ -79,7 +79,7 @@ class LanguageScores:
     @property
     def scores(self) -> Floats:
         """Mean relevance over all words."""
-        result: Floats = self.known / np.maximum(self.words, 1)[:, None].astype(np.float64)
+        result: Floats = self.dictionary / np.maximum(self.words, 1)[:, None].astype(np.float64)
         return result
 
 
@@ -303,14 +303,14 @@ class LanguageIdentifier(Classifier, Model):
         """The best language of each text; "und" for a text without any evidence."""
         texts = list(X)
         codes = np.append(self._codes(), "und")
-        found: list[NDArray[np.intp]] = []
+        numbers: list[NDArray[np.intp]] = []
         answered = self._chosen(languages, answers=True)
         for start in range(0, len(texts), _BATCH):
             sums = self.sums(texts[start : start + _BATCH], languages=languages)
             total = np.where(answered, sums.total + self.prior_, -np.inf)
             best = np.argmax(total, axis=1)
-            found.append(np.where(_silent(sums), len(codes) - 1, best))
-        result: NDArray[Any] = codes[np.concatenate([np.zeros(0, dtype=np.intp), *found])]
+            numbers.append(np.where(_silent(sums), len(codes) - 1, best))
+        result: NDArray[Any] = codes[np.concatenate([np.zeros(0, dtype=np.intp), *numbers])]
         return result
 
     def predict_proba(self, X: Iterable[str | bytes]) -> Floats:
@@ -608,10 +608,10 @@ class LanguageIdentifier(Classifier, Model):
 
     def _sums(self, texts: Any, size: int, chosen: NDArray[np.uint8]) -> LanguageScores:
         shape = size, len(self.classes_)
-        known, total = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+        dictionary, total = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
         words = np.empty((size, 2), dtype=np.int64)
-        native.identify(self._native, texts, chosen, known, total, words, effective_jobs(self.n_jobs))
-        return LanguageScores(known, total, words[:, 0], words[:, 1])
+        native.identify(self._native, texts, chosen, dictionary, total, words, effective_jobs(self.n_jobs))
+        return LanguageScores(dictionary, total, words[:, 0], words[:, 1])
 
     def _answers(self, sums: LanguageScores, languages: Sequence[str] | None, k: int) -> list[LanguageAnswer]:
         answered = self._chosen(languages, answers=languages is not None).astype(bool)
@@ -746,8 +746,8 @@ def _blended_records(counts: LanguageCounts, model: LanguageIdentifier, letters:
 def _letter_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
     if model.order == 0:
         return None
-    found = letter_evidence(counts, order=model.order, min_share=model.min_share, prior=model.prior)
-    return found.keys.bytes, found.keys.offsets, _GRAM, found.rest, found.begin, found.languages, found.values
+    grams = letter_evidence(counts, order=model.order, min_share=model.min_share, prior=model.prior)
+    return grams.keys.bytes, grams.keys.offsets, _GRAM, grams.rest, grams.begin, grams.languages, grams.values
 
 
 def _columns(records: NDArray[np.uint8], step: float, kind: int) -> Any:
