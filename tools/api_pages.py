@@ -74,6 +74,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how models of counts work": "how/counts.md",
         },
     ),
+    "trees": (["trees"], {"how decision trees learn": "how/trees.md"}),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (
         ["sequence", "sequence.training"],
@@ -93,14 +94,19 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "tasks": (
-        ["tasks", "tasks.coherence", "tasks.names", "tasks.polarity"],
+        ["tasks", "tasks.coherence", "tasks.names", "tasks.polarity", "tasks.pronunciation"],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
             "Deduplicate a customer list": "tutorials/names.md",
+            "Cut a long document by topic": "tutorials/segmentation.md",
+            "Chunks for retrieval": "tutorials/chunks.md",
+            "how texts are cut": "how/segmentation.md",
             "How many stars is this review?": "tutorials/review-scores.md",
             "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",
+            "A pronunciation model from a word list": "tutorials/pronunciation.md",
+            "how letters become sounds": "how/pronunciation.md",
         },
     ),
     "metrics": (["metrics"], {"Scoring results": "tutorials/metrics.md"}),

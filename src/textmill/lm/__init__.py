@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.lm.formats import from_arpa, read_model, to_arpa
+    from textmill.lm.formats import arpa_of, from_arpa, read_model, to_arpa
     from textmill.lm.leave_one_out import LeaveOneOut
     from textmill.lm.mixing import Mixture
     from textmill.lm.ngram import NGramModel, SentenceScores
@@ -35,6 +35,7 @@ __all__ = [
     "NGramModel",
     "PerplexityReport",
     "SentenceScores",
+    "arpa_of",
     "frequent_ngrams",
     "from_arpa",
     "next_words",
@@ -48,7 +49,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "formats": "from_arpa read_model to_arpa",
+        "formats": "arpa_of from_arpa read_model to_arpa",
         "leave_one_out": "LeaveOneOut",
         "mixing": "Mixture",
         "ngram": "NGramModel SentenceScores",
