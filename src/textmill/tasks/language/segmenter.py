@@ -29,6 +29,8 @@ from textmill.tasks.language.identifier import LanguageIdentifier
 
 __all__ = ["LanguageSegment", "LanguageSegmenter", "language_shares"]
 
+_LETTERS = 15.0  # price of a change between letters, in bits
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageSegment:
@@ -51,7 +53,8 @@ class LanguageSegmenter(Estimator):
     """Cut texts where their language changes.
 
     Parameters: identifier (a fitted `LanguageIdentifier`; None for the bundled one), method ("viterbi", "smoothing" or
-    "letters"), languages (those that are asked for, None for all), penalty (price of a change, viterbi), unknown
+    "letters"), languages (those that are asked for, None for all), penalty (price of a change; None for
+    1.75 times the range of relevances), unknown
     (relevance of a word to no language, viterbi), half_width (of the medians), min_words and min_unknown (shortest
     piece, shortest piece without language, smoothing), models (fitted character models, letters), n_jobs.
 
@@ -69,7 +72,7 @@ class LanguageSegmenter(Estimator):
         identifier: LanguageIdentifier | None = None,
         method: str = "viterbi",
         languages: Sequence[str] | None = None,
-        penalty: float = 6.0,
+        penalty: float | None = None,
         unknown: float = 0.0,
         half_width: int = 2,
         min_words: int = 3,
@@ -116,7 +119,8 @@ class LanguageSegmenter(Estimator):
 
     def _check(self) -> None:
         check_choice("method", self.method, ("viterbi", "smoothing", "letters"))
-        check_range("penalty", self.penalty, at_least=0)
+        if self.penalty is not None:
+            check_range("penalty", self.penalty, at_least=0)
         check_range("half_width", self.half_width, at_least=0, whole=True)
         check_range("min_words", self.min_words, at_least=0, whole=True)
         check_range("min_unknown", self.min_unknown, at_least=0, whole=True)
@@ -138,7 +142,7 @@ class LanguageSegmenter(Estimator):
             identifier._native,
             native.Texts(texts),
             identifier._chosen(self.languages, answers=False),
-            self.penalty,
+            _usual_penalty(identifier) if self.penalty is None else self.penalty,
             self.unknown,
             effective_jobs(self.n_jobs),
         )
@@ -183,7 +187,9 @@ class LanguageSegmenter(Estimator):
         if not string:
             return [LanguageSegment(0, 0, 0, 0, (), 0.0)]
         codes, scores = self.models.letter_scores(string)
-        path = native.switching_path(np.ascontiguousarray(scores, dtype=np.float32), self.penalty)
+        path = native.switching_path(
+            np.ascontiguousarray(scores, dtype=np.float32), _LETTERS if self.penalty is None else self.penalty
+        )
         cuts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(string)]
         pieces, words = [], 0
         for begin, end in itertools.pairwise(cuts):
@@ -204,6 +210,13 @@ def language_shares(segments: Iterable[LanguageSegment]) -> dict[str | None, flo
         words[piece.language] = words.get(piece.language, 0) + piece.last_word - piece.first_word
     total = sum(words.values())
     return {code: n / total for code, n in sorted(words.items(), key=lambda item: -item[1])} if total else {}
+
+
+def _usual_penalty(identifier: LanguageIdentifier) -> float:
+    """1.75 times what the strongest word can say for one language and against another."""
+    most = np.log(identifier.alpha + (1 - identifier.alpha) * len(identifier.classes_))
+    least = np.log(identifier.alpha) if identifier.evidence == "all" else 0.0
+    return float(1.75 * (most - least))
 
 
 def _joined(pieces: list[LanguageSegment]) -> list[LanguageSegment]:
