@@ -85,6 +85,7 @@ def jobs(options: Options) -> list[Job]:
             lambda: f"accuracy: ours {_accuracy(options, _model(options))}, SVM {_accuracy(options, _svm(options))}",
             figure="processor",
             bar=50.0,
+            prepare=lambda: (_model(options), _svm(options), _test(options)),
         )
     )
     return made
