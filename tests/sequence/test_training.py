@@ -37,7 +37,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective, _frequencies, _Part, select_sequences
+from textmill.sequence.training.objective import ChainObjective, Part, frequencies, select_sequences
 from textmill.sequence.training.online import (
     OnlineState,
     calibrated_rate,
@@ -417,9 +417,9 @@ def test_a_run_counts_the_iterations_of_its_tuning_and_its_time():
 def test_frequencies_of_tests_are_sums_of_squares_over_their_labels():
     rows = active([[0], [0, 1], [0]], 3, [[1.0], [2.0, 3.0], [1.0]])
     data = Encoded(np.array([0, 3]), rows, rows, np.array([0, 1, 2], np.int32), np.array([2.0]))
-    frequencies = _frequencies(FeatureLayout(3, 3, 3), data)
-    assert frequencies[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
-    assert frequencies[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
+    found = frequencies(FeatureLayout(3, 3, 3), data)
+    assert found[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
+    assert found[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
 
 
 def test_a_perceptron_ends_with_the_first_epoch_without_a_mistake():
@@ -674,13 +674,13 @@ def counted_evaluations(monkeypatch):
     """The calls of partitions, as they come."""
     calls = []
     for name in ("evaluate", "violations"):
-        original = getattr(_Part, name)
+        original = getattr(Part, name)
 
         def counting(self, *arguments, original=original, name=name):
             calls.append(name)
             return original(self, *arguments)
 
-        monkeypatch.setattr(_Part, name, counting)
+        monkeypatch.setattr(Part, name, counting)
     return calls
 
 
@@ -811,3 +811,44 @@ def test_the_index_of_ten_million_tests_takes_linear_time_and_little_stack():
     finally:
         threading.stack_size(before)
     assert seconds[1] < 30 * seconds[0]
+
+
+class _Bowls:
+    """0.5 (w - centre)^2 for each feature, with the methods that a working set asks of an objective."""
+
+    def __init__(self, centres):
+        self.centres, self.features, self.l2 = centres, None, 0.0
+
+    def restrict(self, features):
+        self.features = features
+
+    def scales(self):
+        return np.ones(len(self.features))
+
+    def __call__(self, theta):
+        distance = theta - self.centres[self.features]
+        rest = np.delete(self.centres, self.features)
+        return 0.5 * float(distance @ distance + rest @ rest), distance
+
+    def into(self, theta, gradient):
+        value, gradient[:] = self(theta)
+        return value
+
+    def violations(self, theta, threshold):
+        value, inside = self(theta)
+        slopes = -self.centres
+        outside = np.setdiff1d(np.flatnonzero(np.abs(slopes) > threshold), self.features)
+        return value, inside, outside, slopes[outside]
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(3, 1), (4, 2), (40, 2)])
+def test_a_settled_run_looks_again_only_if_one_feature_in_a_thousand_was_new(late, rounds):
+    objective, begun = _Bowls(np.full(4000, 3.0)), 4000 - late
+    saved = []
+    state = WorkingSet.begin(np.arange(begun), np.full(begun, 0.1))
+    result = train_working_set(
+        objective, state, l1=1.0, memory=5, stopping=Stopping(tolerance=1.0, window=1, gradient_tolerance=0.0),
+        watch=never, save=lambda state: saved.append(len(state.features)),
+    )  # fmt: skip
+    assert saved == [4000] * rounds
+    assert result.reason == "value"

@@ -65,7 +65,7 @@ class Segments:
             filter_recall=self.filter_recall,
             min_count=tests.min_count,
             word_lists=lists or None,
-            algorithm="lbfgs" if training.algorithm == "owlqn" and training.l1 is None else training.algorithm,
+            algorithm="owlqn" if training.algorithm is None and training.l1 else training.algorithm or "lbfgs",
             l1=training.l1,
             l2=training.l2,
             max_iter=training.max_iter,

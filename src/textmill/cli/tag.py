@@ -13,10 +13,14 @@ from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+from textmill.cli._tag_kinds import HiddenStates
+from textmill.cli._tag_labeling import SearchOptions, certified_lines
 from textmill.cli._tag_options import Format, Tests, Training
 from textmill.cli._tag_segments import Segments, candidates, forest, train_segments
+from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(tools)
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
@@ -31,6 +35,7 @@ def train(
     output: Output,
     tests: Tests,
     training: Training,
+    hidden: HiddenStates,
     segments: Segments,
     dev: Annotated[
         Path | None,
@@ -59,6 +64,9 @@ def train(
     plot: Annotated[
         Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
     ] = None,
+    log: Annotated[
+        Path | None, further_output("Write objective, gradient norm and time of every iteration to this CSV file.")
+    ] = None,
     counts: Annotated[
         bool,
         typer.Option(
@@ -78,7 +86,14 @@ def train(
     """
     from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
+    from textmill.sequence import (
+        TrainingSummary,
+        TrainingTable,
+        draw_training,
+        hold_out,
+        read_tagger,
+        write_training_log,
+    )
 
     data = tests.read(source)
     apart = tests.read(dev) if dev is not None else None
@@ -91,7 +106,7 @@ def train(
         return
     tagger = training.tagger(
         tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
-        random_state=seed,
+        random_state=seed, **hidden.parameters(training.kind),
     )  # fmt: skip
     parts = (apart.X, apart.y) if apart is not None else (None, None)
     start = None if model is None else read_tagger(model)
@@ -100,6 +115,8 @@ def train(
     tagger.save(output)
     if plot is not None:
         save(draw_training(tagger), plot)
+    if log is not None:
+        write_training_log(tagger, log)
     summary = TrainingSummary.of(tagger, len(data.X))
     if json:
         typer.echo(json_line(summary.to_json()))
@@ -112,10 +129,13 @@ def train(
 
 
 @app.command()
+@with_options
 def label(
     model: Model,
     source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    *,
+    searching: SearchOptions,
     text: Annotated[
         str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
     ] = None,
@@ -180,12 +200,21 @@ def label(
     by_segments = read_segment_tagger(model)
     tagger: Any = read_tagger(model) if by_segments is None else by_segments
     tagger.set_params(n_jobs=jobs)
-    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain, maximise=maximise)
+    options = LabelingOptions(
+        k=k,
+        scores=scores,
+        posterior=posterior,
+        constrain=constrain,
+        maximise=maximise,
+        search=searching.checked(tagger),
+    )
     columns = "-" if source is None else source
     if text is not None:
         if source is not None or format != "columns" or options != LabelingOptions():
             raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
         texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
+    elif searching.certificates:
+        texts = certified_lines(tagger, columns, format, options, searching)
     elif spans or by_segments is not None:
         if json or join_lines or format != "columns" or repairs is not None:
             raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")

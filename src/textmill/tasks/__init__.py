@@ -6,6 +6,8 @@ dependency   heads of the bunsetsus of Japanese sentences, by a parser that can 
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+segmentation where the topic of a text changes, and chunks for retrieval
+pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 """
 
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.pronunciation import PronunciationModel
+    from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
 
 __all__ = [
     "BaselineScorer",
+    "Chunker",
     "CoherenceDetector",
     "Correction",
     "DependencyParser",
@@ -30,9 +35,11 @@ __all__ = [
     "Matches",
     "Normalizer",
     "PolarityScorer",
+    "PronunciationModel",
     "ReviewFeatures",
     "SimilarDocuments",
     "SpellingCorrector",
+    "TopicSegmenter",
     "query_shards",
 ]
 
@@ -44,6 +51,8 @@ __getattr__, __dir__ = deferred(
         "dependency": "DependencyParser",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "segmentation": "Chunker TopicSegmenter",
+        "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
     },
 )
