@@ -35,13 +35,13 @@ _BLOCK = re.compile(
 )
 
 
-def length_class(words: int) -> str:
+def length_class(n_words: int) -> str:
     """The class of a text of so many words.
 
     >>> [length_class(words) for words in (1, 5, 6, 51)]
     ['single', 'small', 'medium', 'large']
     """
-    return "single" if words < 2 else "small" if words < 6 else "medium" if words <= 50 else "large"
+    return "single" if n_words < 2 else "small" if n_words < 6 else "medium" if n_words <= 50 else "large"
 
 
 def build_corpus(
