@@ -346,6 +346,16 @@ def test_both_searches_find_the_same_in_questions_of_the_web_corpus(data: Path, 
             assert some[0][1] == pytest.approx(some[1][1], abs=1e-9)
 
 
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_pairs_beat_single_features_on_the_web_corpus(data: Path, tmp_path: Path) -> None:
+    train, dev, test = (web_corpus(data, tmp_path, part) for part in ("train", "dev", "test"))
+    single, pairs = (DependencyParser(degree=degree).fit(train, X_dev=dev) for degree in (1, 2))
+    assert pairs.score(test) >= single.score(test) + 0.015
+    assert len(pairs.classifier_.combinations_) < 20_000
+
+
 MARKED = """\
 # sent_id = s-1
 1	太郎	太郎	PROPN	_	_	5	nsubj	_	BunsetuBILabel=B
