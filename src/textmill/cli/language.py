@@ -47,7 +47,7 @@ def detect(
     without_accents: Annotated[
         bool, typer.Option("--without-accents", help="Do not look at accents: for text that lost them.")
     ] = False,
-    html: Annotated[bool, typer.Option("--html", help="Take the text of HTML pages, each line once.")] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="Take the text of HTML pages, each line once.")] = False,
     k: Annotated[int, answers("Number of languages in the ranking of --json.")] = 5,
     *,
     reading: Reading,
@@ -62,7 +62,7 @@ def detect(
     table = Printed({"language": "", "confidence": ".3f", "languages": "", "id": ""}, json=json)
     chosen = _codes(languages)
     for chunk in _chunks(reading.documents(data or ["-"])):
-        texts = [_page(document.text) if html else document.text for document in chunk]
+        texts = [_page(document.text) if pages else document.text for document in chunk]
         for document, answer in zip(chunk, identifier.detect_many(texts, languages=chosen, k=k), strict=True):
             row: dict[str, Any] = {"language": answer.language or "und", "confidence": answer.confidence}
             row |= {"languages": ",".join(answer.languages) or "-", "id": document.id}
@@ -84,7 +84,7 @@ def segment(
     only: Annotated[
         str | None, typer.Option(metavar="CODES", help="Print only the parts in these languages, as text.")
     ] = None,
-    html: Annotated[bool, typer.Option("--html", help="Take the text of HTML pages, each line once.")] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="Take the text of HTML pages, each line once.")] = False,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -103,7 +103,7 @@ def segment(
     columns = {"id": "", "begin": "d", "end": "d", "language": "", "confidence": ".3f", "text": ""}
     table = None if only else Printed(columns, json=json)
     for chunk in _chunks(reading.documents(data or ["-"])):
-        texts = [_page(document.text) if html else document.text for document in chunk]
+        texts = [_page(document.text) if pages else document.text for document in chunk]
         for document, text, pieces in zip(chunk, texts, segmenter.segments_many(texts), strict=True):
             if table is None:
                 wanted = set(_codes(only) or [])
