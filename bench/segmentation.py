@@ -4,6 +4,7 @@ TEXTMILL_DATA=... python -m bench segmentation
 
     TextTiling, 20,000 tokens      the same text through NLTK's TextTilingTokenizer, which needs blank lines
     LSITiling, 50,000 tokens       seconds beside half a second, what is asked
+    retrieval, ...                 questions without the right answer, in hundred, beside those of whole documents
     Choi, ... and long, ...        WindowDiff beside the bar; a ratio of 1 or more keeps to it
 
 Long texts are 1 to 14 of 30 passages: single texts of Brown, declarations in five languages, reviews, abstracts, one
@@ -21,10 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from bench._corpora import texts
 from bench.harness import Job, Options
 from textmill.corpus import read_choi
 from textmill.tasks.segmentation import (
     C99,
+    Chunker,
     EveryGap,
     Fixed,
     Hearst,
@@ -40,6 +43,7 @@ from textmill.tasks.segmentation import (
     evaluate_segmenters,
     reference_of,
 )
+from textmill.vectors import TextVectorizer, Weighting
 
 PACKAGES = ["nltk"]
 OPTIMAL = LSITiling(search="optimal", n_dimensions="segments")
@@ -81,6 +85,11 @@ def jobs(options: Options) -> list[Job]:
         Job(f"LSITiling, {len(long.split()):,} tokens", lambda: LSITiling().segment(long),
             lambda: MaximumProbability(units="sequence").segment(long), "MaximumProbability", figure="processor"),
     ]  # fmt: skip
+    rows += [
+        Job(f"retrieval, {name}", lambda name=name: _misses(options, name), lambda: _misses(options, "whole documents"),
+            "whole documents", figure="returned", label="% missed", bar=1.0)
+        for name in ("chunks of at most 200 tokens", "blocks of 200 tokens")
+    ]  # fmt: skip
     for title, table in (("Choi", CHOI), ("long", LONG)):
         for name, (segmenter, number_given, limit) in table.items():
             rows.append(_score(title, name, segmenter, number_given, limit, options))
@@ -104,6 +113,33 @@ def _score(title: str, name: str, segmenter: Segmenter, number_given: bool, limi
 
 
 @cache
+def _misses(options: Options, name: str) -> float:
+    """Share of questions (the first 30 words of a post) whose best answer is not the document with the rest of it.
+
+    A document is ten posts, one after the other; a document is as good as its best part.
+    """
+    posts = [
+        body for body in (post.partition("\n\n")[2] for post in texts(options, "20 News")) if len(body.split()) > 150
+    ]
+    random = np.random.default_rng(3)
+    chosen = random.permutation(len(posts))[: 500 if options.quick else 4000]
+    questions = [" ".join(posts[i].split()[:30]) for i in chosen]
+    rests = [re.split(r"\s+", posts[i], maxsplit=30)[-1] for i in chosen]
+    volumes = ["\n\n".join(rests[i : i + 10]) for i in range(0, len(rests), 10)]
+    if name == "whole documents":
+        parts = [[volume] for volume in volumes]
+    else:
+        segmenter = Fixed(n_tokens=200) if name.startswith("blocks") else None
+        snap = None if name.startswith("blocks") else "sentence"
+        parts = Chunker(max_tokens=200, segmenter=segmenter, snap=snap).transform(volumes)
+    owner = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+    vectorizer = TextVectorizer(weighting=Weighting(scheme="ntc"))
+    rows = vectorizer.fit_transform([part for some in parts for part in some])
+    best = np.asarray((vectorizer.transform(questions) @ rows.T).argmax(axis=1)).ravel()
+    return max(1e-6, 100.0 * float(np.mean(owner[best] != np.arange(len(questions)) // 10)))
+
+
+@cache
 def references(title: str, quick: bool) -> list[Reference]:
     """Texts with known segments."""
     if title == "Choi":
@@ -116,28 +152,28 @@ def references(title: str, quick: bool) -> list[Reference]:
 def passages() -> list[str]:
     """Thirty passages of different kinds."""
     random = np.random.default_rng(5)
-    texts = []
+    found = []
     with tarfile.open(_data() / "brown" / "brown.tar.gz") as archive:
         names = sorted(member.name for member in archive.getmembers() if re.search(r"/c[a-r]\d\d$", member.name))
         groups = sorted({name[-3] for name in names})
         chosen = [str(random.choice([name for name in names if name[-3] == group])) for group in groups]
         for name in [*chosen, *map(str, random.choice(names, 4, replace=False))]:
             file: Any = archive.extractfile(name)
-            texts.append(re.sub(r"(\S+)/\S+", r"\1", file.read().decode("latin-1")).replace("\t", ""))
+            found.append(re.sub(r"(\S+)/\S+", r"\1", file.read().decode("latin-1")).replace("\t", ""))
     for language in ("ces", "nld", "deu", "fra", "fin"):
         path = sorted((_data() / "language" / "udhr").glob(f"{language}*"))[0]
-        texts.append(path.read_text(encoding="utf-8"))
+        found.append(path.read_text(encoding="utf-8"))
     for name in ("books-positive", "dvd-negative", "kitchen_housewares-positive"):
         source = (_data() / "reviews" / f"{name}.review").read_text(encoding="utf-8", errors="replace")
         reviews = re.findall(r"<review_text>(.*?)</review_text>", source, re.DOTALL)
-        texts.append("\n\n".join(review.strip() for review in reviews[:18]))
-    texts.append(_abstracts())
+        found.append("\n\n".join(review.strip() for review in reviews[:18]))
+    found.append(_abstracts())
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz|1l~"))
-    texts.append(
-        "".join(str(random.choice(letters)) if c.isalpha() and random.random() < 0.12 else c for c in texts[3])
+    found.append(
+        "".join(str(random.choice(letters)) if c.isalpha() and random.random() < 0.12 else c for c in found[3])
     )
-    texts.append("\n".join("  ".join(f"{n:5d}" for n in random.integers(0, 10**4, 8)) for _ in range(250)))
-    return texts
+    found.append("\n".join("  ".join(f"{n:5d}" for n in random.integers(0, 10**4, 8)) for _ in range(250)))
+    return found
 
 
 def _abstracts() -> str:
