@@ -90,6 +90,8 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
     "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),
+    "language-counts": lambda: tasks.LanguageCounts.from_texts(TEXTS, ["en"] * len(TEXTS)),
+    "language": lambda: tasks.LanguageIdentifier(min_count=1).fit(TEXTS, ["en", "sc", "en", "sc", "en", "sc"]),
     "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
     "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),
     "mixture": lambda: topics.MultinomialMixture(n_topics=2, random_state=0).fit(BAGS),
