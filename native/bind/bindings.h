@@ -12,6 +12,7 @@ void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
+void bind_letters(nanobind::module_& m);
 void bind_lm(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
