@@ -480,21 +480,30 @@ nb::tuple to_python(lm::PairAnswers&& answers) {
 // A model of pairs; it keeps its arrays.
 class PairNgrams {
  public:
-  PairNgrams(const Table& table, Levels input_begin, Ids inputs, Levels output_begin, Ids outputs,
-             std::int32_t output_symbols)
-      : input_begin_(input_begin), inputs_(inputs), output_begin_(output_begin), outputs_(outputs) {
+  PairNgrams(const Table& table, Levels input_begin, Ids inputs, Levels output_begin, Ids outputs, Ids words_of_pairs,
+             In<double, 1> bias, std::int32_t output_symbols)
+      : input_begin_(input_begin),
+        inputs_(inputs),
+        output_begin_(output_begin),
+        outputs_(outputs),
+        words_(words_of_pairs),
+        bias_(bias) {
     const std::size_t words = table.model().tree.words();
     check_offsets(view(input_begin_), inputs_.size(), "inputs");
     check_offsets(view(output_begin_), outputs_.size(), "outputs");
-    require(input_begin_.size() == output_begin_.size() && input_begin_.size() + 2 == words,
-            "there must be a pair for each word but the first three");
+    require(input_begin_.size() == output_begin_.size() && input_begin_.size() == words_.size() + 1 &&
+                words_.size() == bias_.size(),
+            "there must be an input, an output, a word and a bias for each pair");
+    for (const std::int32_t word : view(words_))
+      require(word >= 3 && static_cast<std::size_t>(word) < words, "word ", word, " cannot be a pair");
+    for (const double value : view(bias_)) require(std::isfinite(value), "a bias is not finite");
     check_symbols(view(inputs_), std::numeric_limits<std::int32_t>::max());
     require(output_symbols >= 0, "the number of output symbols is negative");
     check_symbols(view(outputs_), output_symbols);
     symbols_ = output_symbols;
     nb::gil_scoped_release nogil;
     pairs_.emplace(table.model(), lm::PairTokens{view(input_begin_), view(inputs_), view(output_begin_), view(outputs_),
-                                                 output_symbols});
+                                                 view(words_), view(bias_), output_symbols});
   }
 
   nb::tuple decode(Levels offsets, Ids letters, In<std::int32_t, 2> next, In<std::uint8_t, 1> accept, std::size_t k,
@@ -542,6 +551,8 @@ class PairNgrams {
   Ids inputs_;
   Levels output_begin_;
   Ids outputs_;
+  Ids words_;
+  In<double, 1> bias_;
   std::int32_t symbols_ = 0;
   std::optional<lm::PairTable> pairs_;
 };
@@ -595,8 +606,8 @@ void bind_lm(nb::module_& m) {
       .def("sample", &Table::sample, "context"_a, nb::kw_only(), "from_start"_a, "sentences"_a, "longest"_a,
            "unknown"_a, "seed"_a, "first_sentence"_a, "threads"_a, "Sentences from the model: offsets and words.");
   nb::class_<PairNgrams>(m, "PairNgrams", "A back-off model of pairs of symbols.")
-      .def(nb::init<const Table&, Levels, Ids, Levels, Ids, std::int32_t>(), "table"_a, "input_begin"_a, "inputs"_a,
-           "output_begin"_a, "outputs"_a, "output_symbols"_a)
+      .def(nb::init<const Table&, Levels, Ids, Levels, Ids, Ids, In<double, 1>, std::int32_t>(), "table"_a,
+           "input_begin"_a, "inputs"_a, "output_begin"_a, "outputs"_a, "words"_a, "bias"_a, "output_symbols"_a)
       .def("decode", &PairNgrams::decode, "offsets"_a, "letters"_a, "next"_a, "accept"_a, nb::kw_only(), "k"_a,
            "beam"_a, "width"_a, "insertions"_a, "copy"_a, "summed"_a, "threads"_a,
            "Best outputs: offsets, ln p, ln p of best alignments, where these begin, their pairs, ln p of inputs.")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "base/parallel.h"
 
@@ -103,33 +104,37 @@ PairTable::PairTable(const BackOff& model, const PairTokens& pairs) : pairs_(pai
     if (chunk < 0) chunk = chunks++;
     chunk_of_[t] = chunk;
   }
+  std::vector<std::int32_t> begin(tree.words() + 1, 0), of_word(pairs.size());  // the pairs of each word
+  for (const std::int32_t word : pairs.word) ++begin[static_cast<std::size_t>(word) + 1];
+  for (std::size_t w = 0; w < tree.words(); ++w) begin[w + 1] += begin[w];
+  std::vector<std::int32_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t t = 0; t < pairs.size(); ++t)
+    of_word[static_cast<std::size_t>(next[static_cast<std::size_t>(pairs.word[t])]++)] = static_cast<std::int32_t>(t);
   const auto histories = static_cast<std::size_t>(tree.level[tree.order()]);
-  entries_.resize(tree.nodes() - 1);
-  first_.resize(histories + 1);
+  entries_.reserve(tree.nodes());
+  first_.assign(1, 0);
   suffix_.assign(model.suffix.begin(), model.suffix.begin() + static_cast<std::ptrdiff_t>(histories));
   back_off_.resize(histories);
   for (std::size_t h = 0; h < histories; ++h) {
     back_off_[h] = h == 0 ? 0.0 : kLn10 * model.log_back_off[h];
-    first_[h] = tree.first[h] - 1;
-    first_[h + 1] = tree.first[h + 1] - 1;
     for (std::int32_t c = tree.first[h]; c < tree.first[h + 1]; ++c) {
       const std::int32_t word = tree.word[static_cast<std::size_t>(c)];
-      Entry& entry = entries_[static_cast<std::size_t>(c - 1)];
-      entry.token = word >= 3             ? word - 3
-                    : word == model.end   ? kEndToken
-                    : word == model.begin ? kStartToken
-                                          : kUnknownToken;
-      entry.chunk = word >= 3             ? chunk_of_[static_cast<std::size_t>(word - 3)]
-                    : word == model.end   ? kEnd
-                    : word == model.begin ? kStart
-                                          : kUnknown;
-      entry.state = tree.order() > 1 ? model.state_after(c) : 0;
-      entry.log_p = kLn10 * model.log_probability[static_cast<std::size_t>(c)];
+      const std::int32_t state = tree.order() > 1 ? model.state_after(c) : 0;
+      const double log_p = kLn10 * model.log_probability[static_cast<std::size_t>(c)];
+      if (word == model.end) entries_.push_back({kEnd, kEndToken, state, log_p});
+      if (word == model.unknown) entries_.push_back({kUnknown, kUnknownToken, state, log_p});
+      for (auto i = begin[static_cast<std::size_t>(word)]; i < begin[static_cast<std::size_t>(word) + 1]; ++i) {
+        const auto token = static_cast<std::size_t>(of_word[static_cast<std::size_t>(i)]);
+        entries_.push_back({chunk_of_[token], static_cast<std::int32_t>(token), state, log_p + pairs.bias[token]});
+      }
     }
-    std::sort(entries_.begin() + first_[h], entries_.begin() + first_[h + 1], [](const Entry& a, const Entry& b) {
+    std::sort(entries_.begin() + first_.back(), entries_.end(), [](const Entry& a, const Entry& b) {
       if (a.chunk != b.chunk) return a.chunk < b.chunk;
       return a.log_p != b.log_p ? a.log_p > b.log_p : a.token < b.token;
     });
+    if (entries_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+      throw std::length_error("there are too many pairs after all histories together");
+    first_.push_back(static_cast<std::int32_t>(entries_.size()));
   }
   root_.assign(static_cast<std::size_t>(chunks) + 1, 0);
   for (std::int32_t e = first_[0]; e < first_[1]; ++e)

@@ -27,11 +27,13 @@
 
 namespace textmill::lm {
 
-struct PairTokens {                           // pair t is word t + 3 of the model
+struct PairTokens {
   std::span<const std::int64_t> input_begin;  // [pairs + 1]
   std::span<const std::int32_t> inputs;
   std::span<const std::int64_t> output_begin;  // [pairs + 1]
   std::span<const std::int32_t> outputs;
+  std::span<const std::int32_t> word;  // [pairs] of the model, 3 or more; several pairs may share one
+  std::span<const double> bias;        // [pairs] added to ln p of the word: ln p(input | word) of a noisy channel, or 0
   std::int32_t output_symbols;
 
   std::size_t size() const { return input_begin.size() - 1; }
@@ -63,7 +65,6 @@ struct PairAnswers {
 
 class PairTable {
  public:
-  // The model must have 3 + pairs words.
   PairTable(const BackOff& model, const PairTokens& pairs);
 
   // Letters of the inputs are symbols; those beyond the pairs' symbols are unknown.
@@ -94,8 +95,8 @@ class PairTable {
   // What can be read from place i of a word on; a letter that is not read alone is `single` = false.
   void chunks_at(std::span<const std::int32_t> word, std::size_t i, std::vector<Chunk>& out, bool& single) const;
 
-  static constexpr std::int32_t kNothing = 0, kEnd = 1, kUnknown = 2, kStart = 3, kFirst = 4;  // chunks
-  static constexpr std::int32_t kUnknownToken = -1, kEndToken = -2, kStartToken = -3;
+  static constexpr std::int32_t kNothing = 0, kEnd = 1, kUnknown = 2, kFirst = 3;  // chunks
+  static constexpr std::int32_t kUnknownToken = -1, kEndToken = -2;
 
   PairTokens pairs_;
   std::vector<std::int32_t> chunk_of_;                    // [pairs]

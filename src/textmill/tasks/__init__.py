@@ -5,6 +5,7 @@ dependency   heads of the bunsetsus of Japanese sentences, by a parser that can 
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 similarity   documents like a text or like another document, in an index of many
+transcription   letters as sounds, names in another script, kanji from their readings
 """
 
 from typing import TYPE_CHECKING
@@ -16,16 +17,20 @@ if TYPE_CHECKING:
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
+    from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
     "CoherenceDetector",
     "DependencyParser",
     "Forger",
+    "KanjiRestorer",
+    "LetterCRF",
     "Matches",
     "PolarityScorer",
     "ReviewFeatures",
     "SimilarDocuments",
+    "Transcriber",
     "query_shards",
 ]
 
@@ -36,5 +41,6 @@ __getattr__, __dir__ = deferred(
         "dependency": "DependencyParser",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "similarity": "Matches SimilarDocuments query_shards",
+        "transcription": "KanjiRestorer LetterCRF Transcriber",
     },
 )

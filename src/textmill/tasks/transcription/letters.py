@@ -68,8 +68,8 @@ class LetterCRF(Estimator, Model):
         text_output_: Whether outputs are strings, not lists of symbols.
 
     >>> words, sounds = ["tax", "at", "axe", "exit", "tee"], ["taks", "at", "aks", "eksit", "ti"]
-    >>> LetterCRF().fit(words, sounds).predict(["text", "tex"])
-    ['tekst', 'teks']
+    >>> LetterCRF().fit(words, sounds).predict(["taxi", "tea"])
+    ['taksi', 'tia']
     """
 
     takes: ClassVar[str] = "sequences"
