@@ -65,7 +65,7 @@ def train(
 
     if dictionary is not None and promote is not None:
         raise DataError("--dictionary answers words and --promote only ranks their outputs; pass one of them")
-    given = _read(pairs, outputs, errors)
+    own = _read(pairs, outputs, errors)
     apart = None if dev is None else _read(dev, outputs, errors)
     added = [pair for path in extra or [] for pair in _rows(_read(path, outputs, errors))]
     looked_up = dictionary or promote
@@ -82,8 +82,8 @@ def train(
         n_jobs=jobs,
     )
     model.fit(
-        given.words,
-        given.outputs,
+        own.words,
+        own.outputs,
         None if apart is None else apart.words,
         None if apart is None else apart.outputs,
         extra=added,
@@ -92,13 +92,13 @@ def train(
     model.save(output)
     kind = "non-standard" if added or looked_up else "standard"
     if json:
-        facts = {"pairs": len(given.words), "extra": len(added), "run": kind, "overlap": model.overlap_}
+        facts = {"pairs": len(own.words), "extra": len(added), "run": kind, "overlap": model.overlap_}
         typer.echo(json_line({**facts, "unaligned": model.unaligned_, "choices": model.choices_, "parts": model.plan_}))
         return
     _print_choices(model)
     if model.unaligned_:
         typer.echo(f"{len(model.unaligned_)} pairs have no alignment: {_some(model.unaligned_)}", err=True)
-    typer.echo(f"{output}: {len(given.words)} pairs, {len(added)} extra, {kind} run, {len(model.plan_)} parts")
+    typer.echo(f"{output}: {len(own.words)} pairs, {len(added)} extra, {kind} run, {len(model.plan_)} parts")
 
 
 @app.command("apply")

@@ -22,7 +22,7 @@ from textmill.tasks.transcription.joining import CandidateTable
 from textmill.tasks.transcription.letters import LetterCRF
 from textmill.tasks.transcription.scripts import script_pack
 
-__all__ = ["Notation", "Part", "candidates_of", "in_form"]
+__all__ = ["FORMS", "Notation", "Part", "candidates_of", "hashable", "in_form", "plain"]
 
 _FLOOR = -30.0  # ln p of what a model cannot write
 FORMS = ("NFC", "NFD", "as it is")

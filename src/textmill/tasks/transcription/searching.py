@@ -29,7 +29,7 @@ from textmill.tasks.transcription.letters import LetterCRF
 from textmill.tasks.transcription.parts import Notation, Part, candidates_of, hashable, in_form
 from textmill.tasks.transcription.scripts import detect_script
 
-__all__ = ["Choice", "Pairs", "Plan", "fit_parts", "search_plan"]
+__all__ = ["Choice", "Pairs", "Plan", "fit_parts", "letters_per_symbol", "plain_plan", "search_plan"]
 
 _LARGE = 200_000  # letters of training words from which on fewer settings are tried
 _HUGE = 5_000_000  # and no field over letters

@@ -174,14 +174,14 @@ class Transcriber(Estimator, Model):
         `dictionary`: pairs that are not trained on, see `dictionary_use`.
         """
         self._check()
-        given = _pairs(X, y)
+        own = _pairs(X, y)
         added = _pairs(*_columns(extra))
         looked_up = _pairs(*_columns(dictionary))
         dev = None if X_dev is None else _pairs(X_dev, [] if y_dev is None else y_dev)
-        if not given.words:
+        if not own.words:
             raise DataError("there are no pairs to learn from; pass at least one")
-        _check_sides(given)
-        everything = Pairs(given.words + added.words, given.outputs + added.outputs)
+        _check_sides(own)
+        everything = Pairs(own.words + added.words, own.outputs + added.outputs)
         self.text_output_ = all(isinstance(output, str) for output in everything.outputs)
         self.overlap_ = 0
         refit = self.refit
@@ -213,7 +213,7 @@ class Transcriber(Estimator, Model):
         aligned = [set(part.model.unaligned_.tolist()) for part in parts]
         self.unaligned_ = sorted(set.intersection(*aligned))
         kept_apart = X_dev is None  # then development words are among the given ones
-        sources = [(given, 0), (Pairs([], []) if kept_apart or dev is None else dev, 1), (added, 2)]
+        sources = [(own, 0), (Pairs([], []) if kept_apart or dev is None else dev, 1), (added, 2)]
         self._fill_cache([*(sources if self.cache else []), (looked_up, 3)])
         return self
 
