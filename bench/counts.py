@@ -220,9 +220,9 @@ def _statsmodels(kind: str, x: Any, n: Any) -> tuple[float, float, float]:
         warnings.simplefilter("ignore")
         if kind == "negbinom":
             model = sm.NegativeBinomial(x, np.ones((len(x), 1)), exposure=n)
-            run = model.fit(disp=0, method="bfgs", maxiter=500, gtol=1e-8)
+            run = model.fit(disp=0, method="bfgs", maxiter=100, gtol=1e-8)
             with suppress(np.linalg.LinAlgError):  # at the limit, 1 / kappa = 0, what BFGS gave is taken
-                run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=100, tol=1e-13)
+                run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=30, tol=1e-13)
             return float(np.exp(run.params[0])), float(run.params[1]), float(run.llf)
         own = ZeroInflatedBinomial(x, n)
         rate, zeros = x.sum() / n.sum(), 0.5 * (x == 0).mean()

@@ -71,6 +71,7 @@ def _jobs(options: Options, name: str, kind: str) -> list[Job]:
             lambda: _ours(options, name, kind, _tolerance(options, name, kind), 2),
             ours,
             "one thread",
+            figure="busiest",
             bar=1.6,
             claim=f"{kind}, two threads",
         ),

@@ -74,6 +74,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how models of counts work": "how/counts.md",
         },
     ),
+    "trees": (["trees"], {"how decision trees learn": "how/trees.md"}),
     "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
     "sequence": (
         ["sequence", "sequence.training"],
@@ -93,7 +94,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "tasks": (
-        ["tasks", "tasks.coherence", "tasks.names", "tasks.polarity"],
+        ["tasks", "tasks.coherence", "tasks.names", "tasks.polarity", "tasks.pronunciation"],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
@@ -101,6 +102,8 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "How many stars is this review?": "tutorials/review-scores.md",
             "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",
+            "A pronunciation model from a word list": "tutorials/pronunciation.md",
+            "how letters become sounds": "how/pronunciation.md",
         },
     ),
     "metrics": (["metrics"], {"Scoring results": "tutorials/metrics.md"}),

@@ -329,6 +329,7 @@ void bind_fst(nb::module_& m) {
           "mask"_a, "test"_a);
   bind_fst_align(m);
   bind_fst_files(m);
+  bind_fst_grammar(m);
   bind_fst_operations(m);
   bind_fst_optimize(m);
   bind_fst_strings(m);

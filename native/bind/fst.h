@@ -154,6 +154,7 @@ fst::Queue queue_of(const std::string& name);
 
 void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
+void bind_fst_grammar(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
 void bind_fst_semirings(nb::module_& m);

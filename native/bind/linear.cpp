@@ -59,6 +59,24 @@ double binary_entropy(Reals residual, Reals weight, double factor, std::size_t t
   return linear::binary_entropy(view(residual), view(weight), factor, threads);
 }
 
+std::tuple<double, double, double, double> smoothed_counts(Reals margin, Ids label, Reals weight, double gamma,
+                                                           Out<double, 1> miss, std::size_t threads) {
+  const std::size_t n = margin.size();
+  require(label.size() == n && weight.size() == n && miss.size() == n, "label, weight and miss need ", n, " entries");
+  nb::gil_scoped_release nogil;
+  const auto [hits, misses, alarms, rejections] =
+      linear::smoothed_counts(view(margin), view(label), view(weight), gamma, view(miss), threads);
+  return {hits, misses, alarms, rejections};
+}
+
+double smoothed_slopes(Out<double, 1> miss, Ids label, Reals weight, double gain_negative, double gain_positive,
+                       std::size_t threads) {
+  const std::size_t n = miss.size();
+  require(label.size() == n && weight.size() == n, "label and weight need ", n, " entries");
+  nb::gil_scoped_release nogil;
+  return linear::smoothed_slopes(view(miss), view(label), view(weight), gain_negative, gain_positive, threads);
+}
+
 double softmax_loss(In<double, 2> margin, Ids label, Reals weight, Out<double, 2> residual, std::size_t threads) {
   const std::size_t classes = margin.shape(0), n = margin.shape(1);
   require(classes >= 2, "there must be at least 2 classes, got ", classes);
@@ -294,6 +312,10 @@ void bind_linear(nb::module_& m) {
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
   m.def("binary_entropy", &binary_entropy, "residual"_a, "weight"_a, "factor"_a, "threads"_a,
         "Weighted entropy of two classes between the labels and the model.");
+  m.def("smoothed_counts", &smoothed_counts, "margin"_a, "label"_a, "weight"_a, "gamma"_a, "miss"_a.noconvert(),
+        "threads"_a, "Hits, misses, false alarms and rejections of smoothed decisions; fills miss.");
+  m.def("smoothed_slopes", &smoothed_slopes, "miss"_a.noconvert(), "label"_a, "weight"_a, "gain_negative"_a,
+        "gain_positive"_a, "threads"_a, "Turn miss into slopes by the margins; returns their sum.");
   m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,
         "Loss of several classes; fills the residuals, class x row, unless empty.");
   m.def("column_sums", &column_sums, "x"_a, "listed"_a, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(),

@@ -23,6 +23,10 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_support(linear);
   nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
   textmill::bind::bind_lm(lm);
+  nanobind::module_ segments =
+      m.def_submodule("segments", "Segments of sentences: their tests, sums over segmentations.");
+  textmill::bind::bind_segments(segments);
+  textmill::bind::bind_forest(segments);
   nanobind::module_ sequence =
       m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
@@ -35,9 +39,12 @@ NB_MODULE(_native, m) {
       m.def_submodule("tasks", "Jobs: the deterministic parser of dependencies, letters as sounds.");
   textmill::bind::bind_tasks(tasks);
   textmill::bind::bind_letters(tasks);
+  textmill::bind::bind_pronunciation(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
   textmill::bind::bind_gibbs(topics);
+  nanobind::module_ trees = m.def_submodule("trees", "Decision trees over values and numbers.");
+  textmill::bind::bind_trees(trees);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);

@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "bind/sequence_checks.h"
 #include "sequence/blocks.h"
 #include "sequence/chain.h"
 #include "sequence/decode.h"
@@ -23,53 +24,17 @@
 namespace textmill::bind {
 namespace {
 
-using sequence::Layout;
 using sequence::Problem;
-using sequence::Rows;
-using sequence::Support;
-using sequence::Weights;
 
-using Tests = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, std::optional<In<float, 1>>, std::size_t>;
-using Labels = std::optional<In<std::int32_t, 1>>;
-
-// Tests of the tokens of a data set, checked.
-Rows checked_rows(const Tests& tests, std::size_t tokens, const char* name) {
-  const auto& [offsets, ids, values, size] = tests;
-  require(offsets.size() == tokens + 1, name, " must have one offset a token and one more, got ", offsets.size());
-  const auto o = view(offsets);
-  check_offsets(o, ids.size(), name);
-  for (const std::int32_t id : view(ids)) {
-    require(id >= 0 && static_cast<std::size_t>(id) < size, "ids of ", name, " must lie from 0 to ", size, " - 1, got ",
-            id);
+// Every clamped label must have a state, or the sum over its states would be empty.
+void check_clamped(const sequence::Sequences& data) {
+  std::vector<char> owned(data.owner.size(), 0);
+  for (const std::int32_t y : data.owner) {
+    require(y >= 0, "every state must have an owner");
+    owned[y] = 1;
   }
-  if (!values) return {o, view(ids), {}};
-  require(values->size() == ids.size(), name, " must have one value an id");
-  for (const float value : view(*values))
-    require(std::isfinite(value), "values of ", name, " must be finite, got ", value);
-  return {o, view(ids), view(*values)};
-}
-
-std::size_t checked_offsets(std::span<const std::int64_t> offsets) {
-  check_offsets(offsets, offsets.empty() ? 0 : static_cast<std::size_t>(offsets.back()), "sequences");
-  base::narrow<std::int32_t>(offsets.back(), "the number of tokens");
-  return static_cast<std::size_t>(offsets.back());
-}
-
-std::span<const std::int32_t> checked_labels(const Labels& labels, std::size_t tokens, std::size_t extent,
-                                             const char* name) {
-  if (!labels) return {};
-  require(labels->size() == tokens, name, " must be one per token");
-  for (const std::int32_t y : view(*labels)) {
-    require(y >= -1 && y < static_cast<std::int64_t>(extent), name, " must lie from -1 to ", extent, " - 1, got ", y);
-  }
-  return view(*labels);
-}
-
-Layout checked_layout(std::size_t labels, const Tests& unigram, const Tests& bigram) {
-  require(labels >= 1 && labels <= 32768, "there must be from 1 to 32768 labels, got ", labels);
-  const Layout layout{labels, std::get<3>(unigram), std::get<3>(bigram)};
-  base::product(base::product(layout.bigrams, labels, "weights"), labels, "weights");
-  return layout;
+  require(data.clamped.empty() || !data.owner.empty(), "clamped labels need the owners of states");
+  for (const std::int32_t y : data.clamped) require(y < 0 || owned[y], "label ", y, " has no state");
 }
 
 // A problem and the lock that keeps two threads from evaluating it at once.
@@ -80,7 +45,7 @@ struct Held {
 
 std::shared_ptr<Held> make_problem(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& unigram,
                                    const Tests& bigram, const Labels& observed, const Labels& forced,
-                                   std::optional<In<double, 1>> weights) {
+                                   std::optional<In<double, 1>> weights, const Labels& owner, const Labels& clamped) {
   const Layout layout = checked_layout(labels, unigram, bigram);
   auto held = std::make_shared<Held>();
   nb::gil_scoped_release nogil;
@@ -90,7 +55,10 @@ std::shared_ptr<Held> make_problem(std::size_t labels, In<std::int64_t, 1> offse
                            checked_rows(bigram, tokens, "bigram tests"),
                            checked_labels(observed, tokens, labels, "labels"),
                            checked_labels(forced, tokens, labels, "forced labels"),
-                           {}};
+                           {},
+                           checked_labels(owner, labels, labels, "owners of states"),
+                           checked_labels(clamped, tokens, labels, "clamped labels")};
+  check_clamped(data);
   if (weights) {
     require(weights->size() + 1 == offsets.size(), "there must be one weight a sequence");
     for (const double w : view(*weights)) require(std::isfinite(w), "weights of sequences must be finite, got ", w);
@@ -114,20 +82,6 @@ std::shared_ptr<Support> make_support(std::size_t labels, std::size_t unigrams, 
   }
   nb::gil_scoped_release nogil;
   return std::make_shared<Support>(layout, chosen);
-}
-
-Weights checked_weights(const Layout& layout, const In<double, 1>& theta, const Support* support) {
-  if (support == nullptr) {
-    require(theta.size() == layout.size(), "there must be ", layout.size(), " weights, got ", theta.size());
-  } else {
-    require(
-        support->unigram_offsets.size() == layout.unigrams + 1 && support->bigram_offsets.size() == layout.bigrams + 1,
-        "the support belongs to other tests");
-    require(theta.size() == support->features.size(), "there must be ", support->features.size(), " weights, got ",
-            theta.size());
-  }
-  for (const double w : view(theta)) require(std::isfinite(w), "weights must be finite, got ", w);
-  return {view(theta), support};
 }
 
 double evaluate(Held& held, In<double, 1> theta, std::shared_ptr<Support> support,
@@ -305,14 +259,24 @@ struct Training {
   Tests unigram, bigram;
   In<std::int32_t, 1> labels;
   std::optional<In<double, 1>> weights;
+  Labels owner;
   sequence::Labelled data;
   sequence::Groups groups;
 };
 
 std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> offsets, Tests unigram, Tests bigram,
-                                        In<std::int32_t, 1> observed, std::optional<In<double, 1>> weights) {
+                                        In<std::int32_t, 1> observed, std::optional<In<double, 1>> weights,
+                                        Labels owner) {
   const Layout layout = checked_layout(labels, unigram, bigram);
   const std::size_t tokens = checked_offsets(view(offsets));
+  check_clamped({.offsets = {},
+                 .unigram = {},
+                 .bigram = {},
+                 .labels = {},
+                 .forced = {},
+                 .weights = {},
+                 .owner = checked_labels(owner, labels, labels, "owners of states"),
+                 .clamped = owner ? view(observed) : std::span<const std::int32_t>()});
   require(observed.size() == tokens, "labels must be one per token");
   for (const std::int32_t y : view(observed))
     require(y >= 0 && y < static_cast<std::int64_t>(labels), "labels must lie from 0 to ", labels, " - 1, got ", y);
@@ -321,13 +285,14 @@ std::shared_ptr<Training> make_training(std::size_t labels, In<std::int64_t, 1> 
     for (const double w : view(*weights))
       require(std::isfinite(w) && w >= 0.0, "weights of sequences must be finite and >= 0, got ", w);
   }
-  auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, {}, {}});
+  auto made = std::make_shared<Training>(Training{offsets, unigram, bigram, observed, weights, owner, {}, {}});
   made->data = {layout,
                 view(made->offsets),
                 checked_rows(made->unigram, tokens, "unigram tests"),
                 checked_rows(made->bigram, tokens, "bigram tests"),
                 view(made->labels),
-                made->weights ? view(*made->weights) : std::span<const double>()};
+                made->weights ? view(*made->weights) : std::span<const double>(),
+                made->owner ? view(*made->owner) : std::span<const std::int32_t>()};
   return made;
 }
 
@@ -424,7 +389,8 @@ void bind_sequence(nb::module_& m) {
           "sizes", [](const Held& h) { return h.problem->sizes(); },
           "Numbers of unigram contexts, bigram contexts, groups, beginnings and ends.");
   m.def("make_problem", &make_problem, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a.none(),
-        "forced"_a.none(), "weights"_a.none(), "Prepare sequences.");
+        "forced"_a.none(), "weights"_a.none(), "owner"_a.none() = nb::none(), "clamped"_a.none() = nb::none(),
+        "Prepare sequences; with owners of states and clamped labels, of a model with hidden states.");
   m.def("label", &label, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(), nb::kw_only(),
         "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "sparse"_a, "path"_a.noconvert(),
         "scores"_a.noconvert(), "threads"_a, "Fill the best labels and their scores.");
@@ -447,7 +413,7 @@ void bind_sequence(nb::module_& m) {
       .def("perceptron_steps", &perceptron_steps, "order"_a, "w"_a.noconvert(), "updates"_a.noconvert(), "step"_a,
            "Perceptron steps; returns the wrong labels and the step.");
   m.def("make_training", &make_training, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "observed"_a,
-        "weights"_a.none(), "Hold sequences.");
+        "weights"_a.none(), "owner"_a.none() = nb::none(), "Hold sequences.");
   nb::class_<HeldDescent>(m, "Descent", "Block coordinate descent.")
       .def(
           "__init__",
@@ -464,6 +430,7 @@ void bind_sequence(nb::module_& m) {
            "positions.");
   m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(),
         "Fill forward and backward logs, return log Z.");
+  bind_labelpath(m);
 }
 
 }  // namespace textmill::bind

@@ -1,6 +1,14 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "tasks/dependency.h"
+#include "tasks/porter.h"
 
 namespace textmill::bind {
 namespace {
@@ -61,6 +69,40 @@ void parse(Offsets sentences, Offsets offsets, Ids attributes, Ids column, const
   tasks::parse(input.units, input.templates, model, bias, view(heads), threads);
 }
 
+// Words of reviews and their stems as Python's strings, each made once; up to kWords are remembered.
+class ReviewWords {
+ public:
+  ReviewWords(std::string marks, std::string prefix, bool stems)
+      : marks_(std::move(marks)), prefix_(std::move(prefix)), stems_(stems) {}
+
+  nb::list features(std::string_view text) {
+    for (const char c : text) require(static_cast<unsigned char>(c) < 128, "the text must be ASCII");
+    if (forms_.size() > kWords) forms_.clear();
+    nb::list out;
+    tasks::for_each_review_word(text, marks_, lowered_, [&](std::string_view word) {
+      auto place = forms_.find(word);
+      if (place == forms_.end()) {
+        const std::string form = prefix_ + (stems_ ? tasks::porter_stem_runs(word) : std::string(word));
+        place = forms_.emplace(std::string(word), nb::str(form.data(), form.size())).first;
+      }
+      out.append(place->second);
+    });
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kWords = std::size_t{1} << 20;
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  std::string marks_, prefix_, lowered_;
+  bool stems_;
+  std::unordered_map<std::string, nb::str, Hash, std::equal_to<>> forms_;
+};
+
 }  // namespace
 
 void bind_tasks(nb::module_& m) {
@@ -69,6 +111,10 @@ void bind_tasks(nb::module_& m) {
         "Questions of the parser about sentences: offsets and features of rows, modifiers, heads, answers.");
   m.def("parse", &parse, "sentences"_a, "offsets"_a, "attributes"_a, "column"_a, "model"_a, "bias"_a,
         "heads"_a.noconvert(), "threads"_a, "Heads of the units of sentences.");
+  m.def("porter_stem", &tasks::porter_stem, "word"_a, "The stem of a word of letters a to z, by Porter's own program.");
+  nb::class_<ReviewWords>(m, "ReviewWords", "Words of reviews in ASCII, as they are or their stems, behind a prefix.")
+      .def(nb::init<std::string, std::string, bool>(), "marks"_a, "prefix"_a, "stems"_a)
+      .def("features", &ReviewWords::features, "text"_a, "The words of a text, in order.");
 }
 
 }  // namespace textmill::bind

@@ -11,6 +11,7 @@
 // Sums are those of blocks of 2048 rows, added in order. Cost: one exponential a margin, one logarithm a row.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,18 @@ double binary_loss(std::span<const double> margin, std::span<const std::int32_t>
 // Two classes. sum_i s_i H(t_i) with t_i = factor |r_i| / s_i, over the rows with s_i > 0; 0 <= factor <= 1.
 double binary_entropy(std::span<const double> residual, std::span<const double> weight, double factor,
                       std::size_t threads);
+
+// Smoothed decisions of two classes: miss [n] = 1 / (1 + exp(gamma |z|)) where the margin is on the right side, else one
+// minus that. Returns the sums of weight (1 - miss) and weight miss over the rows of label 1, then those of weight miss
+// and weight (1 - miss) over the others: hits, misses, false alarms, rejections.
+std::array<double, 4> smoothed_counts(std::span<const double> margin, std::span<const std::int32_t> label,
+                                      std::span<const double> weight, double gamma, std::span<double> miss,
+                                      std::size_t threads);
+
+// Slopes of a function of those counts by gamma z, in the place of miss: weight gain miss (1 - miss), where the gain is
+// that of the row's label. Returns their sum.
+double smoothed_slopes(std::span<double> miss, std::span<const std::int32_t> label, std::span<const double> weight,
+                       double gain_negative, double gain_positive, std::size_t threads);
 
 // K >= 2 classes. margin [K][n]; residual [K][n], or empty.
 double softmax_loss(std::span<const double> margin, std::size_t classes, std::span<const std::int32_t> label,

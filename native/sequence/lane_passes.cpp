@@ -158,7 +158,7 @@ void score(const View& view, const Block* blocks, double calm) {
     const std::int32_t only = contexts.tag[contexts.of[view.token(i)]];
     if (only < 0) continue;
     for (std::size_t y = 0; y < view.schedule->labels; ++y) {
-      if (y != static_cast<std::size_t>(only)) space.mu[i * stride + y] = 0.0;
+      if (!view.schedule->plan->allows(only, y)) space.mu[i * stride + y] = 0.0;
     }
   }
 }
@@ -176,6 +176,20 @@ TEXTMILL_INLINED inline void times_neighbours(const double* in, const double* ma
     if (now == 3) times_matrix<P, 3>(a, matrix, labels, stride, o);
     if (now == 2) times_matrix<P, 2>(a, matrix, labels, stride, o);
     if (now == 1) times_matrix<P, 1>(a, matrix, labels, stride, o);
+  }
+}
+
+// Potentials of the same chunk where only clamped states are allowed, into another space.
+void clamp(const View& from, Space& to) {
+  const std::size_t labels = from.schedule->labels, stride = from.schedule->stride;
+  const Plan& plan = *from.schedule->plan;
+  std::copy_n(from.space->shift.begin(), from.nodes(), to.shift.begin());
+  for (std::size_t i = 0; i < from.nodes(); ++i) {
+    const double* row = &from.space->mu[i * stride];
+    double* out = &to.mu[i * stride];
+    const std::int32_t group = plan.clamped[from.token(i)];
+    for (std::size_t y = 0; y < labels; ++y) out[y] = plan.allows(group, y) ? row[y] : 0.0;
+    for (std::size_t y = labels; y < stride; ++y) out[y] = 0.0;
   }
 }
 
@@ -321,7 +335,10 @@ void run_lane(const Schedule& schedule, std::size_t lane, const Entries& entries
   const std::size_t stripes = schedule.stride / kStripe;
   std::int32_t most = 0;
   for (std::size_t c = begin; c < end; ++c) most = std::max(most, schedule.chunks[c].end - schedule.chunks[c].begin);
+  const bool clamped = !schedule.plan->clamped.empty();
   Space space(static_cast<std::size_t>(most), schedule.stride);
+  Space within(clamped ? static_cast<std::size_t>(most) : 0, schedule.stride);
+  std::vector<double> product(clamped && gradient ? schedule.stride * schedule.stride : 0, 0.0);
   if (gradient) sums.product.assign(schedule.stride * schedule.stride, 0.0);
   for (std::size_t c = begin; c < end; ++c) {
     const Chunk& chunk = schedule.chunks[c];
@@ -333,13 +350,23 @@ void run_lane(const Schedule& schedule, std::size_t lane, const Entries& entries
                     entries.value.empty() ? nullptr : entries.value.data(),
                     &space};
     score(view, sums.blocks.data(), calm);
+    View inner = view;
+    inner.space = &within;
+    if (clamped) clamp(view, within);
     forward(view, matrix);
+    if (clamped) forward(inner, matrix);
     if (!gradient) continue;
     backward(view, transposed);
     multiply_pairs(view, sums.product.data());
+    if (clamped) {  // marginals differ first, so that blocks are visited once
+      backward(inner, transposed);
+      multiply_pairs(inner, product.data());
+      for (std::size_t i = 0; i < view.nodes() * schedule.stride; ++i) space.beta[i] -= within.beta[i];
+    }
     scatter(view, sums.blocks.data());
   }
-  sums.value = space.value;
+  for (std::size_t i = 0; i < product.size(); ++i) sums.product[i] -= product[i];
+  sums.value = space.value - within.value;
   sums.range = space.range;
 }
 

@@ -224,17 +224,18 @@ void add_gradient(const std::vector<Entries>& entries, const std::vector<LaneSum
 
 }  // namespace
 
-Lanes::Lanes(const Layout& layout, std::span<const std::int64_t> offsets, const Contexts& unigram,
-             std::span<const double> weight)
-    : layout_(layout), schedule_(make_schedule(layout, offsets)) {
-  schedule_.weight = weight;
-  schedule_.contexts = &unigram;
+Lanes::Lanes(const Plan& plan, std::span<const std::int64_t> offsets)
+    : layout_(plan.layout), schedule_(make_schedule(plan.layout, offsets)) {
+  schedule_.weight = plan.token_weight;
+  schedule_.contexts = &plan.unigram;
+  schedule_.plan = &plan;
   sums_.resize(schedule_.lanes.size() - 1);
 }
 
 bool Lanes::suits(const Support* support) const {
   if (support != nullptr) return true;
-  return layout_.labels <= kFewLabels && layout_.unigrams <= kMostBlocks / (schedule_.stride / kStripe);
+  const bool few = layout_.labels <= kFewLabels || !schedule_.plan->clamped.empty();  // two sums go one way here
+  return few && layout_.unigrams <= kMostBlocks / (schedule_.stride / kStripe);
 }
 
 const std::vector<Entries>& Lanes::entries_of(const Support* support, std::size_t threads) {

@@ -30,6 +30,7 @@
 
 #include "sequence/contexts.h"
 #include "sequence/features.h"
+#include "sequence/plan.h"
 
 namespace textmill::sequence {
 
@@ -54,6 +55,7 @@ struct Schedule {                    // what is computed when, from the lengths 
   std::vector<std::size_t> lanes;  // [lanes + 1] chunks of a lane
   std::span<const double> weight;  // [T] of a token, or empty: all one
   const Contexts* contexts;        // of the tokens
+  const Plan* plan;                // which states are allowed, and which are clamped
 
   std::int32_t first_node(std::size_t lane) const { return chunks[lanes[lane]].begin; }
   std::int32_t last_node(std::size_t lane) const { return chunks[lanes[lane + 1] - 1].end; }
@@ -86,14 +88,13 @@ struct LaneSums {               // of an evaluation
 
 class Lanes {
  public:
-  // `weight` is one per token, or empty: all one. Both it and the contexts must stay.
-  Lanes(const Layout& layout, std::span<const std::int64_t> offsets, const Contexts& unigram,
-        std::span<const double> weight);
+  // The sequences of the plan, cut anew by `offsets`. The plan must stay.
+  Lanes(const Plan& plan, std::span<const std::int64_t> offsets);
 
   // Whether this is the quickest way for a support (null: all features), in memory that is there.
   bool suits(const Support* support) const;
 
-  // Adds log Z of all sequences to `value`, and expectations to `gradient` (as theta; null: none) and to `pairs`
+  // Adds log Z of all sequences, less that of their clamped states if there are any, to `value`, and expectations to `gradient` (as theta; null: none) and to `pairs`
   // [stride][stride]. Returns false, and adds nothing, when scores of a token differ by more than `range`.
   bool evaluate(const Weights& weights, const PairMatrix& matrix, double range, double& value, double* gradient,
                 double* pairs, std::size_t threads);

@@ -5,8 +5,8 @@
 
 namespace textmill::sequence {
 
-// Returns the sum of w log Z; adds expectations to `gradient` (as theta), fills `probabilities` [T][Y] and `logs` [S],
-// log Z of every sequence; each may be null.
+// Returns the sum of w log Z, less that of the paths through the clamped states if there are any; adds expectations to `gradient` (as theta), fills `probabilities` [T][Y] and `logs` [S],
+// log Z of every sequence (of all its paths); each may be null.
 double evaluate_in_logarithms(const Plan& plan, const Weights& weights, double* gradient, double* probabilities,
                               double* logs);
 

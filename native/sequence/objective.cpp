@@ -24,10 +24,24 @@ Problem::Problem(const Layout& layout, const Sequences& data)
     : plan_(make_plan(layout, data)), observed_(count_observed(plan_, data)) {
   const std::size_t T = tokens();
   const bool plain = plan_.local() || plan_.bigram.size() <= 1;  // pairs score alike everywhere
-  if (!plain || (2 * plan_.unigram.size() <= T && plan_.labels > kVeryFew)) return;
-  std::vector<std::int64_t> single(plan_.local() ? T + 1 : 0);  // without pairs every token is on its own
-  std::iota(single.begin(), single.end(), 0);
-  lanes_.emplace(layout, plan_.local() ? single : plan_.offsets, plan_.unigram, plan_.token_weight);
+  const bool alike = 2 * plan_.unigram.size() <= T && plan_.labels > kVeryFew && plan_.clamped.empty();
+  if (plain && !alike) {
+    std::vector<std::int64_t> single(plan_.local() ? T + 1 : 0);  // without pairs every token is on its own
+    std::iota(single.begin(), single.end(), 0);
+    lanes_.emplace(plan_, plan_.local() ? single : plan_.offsets);
+  }
+  if (plan_.clamped.empty() || (lanes_ && lanes_->suits(nullptr))) return;
+  std::vector<double> negative(sequences());
+  for (std::size_t s = 0; s < negative.size(); ++s) negative[s] = -plan_.weight(s);
+  clamped_ = std::make_unique<Problem>(layout, Sequences{.offsets = data.offsets,
+                                                         .unigram = data.unigram,
+                                                         .bigram = data.bigram,
+                                                         .labels = {},
+                                                         .forced = data.clamped,
+                                                         .weights = negative,
+                                                         .owner = data.owner,
+                                                         .clamped = {}});
+  plan_.clamped.clear();  // what follows is the first sum alone
 }
 
 const Sharing& Problem::sharing() {
@@ -96,6 +110,7 @@ double Problem::evaluate(const Weights& w, std::span<double> gradient, std::size
   if (w.support != nullptr) match(observed_, *w.support);
   if (out != nullptr) subtract(observed_, w, out);
   double value = -score(observed_, w);
+  if (clamped_) value += clamped_->evaluate(w, gradient, threads);
   if (lanes_ && lanes_->suits(w.support)) {
     if (by_lanes(w, value, out, threads)) return value;
     return value + evaluate_in_logarithms(plan_, w, out, nullptr, nullptr);
@@ -152,7 +167,7 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
                                            std::span<double> gradient, std::size_t threads) {
   const Layout& layout = plan_.layout;
   const std::size_t Y = plan_.labels, stride = plan_.stride;
-  if (lanes_ && lanes_->suits(nullptr)) return dense_violations(w, threshold, value, gradient, threads);
+  if (clamped_ || (lanes_ && lanes_->suits(nullptr))) return dense_violations(w, threshold, value, gradient, threads);
   if (!propagate(w, true, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
   match(observed_, *w.support);
   value = -score(observed_, w);

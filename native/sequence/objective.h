@@ -1,6 +1,7 @@
 // Value and gradient of a linear-chain CRF, each distinct thing computed once.
 //
 //   nll(theta) = sum_i w_i [log Z(x^i) - sum_k theta_k F_k(x^i, y^i)]
+//   with hidden states:  sum_i w_i [log Z(x^i) - log Z(x^i, y^i)], the second sum over the states of the labels y^i
 //   psi_t(y', y) = exp mu_t(y) exp lambda_t(y', y),  mu_t, lambda_t the sums of the weights of the tests true at t
 //   alpha_t(y) = exp mu_t(y) sum_y' alpha_{t-1}(y') exp lambda_t(y', y), divided by its sum c_t;  log Z = sum_t log c_t
 //   beta_t(y') = sum_y exp lambda_{t+1}(y', y) v_{t+1}(y),  v_t(y) = exp mu_t(y) beta_t(y),  divided by its sum
@@ -25,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -80,6 +82,7 @@ class Problem {
 
   Plan plan_;
   Observed observed_;
+  std::unique_ptr<Problem> clamped_;  // the second sum, counted with weight -1, where lanes do not make both at once
   std::optional<Lanes> lanes_;  // pairs of labels score alike everywhere, and tokens are seldom alike or labels few
   std::optional<Sharing> sharing_;
   Potentials potentials_;  // of the last evaluation, as what follows

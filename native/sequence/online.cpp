@@ -228,7 +228,8 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
                  std::span<double> q, std::span<double> seen, Steps& steps, Groups& groups) {
   const Layout& layout = data.layout;
   const std::size_t Y = layout.labels, stride = layout.stride(), U = layout.unigrams, blocks = U * Y;
-  Scratch s;
+  Scratch s, within;  // the second for the paths through the states of the labels
+  const bool hidden = !data.owner.empty();
   double loss = 0.0;
   const bool pairs = layout.bigrams > 0;
   groups.ordered.resize(data.offsets.size() - 1, 0);
@@ -263,7 +264,7 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
         for (std::size_t y = 0; y < Y; ++y) row[y] += first->value * block[y];
       }
     });
-    for (std::size_t t = 0; t < T; ++t) score += s.mu[t * stride + data.labels[begin + t]];
+    for (std::size_t t = 0; t < T && !hidden; ++t) score += s.mu[t * stride + data.labels[begin + t]];
     double shift = 0.0;
     for (std::size_t t = 0; t < T; ++t) {
       double most;
@@ -280,12 +281,12 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
       });
       if (s.matrices.size() < T * Y * stride) s.matrices.resize(T * Y * stride, 0.0);
       for (std::size_t t = 1; t < T; ++t) {
-        const std::size_t cell = data.labels[begin + t - 1] * Y + data.labels[begin + t];
+        const std::size_t cell = hidden ? 0 : data.labels[begin + t - 1] * Y + data.labels[begin + t];
         s.blocks.clear();
         for (auto e = data.bigram.offsets[begin + t]; e < data.bigram.offsets[begin + t + 1]; ++e) {
           const double value = data.bigram.values.empty() ? 1.0 : data.bigram.values[e];
           s.blocks.emplace_back(&w[blocks + data.bigram.ids[e] * Y * Y], value);
-          score += value * s.blocks.back().first[cell];
+          if (!hidden) score += value * s.blocks.back().first[cell];
         }
         double* matrix = &s.matrices[t * Y * stride];
         const double most = pair_potentials(s.blocks, Y, stride, 0.0, matrix);
@@ -299,6 +300,17 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     if (!(log_z < std::numeric_limits<double>::infinity() && log_z > -std::numeric_limits<double>::infinity())) {
       return std::numeric_limits<double>::quiet_NaN();
     }
+    if (hidden) {
+      within.mu = s.mu;
+      for (std::size_t t = 0; t < T; ++t) {
+        for (std::size_t y = 0; y < Y; ++y) {
+          if (data.owner[y] != data.labels[begin + t]) within.mu[t * stride + y] = 0.0;
+        }
+      }
+      std::swap(within.matrices, s.matrices);
+      score = recurse(within, T, Y, stride) + shift;
+      std::swap(within.matrices, s.matrices);
+    }
     loss += weight * (log_z - score);
     // one pass over the block of every test: observed in, expected out, penalty
     const double pace = eta * weight, penalty = steps.penalty, now = steps.decay;
@@ -310,7 +322,13 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
         const double *a = &s.alpha[first->t * stride], *b = &s.beta[first->t * stride];
         const double by = pace * first->value * s.marginal[first->t];
         for (std::size_t y = 0; y < Y; ++y) s.taken[y] += by * a[y] * b[y];
-        s.taken[data.labels[begin + first->t]] -= pace * first->value;
+        if (!hidden) {
+          s.taken[data.labels[begin + first->t]] -= pace * first->value;
+          continue;
+        }
+        const double *c = &within.alpha[first->t * stride], *d = &within.beta[first->t * stride];
+        const double back = pace * first->value * within.marginal[first->t];
+        for (std::size_t y = 0; y < Y; ++y) s.taken[y] -= back * c[y] * d[y];
       }
       const auto test = first[-1].test;
       if (now != before) {
@@ -327,6 +345,7 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     if (!pairs) continue;
     for (std::size_t t = 1; t < T; ++t) {
       for (std::size_t y = 0; y < stride; ++y) s.v[t * stride + y] *= pace * s.coefficient[t];
+      for (std::size_t y = 0; y < stride && hidden; ++y) within.v[t * stride + y] *= pace * within.coefficient[t];
     }
     by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
       const auto test = first->test;
@@ -337,10 +356,11 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
         for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= again;
       }
       seen[U + test] = now;
-      for (const Occurrence* o = first; o != last; ++o) {
+      for (const Occurrence* o = first; o != last && !hidden; ++o) {
         block[data.labels[begin + o->t - 1] * Y + data.labels[begin + o->t]] += pace * o->value;
       }
       const double *alpha = s.alpha.data(), *v = s.v.data(), *matrices = s.matrices.data();
+      const double *inner = hidden ? within.alpha.data() : nullptr, *inner_v = hidden ? within.v.data() : nullptr;
       with_packs([=]<class P>() TEXTMILL_INLINED {
         for (std::size_t y = 0; y < Y; ++y) {
           take<P>(block + y * Y, received == nullptr ? nullptr : received + y * Y, Y, penalty,
@@ -353,6 +373,12 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
                       for (std::size_t j = 0; j < W; ++j) {
                         const P pair = P::load(psi + j * P::width) * P::load(behind + j * P::width);
                         away[j] = multiply_add(by, pair, away[j]);
+                      }
+                      if (inner == nullptr) continue;
+                      const P back = P(-o->value * inner[(t - 1) * stride + y]);
+                      for (std::size_t j = 0; j < W; ++j) {
+                        const P own = P::load(inner_v + t * stride + at + j * P::width);
+                        away[j] = multiply_add(back, P::load(psi + j * P::width) * own, away[j]);
                       }
                     }
                   });

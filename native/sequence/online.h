@@ -11,6 +11,7 @@
 //
 // `flush` gives every weight the decay and the penalty it is owed; only then are zeros counted and weights used.
 // Observed features are added before the expected ones are taken away, which is the same sum in one pass over a block.
+// With hidden states what is observed is an expectation, too: over the paths through the states of the labels.
 // Memory: two vectors of K weights, four bytes for each entry of the data. Cost: Y^2 exponentials a token, one pass over the blocks of a sequence's tests.
 //
 // Perceptron: w += f(x, gold) - f(x, best path); averages are kept as w and the sum of updates times their step, so
@@ -35,6 +36,7 @@ struct Labelled {
   Rows bigram;
   std::span<const std::int32_t> labels;  // [T], all known
   std::span<const double> weights;       // [S], or empty
+  std::span<const std::int32_t> owner;   // [Y] with hidden states: the label of a state; or empty
 };
 
 struct Rates {

@@ -72,6 +72,8 @@ Plan make_plan(const Layout& layout, const Sequences& data) {
   Plan plan{.layout = layout, .labels = layout.labels, .stride = layout.stride()};
   plan.offsets.assign(data.offsets.begin(), data.offsets.end());
   plan.weights.assign(data.weights.begin(), data.weights.end());
+  plan.owner.assign(data.owner.begin(), data.owner.end());
+  plan.clamped.assign(data.clamped.begin(), data.clamped.end());
   const std::size_t S = plan.sequences(), T = plan.tokens();
   if (!plan.weights.empty()) {
     plan.token_weight.resize(T);

@@ -25,6 +25,9 @@ struct Sequences {
   std::span<const std::int32_t> labels;  // [T], or empty: nothing is observed
   std::span<const std::int32_t> forced;  // [T] the only label allowed, -1 for any; or empty
   std::span<const double> weights;       // [S], or empty: all one
+  // With hidden states the Y labels of the layout are states, and these are what is visible:
+  std::span<const std::int32_t> owner;    // [Y] the group of a state, or empty: every label is a group of its own
+  std::span<const std::int32_t> clamped;  // [T] the group that the second sum is over, -1 for any; or empty: none
 };
 
 struct Plan {
@@ -33,6 +36,8 @@ struct Plan {
   std::vector<std::int64_t> offsets;  // [S + 1]
   std::vector<double> weights;        // [S] or empty
   std::vector<double> token_weight;   // [T] or empty
+  std::vector<std::int32_t> owner;    // [Y] or empty
+  std::vector<std::int32_t> clamped;  // [T] or empty
   Contexts unigram, bigram;
 
   std::size_t sequences() const { return offsets.size() - 1; }
@@ -41,6 +46,10 @@ struct Plan {
   double weight(std::size_t s) const { return weights.empty() ? 1.0 : weights[s]; }
   double weight_of(std::size_t t) const { return token_weight.empty() ? 1.0 : token_weight[t]; }
   bool local() const { return layout.bigrams == 0; }  // every token is on its own
+  // Is label or state y allowed where only `group` is? -1 allows all.
+  bool allows(std::int32_t group, std::size_t y) const {
+    return group < 0 || (owner.empty() ? static_cast<std::int32_t>(y) : owner[y]) == group;
+  }
 };
 
 Plan make_plan(const Layout& layout, const Sequences& data);

@@ -88,9 +88,9 @@ void exponentiate_unigrams(const Plan& plan, const Weights& w, Potentials& poten
       const Extent extent = exponentiate(row, 1, plan.labels, plan.stride, &potentials.mu_shift[c], true);
       range[begin / 64] = std::max(range[begin / 64], extent.most - extent.least);
       if (!(extent.most - extent.least <= kRange)) range[begin / 64] = std::numeric_limits<double>::infinity();
-      if (!plan.unigram.tag.empty() && plan.unigram.tag[c] >= 0) {  // one label is allowed
+      if (!plan.unigram.tag.empty() && plan.unigram.tag[c] >= 0) {  // one label, or the states of one, are allowed
         for (std::size_t y = 0; y < plan.labels; ++y) {
-          if (y != static_cast<std::size_t>(plan.unigram.tag[c])) row[y] = 0.0;
+          if (!plan.allows(plan.unigram.tag[c], y)) row[y] = 0.0;
         }
       }
     }

@@ -35,6 +35,7 @@ __all__ = [
     "strings",
     "tasks",
     "topics",
+    "trees",
     "vectors",
 ]
 

@@ -123,8 +123,8 @@ def test_unsorted_rows_are_sorted(tmp_path: Path) -> None:
     assert np.array_equal(read_labeled([str(rows)]).X.toarray(), [[2, 0, 1], [0, 1, 0]])
 
 
-def rare(tmp_path: Path) -> str:
-    """Texts of which one in eight is an alarm; its words also occur elsewhere."""
+def rare(tmp_path: Path, signs: int = 2) -> str:
+    """Texts of which one in eight is an alarm, with so many telling words; others have none or one of them."""
     rng = np.random.default_rng(3)
     plain, telling = ["pump", "valve", "tank", "shift", "report", "water"], ["smoke", "heat", "pressure"]
     path = tmp_path / "alarms.jsonl"
@@ -132,7 +132,8 @@ def rare(tmp_path: Path) -> str:
         for i in range(240):
             alarm = i % 8 == 0
             words = (
-                rng.choice(plain, 6).tolist() + rng.choice(telling, 2 if alarm else int(rng.random() < 0.4)).tolist()
+                rng.choice(plain, 6).tolist()
+                + rng.choice(telling, signs if alarm else int(rng.random() < 0.4)).tolist()
             )
             out.write(
                 json.dumps({"id": f"a{i}", "text": " ".join(words), "label": "alarm" if alarm else "quiet"}) + "\n"
@@ -187,6 +188,33 @@ def test_operating_points_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, _, errors = said(capsys, "classify", "curve", model, data, "--positive", "fire")
     assert code == 1
     assert "no label of the model" in errors
+
+
+def test_models_along_the_weight_of_recall(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, picture = rare(tmp_path, signs=1), tmp_path / "path.svg"
+    arguments = ["classify", "path", data, "--along", "recall", "--steps", "3"]
+    code, out, _ = said(capsys, *arguments, "--dev", data, "--plot", str(picture))
+    assert code == 0
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert lines[0] == ["weight", "held_out", "recall", "precision", "claimed"]
+    assert [line[0] for line in lines[1:]] == ["0.1", "0.5", "0.9"]
+    claimed = [int(line[4]) for line in lines[1:]]
+    assert claimed[0] < claimed[2]
+    assert float(lines[1][2]) < float(lines[3][2])
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    rows = [json.loads(line) for line in said(capsys, *arguments, "--positive", "quiet", "--json")[1].splitlines()]
+    assert [row["weight"] for row in rows] == [0.1, 0.5, 0.9]
+    assert rows[0]["recall"] is None
+    for wrong, fault in (
+        (["--along", "magic"], "along"),
+        (["--along", "recall", "--plot", str(picture)], "--dev"),
+        (["--along", "recall", "--kind", "combinations"], "utility is no option"),
+        (["--along", "recall", "--steps", "1"], "steps"),
+        (["--positive", "alarm"], "--along recall"),
+    ):
+        code, _, errors = said(capsys, "classify", "path", data, *wrong)
+        assert code == 1
+        assert fault in errors
 
 
 def test_probabilities_are_decoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

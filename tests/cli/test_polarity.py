@@ -99,6 +99,16 @@ def test_phrases_are_listed_for_a_model_and_for_reviews(folder: Path) -> None:
     assert [row["family"] for row in parts] == ["unigram", "unigram"]
 
 
+def test_intervals_and_standard_errors_are_printed(folder: Path) -> None:
+    data, model = str(folder / "reviews.csv"), str(folder / "sure.mill")
+    said = run("train", data, "--kind", "svr", "--kernel", "linear", "--coverage", "0.8", "-o", model)
+    assert "80 % within" in said
+    for row in rows_of(run("score", model, str(folder / "test.jsonl"))):
+        assert 1 <= float(row["low"]) <= float(row["score"]) <= float(row["high"]) <= 5
+    rows = rows_of(run("explain", model, "-k", "2", "--errors-from", data))
+    assert all(float(row["error"]) > 0 for row in rows)
+
+
 def test_methods_are_compared_and_curves_drawn(folder: Path) -> None:
     data = str(folder / "reviews.csv")
     page, picture = folder / "methods.html", folder / "curve.svg"

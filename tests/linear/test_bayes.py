@@ -18,6 +18,7 @@ from textmill.errors import DataError
 from textmill.linear import Binomial, NaiveBayes, ZeroInflated, mutual_information, vocabulary_curve
 from textmill.linear.bayes import EVENTS, SUMMED
 from textmill.linear.counts.distributions import distribution_of
+from textmill.linear.left_out import AMOUNTS
 from textmill.model import load
 from textmill.vectors import TextVectorizer, Weighting
 
@@ -70,7 +71,7 @@ def test_scikit_learn_has_the_same_baselines() -> None:
     ours, theirs = NaiveBayes(event="multinomial", smoothing=0.5).fit(X, Y), MultinomialNB(alpha=0.5).fit(X, Y)
     assert np.log(ours.first_.T) == pytest.approx(theirs.feature_log_prob_, rel=1e-12)
     assert ours.predict_log_proba(X) == pytest.approx(theirs.predict_log_proba(X), abs=1e-9)
-    ours, theirs = NaiveBayes(event="multivariate").fit(X, Y), BernoulliNB(alpha=1.0).fit(X, Y)
+    ours, theirs = NaiveBayes(event="multivariate", smoothing=1.0).fit(X, Y), BernoulliNB(alpha=1.0).fit(X, Y)
     assert ours.predict_log_proba(X) == pytest.approx(theirs.predict_log_proba(X), abs=1e-9)
     uniform = NaiveBayes(event="multinomial", class_prior="uniform").fit(X, Y)
     assert uniform.log_prior_ == pytest.approx(np.log(1 / 3))
@@ -83,13 +84,39 @@ def test_smoothing_is_as_written() -> None:
     own = model.classes_[1] == Y
     p = (X[own].sum(axis=0) + 0.1) / (N[own].sum() + 0.1 * X.shape[1])
     assert model.first_[:, 1] == pytest.approx(np.asarray(p).ravel())
-    there = NaiveBayes(event="bernoulli").fit(X, Y, exposure=N)
+    there = NaiveBayes(event="bernoulli", smoothing=1.0).fit(X, Y, exposure=N)
     share = ((X[own] > 0).sum(axis=0) + 1) / (np.count_nonzero(N[own]) + 2)
     assert there.first_[:, 1] == pytest.approx(np.asarray(share).ravel())
 
 
+@pytest.mark.parametrize("event", ["binom", "bernoulli"])
+def test_smoothing_is_what_predicts_texts_that_are_left_out(event: str) -> None:
+    model = NaiveBayes(event=event).fit(X, Y, exposure=N)
+
+    def left_out(a: float) -> float:
+        total = 0.0
+        for c in range(3):
+            D, T = model.documents_[c], (model.nonempty_ if event == "bernoulli" else model.texts_)[c]
+            if event == "bernoulli":
+                for side in (D, T - D):
+                    own = side > 0
+                    total += float((side[own] * np.log((side[own] - 1 + a) / (T - 1 + 2 * a))).sum())
+            else:
+                own = D > 0
+                x, d = model.occurrences_[c][own], D[own]
+                below = model.tokens_[c] * (1 - 1 / T) + a * X.shape[1]
+                total += float((x * np.log((x * (1 - 1 / d) + a) / below)).sum())
+        return total
+
+    best = max(AMOUNTS, key=left_out)
+    assert model.smoothing_ == pytest.approx(best)
+    assert NaiveBayes(event=event, smoothing=0.02).fit(X, Y, exposure=N).smoothing_ == 0.02
+    assert AMOUNTS[0] < model.smoothing_ < AMOUNTS[-1] or left_out(best) >= left_out(0.1)
+
+
 def test_a_word_that_a_class_has_not_seen_is_not_inflated() -> None:
-    model = NaiveBayes().fit([[3, 0], [0, 0], [0, 4], [0, 0], [0, 1]], [0, 0, 1, 1, 1], exposure=[40, 50, 60, 40, 30])
+    rows, labels = [[3, 0], [0, 0], [0, 4], [0, 0], [0, 1]], [0, 0, 1, 1, 1]
+    model = NaiveBayes(smoothing=0.1).fit(rows, labels, exposure=[40, 50, 60, 40, 30])
     assert model.z_[0, 1] == 0
     assert model.z_[1, 0] == 0
     assert model.first_[0, 1] == pytest.approx(0.1 / (130 + 0.2))

@@ -457,7 +457,7 @@ def test_constant_features_and_empty_rows_are_learnt_from() -> None:
 
 @pytest.mark.slow
 def test_public_sets_where_likelihood_is_right() -> None:
-    """Easy sets, F1 near 0.8 to 0.97: ours beats a tuned threshold, and loses less than 0.01 to likelihood alone."""
+    """Easy sets, F1 near 0.8 to 0.97: as good as likelihood alone, better than with a tuned threshold."""
     from sklearn.datasets import load_breast_cancer, load_digits
     from sklearn.linear_model import LogisticRegression as Theirs
     from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -482,5 +482,5 @@ def test_public_sets_where_likelihood_is_right() -> None:
                 ]
                 figures.append([BinaryCounts.from_labels(y[test], answer, True).f() for answer in answers])
         means = np.mean(figures, axis=0)
-        assert means[0] >= means[1] - 0.01
+        assert means[0] >= means[1]
         assert means[0] >= means[2]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 
 from textmill.corpus import NamedFeatures
 from textmill.errors import DataError
-from textmill.linear import LogisticRegression, NotConverged, choose_penalty, read_labeled
+from textmill.linear import LogisticRegression, NotConverged, choose_penalty, chunked, read_labeled
 from textmill.linear.problem import Penalty, Problem
 from textmill.model import load
 from textmill.vectors import TextVectorizer, Weighting
@@ -184,6 +187,39 @@ def test_any_number_of_workers_gives_the_same_bytes(cluster_of: Any) -> None:
         with cluster_of(workers) as client:
             models.append(LogisticRegression(l1=0.3).fit(X, y, cluster=client).coef_.tobytes())
     assert models[0] == models[1]
+
+
+@pytest.mark.slow
+def test_workers_killed_during_training_change_no_byte(cluster_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = some_data(2, rows=20_000)
+    chunks = [(X[a : a + 4096], y[a : a + 4096]) for a in range(0, 20_000, 4096)]
+    undisturbed = LogisticRegression(l1=0.3).fit(chunks)
+    evaluate, evaluations = chunked._Sum.__call__, itertools.count(1)
+    with cluster_of(2) as client:
+        # one worker just before an evaluation, all of them in the middle of another
+        deaths: list[int] = []
+
+        def kill(pids: list[int]) -> None:
+            deaths.extend(pids)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+        def disturbed(objective: Any, theta: Any) -> Any:
+            number = next(evaluations)
+            if number in (3, 6):
+                pids = list(client.run(os.getpid).values())
+                if number == 3:
+                    kill(pids[:1])
+                else:
+                    threading.Timer(0.005, kill, [pids]).start()
+            return evaluate(objective, theta)
+
+        monkeypatch.setattr(chunked._Sum, "__call__", disturbed)
+        model = LogisticRegression(l1=0.3).fit(X, y, cluster=client)
+    assert len(deaths) >= 2
+    assert next(evaluations) > 8
+    assert model.coef_.tobytes() == undisturbed.coef_.tobytes()
+    assert model.gap_ == undisturbed.gap_
 
 
 def test_a_stream_may_be_cut_anywhere_and_comes_near_the_optimum(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 import textmill
-from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, vectors
+from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, trees, vectors
 from textmill.model import Model
 from textmill.model.names import class_name
 
@@ -52,6 +52,8 @@ def counts() -> vectors.TextVectorizer:
 
 
 # What a model contains, such as the ways in which an index searches, is one of its parts.
+SEGMENTS = ([["the", "Mill", "Hill"], ["in", "Mill"]] * 3, [["O", "B-X", "I-X"], ["O", "B-Y"]] * 3)
+
 EXAMPLES: dict[str, Callable[[], Model]] = {
     "tokenizer": lambda: corpus.Tokenizer(keep=["ranges"], stem="english"),
     "character-ngrams": lambda: corpus.CharacterNgrams(lengths=(2, 3)),
@@ -69,19 +71,25 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "logistic": lambda: linear.LogisticRegression(vectorizer=counts()).fit(TEXTS, SUBJECTS),
     "combinations": lambda: linear.CombinationLogistic(l1=0.5).fit(np.minimum(BAGS, 1), BAGS[:, :2].all(axis=1)),
     "bayes": lambda: linear.NaiveBayes(event="zibinom").fit(BAGS, np.arange(12) % 3),
+    "categorical": lambda: linear.CategoricalBayes().fit([{"word": w} for w in SUBJECTS], SUBJECTS),
     "utility": lambda: linear.UtilityLogistic(l2=0.1).fit(ROWS, ROWS[:, 0] > 0.5),
     "svr": lambda: linear.SupportVectorRegression(kernel="polynomial").fit(ROWS, ROWS[:, 0]),
     "pairwise": lambda: linear.PairwiseSVM().fit(BAGS, np.arange(12) % 3),
     "least-squares": lambda: linear.LeastSquares().fit(ROWS, ROWS[:, 0]),
     "crf": lambda: sequence.CRF(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
     "markov": lambda: sequence.ConditionalMarkov(patterns=PATTERNS, max_iter=5).fit(SENTENCES, LABELS),
+    "latent": lambda: sequence.LatentCRF(patterns=PATTERNS, states=2, max_iter=5).fit(SENTENCES, LABELS),
+    "semimarkov": lambda: sequence.SemiMarkovCRF(max_length=2, max_iter=5, filter_recall=1.0).fit(*SEGMENTS),
+    "candidates": lambda: sequence.CandidateFilter(max_length=2, recall=1.0).fit(*SEGMENTS),
     "encoder": lambda: sequence.Encoder(patterns=PATTERNS).fit(SENTENCES),
     "matcher": lambda: strings.Matcher().fit(["Ann Smith", "Anne Smith", "Tom Jones"]),
     "parser": lambda: tasks.DependencyParser(l1=1.0).fit(tasks.dependency.sample_sentences(20)),
+    "corrector": lambda: tasks.SpellingCorrector(min_count=1).fit(TEXTS),
     "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
     "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
     "baseline": lambda: tasks.BaselineScorer(method="mean").fit(TEXTS, [1, 5, 1, 5, 2, 4]),
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
+    "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),
     "letters": lambda: tasks.LetterCRF(max_iter=3).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "transcriber": lambda: tasks.Transcriber(search=False).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
@@ -92,6 +100,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "nmf": lambda: topics.NMF(n_topics=2, random_state=0).fit(BAGS),
     "pca": lambda: topics.PCA(n_topics=2).fit(BAGS),
     "plsa": lambda: topics.PLSA(n_topics=2, random_state=0).fit(BAGS),
+    "tree": lambda: trees.CategoricalTree().fit(ROWS.round(1), ROWS[:, 0] > 0.5),
     "index-scan": lambda: vectors.Index(method="scan").fit(ROWS),
     "index-coarse": lambda: vectors.Index(method="coarse").fit(ROWS),
     "index-prefix": lambda: vectors.Index(method="prefix", prefix=2).fit(ROWS),

@@ -40,7 +40,7 @@ OTHERS: list[Algorithm] = [
 
 def test_every_name_has_its_class() -> None:
     assert {type(algorithm) for algorithm in OTHERS} == set(ALGORITHMS.values())
-    assert set(ALGORITHMS) == {"owlqn", "lbfgs", "sgd_l1", "sgd_l2", "bcd", "rprop", "perceptron"}
+    assert set(ALGORITHMS) == {"owlqn", "lbfgs", "sgd_l1", "sgd_l2", "bcd", "rprop", "cg", "perceptron"}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -37,7 +37,7 @@ from textmill.sequence.training.batch import (
     train_working_set,
 )
 from textmill.sequence.training.blocks import BlockState, train_blocks
-from textmill.sequence.training.objective import ChainObjective, _frequencies, _Part, select_sequences
+from textmill.sequence.training.objective import ChainObjective, Part, frequencies, select_sequences
 from textmill.sequence.training.online import (
     OnlineState,
     calibrated_rate,
@@ -417,9 +417,9 @@ def test_a_run_counts_the_iterations_of_its_tuning_and_its_time():
 def test_frequencies_of_tests_are_sums_of_squares_over_their_labels():
     rows = active([[0], [0, 1], [0]], 3, [[1.0], [2.0, 3.0], [1.0]])
     data = Encoded(np.array([0, 3]), rows, rows, np.array([0, 1, 2], np.int32), np.array([2.0]))
-    frequencies = _frequencies(FeatureLayout(3, 3, 3), data)
-    assert frequencies[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
-    assert frequencies[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
+    found = frequencies(FeatureLayout(3, 3, 3), data)
+    assert found[:3] == pytest.approx([2 * 6 / 3, 2 * 9 / 3, 1])  # the last is never true
+    assert found[3:] == pytest.approx([2 * 6 / 9, 2 * 9 / 9, 1])
 
 
 def test_a_perceptron_ends_with_the_first_epoch_without_a_mistake():
@@ -674,13 +674,13 @@ def counted_evaluations(monkeypatch):
     """The calls of partitions, as they come."""
     calls = []
     for name in ("evaluate", "violations"):
-        original = getattr(_Part, name)
+        original = getattr(Part, name)
 
         def counting(self, *arguments, original=original, name=name):
             calls.append(name)
             return original(self, *arguments)
 
-        monkeypatch.setattr(_Part, name, counting)
+        monkeypatch.setattr(Part, name, counting)
     return calls
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import pickle
@@ -218,6 +219,18 @@ def test_negative_idf_is_clipped_with_one_warning_or_kept() -> None:
         Weighting(scheme="nnc").fit(X).transform(X)  # no idf, no warning
 
 
+def test_files_and_copies_do_not_repeat_the_warning_of_training(tmp_path: Path) -> None:
+    X = np.array([[1, 1, 2], [1, 0, 0], [1, 1, 0]])
+    weighting = Weighting(scheme="ntn").fit(X)
+    with pytest.warns(NegativeWeights):
+        expected = weighting.transform(X).toarray()
+    weighting.save(tmp_path / "weighting.mill")
+    for again in (textmill.load(tmp_path / "weighting.mill"), copy.deepcopy(weighting)):
+        assert np.array_equal(again.transform(X).toarray(), expected)  # a warning would be an error
+    with pytest.warns(NegativeWeights):
+        textmill.load(tmp_path / "weighting.mill").partial_fit(X).transform(X)
+
+
 def test_a_parameter_changed_after_fit_changes_the_idf() -> None:
     weighting = Weighting().fit(COUNTS)
     before = weighting.idf_.copy()
@@ -301,8 +314,8 @@ def test_a_weighting_comes_back_from_its_file(tmp_path: Path) -> None:
     assert back.documents_ == 18
     weighting.save(tmp_path / "again.mill")
     assert (tmp_path / "again.mill").read_bytes() == (tmp_path / "weighting.mill").read_bytes()
-    copy = pickle.loads(pickle.dumps(weighting))  # noqa: S301 - our own bytes
-    assert bytes_of(copy.transform(COUNTS)) == bytes_of(weighting.transform(COUNTS))
+    twin = pickle.loads(pickle.dumps(weighting))  # noqa: S301 - our own bytes
+    assert bytes_of(twin.transform(COUNTS)) == bytes_of(weighting.transform(COUNTS))
 
 
 def test_impossible_frequencies_in_a_file_are_refused() -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._tag_kinds import KINDS
+
 __all__ = ["Format", "Tests", "Training"]
 
 Format = Annotated[str, typer.Option("--format", help="Data format: columns, tests or crfsuite.")]
@@ -18,11 +20,25 @@ _WordsOnly = Annotated[
     bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
 ]
 _Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
+_Document = Annotated[
+    str | None, typer.Option(metavar="MARK", help="Beginning of lines between documents, such as -DOCSTART-.")
+]
 _MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
 _Algorithm = Annotated[
-    str, typer.Option(help="Training algorithm: owlqn, lbfgs, sgd_l1, sgd_l2, bcd, rprop or perceptron.")
+    str | None,
+    typer.Option(
+        help="Training algorithm: owlqn, lbfgs, cg, sgd_l1, sgd_l2, bcd, rprop or perceptron; default: owlqn, "
+        "or lbfgs for hidden states."
+    ),
 ]
-_Kind = Annotated[str, typer.Option("--kind", help="Kind of model: crf, or memm for a conditional Markov model.")]
+_Kind = Annotated[
+    str,
+    typer.Option(
+        "--kind",
+        help="Kind of model: crf, memm for a conditional Markov model, latent for hidden states, or semimarkov for "
+        "segments.",
+    ),
+]
 _L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
 _L2 = Annotated[
     float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
@@ -42,12 +58,13 @@ class Tests:
     syntax: _Syntax = "textmill"
     format: Format = "columns"
     min_count: _MinCount = 1
+    document: _Document = None
 
     def read(self, source: Any) -> Any:
         """The labeled sequences of a file."""
         from textmill.sequence import read_labeled
 
-        return read_labeled(source, format=self.format)
+        return read_labeled(source, format=self.format, document=self.document)
 
     def encoder(self, hash_bits: int | None = None) -> Any:
         """The encoder, not yet fitted."""
@@ -80,7 +97,7 @@ class Training:
     """How a tagger is trained."""
 
     kind: _Kind = "crf"
-    algorithm: _Algorithm = "owlqn"
+    algorithm: _Algorithm = None
     l1: _L1 = None
     l2: _L2 = None
     max_iter: _MaxIter = None
@@ -94,7 +111,7 @@ class Training:
         check_choice("kind", self.kind, TAGGERS)
         return TAGGERS[self.kind](
             encoder=encoder,
-            algorithm=self.algorithm,
+            algorithm=self.algorithm or KINDS[self.kind].algorithm,
             l1=self.l1,
             l2=self.l2,
             max_iter=self.max_iter,

@@ -36,6 +36,7 @@ _Event = Annotated[
         help="bayes: model of counts: zibinom (default), binom, bernoulli, betabinom, negbinom, multinomial, ..."
     ),
 ]
+_Kind = Annotated[str, typer.Option(help="Kind of model: logistic, combinations, bayes, or categorical for events.")]
 _MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
@@ -45,12 +46,12 @@ _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends tr
 def train(
     data: _Data,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help="Kind of model: logistic, combinations or bayes.")] = "logistic",
+    kind: _Kind = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
     l2: _L2 = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
     event: _Event = None,
-    smoothing: Annotated[float | None, typer.Option(help="bayes: what is added to every count.")] = None,
+    smoothing: Annotated[float | None, typer.Option(help="bayes, categorical: what is added to every count.")] = None,
     words: Annotated[int | None, typer.Option(help="bayes: keep this many words, the most informative ones.")] = None,
     utility: Annotated[
         str | None, typer.Option(help="logistic: score to train for, such as f1, f2, mcc or cost:5:1.")
@@ -80,18 +81,21 @@ def train(
     if positive is not None and utility is None:
         raise DataError("--positive is for models trained with --utility; leave it out, or name a utility")
 
-    labeled = _read(data, reading, label_field)
+    labeled = _read(data, reading, label_field, kind=kind)
     options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
     options |= {"event": event, "smoothing": smoothing, "n_words": words}
     weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     options |= {"utility": utility, "positive": positive}
-    vectorizer = _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
+    vectorizer = None if kind == "categorical" else _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
     if kind == "bayes":
         typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
+        return
+    if kind == "categorical":
+        typer.echo(f"{sizes}; {counted(len(model.values_), 'values')} of {counted(len(model.templates_), 'templates')}")
         return
     active = int((model.coef_ != 0).any(axis=0).sum())
     if isinstance(model, UtilityLogistic):
@@ -179,12 +183,18 @@ def explain(
 def path(
     data: _Data,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labeled data to measure accuracy on.")] = None,
-    steps: Annotated[int, typer.Option(help="Number of penalties.")] = 10,
+    along: Annotated[
+        str, typer.Option(help="What changes: penalty, or recall: models trained for F with more and more of it.")
+    ] = "penalty",
+    steps: Annotated[int | None, typer.Option(help="Number of models; default: 10, along recall 5.")] = None,
     ratio: Annotated[float, typer.Option(help="Smallest penalty as a share of the largest.")] = 0.01,
     kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
     l2: Annotated[float | None, typer.Option(help="logistic: L2 penalty beside the L1 penalty; default: 0.")] = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
-    plot: Annotated[Path | None, figure_option("Draw the strongest weights along the path to this file.")] = None,
+    positive: _Positive = None,
+    plot: Annotated[
+        Path | None, figure_option("Draw the strongest weights, along recall precision against recall, to this file.")
+    ] = None,
     label_field: _Label = "label",
     balanced: _Balanced = False,
     weighting: _Weighting = None,
@@ -197,18 +207,33 @@ def path(
 ) -> None:
     """Print models for falling L1 penalties: features with a weight, objective, accuracy on --dev.
 
+    With --along recall models are trained for F with a weight of recall that rises from 0.1 to 0.9; 0.5 is F1. Printed
+    is F at that weight, on held-out rows, and recall and precision on --dev. Train the one that suits with
+    --utility alpha:WEIGHT.
+
     Example: textmill classify path train.jsonl --dev dev.jsonl --steps 20 --plot path.svg
+    Example: textmill classify path alarms.csv --along recall --positive alarm --dev dev.csv
     """
+    from textmill.errors import DataError
     from textmill.linear import draw_path, make_classifier
+    from textmill.model import check_choice
     from textmill.plot import save
 
+    check_choice("along", along, ("penalty", "recall"))
     labeled = _read(data, reading, label_field)
     vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
+    if along == "recall":
+        options: dict[str, Any] = {"l2": l2, "degree": degree, "utility": "f1", "positive": positive}
+        model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
+        _along_recall(model, labeled, dev, 5 if steps is None else steps, plot, label_field, reading, json)
+        return
+    if positive is not None:
+        raise DataError("--positive is for --along recall; leave it out")
     penalty = (l2 or 0.0) if kind == "logistic" else l2
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, l2=penalty, degree=degree)
     table = Printed({"l1": ".5g", "features": "", "objective": ".6g", "accuracy": ".4f"}, json=json)
     judged, models = None, []
-    for fitted in model.path(labeled.X, labeled.y, steps=steps, ratio=ratio):
+    for fitted in model.path(labeled.X, labeled.y, steps=10 if steps is None else steps, ratio=ratio):
         if dev is not None and judged is None:
             judged = _read([dev], reading, label_field, fitted)
         accuracy = None if judged is None else fitted.score(judged.X, judged.y)
@@ -320,21 +345,68 @@ def decode(
     typer.echo(f"{claimed} of {items} items; expected {score} {mean:.6f}{bound} {whose}", err=True)
 
 
+def _along_recall(
+    model: Any,
+    labeled: Any,
+    dev: str | None,
+    steps: int,
+    plot: Path | None,
+    label_field: str,
+    reading: Reading,
+    json: bool,
+) -> None:
+    """Print, and draw, models along the weight of recall."""
+    import numpy as np
+
+    from textmill.errors import DataError
+    from textmill.linear import evaluate_classifier, operating_path
+    from textmill.model import check_range
+    from textmill.plot import lines, save
+
+    check_range("steps", steps, at_least=2, whole=True)
+    if plot is not None and dev is None:
+        raise DataError("--plot draws precision against recall of development data; pass them with --dev")
+    weights = np.linspace(0.1, 0.9, steps).round(6).tolist()
+    columns = {"weight": "g", "held_out": ".4f", "recall": ".4f", "precision": ".4f", "claimed": ""}
+    table = Printed(columns, json=json)
+    judged, points = None, []
+    for weight, fitted in operating_path(model, labeled.X, labeled.y, weights):
+        if fitted.positive_ is None:
+            raise DataError(f"the data have {len(fitted.classes_)} labels; a path along recall needs two")
+        if dev is None:
+            table.row(weight=weight, held_out=fitted.held_out_, recall=None, precision=None, claimed=None)
+            continue
+        if judged is None:
+            judged = _read([dev], reading, label_field, fitted)
+        counts = evaluate_classifier(fitted, judged.X, judged.y).per_label()[fitted.positive_]
+        recall, precision = counts.recall(), counts.precision()
+        claimed = counts.hits + counts.false_alarms
+        table.row(weight=weight, held_out=fitted.held_out_, recall=recall, precision=precision, claimed=claimed)
+        points.append((recall, precision))
+    if plot is not None:
+        along = [recall for recall, _ in points], [precision for _, precision in points]
+        save(lines({f"{fitted.positive_}": along}, x_label="recall", y_label="precision", marks={"model": along}), plot)
+
+
 def _load(path: Path) -> Any:
     from textmill.model import Classifier, load
 
     return load(path, expect=Classifier)
 
 
-def _read(data: list[str], reading: Reading, label_field: str | None, model: Any = None) -> Any:
+def _read(
+    data: list[str], reading: Reading, label_field: str | None, model: Any = None, *, kind: str | None = None
+) -> Any:
     """The data as the model takes them."""
-    from textmill.linear import read_labeled
+    from textmill.linear import CategoricalBayes, read_labeled
 
+    categorical = kind == "categorical" or isinstance(model, CategoricalBayes)
     return read_labeled(
         data,
         label_field=label_field,
-        columns=None if model is None else model.n_features_in_,
+        columns=None if model is None or categorical else model.n_features_in_,
         format=reading.format,
+        categorical=categorical,
         encoding=reading.encoding,
         text_field=reading.text_field,
         id_field=reading.id_field,

@@ -9,12 +9,13 @@ import typer
 
 from textmill.cli._groups import LazyGroup, command_from
 
-_GROUPS = {"align": "_fst_align", "far": "_fst_far"}  # of verbs, with their modules
+_GROUPS = {"align": "_fst_align", "far": "_fst_far", "grammar": "_fst_grammar"}  # of verbs, with their modules
 _VERBS = {
     verb: module
     for module, verbs in {
         "_fst_apply": "apply",
         "_fst_compare": "equal equivalent isomorphic",
+        "_fst_lexicon": "lexicon",
         "_fst_formats": "compile convert draw info print symbols",
         "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
         "project relabel replace reverse synchronize topsort union",

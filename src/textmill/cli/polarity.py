@@ -44,8 +44,8 @@ class Learning:
     kind: Annotated[
         str,
         typer.Option(
-            help="Kind of scorer: ordinal, svr, pairwise, least-squares, constant, mean or random; auto is ordinal "
-            "where scores are few and whole, else svr."
+            help="Kind of scorer: ordinal, svr, pairwise, pairwise-mean, least-squares, constant, mean or random; auto "
+            "is ordinal where scores are few and whole, else svr."
         ),
     ] = "auto"
     features: Annotated[
@@ -53,6 +53,9 @@ class Learning:
         typer.Option(help="Families of features, with commas: unigram, bigram, trigram, inbook, aroundbook, negated."),
     ] = "unigram"
     weighting: Annotated[str, typer.Option(help="Weights of features: tf-idf, tf or binary.")] = "tf-idf"
+    normalize: Annotated[
+        str, typer.Option(help="What gets length 1 first: the union of all families, or each family apart.")
+    ] = "union"
     min_df: Annotated[int, typer.Option(min=1, help="Leave out features that occur in fewer reviews.")] = 1
     targets: Annotated[str, typer.Option(help="Words that inbook and aroundbook look for, with commas.")] = "book"
     window: Annotated[int, typer.Option(min=1, help="Distance of aroundbook from a target word.")] = 2
@@ -68,7 +71,9 @@ class Learning:
     tube: Annotated[float, typer.Option(help="Error up to which svr does not care.")] = 0.1
     l2: Annotated[float | None, typer.Option(help="Penalty of ordinal; default: by cross-validation.")] = None
 
-    def scorer(self, scale: Any, seed: int, jobs: int | None, *, balanced: bool = False) -> Any:
+    def scorer(
+        self, scale: Any, seed: int, jobs: int | None, *, balanced: bool = False, coverage: float | None = None
+    ) -> Any:
         """The scorer that is asked for, not trained."""
         from textmill.tasks import PolarityScorer, ReviewFeatures
 
@@ -83,6 +88,7 @@ class Learning:
             kind=self.kind,
             features=features,
             weighting=self.weighting,
+            normalize=self.normalize,
             min_df=self.min_df,
             kernel=self.kernel,
             degree=self.degree,
@@ -91,6 +97,7 @@ class Learning:
             l2=self.l2,
             scale=(scale.low, scale.high),
             score_names=scale.names,
+            coverage=coverage,
             balanced=balanced,
             random_state=seed,
             n_jobs=jobs,
@@ -105,6 +112,10 @@ def train(
     score_field: _ScoreField = None,
     scale: _Scale = None,
     balanced: _Balanced = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(help="Give every score an interval that holds this share of right scores, such as 0.9."),
+    ] = None,
     *,
     learning: Learning,
     reading: Reading,
@@ -118,10 +129,12 @@ def train(
     from textmill.readable import counted
 
     reviews = _read(data, reading, score_field, scale)
-    model = learning.scorer(reviews.scale, seed, jobs, balanced=balanced).fit(reviews.texts, reviews.scores)
+    model = learning.scorer(reviews.scale, seed, jobs, balanced=balanced, coverage=coverage)
+    model.fit(reviews.texts, reviews.scores)
     model.save(output)
     features = counted(len(model.vectorizer_.terms_), "features")
-    typer.echo(f"{counted(model.reviews_, 'reviews')} on a scale from {model.scale_}, {features}; {model.kind_}")
+    width = "" if coverage is None else f"; {100 * coverage:g} % within {model.half_width_:.2f} of their score"
+    typer.echo(f"{counted(model.reviews_, 'reviews')} on a scale from {model.scale_}, {features}; {model.kind_}{width}")
 
 
 @app.command()
@@ -138,6 +151,8 @@ def score(
 ) -> None:
     """Print score, whole stars, number of known features and id of each review; ordinal adds its probabilities.
 
+    A model trained with --coverage also prints the ends of the interval, low and high.
+
     Example: textmill polarity score reviews.mill new.jsonl
     """
     from itertools import islice
@@ -152,6 +167,7 @@ def score(
         table = table or Printed(
             {
                 "score": ".3f",
+                **({} if scores.intervals is None else {"low": ".3f", "high": ".3f"}),
                 "stars": "g",
                 "features": "",
                 **dict.fromkeys((f"p({s})" for s in steps), ".3f"),
@@ -163,6 +179,7 @@ def score(
             odds = {} if scores.probabilities is None else dict(zip(steps, scores.probabilities[row], strict=True))
             table.row(
                 score=float(columns["score"][row]),
+                **{end: float(columns[end][row]) for end in ("low", "high") if end in columns},
                 stars=float(columns["stars"][row]),
                 features=int(columns["features"][row]),
                 **{f"p({step})": float(p) for step, p in odds.items()},
@@ -181,14 +198,21 @@ def explain(
     k: Annotated[int, answers("Number of phrases to show, of a model at each end.")] = 10,
     family: Annotated[str | None, typer.Option(help="Only features of this family, such as bigram.")] = None,
     at_least: Annotated[int, typer.Option(min=1, help="Only features of at least this many training reviews.")] = 1,
+    errors_from: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The training reviews: standard errors by drawing them anew 50 times."),
+    ] = None,
+    score_field: _ScoreField = None,
     *,
     reading: Reading,
+    seed: Seed = 0,
     json: JsonLines = False,
 ) -> None:
     """Print the phrases that move the score most: of a model, best and worst; of reviews, those they have.
 
     Columns for a model: phrase, family, shift of the score by a review of this phrase alone, that score, and number of
-    training reviews with it. For reviews: id, score, phrase, family, and its part in the score.
+    training reviews with it. With --errors-from also the standard error of the shift; below twice that a phrase is
+    noise. For reviews: id, score, phrase, family, and its part in the score.
 
     Example: textmill polarity explain reviews.mill -k 15 --family bigram --at-least 3
     """
@@ -196,10 +220,19 @@ def explain(
 
     loaded = _load(model)
     if not data:
-        rows = feature_polarities(loaded, k=k, family=family, min_df=at_least)
-        table = Printed({"phrase": "", "family": "", "polarity": "+.3f", "score": ".3f", "reviews": ""}, json=json)
+        training = {}
+        if errors_from:
+            reviews = _read(errors_from, reading, score_field, loaded.scale_)
+            training = {"texts": reviews.texts, "scores": reviews.scores, "random_state": seed}
+        rows = feature_polarities(loaded, k=k, family=family, min_df=at_least, **training)
+        errors = {"error": ".3f"} if errors_from else {}
+        columns = {"phrase": "", "family": "", "polarity": "+.3f", **errors, "score": ".3f", "reviews": ""}
+        table = Printed(columns, json=json)
         for row in rows:
-            table.row(phrase=row.feature, family=row.family, polarity=row.polarity, score=row.score, reviews=row.df)
+            own = {"error": row.error} if errors_from else {}
+            table.row(
+                phrase=row.feature, family=row.family, polarity=row.polarity, score=row.score, reviews=row.df, **own
+            )
         return
     table = Printed({"id": "", "score": ".3f", "phrase": "", "family": "", "part": "+.3f"}, json=json)
     for document in reading.documents(data):

@@ -13,9 +13,14 @@ from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
+from textmill.cli._tag_kinds import HiddenStates
+from textmill.cli._tag_labeling import SearchOptions, certified_lines
 from textmill.cli._tag_options import Format, Tests, Training
+from textmill.cli._tag_segments import Segments, candidates, forest, train_segments
+from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(tools)
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
@@ -30,6 +35,8 @@ def train(
     output: Output,
     tests: Tests,
     training: Training,
+    hidden: HiddenStates,
+    segments: Segments,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
@@ -57,6 +64,9 @@ def train(
     plot: Annotated[
         Path | None, figure_option("Draw the course of the training to this file (.png, .svg or .pdf).")
     ] = None,
+    log: Annotated[
+        Path | None, further_output("Write objective, gradient norm and time of every iteration to this CSV file.")
+    ] = None,
     counts: Annotated[
         bool,
         typer.Option(
@@ -72,19 +82,31 @@ def train(
     """Train a tagger.
 
     Example: textmill tag train train.txt --dev dev.txt --l1 0.5 -o chunks.mill
+    Example: textmill tag train train.txt --kind semimarkov --max-length 10 --history entity -o names.mill
     """
     from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.sequence import TrainingSummary, TrainingTable, draw_training, hold_out, read_tagger
+    from textmill.sequence import (
+        TrainingSummary,
+        TrainingTable,
+        draw_training,
+        hold_out,
+        read_tagger,
+        write_training_log,
+    )
 
     data = tests.read(source)
     apart = tests.read(dev) if dev is not None else None
     if held_out is not None:
         _refuse_both(dev)
         data, apart = hold_out(data, held_out, random_state=seed)
+    if training.kind == "semimarkov":
+        chosen = segments.tagger(tests, training, n_jobs=jobs, random_state=seed)
+        train_segments(chosen, data, apart, output, checkpoint=resume, plot=plot, json=json)
+        return
     tagger = training.tagger(
         tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
-        random_state=seed,
+        random_state=seed, **hidden.parameters(training.kind),
     )  # fmt: skip
     parts = (apart.X, apart.y) if apart is not None else (None, None)
     start = None if model is None else read_tagger(model)
@@ -93,6 +115,8 @@ def train(
     tagger.save(output)
     if plot is not None:
         save(draw_training(tagger), plot)
+    if log is not None:
+        write_training_log(tagger, log)
     summary = TrainingSummary.of(tagger, len(data.X))
     if json:
         typer.echo(json_line(summary.to_json()))
@@ -105,10 +129,13 @@ def train(
 
 
 @app.command()
+@with_options
 def label(
     model: Model,
     source: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="Columns; - for stdin (default).")] = None,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    *,
+    searching: SearchOptions,
     text: Annotated[
         str | None, typer.Option(metavar="FILE", help="Running text instead of columns, to be tokenized; - for stdin.")
     ] = None,
@@ -138,6 +165,9 @@ def label(
     json: Annotated[
         bool, typer.Option("--json", help="With --text: print sentences and spans with their places in the text.")
     ] = False,
+    spans: Annotated[
+        bool, typer.Option("--spans", help="Print JSON lines with labelled spans and their probabilities.")
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
     """Label one token per line, or running text; the label is appended to the line.
@@ -157,21 +187,39 @@ def label(
         LabelingOptions,
         TagRepairs,
         label_attributes,
+        label_segments,
         label_sentences,
+        label_spans,
         label_tests,
+        read_segment_tagger,
         read_tagger,
     )
 
     check_choice("format", format, DATA_FORMATS)
     repairs = None if repair is None else TagRepairs(repair)
-    tagger: Any = read_tagger(model)
+    by_segments = read_segment_tagger(model)
+    tagger: Any = read_tagger(model) if by_segments is None else by_segments
     tagger.set_params(n_jobs=jobs)
-    options = LabelingOptions(k=k, scores=scores, posterior=posterior, constrain=constrain, maximise=maximise)
+    options = LabelingOptions(
+        k=k,
+        scores=scores,
+        posterior=posterior,
+        constrain=constrain,
+        maximise=maximise,
+        search=searching.checked(tagger),
+    )
     columns = "-" if source is None else source
     if text is not None:
         if source is not None or format != "columns" or options != LabelingOptions():
             raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
         texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
+    elif searching.certificates:
+        texts = certified_lines(tagger, columns, format, options, searching)
+    elif spans or by_segments is not None:
+        if json or join_lines or format != "columns" or repairs is not None:
+            raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
+        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
+        texts = (label_spans if spans else label_segments)(tagger, sentences, options)
     elif json or join_lines:
         raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
     elif format == "columns":
@@ -208,6 +256,10 @@ def evaluate(
         bool, typer.Option("--show-errors", help="Add a table of wrong tokens or chunks, by what was taken for what.")
     ] = False,
     k: Annotated[int, typer.Option("-k", help="Number of errors of each kind to show.")] = 3,
+    boundaries: Annotated[
+        bool, typer.Option("--boundaries", help="Add scores of the left and right edges of chunks.")
+    ] = False,
+    lengths: Annotated[bool, typer.Option("--lengths", help="Add scores of chunks by their length.")] = False,
     json: Json = False,
 ) -> None:
     """Score labels: token and sequence error, figures per label, and chunks exactly as conlleval does.
@@ -216,7 +268,14 @@ def evaluate(
     """
     from textmill.corpus import read_columns
     from textmill.model import check_range
-    from textmill.sequence import FIGURES, column_errors, errors_by_kind, evaluate_columns
+    from textmill.sequence import (
+        FIGURES,
+        column_errors,
+        errors_by_kind,
+        evaluate_boundaries,
+        evaluate_columns,
+        gold_and_predicted,
+    )
 
     check_range("k", k, at_least=1, whole=True)
     sentences = list(read_columns(source))
@@ -224,8 +283,9 @@ def evaluate(
     kinds = errors_by_kind(column_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
     bounds = {name: scores.interval(name) for name in figures} if intervals else {}
+    edges = evaluate_boundaries(*gold_and_predicted(sentences)) if boundaries or lengths else None
     if json:
-        out = scores.to_json()
+        out = scores.to_json() | ({} if edges is None else {"boundaries": edges.to_json()})
         out |= (
             {"intervals": {name: [interval.low, interval.high] for name, interval in bounds.items()}} if bounds else {}
         )
@@ -239,6 +299,16 @@ def evaluate(
     typer.echo(scores.report())
     for name, interval in bounds.items():
         typer.echo(f"{name}: {interval.estimate:.4f} [{interval.low:.4f}, {interval.high:.4f}]  {interval.signature}")
+    if edges is not None and boundaries:
+        rows = edges.to_dict()
+        table = Printed({name: "" if name in ("label", "gold") else ".4f" for name in rows})
+        for values in zip(*rows.values(), strict=True):
+            table.row(**dict(zip(rows, values, strict=True)))
+    if edges is not None and lengths:
+        table = Printed({"length": "", "recall": ".4f", "precision": ".4f", "gold": "", "predicted": ""})
+        for length, values in edges.by_length().items():
+            recall, precision, gold, predicted = values
+            table.row(length=length, recall=recall, precision=precision, gold=gold, predicted=predicted)
     if confusion:
         labels = [str(label) for label in scores.confusion.labels]
         typer.echo("\t".join(["gold", *labels]))
@@ -432,6 +502,10 @@ def crossval(
     for number, part in enumerate(scores, 1):
         typer.echo(f"fold {number}: token error {part.token_error:.4%}, sequence error {part.sequence_error:.4%}")
     typer.echo(whole.report())
+
+
+app.command()(candidates)
+app.command()(forest)
 
 
 def _labeled_text(

@@ -14,7 +14,9 @@ nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
+hidden_chains               labelled sequences from a chain of known states
 synthetic                   seeded streams of any length
+typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package
 """
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from textmill.corpus.features import NamedFeatures
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
+    from textmill.corpus.hidden_chains import HiddenChain, LabeledChains
     from textmill.corpus.iob import (
         SCHEMES,
         RepairedTags,
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
         text_batches,
     )
     from textmill.corpus.trees import Tree, parse_tree, read_trees
+    from textmill.corpus.typed_segments import TypedSegments
     from textmill.corpus.variants import VariantTokenizer
     from textmill.corpus.vocabulary import Bags, Vocabulary
     from textmill.corpus.writers import binary_writer
@@ -97,7 +101,9 @@ __all__ = [
     "Documents",
     "DriftingStream",
     "HashedBags",
+    "HiddenChain",
     "KnpSentence",
+    "LabeledChains",
     "Morpheme",
     "NamedFeatures",
     "NettalkWord",
@@ -114,6 +120,7 @@ __all__ = [
     "TokenizerLike",
     "TopicStream",
     "Tree",
+    "TypedSegments",
     "VariantTokenizer",
     "Vocabulary",
     "ZipfStream",
@@ -197,9 +204,11 @@ __getattr__, __dir__ = deferred(
         "splitters": "split_documents",
         "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
+        "hidden_chains": "HiddenChain LabeledChains",
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
+        "typed_segments": "TypedSegments",
         "variants": "VariantTokenizer",
         "vocabulary": "Bags Vocabulary",
         "writers": "binary_writer",

@@ -19,6 +19,19 @@ compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
 layers, layout, shapes   where the parts of a picture stand, and what they look like
 draw           SVG and DOT
+grammar        operators on machines, strings promoted, sets, string files
+rewriting      context-dependent rewrite rules
+grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
+thrax          grammars of Thrax
+ambiguity      several outputs for one input, outputs without end
+scanning       a transducer on running text
+lexicons       minimal word lists, and the words near to others
+edits          edit transducers, distances, alignments
+ngrams         back-off n-gram models
+patterns       search automata, suffixes, factors
+phones         pronunciation lexicons, context dependency
+unicode        UTF-8, case and normal forms at the level of bytes
+dna            alignment, translation and primers
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -29,6 +42,10 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.fst.align import EncodedAlignments, LinkPosterior, StringAligner
     from textmill.fst.alignment import Alignment, Link, parse_alignment
+    from textmill.fst.ambiguity import (
+        ambiguous_input,
+        endless_input,
+    )
     from textmill.fst.archives import Archive, write_archive
     from textmill.fst.brackets import GENERATED, escape
     from textmill.fst.compaction import COMPACT, CompactFst, compact
@@ -43,7 +60,21 @@ if TYPE_CHECKING:
         priority_union,
         sigma_star,
     )
+    from textmill.fst.dna import (
+        CODONS,
+        affine_alignment,
+        align_sequences,
+        find_primer,
+        primer_search,
+        translation,
+    )
     from textmill.fst.draw import draw, to_dot, to_svg
+    from textmill.fst.edits import (
+        best_alignment,
+        edit_distance,
+        edit_factors,
+        edit_transducer,
+    )
     from textmill.fst.encoding import Encoder, decode, encode
     from textmill.fst.facts import ARC_FILTERS, info
     from textmill.fst.formats import (
@@ -57,8 +88,52 @@ if TYPE_CHECKING:
         write_fst,
         write_text,
     )
+    from textmill.fst.grammar import (
+        END,
+        START,
+        Reading,
+        add_weight,
+        any_string,
+        one_of,
+        promote,
+        reading,
+        string_file,
+    )
+    from textmill.fst.grammar_compiler import (
+        FUNCTIONS,
+        Grammar,
+        compile_grammar,
+        read_grammar,
+    )
+    from textmill.fst.grammar_explain import (
+        Explanation,
+        draw_explanation,
+        explain,
+    )
+    from textmill.fst.grammar_syntax import (
+        Case,
+        Definition,
+        GrammarText,
+        Import,
+        Node,
+        parse_grammar,
+    )
+    from textmill.fst.grammar_testing import (
+        CaseResult,
+        run_cases,
+    )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.lexicons import (
+        Neighbor,
+        lexicon,
+        nearest,
+        read_lexicon,
+    )
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
+    from textmill.fst.ngrams import (
+        NGramMachine,
+        ngram_machine,
+    )
     from textmill.fst.optimization import (
         determinize,
         disambiguate,
@@ -68,6 +143,17 @@ if TYPE_CHECKING:
         rmepsilon,
     )
     from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
+    from textmill.fst.patterns import (
+        aho_corasick,
+        factor_automaton,
+        search_automaton,
+        suffix_automaton,
+    )
+    from textmill.fst.phones import (
+        cascade,
+        context_dependency,
+        pronunciations,
+    )
     from textmill.fst.rational import (
         arcsort,
         closure,
@@ -83,10 +169,24 @@ if TYPE_CHECKING:
         topsort,
         union,
     )
+    from textmill.fst.rewriting import (
+        DIRECTIONS,
+        boundary,
+        rewrite,
+    )
+    from textmill.fst.scanning import (
+        Change,
+        TextRewriter,
+    )
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
     from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
     from textmill.fst.symbols import SymbolTable
+    from textmill.fst.thrax import (
+        open_grammar,
+        read_thrax,
+        translate_thrax,
+    )
     from textmill.fst.transform import (
         MAPS,
         arcmap,
@@ -111,71 +211,120 @@ if TYPE_CHECKING:
         strongly_connected,
         visit,
     )
+    from textmill.fst.unicode import (
+        bytes_to_code_points,
+        case_folding,
+        character_map,
+        decomposition,
+        recomposition,
+        utf8_acceptor,
+    )
 
 __all__ = [
     "ARC_FILTERS",
+    "CODONS",
     "COMPACT",
+    "DIRECTIONS",
+    "END",
     "EPSILON",
     "FILTERS",
+    "FUNCTIONS",
     "GENERATED",
     "MAPS",
     "NO_STATE",
     "PROPERTIES",
     "SIDES",
+    "START",
     "Alignment",
     "Arc",
     "Archive",
+    "Case",
+    "CaseResult",
+    "Change",
     "CompactFst",
+    "Definition",
     "EncodedAlignments",
     "Encoder",
+    "Explanation",
     "Fst",
+    "Grammar",
+    "GrammarText",
+    "Import",
     "LabelReachability",
     "Link",
     "LinkPosterior",
+    "NGramMachine",
+    "Neighbor",
+    "Node",
     "PairRecord",
+    "Reading",
     "Semiring",
     "SemiringDefinition",
     "StateReachability",
     "StringAligner",
     "SymbolTable",
+    "TextRewriter",
     "Visit",
     "Weight",
     "accep",
     "accessible",
+    "add_weight",
+    "affine_alignment",
+    "aho_corasick",
+    "align_sequences",
+    "ambiguous_input",
+    "any_string",
     "apply",
     "apply_stream",
     "arcmap",
     "arcsort",
     "bag_counts",
     "bag_weights",
+    "best_alignment",
+    "boundary",
+    "bytes_to_code_points",
     "call_cycle",
     "call_order",
     "calls",
+    "cascade",
+    "case_folding",
+    "character_map",
     "closure",
     "coaccessible",
     "compact",
+    "compile_grammar",
     "compile_text",
     "complement",
     "compose",
     "concat",
     "connect",
     "connect_calls",
+    "context_dependency",
     "convert",
     "cross",
     "custom",
     "decode",
+    "decomposition",
     "depth_first",
     "determinize",
     "difference",
     "disambiguate",
     "draw",
+    "draw_explanation",
+    "edit_distance",
+    "edit_factors",
+    "edit_transducer",
     "encode",
+    "endless_input",
     "epsnormalize",
     "equal",
     "equivalent",
     "escape",
+    "explain",
+    "factor_automaton",
     "factor_weight",
     "file_types",
+    "find_primer",
     "from_bytes",
     "from_gallic",
     "gallic",
@@ -186,39 +335,58 @@ __all__ = [
     "isomorphic",
     "labels_of",
     "lenient_compose",
+    "lexicon",
     "map_arcs",
     "map_weights",
     "minimize",
     "minimize_strings",
+    "nearest",
+    "ngram_machine",
+    "one_of",
+    "open_grammar",
     "optimize",
     "parse_alignment",
+    "parse_grammar",
     "partial_copy",
+    "primer_search",
     "print_text",
     "priority_union",
     "project",
+    "promote",
+    "pronunciations",
     "prune",
     "push",
     "rand_equivalent",
     "randgen",
     "read_fst",
+    "read_grammar",
+    "read_lexicon",
     "read_pairs",
     "read_text",
+    "read_thrax",
+    "reading",
+    "recomposition",
     "relabel",
     "relabel_symbols",
     "repeat",
     "replace",
     "reverse",
     "reweight",
+    "rewrite",
     "rmepsilon",
+    "run_cases",
     "sample",
+    "search_automaton",
     "semiring",
     "shortest_distance",
     "shortest_path",
     "sigma_star",
     "statesort",
+    "string_file",
     "string_map",
     "strings",
     "strongly_connected",
+    "suffix_automaton",
     "synchronize",
     "text_of",
     "to_bytes",
@@ -227,7 +395,10 @@ __all__ = [
     "to_svg",
     "topsort",
     "total_weight",
+    "translate_thrax",
+    "translation",
     "union",
+    "utf8_acceptor",
     "verify",
     "visit",
     "write_archive",
@@ -263,5 +434,21 @@ __getattr__, __dir__ = deferred(
         "synchronize to_gallic",
         "traversal": "LabelReachability StateReachability Visit accessible coaccessible depth_first partial_copy "
         "strongly_connected visit",
+        "grammar": "END Reading START add_weight any_string one_of promote reading string_file",
+        "rewriting": "DIRECTIONS boundary rewrite",
+        "grammar_syntax": "Case Definition GrammarText Import Node parse_grammar",
+        "grammar_compiler": "FUNCTIONS Grammar compile_grammar read_grammar",
+        "grammar_testing": "CaseResult run_cases",
+        "grammar_explain": "Explanation draw_explanation explain",
+        "thrax": "open_grammar read_thrax translate_thrax",
+        "ambiguity": "ambiguous_input endless_input",
+        "scanning": "Change TextRewriter",
+        "lexicons": "Neighbor lexicon nearest read_lexicon",
+        "edits": "best_alignment edit_distance edit_factors edit_transducer",
+        "ngrams": "NGramMachine ngram_machine",
+        "patterns": "aho_corasick factor_automaton search_automaton suffix_automaton",
+        "phones": "cascade context_dependency pronunciations",
+        "unicode": "bytes_to_code_points case_folding character_map decomposition recomposition utf8_acceptor",
+        "dna": "CODONS affine_alignment align_sequences find_primer primer_search translation",
     },
 )

@@ -15,6 +15,7 @@ O(N + M) when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import EllipsisType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -397,6 +398,58 @@ class Fst:
             agreed(self.input_symbols, other.input_symbols, "input symbols of the two machines"),
             agreed(self.output_symbols, other.output_symbols, "output symbols of the two machines"),
         )
+
+    # ---- operators: textmill.fst.grammar says what they mean
+
+    def __add__(self, other: Fst | str) -> Fst:
+        from textmill.fst import grammar, rational
+
+        return rational.concat(self, grammar.promote(other, self.semiring))
+
+    def __radd__(self, other: str) -> Fst:
+        from textmill.fst import grammar, rational
+
+        return rational.concat(grammar.promote(other, self.semiring), self)
+
+    def __or__(self, other: Fst | str) -> Fst:
+        from textmill.fst import grammar, rational
+
+        return rational.union(self, grammar.promote(other, self.semiring))
+
+    def __ror__(self, other: str) -> Fst:
+        from textmill.fst import grammar, rational
+
+        return rational.union(grammar.promote(other, self.semiring), self)
+
+    def __matmul__(self, other: Fst | str) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.joined(self, other)
+
+    def __rmatmul__(self, other: str) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.joined(grammar.promote(other, self.semiring), self)
+
+    def __sub__(self, other: Fst | str) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.subtract(self, other)
+
+    def __rsub__(self, other: str) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.subtract(grammar.promote(other, self.semiring), self)
+
+    def __invert__(self) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.negate(self)
+
+    def __pow__(self, times: int | tuple[int, int | EllipsisType | None]) -> Fst:
+        from textmill.fst import grammar
+
+        return grammar.power(self, times)
 
     def __copy__(self) -> Fst:
         return self.copy()

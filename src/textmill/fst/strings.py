@@ -114,12 +114,16 @@ def accep(
     return Fst._of(native.linear(semiring(semiring_name)._native, labels, labels, weight), symbols, symbols)
 
 
-def cross(left: Fst, right: Fst) -> Fst:
-    """The transducer from every string of one acceptor to every string of another.
+def cross(left: Fst | str, right: Fst | str) -> Fst:
+    """The transducer from every string of one acceptor to every string of another; strings are promoted.
 
-    >>> [(x, y) for x, y, _ in strings(cross(accep("colour"), accep("color")))]
-    [('colour', 'color')]
+    >>> [(x, y) for x, y, _ in strings(cross(accep("colour") | "coulour", "color"))]
+    [('colour', 'color'), ('coulour', 'color')]
     """
+    from textmill.fst.grammar import promote
+
+    algebra = left.semiring if isinstance(left, Fst) else right.semiring if isinstance(right, Fst) else "tropical"
+    left, right = promote(left, algebra), promote(right, algebra)
     if not (left.has("acceptor") and right.has("acceptor")):
         raise DataError("a cross product is made of two acceptors; project transducers first")
     reads = Fst._of(native.map_arcs(left._native, "output_epsilon"), left.input_symbols, None)

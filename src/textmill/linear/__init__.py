@@ -18,6 +18,9 @@ datasets     labeled data from files
 making       classifiers by kind, and their evaluation
 class_counts  sums by class, mutual information
 bayes        naive Bayes with those distributions
+left_out     how much to add to counts
+categorical  naive Bayes over features that have names for values
+word_evidence  what its words say
 vocabulary_curve   its accuracy by vocabulary size
 counts       distributions of counts: fitted to whole tables, compared, criticised
 operating    thresholds, curves, methods side by side, cascades
@@ -28,7 +31,8 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.linear.bayes import Contributions, NaiveBayes, Topicality
+    from textmill.linear.bayes import NaiveBayes
+    from textmill.linear.categorical import CategoricalBayes
     from textmill.linear.class_counts import mutual_information
     from textmill.linear.classifier import LinearClassifier, Weights
     from textmill.linear.counts.bursts import Bursts, counts_report, draw_bursts, draw_comparison, find_bursts
@@ -71,12 +75,13 @@ if TYPE_CHECKING:
         oracle_threshold,
         tuned_threshold,
     )
-    from textmill.linear.pairwise import PairwiseSVM, solve_pairs, vote
+    from textmill.linear.pairwise import PairwiseSVM, count_votes, solve_pairs, vote
     from textmill.linear.problem import Certificate
     from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
     from textmill.linear.svr import SupportVectorRegression
     from textmill.linear.vocabulary_curve import VocabularyCurve, vocabulary_curve
+    from textmill.linear.word_evidence import Contributions, Topicality
 
 __all__ = [
     "Bernoulli",
@@ -85,6 +90,7 @@ __all__ = [
     "Binomial",
     "Bursts",
     "Cascade",
+    "CategoricalBayes",
     "Certificate",
     "CombinationLogistic",
     "Contributions",
@@ -120,6 +126,7 @@ __all__ = [
     "bernoulli_utility",
     "choose_penalty",
     "compare_counts",
+    "count_votes",
     "counts_of_texts",
     "counts_report",
     "dispersion_test",
@@ -158,7 +165,8 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "bayes": "Contributions NaiveBayes Topicality",
+        "bayes": "NaiveBayes",
+        "categorical": "CategoricalBayes",
         "class_counts": "mutual_information",
         "classifier": "LinearClassifier Weights",
         "counts.bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
@@ -177,11 +185,12 @@ __getattr__, __dir__ = deferred(
         "logistic": "LogisticRegression NotConverged",
         "making": "evaluate_classifier labels_with_probabilities make_classifier",
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
-        "pairwise": "PairwiseSVM solve_pairs vote",
+        "pairwise": "PairwiseSVM count_votes solve_pairs vote",
         "problem": "Certificate",
         "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",
         "selection": "PenaltyScores choose_penalty",
+        "word_evidence": "Contributions Topicality",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },
 )

@@ -41,18 +41,19 @@ from textmill.cluster import connect
 from textmill.corpus import NamedFeatures, Vocabulary, array_like, csr_arrays
 from textmill.errors import DataError, ModelFileError
 from textmill.linear.class_counts import ClassCounts, add, count_chunk, count_classes, mutual_information
-from textmill.linear.classifier import Weights, classes_of, labels_of, require_rows, row_weights
+from textmill.linear.classifier import Weights, classes_of, is_matrix, labels_of, require_rows, row_weights
 from textmill.linear.counts.fitting import FAMILIES, CountFits, CountPrior, estimate_moments, fit_count_table
 from textmill.linear.counts.tables import check_counts, check_exposure
+from textmill.linear.left_out import smoothing_of_counts, smoothing_of_presence
+from textmill.linear.word_evidence import Contributions, Topicality, explained, parameters_of_words, strongest_words
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse, special
-from textmill.tables import Table
 from textmill.vectors import TextVectorizer
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["EVENTS", "Contributions", "NaiveBayes", "Topicality"]
+__all__ = ["EVENTS", "NaiveBayes"]
 
 SUMMED = ("multinomial", "multivariate", "bernoulli", "binom", "poisson")  # of which sums by class are enough
 FITTED = ("zibinom", "betabinom", "zibetabinom", "zipoisson", "negbinom", "zinegbinom")
@@ -61,48 +62,13 @@ _ROWS = 4096  # of a chunk that a matrix is cut into
 _NONE = np.empty((0, 0))
 
 
-class Topicality(Table):
-    """Parameters of words in one class, a row each: feature, documents, occurrences, first, second, z, information."""
-
-    def __init__(self, table: dict[str, list[Any]]) -> None:
-        self.table = table
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return feature, label, documents, occurrences, the parameters and information."""
-        return self.table
-
-
-class Contributions(Table):
-    """What the words of one text say: `label` against `against`; features, counts and weights, the strongest first.
-
-    `absent` is what the words that are not there say together, `prior` what the sizes of the classes say; all of them
-    add up to the difference of the log probabilities.
-    """
-
-    def __init__(
-        self,
-        labels: tuple[Any, Any],
-        features: list[str],
-        counts: list[float],
-        weights: list[float],
-        rest: tuple[float, float],
-    ) -> None:
-        self.label, self.against = labels
-        self.features, self.counts, self.weights = features, counts, weights
-        self.absent, self.prior = rest
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return feature, count and weight."""
-        return {"feature": self.features, "count": self.counts, "weight": self.weights}
-
-
 class NaiveBayes(Classifier, Model):
     """Classify texts by their word counts.
 
     Parameters:
         event: Model of a count; see the table of the module. The default, zibinom, needs no more than p and z, and z
             says how often a word is simply not on topic in a class.
-        smoothing: a of the table; None for 0.1, and for 1 with bernoulli and multivariate.
+        smoothing: a of the table; None chooses it by leaving texts out, see left_out.py.
         n_words: Number of words to keep, those of the highest mutual information with the class; None for all.
         length: What the length of a text counts: "all" tokens, or those of the "vocabulary" that is kept.
         class_prior: "estimated" from the training texts, "uniform", or a probability for each class in sorted order.
@@ -118,6 +84,7 @@ class NaiveBayes(Classifier, Model):
         log_prior_: Logarithms of the probabilities of the classes, (K,).
         occurrences_, documents_: Counts of occurrences and of texts by class and column, (K, V).
         tokens_, texts_: Tokens and texts by class, (K,).
+        smoothing_: a that was used.
         information_: Mutual information of each column with the class, (V,).
         n_features_: Number of columns.
         vectorizer_: Fitted vectorizer, or None.
@@ -188,6 +155,12 @@ class NaiveBayes(Classifier, Model):
         """The number of columns, as scikit-learn asks for it."""
         check_fitted(self)
         return self.n_features_
+
+    @property
+    def smoothing_(self) -> float:
+        """a of the table: the parameter, or what leaving texts out chooses."""
+        check_fitted(self)
+        return self._amount()
 
     def fit(
         self,
@@ -293,64 +266,18 @@ class NaiveBayes(Classifier, Model):
         ['0', '1']
         """
         check_fitted(self)
-        size = len(self.words_)
-        one = sparse.csr_matrix(np.eye(1)) if size == 1 else sparse.identity(size, format="csr")
-        mean = max(1.0, round(float(self.tokens_.sum() / max(self.texts_.sum(), 1.0))))
-        gains = self._words_scores(one, np.full(size, mean), np.zeros(size, np.int32), 1)[0]
-        names = self.feature_names()
-        share = (self.documents_ / np.maximum(self.texts_, 1.0)[:, None])[:, self.words_]
-        labels, features, weights = [], [], []
-        for c in range(len(self.classes_)):
-            others = np.delete(gains, c, axis=1)
-            above = gains[:, c] - (others.max(axis=1) if others.size else 0.0)
-            ranked = share[c] * above
-            for j in np.argsort(-ranked, kind="stable")[:k]:
-                if ranked[j] <= 0:
-                    break
-                labels.append(_plain(self.classes_[c]))
-                features.append(self._name(names, int(self.words_[j])))
-                weights.append(float(above[j]))
-        return Weights(labels, features, weights)
+        return strongest_words(self, k)
 
     def explain(self, X: Any, *, exposure: ArrayLike | None = None) -> list[Contributions]:
         """Return for each text what its words say for the best class against the second best.
 
         >>> model = NaiveBayes(event="multinomial").fit([[2, 0], [0, 2]], ["a", "b"])
-        >>> told = model.explain([[3, 1]])[0]
-        >>> told.label, told.features, [round(weight, 2) for weight in told.weights]
+        >>> words = model.explain([[3, 1]])[0]
+        >>> words.label, words.features, [round(weight, 2) for weight in words.weights]
         ('a', ['0', '1'], [9.13, -3.04])
         """
         check_fitted(self)
-        if len(self.classes_) < 2:
-            raise DataError("the model has one class only, so there is nothing to explain")
-        rows, lengths = self._rows(X, exposure)
-        names = self.feature_names()
-        bucket = np.zeros(len(self.words_), np.int32)
-        scores = self._scores(rows, lengths, bucket, 1)[0] + self.log_prior_
-        selected = rows[:, self.words_] if len(self.words_) < self.n_features_ else rows
-        out = []
-        for i in range(rows.shape[0]):
-            second, best = np.argsort(scores[i], kind="stable")[-2:]
-            begin, end = selected.indptr[i : i + 2]
-            columns, counts = selected.indices[begin:end], selected.data[begin:end]
-            single = sparse.csr_matrix(
-                (counts, columns, np.arange(len(columns) + 1)), shape=(len(columns), len(self.words_))
-            )
-            each = self._words_scores(single, np.full(len(columns), lengths[i]), bucket, 1)[0]
-            weights = each[:, best] - each[:, second]
-            prior = float(self.log_prior_[best] - self.log_prior_[second])
-            absent = float(scores[i, best] - scores[i, second]) - prior - float(weights.sum())
-            order = np.argsort(-np.abs(weights), kind="stable")
-            out.append(
-                Contributions(
-                    (_plain(self.classes_[best]), _plain(self.classes_[second])),
-                    [self._name(names, int(self.words_[columns[j]])) for j in order],
-                    [float(counts[j]) for j in order],
-                    [float(weights[j]) for j in order],
-                    (absent, prior),
-                )
-            )
-        return out
+        return explained(self, X, exposure)
 
     def topicality(self, label: Any, k: int | None = None) -> Topicality:
         """Return the words of a class, those of the highest mutual information first, with their parameters.
@@ -360,26 +287,7 @@ class NaiveBayes(Classifier, Model):
         ['0', '1']
         """
         check_fitted(self)
-        if label not in self.classes_.tolist():
-            raise DataError(f"there is no class {label!r}; there are {self.classes_.tolist()}")
-        c = self.classes_.tolist().index(label)
-        names = self.feature_names()
-        order = self.ranking()[:k]
-        columns = self.words_[order]
-        is_rate = "poisson" in self.event or "negbinom" in self.event
-        first = "theta" if self.event == "multinomial" else "mu" if is_rate else "p"
-        table: dict[str, list[Any]] = {
-            "feature": [self._name(names, int(j)) for j in columns],
-            "documents": self.documents_[c, columns].tolist(),
-            "occurrences": self.occurrences_[c, columns].tolist(),
-            first: self.first_[order, c].tolist(),
-        }
-        if "betabinom" in self.event or "negbinom" in self.event:
-            table["gamma" if "betabinom" in self.event else "kappa"] = self.second_[order, c].tolist()
-        if self.event.startswith("zi"):
-            table["z"] = self.z_[order, c].tolist()
-        table["information"] = self.information_[columns].tolist()
-        return Topicality(table)
+        return parameters_of_words(self, label, k)
 
     def feature_names(self) -> list[str] | None:
         """Names of the columns, where a vectorizer knows them."""
@@ -420,12 +328,14 @@ class NaiveBayes(Classifier, Model):
         if isinstance(self.class_prior, str):
             check_choice("class_prior", self.class_prior, ("estimated", "uniform"))
 
-    @property
-    def _added(self) -> float:
+    def _amount(self) -> float:
         """a of the smoothing."""
         if self.smoothing is not None:
             return float(self.smoothing)
-        return 1.0 if self.event in ("bernoulli", "multivariate") else 0.1
+        if self.event in ("bernoulli", "multivariate"):
+            texts = self.nonempty_ if self.event == "bernoulli" else self.texts_
+            return smoothing_of_presence(self.documents_, texts)
+        return smoothing_of_counts(self.occurrences_, self.documents_, self.tokens_, self.texts_)
 
     def _begin(
         self, X: Any, y: Any, exposure: ArrayLike | None, classes: Sequence[Any] | None = None
@@ -433,7 +343,7 @@ class NaiveBayes(Classifier, Model):
         """Start a fit: labels, vectorizer, columns."""
         vectorizer = self.vectorizer
         X = array_like(X)
-        if vectorizer is not None and not _is_matrix(X) and not vectorizer.__sklearn_is_fitted__():
+        if vectorizer is not None and not is_matrix(X) and not vectorizer.__sklearn_is_fitted__():
             vectorizer = type(vectorizer)(**vectorizer.get_params(deep=False))
             X = list(X.texts()) if hasattr(X, "texts") else list(X)
             vectorizer.fit(X)
@@ -447,7 +357,7 @@ class NaiveBayes(Classifier, Model):
     def _rows(self, X: Any, exposure: ArrayLike | None, *, fitted: bool = True) -> tuple[Any, Floats]:
         """X as sparse rows of counts, and the lengths of the texts."""
         X = array_like(X)
-        if _is_matrix(X):
+        if is_matrix(X):
             rows = check_counts(X)
         elif self.vectorizer_ is None:
             raise DataError("X holds no numbers, and this model has no vectorizer; pass vectorizer=, or a matrix")
@@ -521,7 +431,7 @@ class NaiveBayes(Classifier, Model):
 
     def _closed_form(self) -> Floats:
         """p, mu or theta of events whose sums are enough, (W, K)."""
-        a = self._added
+        a = self._amount()
         columns = slice(None) if len(self.words_) == self.n_features_ else self.words_
         if self.event in ("bernoulli", "multivariate"):
             texts = self.nonempty_ if self.event == "bernoulli" else self.texts_
@@ -544,7 +454,7 @@ class NaiveBayes(Classifier, Model):
             X = X[:, self.words_].tocsr()
         if self.length == "vocabulary":
             lengths = np.asarray(X.sum(axis=1), np.float64).ravel()
-        a, columns = self._added, self.n_features_
+        a, columns = self._amount(), self.n_features_
         is_rate = "poisson" in self.event or "negbinom" in self.event
         prior = CountPrior(success=a, failure=a * (columns if is_rate else max(columns - 1, 1)))
         classes = len(self.classes_)
@@ -621,9 +531,6 @@ class NaiveBayes(Classifier, Model):
             self._cache = cached
         return cached
 
-    def _name(self, names: list[str] | None, column: int) -> str:
-        return str(column) if names is None else names[column]
-
     def _fit_chunks(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, exposure: ArrayLike | None, cluster: Any
     ) -> Self:
@@ -673,11 +580,3 @@ def _all_tokens(vectorizer: TextVectorizer | Vocabulary | NamedFeatures, documen
     vocabulary = vectorizer if isinstance(vectorizer, Vocabulary) else vectorizer.vocabulary_
     plain = Vocabulary(tokenizer=vocabulary.tokenizer, ngrams=vocabulary.ngrams, n_jobs=vocabulary.n_jobs)
     return np.asarray(plain.fit_transform(documents).sum(axis=1), np.float64).ravel()
-
-
-def _is_matrix(X: Any) -> bool:
-    return sparse.issparse(X) or (hasattr(X, "shape") and len(X.shape) != 1) or isinstance(X, np.ndarray)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label

@@ -12,7 +12,16 @@ from textmill._native import base
 from textmill.arrays import Floats, Ids
 from textmill.corpus import NamedFeatures, array_like, check_bags, csr_arrays
 from textmill.errors import DataError
-from textmill.model import Classifier, Model, check_fitted, effective_jobs
+from textmill.model import (
+    Classifier,
+    Model,
+    check_fitted,
+    checked_weights,
+    effective_jobs,
+    label_array,
+    labels_of,
+    require_rows,
+)
 from textmill.numeric import sparse, special
 from textmill.tables import Table
 from textmill.vectors import TextVectorizer
@@ -140,7 +149,7 @@ class LinearClassifier(Classifier, Model):
         self.vectorizer_ = vectorizer if fitted else None
         rows = self._rows(X, fitted=False)
         require_rows(rows)
-        if len(_labels(y)) != rows.shape[0]:
+        if len(label_array(y)) != rows.shape[0]:
             raise DataError(f"X has {rows.shape[0]} rows but y has {len(y)} labels: inconsistent; pass one per row")
         self.classes_ = classes_of(y if classes is None else classes)
         return rows
@@ -177,61 +186,11 @@ def classes_of(y: Any) -> NDArray[Any]:
     >>> classes_of(["b", "a", "b"]).tolist()
     ['a', 'b']
     """
-    labels = _labels(y)
-    texts = [isinstance(label, str) for label in labels.tolist()] if labels.dtype.kind == "O" else []
-    if len(set(texts)) > 1:
-        first = texts.index(not texts[0])
-        raise DataError(f"y mixes texts and numbers, first in row {first}; make the labels all of one type")
+    labels = label_array(y)
     classes: NDArray[Any] = np.unique(labels)
     if len(classes) < 2:
         raise DataError(f"y has only one class, {classes.tolist()}; a classifier needs at least 2 classes")
     return classes
-
-
-def labels_of(y: Any, rows: int, classes: NDArray[Any]) -> Ids:
-    """Labels as numbers of classes, one per row.
-
-    >>> labels_of(["b", "a"], 2, np.array(["a", "b"])).tolist()
-    [1, 0]
-    """
-    labels = _labels(y)
-    if len(labels) != rows:
-        raise DataError(f"X has {rows} rows but y has {len(labels)} labels: inconsistent numbers; pass one per row")
-    places = np.searchsorted(classes, labels)
-    unknown = classes[np.minimum(places, len(classes) - 1)] != labels
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        raise DataError(f"y has the label {labels[row]!r} in row {row}, which is not one of {classes.tolist()}")
-    return places.astype(np.int32)
-
-
-def require_rows(rows: Any) -> None:
-    """An error, in scikit-learn's words, where there are no rows or no columns.
-
-    >>> require_rows(np.zeros((2, 1)))
-    """
-    for size, what in zip(rows.shape, ("sample", "feature"), strict=True):
-        if not size:
-            raise DataError(f"X is empty: 0 {what}(s) (shape={rows.shape}) while a minimum of 1 is required; pass rows")
-
-
-def checked_weights(sample_weight: ArrayLike | None, rows: int) -> Floats:
-    """Weights of rows, one number >= 0 each and not all zero; all one where none are given.
-
-    >>> checked_weights(None, 2).tolist()
-    [1.0, 1.0]
-    """
-    if sample_weight is None:
-        return np.ones(rows)
-    weights = np.array(sample_weight, dtype=np.float64)
-    if weights.shape != (rows,):
-        raise DataError(f"sample_weight has shape {weights.shape}; pass one number per row, {rows} in all")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        row = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
-        raise DataError(f"sample_weight has {weights[row]} in row {row}; pass finite numbers >= 0")
-    if not weights.any():
-        raise DataError("sample_weight is zero for every row; give at least one row of each class a weight")
-    return weights
 
 
 def row_weights(
@@ -255,32 +214,6 @@ def row_weights(
         if not (np.isfinite(of_class) & (of_class >= 0)).all():
             raise DataError(f"class_weight must hold finite numbers >= 0, got {dict(class_weight)!r}")
     return np.asarray(weights * of_class[labels])
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    """y as one axis of labels that can be told apart."""
-    if y is None:
-        raise DataError("requires y to be passed, but the target y is None; pass one label per row")
-    mixed = isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1
-    labels = np.asarray(y, dtype=object) if mixed else np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        from sklearn.exceptions import DataConversionWarning
-
-        from textmill.errors import warn_caller
-
-        warn_caller("A column-vector y was passed when a 1d array was expected; y is flattened", DataConversionWarning)
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise DataError(f"y must have one label per row, got an array of shape {labels.shape}")
-    if labels.dtype.kind == "c":
-        raise DataError("Complex data not supported: y holds complex numbers; pass labels")
-    if labels.dtype.kind == "f" and labels.size:
-        if not np.isfinite(labels).all():
-            fault = labels[~np.isfinite(labels)][0]
-            raise DataError(f"Input y contains {'NaN' if np.isnan(fault) else 'infinity'}; pass labels")
-        if (labels != np.floor(labels)).any():
-            raise DataError("Unknown label type: continuous numbers are no labels; pass classes, or round them")
-    return labels
 
 
 def is_matrix(X: Any) -> bool:

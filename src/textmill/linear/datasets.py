@@ -54,12 +54,14 @@ def read_labeled(
     label_field: str | None = "label",
     columns: int | None = None,
     format: str | None = None,  # noqa: A002
+    categorical: bool = False,
     **reading: Any,
 ) -> Labeled:
     """Read labeled data; `reading` goes to `read_documents` for records.
 
     `label_field` is None for records whose labels are not wanted. `columns` is the number of columns that rows of
-    numbers must have; shorter ones are filled up.
+    numbers must have; shorter ones are filled up. With `categorical` events are lists of their features, "v=eat", as
+    `CategoricalBayes` takes them, and nothing else will do.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -72,6 +74,11 @@ def read_labeled(
     if len(kinds) != 1:
         raise DataError(f"the files hold {' and '.join(sorted(kinds))}; pass files of one kind")
     kind = kinds.pop()
+    if categorical:
+        if kind != "events":
+            raise DataError(f"naive Bayes over values takes events, 'label field=value ...', not {kind}; see --format")
+        events = _events(sources)
+        return Labeled([list(event) for event in events.X], events.y, events.ids, kind)
     if kind == "texts":
         return _texts(list(sources), label_field, format, reading)
     return _events(sources) if kind == "events" else _rows(sources, columns)

@@ -9,11 +9,16 @@ maximised from several starts and the best is kept:
     start 1 ...   random directions, steep, cut at their best threshold; some for few columns, none for text, where all
                   directions that part the rows are as good
 
-Penalty and operating point by cross-validation: for every fold models of each penalty are trained on the others; the
-penalty whose margins on the held-out rows allow the greatest utility is taken, and the intercept is moved by the
-threshold that reaches it. Logistic regressions stand among the candidates: where their model is right, likelihood uses
-the rows better, and only their threshold has to move. Text has more columns than rows, F~ of the training rows is then
-near 1 for any weights that part them, and it is the held-out rows that know where to cut.
+Penalty and operating point by cross-validation: for every fold models of each penalty are trained on the others, and
+their margins on the held-out rows say which utility a penalty allows and at which threshold. Logistic regressions stand
+among the candidates: where their model is right, likelihood uses the rows better, and only their threshold has to move.
+Which candidate is best, and where exactly to cut it, is mostly noise when positives are few; so the model is the mean
+of the best four, each cut at its threshold and scaled to the same steepness of probability:
+
+    theta = sum_c a_c (theta_c - t_c e_0) / (4 a_1)          a_c: slope of Platt's line on the held-out margins of c
+
+Text has more columns than rows, F~ of the training rows is then near 1 for any weights that part them, and it is the
+held-out rows that know where to cut.
 
 The scores are no probabilities: `calibrated` has those, from the held-out margins by logistic regression (Platt).
 
@@ -37,7 +42,7 @@ from textmill.linear.classifier import LinearClassifier, labels_of
 from textmill.linear.problem import Penalty, Problem
 from textmill.linear.smoothed import FEW_ENTRIES, SmoothedUtility
 from textmill.linear.solvers import minimize
-from textmill.metrics import FWeight, ScoreCounts, Utility, named_utility
+from textmill.metrics import BinaryCounts, FWeight, ScoreCounts, Utility, named_utility
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import special
 from textmill.optimize import REASONS, Solution, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn
@@ -48,6 +53,7 @@ __all__ = ["UtilityLogistic", "operating_path"]
 PENALTIES = (1e-6, 1e-5, 1e-4, 1e-3)  # times the mean square length of a row
 USUAL_PENALTY = 1  # place of the one for first runs
 LIKELIHOOD_L2 = (0.1, 1.0)  # of logistic regressions, the first of them start 0
+MEMBERS = 4  # candidates whose mean is taken
 FEW_COLUMNS = 100  # up to which random starts pay
 MOST_NORM = 1e3  # of theta for rows of length 1; beyond it the supremum is at infinity
 STEEP = 10.0  # spread of the margins of a random start: near to the decisions themselves
@@ -67,7 +73,7 @@ class UtilityLogistic(LinearClassifier):
         l2: L2 penalty; None to choose it by cross-validation.
         gamma: Steepness of the smoothed decision; several for a run with each, begun with the last.
         n_starts: Random starts beside the logistic regression; None for 10 with up to 100 columns, else 0.
-        n_folds: Folds that choose penalty and operating point; 0 for none: the training rows alone decide.
+        n_folds: Folds that choose penalties and operating point; 0 for none: the training rows alone decide.
         method: Optimiser: "lbfgs", "bfgs" or "cg" (Fletcher-Reeves); with an L1 penalty it is OWL-QN.
         vectorizer: With it the model takes texts or mappings, as `LogisticRegression` does.
         tolerance: Relative improvement that ends a run.
@@ -81,9 +87,9 @@ class UtilityLogistic(LinearClassifier):
         intercept_: Intercepts, (1,) or (K,).
         vectorizer_: Fitted vectorizer, or None.
         positive_: The label to be found; None for more than two classes.
-        l2_: Penalties used, one a margin.
-        criterion_: What was maximised for the last margin: "utility", or "likelihood" where that did better on held-out
-            rows.
+        l2_: Penalties of the best candidates, one a margin.
+        criterion_: What was maximised for the last margin, by the candidates that did best on held-out rows: "utility",
+            "likelihood" or "both".
         objective_: Smoothed utility without penalty, the mean over margins.
         held_out_: Utility of held-out rows at the chosen penalty and threshold, mean over margins; None without folds.
         starts_: For every start of the last margin its objective, norm of theta and why it ended.
@@ -259,6 +265,13 @@ class _Run:
     trace: list[float]
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    members: list[tuple[int, float, float]]  # place of a candidate, its share, its threshold; the best comes first
+    figure: float  # utility of held-out rows
+    line: tuple[float, float]  # of calibration
+
+
 class _Training:
     """One binary problem: starts, penalties, folds."""
 
@@ -283,51 +296,52 @@ class _Training:
             {"objective": -run.value, "norm": float(np.linalg.norm(run.theta)), "reason": run.report.reason}
             for run in runs
         ]
-        l2, figure, line, threshold = usual, None, None, 0.0
         folds = min(model.n_folds, int(self.positive.sum()), int((~self.positive).sum()))
-        if folds >= 2:
-            chosen, figure, threshold, line = self.held_out(grid, folds, best.theta)
-            if chosen >= len(grid):
-                return self.likelihood(whole, LIKELIHOOD_L2[chosen - len(grid)], figure, threshold, line, starts)
-            l2 = grid[chosen]
-        if l2 != usual:
-            best = max((self.maximize(whole, l2, start) for start in (ours[0], best.theta)), key=lambda run: -run.value)
-        theta = best.theta.copy()
-        margins = whole.margins(theta)
-        chance = special.expit(whole.gamma * margins)
-        theta[0] -= threshold
-        line = None if line is None else (line[0], line[1] + line[0] * threshold)
+        if folds < 2:
+            return self.result(whole, best.theta, [best], "utility", usual, starts)
+        choice = self.held_out(grid, folds, best.theta)
+        theta = np.zeros(len(best.theta))
+        chosen: list[Solution] = []
+        for place, share, threshold in choice.members:
+            if place >= len(grid):
+                own = self.regression(self.rows, self.positive, LIKELIHOOD_L2[place - len(grid)])
+            else:
+                begins = (ours[0], best.theta) if grid[place] != usual else ()
+                candidates = [self.maximize(whole, grid[place], start) for start in begins] or [best]
+                chosen.append(max(candidates, key=lambda run: -run.value))
+                own = chosen[-1].theta.copy()
+            own[0] -= threshold
+            theta += share * own
+        first = choice.members[0][0]
+        criterion = "utility" if len(chosen) == len(choice.members) else "both" if chosen else "likelihood"
+        l2 = grid[first] if first < len(grid) else LIKELIHOOD_L2[first - len(grid)]
+        return self.result(whole, theta, chosen, criterion, l2, starts, choice)
+
+    def result(
+        self,
+        whole: SmoothedUtility,
+        theta: Floats,
+        chosen: list[Solution],
+        criterion: str,
+        l2: float,
+        starts: list[dict[str, Any]],
+        choice: _Choice | None = None,
+    ) -> _Run:
+        value = whole(theta)[0]
+        chance = special.expit(whole.gamma * whole.margins(theta))
         return _Run(
             theta,
             float(l2),
-            "utility",
-            whole(best.theta)[0],
-            figure,
-            line,
+            criterion,
+            value,
+            None if choice is None else choice.figure,
+            None if choice is None else choice.line,
             starts,
             float((chance * (1 - chance) < SATURATED).mean()),
-            best.report.iterations,
-            best.report.reason,
-            [-value for value in best.report.values],
+            sum(run.report.iterations for run in chosen),
+            chosen[0].report.reason if chosen else "value",
+            [-value for value in chosen[0].report.values] if chosen else [value],
         )
-
-    def likelihood(
-        self,
-        whole: SmoothedUtility,
-        l2: float,
-        figure: float,
-        threshold: float,
-        line: tuple[float, float],
-        starts: list[dict[str, Any]],
-    ) -> _Run:
-        """The logistic regression with the threshold of its held-out margins."""
-        theta = self.regression(self.rows, self.positive, l2)
-        theta[0] -= threshold
-        value = whole(theta)[0]
-        line = line[0], line[1] + line[0] * threshold
-        chance = special.expit(whole.gamma * whole.margins(theta))
-        saturated = float((chance * (1 - chance) < SATURATED).mean())
-        return _Run(theta, l2, "likelihood", value, figure, line, starts, saturated, 0, "value", [value])
 
     def objective(self, part: Any) -> SmoothedUtility:
         gamma = self.model._gammas()[-1]
@@ -350,7 +364,7 @@ class _Training:
             intercept=True,
             threads=effective_jobs(self.model.n_jobs) if rows.nnz > FEW_ENTRIES else 1,
         )
-        run = minimize(problem, Penalty(0.0, l2), tolerance=1e-3, max_iter=100)
+        run = minimize(problem, Penalty(0.0, l2), tolerance=1e-4, max_iter=100)
         return np.concatenate([run.intercept, run.coef[0]])
 
     def random_starts(self, objective: SmoothedUtility) -> Iterator[Floats]:
@@ -398,8 +412,8 @@ class _Training:
             raise DataError("gamma is empty; pass at least one steepness")
         return solution
 
-    def held_out(self, grid: list[float], folds: int, usual: Floats) -> tuple[int, float, float, tuple[float, float]]:
-        """Place of the best candidate, its utility on held-out rows, the threshold there, and the calibration.
+    def held_out(self, grid: list[float], folds: int, usual: Floats) -> _Choice:
+        """The candidates that do best on held-out rows, and what their mean is worth there.
 
         Candidates are the penalties, and behind them the logistic regressions.
         """
@@ -420,9 +434,20 @@ class _Training:
         if len(regressions) == 1:  # a penalty of one's own is for the utility
             margins = margins[: len(grid)]
         points = [_threshold(row, self.positive, self.utility) for row in margins]
-        chosen = int(np.argmax([figure for _, figure in points]))
-        threshold, figure = points[chosen]
-        return chosen, figure, threshold, _platt(margins[chosen], self.positive)
+        best_first = np.argsort([-figure for _, figure in points], kind="stable")[:MEMBERS].tolist()
+        if self.model.l1:  # a mean would have all weights that one of them has
+            best_first = best_first[:1]
+        slopes = [_platt(margins[j], self.positive)[0] for j in best_first]
+        scales = [a if a > 0 else 1 / (float(margins[j].std()) or 1.0) for j, a in zip(best_first, slopes, strict=True)]
+        shares = [scale / scales[0] / len(scales) for scale in scales]
+        thresholds = [points[j][0] for j in best_first]
+        mean = sum(share * (margins[j] - cut) for j, share, cut in zip(best_first, shares, thresholds, strict=True))
+        counts = BinaryCounts.from_labels(self.positive, mean > 0, True)
+        return _Choice(
+            list(zip(best_first, shares, thresholds, strict=True)),
+            float(self.utility.value(counts.vector)),
+            _platt(mean, self.positive),
+        )
 
 
 def operating_path(

@@ -8,6 +8,7 @@ import numpy as np
 
 from textmill.errors import DataError
 from textmill.linear.bayes import NaiveBayes
+from textmill.linear.categorical import CategoricalBayes
 from textmill.linear.classifier import LinearClassifier
 from textmill.linear.expected_f import UtilityLogistic
 from textmill.linear.grafting import CombinationLogistic
@@ -18,18 +19,19 @@ from textmill.model.estimators import constructor_parameters
 
 __all__ = ["KINDS", "evaluate_classifier", "labels_with_probabilities", "make_classifier"]
 
-KINDS: dict[str, type[LinearClassifier | NaiveBayes]] = {
+KINDS: dict[str, type[LinearClassifier | NaiveBayes | CategoricalBayes]] = {
     "bayes": NaiveBayes,
+    "categorical": CategoricalBayes,
     "combinations": CombinationLogistic,
     "logistic": LogisticRegression,
 }
 
 
 def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any:
-    """Return a classifier of a kind, "logistic", "combinations" or "bayes"; an option that is None has its default.
+    """Return a classifier of a kind, "logistic", "combinations", "bayes" or "categorical".
 
-    The default of l2 is 0 for a logistic regression with an L1 penalty. With `utility` a logistic regression is trained
-    for that instead of likelihood.
+    An option that is None has its default. The default of l2 is 0 for a logistic regression with an L1 penalty. With
+    `utility` a logistic regression is trained for that instead of likelihood.
 
     >>> make_classifier("logistic", l1=0.5), make_classifier("combinations", degree=3, balanced=True)
     (LogisticRegression(l1=0.5, l2=0.0), CombinationLogistic(degree=3, class_weight='balanced'))
@@ -46,7 +48,7 @@ def make_classifier(kind: str, *, balanced: bool = False, **options: Any) -> Any
         raise DataError(f"{name} is no option of kind '{kind}'; leave it out")
     if kind == "logistic" and parameters.get("l1"):
         parameters.setdefault("l2", 0.0)
-    if balanced and kind == "bayes":
+    if balanced and kind in ("bayes", "categorical"):
         parameters["class_prior"] = "uniform"
     elif balanced:
         parameters["class_weight"] = "balanced"

@@ -25,7 +25,7 @@ from textmill.linear.classifier import classes_of, labels_of, require_rows
 from textmill.linear.kernels import MAX_STEPS, KernelModel, KernelRows, Solved, solve_problems
 from textmill.model import Classifier, check_fitted, check_range
 
-__all__ = ["PairwiseSVM", "solve_pairs", "vote"]
+__all__ = ["PairwiseSVM", "count_votes", "solve_pairs", "vote"]
 
 
 class PairwiseSVM(Classifier, KernelModel):
@@ -125,7 +125,7 @@ class PairwiseSVM(Classifier, KernelModel):
         [[2, 1, 0]]
         """
         check_fitted(self)
-        return _count(self.decision_values(X), len(self.classes_))[0]
+        return count_votes(self.decision_values(X), len(self.classes_))[0]
 
     def _distances(self) -> Floats:
         """How far each class is from the neutral score."""
@@ -165,7 +165,7 @@ def vote(values: Floats, distances: Floats) -> NDArray[np.intp]:
     >>> vote(np.array([[-1.0, -1.0, 1.0]]), np.array([1.0, 0.0, 1.0])).tolist()
     [0]
     """
-    votes, sums = _count(values, len(distances))
+    votes, sums = count_votes(values, len(distances))
     rows = np.arange(len(votes))
     most = votes == votes.max(axis=1, keepdims=True)
     far = np.where(most, distances, np.inf)
@@ -174,8 +174,12 @@ def vote(values: Floats, distances: Floats) -> NDArray[np.intp]:
     return winners
 
 
-def _count(values: Floats, classes: int) -> tuple[NDArray[np.int64], Floats]:
-    """Votes for each class, and the sums of |f| over them."""
+def count_votes(values: Floats, classes: int) -> tuple[NDArray[np.int64], Floats]:
+    """Votes for each class, and the sums of |f| over them, from values of all pairs.
+
+    >>> count_votes(np.array([[-1.0, -1.0, 1.0]]), 3)[0].tolist()
+    [[2, 0, 1]]
+    """
     votes = np.zeros((len(values), classes), np.int64)
     sums = np.zeros((len(values), classes))
     for number, (a, b) in enumerate(combinations(range(classes), 2)):

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import base
+from textmill._native import linear as native
 from textmill.arrays import Floats
 from textmill.corpus import check_bags
 from textmill.errors import DataError
@@ -32,6 +33,9 @@ from textmill.model import check_range, effective_jobs
 __all__ = ["BernoulliModel", "SmoothedUtility", "bernoulli_utility", "positives_of"]
 
 FEW_ENTRIES = 200_000  # of X, for which waking a second thread costs more than it brings
+
+_TALL = 16  # entries of a column, on average, from which sums by column are made row by row
+_NONE = np.empty(0)
 
 BernoulliModel: TypeAlias = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
 
@@ -68,16 +72,17 @@ class SmoothedUtility:
         if weights.shape != self.positive.shape or not (np.isfinite(weights) & (weights >= 0)).all():
             raise DataError("sample_weight must be one finite number >= 0 per row")
         self.weights = weights
-        self._of_positives, self._of_negatives = weights * self.positive, weights * ~self.positive
+        self._labels = self.positive.astype(np.int32)
         self._problem = Problem(
             rows,
-            self.positive.astype(np.int32),
+            self._labels,
             2,
             np.ones(len(weights)),
             intercept=True,
             threads=effective_jobs(n_jobs) if rows.nnz > FEW_ENTRIES else 1,
         )
-        self._wrong = np.empty((1, len(weights)))
+        self._tall = rows.nnz >= _TALL * rows.shape[1]
+        self._miss = np.empty(len(weights))
 
     @property
     def columns(self) -> int:
@@ -93,11 +98,15 @@ class SmoothedUtility:
 
     def counts(self, theta: Floats) -> Floats:
         """Smoothed hits, misses, false alarms and rejections."""
-        return self._counts(self._miss(self.margins(theta)))
+        margins, threads = self.margins(theta), self._problem.threads
+        return np.array(native.smoothed_counts(margins, self._labels, self.weights, self.gamma, self._miss, threads))
 
     def hard_counts(self, theta: Floats) -> Floats:
         """Hits, misses, false alarms and rejections of the decisions x . theta > 0."""
-        return self._counts((self.margins(theta) > 0) != self.positive)
+        wrong = ((self.margins(theta) > 0) != self.positive).astype(np.float64)
+        ours, others = self.weights * self.positive, self.weights * ~self.positive
+        alarms = base.dot(others, wrong)
+        return np.array([base.dot(ours, 1 - wrong), base.dot(ours, wrong), alarms, base.dot(others, 1 - wrong)])
 
     def figure(self, theta: Floats) -> float:
         """The utility of the decisions x . theta > 0."""
@@ -105,16 +114,15 @@ class SmoothedUtility:
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Value and gradient."""
-        miss = self._miss(self.margins(theta))
-        counts = self._counts(miss)
+        counts = self.counts(theta)
         hit, missed, alarm, rejection = self.utility.gradient(counts).tolist()
-        slope = (self.gamma * (hit - missed)) * self._of_positives
-        slope += (self.gamma * (alarm - rejection)) * self._of_negatives
-        slope *= miss
-        slope *= np.subtract(1.0, miss, out=miss)
+        gains = self.gamma * (alarm - rejection), self.gamma * (hit - missed)
         gradient = np.empty(self.columns + 1)
-        gradient[0] = slope.sum()
-        np.negative(self._problem.slopes(slope[None])[0], out=gradient[1:])
+        gradient[0] = native.smoothed_slopes(self._miss, self._labels, self.weights, *gains, self._problem.threads)
+        if self._tall:  # sums by column then stay in the cache while rows pass by
+            self._problem.passes.sums(self._miss, _NONE, gradient[1:], _NONE, self._problem.threads)
+        else:
+            np.negative(self._problem.slopes(self._miss[None])[0], out=gradient[1:])
         return float(self.utility.value(counts)), gradient
 
     def surface(self, first: ArrayLike, second: ArrayLike) -> Floats:
@@ -127,19 +135,6 @@ class SmoothedUtility:
             raise DataError(f"a surface needs rows of one column, these have {self.columns}")
         grid = [[self.counts(np.array([a, b])) for b in np.ravel(second)] for a in np.ravel(first)]
         return self.utility.value(np.array(grid))
-
-    def _miss(self, margins: Floats) -> Floats:
-        """Probability of the wrong decision for every row."""
-        self._problem.loss(self.gamma * margins[None], self._wrong)
-        return np.asarray(np.abs(self._wrong[0]))
-
-    def _counts(self, miss: NDArray[Any]) -> Floats:
-        wrong = np.asarray(miss, np.float64)
-        right = 1.0 - wrong
-        ours, others = self._of_positives, self._of_negatives
-        return np.array(
-            [base.dot(ours, right), base.dot(ours, wrong), base.dot(others, wrong), base.dot(others, right)]
-        )
 
 
 def bernoulli_utility(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.lm.formats import from_arpa, read_model, to_arpa
+    from textmill.lm.formats import arpa_of, from_arpa, read_model, to_arpa
     from textmill.lm.leave_one_out import LeaveOneOut
     from textmill.lm.mixing import Mixture
     from textmill.lm.ngram import NGramModel, SentenceScores
@@ -41,6 +41,7 @@ __all__ = [
     "PerplexityReport",
     "SentenceScores",
     "UnalignedPairs",
+    "arpa_of",
     "frequent_ngrams",
     "from_arpa",
     "next_words",
@@ -54,7 +55,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "formats": "from_arpa read_model to_arpa",
+        "formats": "arpa_of from_arpa read_model to_arpa",
         "leave_one_out": "LeaveOneOut",
         "mixing": "Mixture",
         "ngram": "NGramModel SentenceScores",

@@ -21,7 +21,7 @@ from textmill.lm.counting import BEGIN, SPECIAL, UNKNOWN
 from textmill.lm.ngram import NGramModel
 from textmill.model import StringTable, check_fitted, effective_jobs, load
 
-__all__ = ["from_arpa", "read_model", "to_arpa"]
+__all__ = ["arpa_of", "from_arpa", "read_model", "to_arpa"]
 
 Tree = tuple[NDArray[np.int64], Ids, Ids]  # levels, last words, first children
 
@@ -96,13 +96,11 @@ def read_model(path: str | os.PathLike[str], *, tokenizer: TokenizerLike = None)
     return load(path, expect=NGramModel)
 
 
-def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
-    """Write a model to an ARPA file.
+def arpa_of(model: NGramModel) -> Arpa:
+    """The n-grams of a model in plain arrays, as an ARPA file has them.
 
-    >>> model = NGramModel(order=2).fit(["to be", "to do"])
-    >>> to_arpa(model, "tiny.arpa")
-    >>> from_arpa("tiny.arpa").perplexity(["to be"]) == model.perplexity(["to be"])
-    True
+    >>> len(arpa_of(NGramModel(order=2).fit(["to be", "to do"])).orders)
+    2
     """
     check_fitted(model)
     levels = model.levels_.tolist()
@@ -114,7 +112,18 @@ def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
         families = np.diff(model.children_[levels[n - 1] : begin + 1])
         rows = np.column_stack([np.repeat(rows, families, axis=0), model.last_words_[begin:end]])
         orders.append(ArpaOrder(rows, probability[begin:end], back_off[begin:end]))
-    write_arpa(path, Arpa(model.words_, tuple(orders)), n_jobs=model.n_jobs)
+    return Arpa(model.words_, tuple(orders))
+
+
+def to_arpa(model: NGramModel, path: str | os.PathLike[str]) -> None:
+    """Write a model to an ARPA file.
+
+    >>> model = NGramModel(order=2).fit(["to be", "to do"])
+    >>> to_arpa(model, "tiny.arpa")
+    >>> from_arpa("tiny.arpa").perplexity(["to be"]) == model.perplexity(["to be"])
+    True
+    """
+    write_arpa(path, arpa_of(model), n_jobs=model.n_jobs)
 
 
 def _renamed(arpa: Arpa) -> tuple[StringTable, Ids]:

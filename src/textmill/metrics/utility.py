@@ -409,7 +409,7 @@ def _counts(counts: ArrayLike) -> Floats:
 
 def _dot(counts: Floats, weights: tuple[float, float, float, float]) -> Floats:
     """counts . weights in a fixed order: one vector and a grid of them give the same bits, as `@` would not."""
-    a, b, c, d = np.moveaxis(counts, -1, 0)
+    a, b, c, d = counts[..., 0], counts[..., 1], counts[..., 2], counts[..., 3]
     return np.asarray(a * weights[0] + b * weights[1] + c * weights[2] + d * weights[3])
 
 

@@ -2,6 +2,7 @@
 
 estimators.py   Estimator, Transformer, Classifier, Regressor: scikit-learn's protocol without its import
 base.py         Model: what a class declares so that it can be saved
+labels.py       labels and weights of rows
 layout.py       named axes, types and ranges of arrays
 options.py      small frozen dataclasses as values of parameters
 parameters.py   parameters as canonical JSON
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         given_parameters,
     )
     from textmill.model.file import Saved
+    from textmill.model.labels import checked_weights, label_array, labels_of, require_rows
     from textmill.model.loading import describe, load
     from textmill.model.options import Options
     from textmill.model.seeds import RandomState, is_generator, seed_of
@@ -56,12 +58,16 @@ __all__ = [
     "check_fitted",
     "check_owners",
     "check_range",
+    "checked_weights",
     "constructor_parameters",
     "describe",
     "effective_jobs",
     "given_parameters",
     "is_generator",
+    "label_array",
+    "labels_of",
     "load",
+    "require_rows",
     "seed_of",
     "summarize",
 ]
@@ -73,6 +79,7 @@ __getattr__, __dir__ = deferred(
         "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range "
         "constructor_parameters effective_jobs given_parameters",
         "file": "Saved",
+        "labels": "checked_weights label_array labels_of require_rows",
         "loading": "describe load",
         "options": "Options",
         "seeds": "RandomState is_generator seed_of",

@@ -1,4 +1,4 @@
-"""Figures from arrays: lines, bars, scatter, heat map, histogram; PNG, SVG and PDF files, SVG for pages.
+"""Figures from arrays: lines, bars, scatter, heat map, histogram, trees; PNG, SVG and PDF files, SVG for pages.
 
     linear   x          log   log10 x, 0 < x          probit   z with x = Phi(z), 0 < x < 1: the axes of a DET curve
 
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.plot.branching import branches
     from textmill.plot.charts import bars, histogram, lines, scatter
     from textmill.plot.heat import heat_map
     from textmill.plot.output import check_figure_path, save, to_svg
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "bars",
+    "branches",
     "check_figure_path",
     "heat_map",
     "histogram",
@@ -42,6 +44,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "style": "COLORS",
+        "branching": "branches",
         "charts": "bars histogram lines scatter",
         "heat": "heat_map",
         "output": "check_figure_path save to_svg",

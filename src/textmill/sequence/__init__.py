@@ -3,8 +3,10 @@
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
 reports      what people see of a training run
+explanations   why a token got its label
 encoder      the tests of a model, and how tokens are turned into them
 attributes   CRFsuite's data files
+comparison   paired tests of two taggers
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
 confusions   what a tagger got wrong, in context
 counts       what each pattern brings to a model
@@ -21,20 +23,26 @@ exchange     taggers from and into files of any kind
 features     where the weights of a model are
 formats      models of Wapiti, dumps of CRFsuite
 inspection   the strongest weights of a label, a word, a pair of labels
+hidden_states   hidden states of labels: numbers, names, weights to begin with
 label_models   binary labels that depend on each other, and decoding under them
+labelpaths   labellings of chains of hidden states, with certificates
+latent       latent-dynamic CRFs: labels with hidden states
 labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 probability_files   probabilities of items from files
 pruning      what a beam costs in decoding for F
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
+trigrams     tests of three states
 trainable    training that CRFs and conditional Markov models share
+state_analysis   what hidden states have learnt
 training     objective, algorithms, and the run around them
+tuning       settings by trying, on development sequences
 upgrades     files of older formats
 utility_tags   tags of greatest expected F
 encoding     sequences as arrays of test ids, what every model of this package reads
 
-chainmodel says where models with hidden states (latent) and of segments (semimarkov) will stand.
+chainmodel says where models of segments (semimarkov) will stand.
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +51,17 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
+    from textmill.sequence.boundaries import BoundaryScores, SegmentLengths, evaluate_boundaries, segment_lengths
+    from textmill.sequence.candidates import (
+        CandidateFilter,
+        Candidates,
+        FilterAudit,
+        LostSpan,
+        all_candidates,
+        gold_spans,
+    )
     from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.comparison import TagComparison, compare_columns, compare_tags
     from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF
@@ -71,7 +89,7 @@ if TYPE_CHECKING:
     from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
-    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags
+    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags, gold_and_predicted
     from textmill.sequence.exchange import TAGGER_FORMATS, TAGGERS, read_tagger, tagger_of, write_tagger
     from textmill.sequence.expected_utility import (
         DECODERS,
@@ -87,7 +105,9 @@ if TYPE_CHECKING:
         expected_f_loss,
         f_distribution,
     )
+    from textmill.sequence.explanations import Explanation, explain_labels
     from textmill.sequence.features import FeatureLayout, Features
+    from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest, ForestSums, read_amis, write_amis
     from textmill.sequence.formats import (
         ChainWeights,
         read_crfsuite_dump,
@@ -108,13 +128,53 @@ if TYPE_CHECKING:
         label_sentences,
         label_tests,
         repair_lines,
+        split_sentence,
     )
+    from textmill.sequence.labelpaths import (
+        SEARCHES,
+        Certificate,
+        HiddenScorer,
+        LabelPaths,
+        SearchLimits,
+        best_label_paths,
+        hidden_paths,
+        label_log_probabilities,
+        most_probable_states,
+        state_probabilities,
+    )
+    from textmill.sequence.latent import LatentCRF
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
     from textmill.sequence.pruning import PruningReport, compare_pruning
-    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training
+    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training, write_training_log
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.segment_data import SegmentData, SegmentObjective
+    from textmill.sequence.segment_forests import (
+        PACKINGS,
+        ForestSize,
+        forest_events,
+        forest_size,
+        forest_weights,
+        segment_forest,
+    )
+    from textmill.sequence.segment_labeling import label_segments, label_spans, read_segment_tagger, seen_columns
+    from textmill.sequence.segment_patterns import (
+        PRESETS,
+        SegmentPattern,
+        normalized,
+        parse_segment_patterns,
+        segment_patterns,
+        word_form,
+    )
+    from textmill.sequence.semimarkov import (
+        HISTORIES,
+        LongSegments,
+        Segment,
+        SemiMarkovCRF,
+        entity_history,
+        plain_labels,
+    )
     from textmill.sequence.simple_functions import (
         CountFunction,
         Expectation,
@@ -128,9 +188,11 @@ if TYPE_CHECKING:
         expected_hamming,
         expected_window_rate,
     )
+    from textmill.sequence.state_analysis import StateAnalysis, StateUse, StateWord, analyze_states
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
+        CG,
         LBFGS,
         OWLQN,
         RPROP,
@@ -140,16 +202,22 @@ if TYPE_CHECKING:
         BlockDescent,
         Perceptron,
     )
+    from textmill.sequence.tuning import TunedCell, best_cell, draw_tuning, tune_taggers, write_tuning
 
 __all__ = [
     "ALGORITHMS",
+    "CG",
     "CRF",
     "DATA_FORMATS",
     "DECODERS",
     "FIGURES",
+    "HISTORIES",
     "LBFGS",
     "OWLQN",
+    "PACKINGS",
+    "PRESETS",
     "RPROP",
+    "SEARCHES",
     "SGDL1",
     "SGDL2",
     "SYNTAXES",
@@ -157,8 +225,14 @@ __all__ = [
     "TAGGER_FORMATS",
     "Active",
     "Algorithm",
+    "Alternative",
+    "AmisEvent",
     "AttributeSequence",
     "BlockDescent",
+    "BoundaryScores",
+    "CandidateFilter",
+    "Candidates",
+    "Certificate",
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
@@ -169,37 +243,65 @@ __all__ = [
     "Encoded",
     "Encoder",
     "Expectation",
+    "Explanation",
     "FeatureCounts",
+    "FeatureForest",
     "FeatureLayout",
     "FeatureWeight",
     "Features",
+    "FilterAudit",
+    "ForestSize",
+    "ForestSums",
     "Hamming",
+    "HiddenScorer",
     "Hypothesis",
     "ItemSet",
+    "LabelPaths",
     "LabeledSentence",
     "LabeledSequences",
     "LabeledSpan",
     "LabelingOptions",
+    "LatentCRF",
+    "LongSegments",
+    "LostSpan",
     "MarkovLabels",
     "NoWeights",
     "Pattern",
     "Perceptron",
     "PruningReport",
+    "SearchLimits",
+    "Segment",
+    "SegmentData",
+    "SegmentLengths",
+    "SegmentObjective",
+    "SegmentPattern",
+    "SemiMarkovCRF",
     "SetDistribution",
     "SimpleFunction",
     "Split",
+    "StateAnalysis",
+    "StateUse",
+    "StateWord",
+    "TagComparison",
     "TagError",
     "TagRepairs",
     "TagScores",
     "TrainingSummary",
     "TrainingTable",
+    "TunedCell",
     "WindowFunction",
     "ZeroOne",
     "active_tests",
+    "all_candidates",
+    "analyze_states",
     "attributes_of",
+    "best_cell",
+    "best_label_paths",
     "best_labels",
     "column_errors",
+    "compare_columns",
     "compare_pruning",
+    "compare_tags",
     "count_by_pattern",
     "cross_validate",
     "decode_chain_f",
@@ -211,7 +313,10 @@ __all__ = [
     "default_patterns",
     "describe_default",
     "draw_training",
+    "draw_tuning",
+    "entity_history",
     "errors_by_kind",
+    "evaluate_boundaries",
     "evaluate_columns",
     "evaluate_function",
     "evaluate_tags",
@@ -224,19 +329,34 @@ __all__ = [
     "expected_hamming",
     "expected_value",
     "expected_window_rate",
+    "explain_labels",
     "f_distribution",
     "folds",
     "forced_labels",
+    "forest_events",
+    "forest_size",
+    "forest_weights",
+    "gold_and_predicted",
+    "gold_spans",
+    "hidden_paths",
     "hold_out",
     "label_attributes",
     "label_ids",
+    "label_log_probabilities",
+    "label_segments",
     "label_sentences",
+    "label_spans",
     "label_tests",
     "label_text",
     "markov_steps",
+    "most_probable_states",
+    "normalized",
     "parse_patterns",
+    "parse_segment_patterns",
     "patterns_of_tests",
+    "plain_labels",
     "posterior",
+    "read_amis",
     "read_attributes",
     "read_crfsuite",
     "read_crfsuite_dump",
@@ -244,21 +364,33 @@ __all__ = [
     "read_labeled",
     "read_probabilities",
     "read_rows",
+    "read_segment_tagger",
     "read_tagger",
     "read_wapiti",
     "repair_lines",
+    "seen_columns",
+    "segment_forest",
+    "segment_lengths",
+    "segment_patterns",
     "span_confidence",
     "split_labels",
+    "split_sentence",
+    "state_probabilities",
     "tag_errors",
     "tagger_of",
     "token_spans",
     "top_features",
+    "tune_taggers",
     "update_weights",
     "viterbi",
+    "word_form",
+    "write_amis",
     "write_attributes",
     "write_crfsuite",
     "write_dump",
     "write_tagger",
+    "write_training_log",
+    "write_tuning",
     "write_wapiti",
 ]
 
@@ -266,7 +398,10 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
+        "boundaries": "BoundaryScores SegmentLengths evaluate_boundaries segment_lengths",
+        "candidates": "CandidateFilter Candidates FilterAudit LostSpan all_candidates gold_spans",
         "chainmodel": "ChainModel",
+        "comparison": "TagComparison compare_columns compare_tags",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF",
@@ -278,24 +413,37 @@ __getattr__, __dir__ = deferred(
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
-        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags",
+        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags gold_and_predicted",
         "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
         "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
+        "explanations": "Explanation explain_labels",
         "exchange": "TAGGERS TAGGER_FORMATS read_tagger tagger_of write_tagger",
         "features": "FeatureLayout Features",
         "formats": "ChainWeights read_crfsuite_dump read_wapiti write_wapiti",
         "inspection": "FeatureWeight top_features",
         "label_models": "MarkovLabels decode_chain_f decode_joint_f expected_value",
-        "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines",
+        "labeling": "LabelingOptions TagRepairs label_attributes label_sentences label_tests repair_lines "
+        "split_sentence",
+        "labelpaths": "SEARCHES Certificate HiddenScorer LabelPaths SearchLimits best_label_paths hidden_paths "
+        "label_log_probabilities most_probable_states state_probabilities",
+        "latent": "LatentCRF",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
         "pruning": "PruningReport compare_pruning",
-        "reports": "TrainingSummary TrainingTable draw_training",
+        "reports": "TrainingSummary TrainingTable draw_training write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
+        "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
+        "segment_data": "SegmentData SegmentObjective",
+        "segment_forests": "PACKINGS ForestSize forest_events forest_size forest_weights segment_forest",
+        "segment_labeling": "label_segments label_spans read_segment_tagger seen_columns",
+        "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",
+        "semimarkov": "HISTORIES LongSegments Segment SemiMarkovCRF entity_history plain_labels",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
+        "state_analysis": "StateAnalysis StateUse StateWord analyze_states",
         "trainable": "NoWeights",
-        "training.algorithms": "ALGORITHMS LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
+        "tuning": "TunedCell best_cell draw_tuning tune_taggers write_tuning",
+        "training.algorithms": "ALGORITHMS CG LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },
 )

@@ -5,14 +5,9 @@ numbers of their features (features.py). `CRF` and `ConditionalMarkov` are sibli
 how scores become probabilities, over whole sequences or label by label, and share the training of `TrainableChain`
 (trainable.py).
 
-Other models of sequences find their place beside them, without a change here:
+`LatentCRF` (latent.py) is a `TrainableChain` whose labels here are hidden states; it adds them up to labels. Other
+models of sequences find their place beside them, without a change here:
 
-    latent.py        LatentCRF, every label with hidden states of its own: a `TrainableChain` over hidden states. Its
-                     `objective(data)` sums over the states of each label, as labels that are not known are summed
-                     over now (`Sequences::forced` of native/sequence/plan.h names one label or all of them; there it
-                     will name the states of a label); it overrides `predict`, `predict_marginals` and
-                     `_development_error`, which add states up to labels, and reuses encoder, algorithms, runs,
-                     checkpoints and files as they are.
     semimarkov.py    SemiMarkovCRF, labels of segments: a `Classifier` and `Model` of its own, since weights belong to
                      segments; it reuses `Encoder`, the batch algorithms and `Run`, which ask an objective for values
                      and gradients and a model for its error, never for labels of tokens, and `evaluate_tags`.
@@ -198,7 +193,7 @@ class ChainModel(Classifier, Model):
         unigram = sparse.csr_matrix((weights[one], (parts.test[one], parts.label[one])), (layout.unigrams, Y))
         columns = parts.source[two] * Y + parts.label[two]
         bigram = sparse.csr_matrix((weights[two], (parts.test[two], columns)), (layout.bigrams, Y * Y))
-        return ChainWeights(self.kind, self.classes_.tolist(), self.encoder_, unigram, bigram)
+        return ChainWeights(*self._written_as(), self.encoder_, unigram, bigram)
 
     @classmethod
     def from_weights(cls, weights: ChainWeights) -> Self:
@@ -265,6 +260,10 @@ class ChainModel(Classifier, Model):
         """Where weights are for the tests of the encoder and the labels, while the model is being trained."""
         counts = self.encoder_.feature_counts(len(self.classes_))
         return FeatureLayout(len(self.classes_), counts.unigrams, counts.bigrams, self.start_label)
+
+    def _written_as(self) -> tuple[str, list[str]]:
+        """Kind and labels of the model in files of other tools."""
+        return self.kind, self.classes_.tolist()
 
     def _fill_state(self) -> None:
         """Give values to attributes that only training knows."""

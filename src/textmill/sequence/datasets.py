@@ -40,8 +40,10 @@ class LabeledSequences:
     weights: NDArray[np.float64] | None = None
 
 
-def read_labeled(source: Source, *, format: str = "columns") -> LabeledSequences:  # noqa: A002
+def read_labeled(source: Source, *, format: str = "columns", document: str | None = None) -> LabeledSequences:  # noqa: A002
     """Read a labelled file (a path, `-` for standard input, or an open binary file) to train or to test with.
+
+    `document` is how lines between documents begin in a file of columns, such as -DOCSTART- or ###MEDLINE:.
 
     >>> import io
     >>> data = read_labeled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
@@ -60,7 +62,7 @@ def read_labeled(source: Source, *, format: str = "columns") -> LabeledSequences
     elif format == "tests":
         data = split_labels(list(read_rows(source)))
     else:
-        data = split_labels(list(read_columns(source)))
+        data = split_labels(list(read_columns(source, document=document)))
     if not data.y:
         raise DataError("there are no sequences; the file is empty", source=source_name(source))
     return data

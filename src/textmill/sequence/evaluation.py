@@ -38,7 +38,15 @@ from textmill.metrics import (
 from textmill.model import RandomState, check_choice, seed_of
 from textmill.tables import Column, Table
 
-__all__ = ["FIGURES", "TagScores", "are_chunks", "evaluate_columns", "evaluate_tags", "gold_and_predicted"]
+__all__ = [
+    "FIGURES",
+    "TagScores",
+    "are_chunks",
+    "evaluate_columns",
+    "evaluate_tags",
+    "figure_of",
+    "gold_and_predicted",
+]
 
 FIGURES = ("f1", "precision", "recall", "token_error", "sequence_error")
 
@@ -292,6 +300,15 @@ def are_chunks(*labelings: Iterable[Sequence[str]]) -> bool:
     """
     tags = {label for labels in labelings for sequence in labels for label in sequence}
     return bool(tags - {"O"}) and all(tag == "O" or tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") for tag in tags)
+
+
+def figure_of(name: str) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """One of FIGURES as a function of summed counts, for tests that resample sequences.
+
+    >>> float(figure_of("token_error")(np.array([3, 4, 0, 1, 0, 0, 0])))
+    0.25
+    """
+    return lambda sums: _figure(name, sums)
 
 
 def _figure(name: str, sums: NDArray[Any]) -> NDArray[np.float64]:

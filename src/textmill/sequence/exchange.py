@@ -22,11 +22,14 @@ from textmill.sequence.crf import CRF
 from textmill.sequence.crfsuite import read_crfsuite, write_crfsuite
 from textmill.sequence.dumps import DUMP_HEADER, read_dump, write_dump
 from textmill.sequence.formats import ChainWeights, read_crfsuite_dump, read_wapiti, write_wapiti
+from textmill.sequence.latent import LatentCRF
 from textmill.sequence.markov import ConditionalMarkov
 
 __all__ = ["TAGGERS", "TAGGER_FORMATS", "read_tagger", "tagger_of", "write_tagger"]
 
-TAGGERS: dict[str, type[CRF | ConditionalMarkov]] = {cls.kind: cls for cls in (CRF, ConditionalMarkov)}
+TAGGERS: dict[str, type[CRF | ConditionalMarkov | LatentCRF]] = {
+    cls.kind: cls for cls in (CRF, ConditionalMarkov, LatentCRF)
+}
 TAGGER_FORMATS = ("mill", "wapiti", "crfsuite", "dump")
 
 _DUMP_LINE = re.compile(rb"[uUbB*][^\t\n]*\t[^\t\n]+\t[^\t\n]+\t-?[0-9.e+-]+\r?\n")

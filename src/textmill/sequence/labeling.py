@@ -26,7 +26,15 @@ from textmill.readable import counted
 from textmill.sequence.attributes import read_attributes
 from textmill.sequence.chainmodel import ChainModel
 
-__all__ = ["LabelingOptions", "TagRepairs", "label_attributes", "label_sentences", "label_tests", "repair_lines"]
+__all__ = [
+    "LabelingOptions",
+    "TagRepairs",
+    "label_attributes",
+    "label_sentences",
+    "label_tests",
+    "repair_lines",
+    "split_sentence",
+]
 
 BATCH = 2000  # sequences labelled together
 
@@ -44,9 +52,10 @@ class LabelingOptions:
         posterior: Whether to choose the most probable label at each token instead of the best whole labelling.
         constrain: Whether the last column holds labels that are known.
         maximise: F to maximise in expectation, such as "f1" or "token-f2" (see `CRF.predict`); None for none.
+        search: How a model of hidden states finds its labels (see `LatentCRF.predict`); None as it does by default.
 
     >>> LabelingOptions(k=3, scores=True)
-    LabelingOptions(k=3, scores=True, posterior=False, constrain=False, maximise=None)
+    LabelingOptions(k=3, scores=True, posterior=False, constrain=False, maximise=None, search=None)
     """
 
     k: int = 1
@@ -54,6 +63,7 @@ class LabelingOptions:
     posterior: bool = False
     constrain: bool = False
     maximise: str | None = None
+    search: str | None = None
 
     def __post_init__(self) -> None:
         check_range("k", self.k, at_least=1, whole=True)
@@ -122,7 +132,7 @@ def label_sentences(
     [['b\\tB', 'a\\tA', '']]
     """
     for batch in _batches(sentences, options.k):
-        split = [_split(model, sentence, options.constrain) for sentence in batch]
+        split = [split_sentence(model, sentence, options.constrain) for sentence in batch]
         X = [tokens for tokens, _ in split]
         constraints = [labels for _, labels in split] if options.constrain else None
         shown = [
@@ -175,7 +185,8 @@ def _texts(
     if options.k > 1 or (options.scores and not options.posterior):
         answers = model.predict_best(X, options.k, constraints=constraints)
     else:
-        plain = model.predict(X, posterior=options.posterior, constraints=constraints, maximise=options.maximise)
+        own: dict[str, Any] = {} if options.search is None else {"search": options.search}
+        plain = model.predict(X, posterior=options.posterior, constraints=constraints, maximise=options.maximise, **own)
         answers = [[(labels, 0.0, 0.0)] for labels in plain]
     marginals = model.predict_marginals(X, constraints=constraints) if options.scores else None
     number = {label: i for i, label in enumerate(model.classes_.tolist())}
@@ -228,8 +239,15 @@ def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
         yield batch
 
 
-def _split(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any, list[str | None]]:
-    """What the tagger sees of a sentence, and the labels that are known."""
+def split_sentence(model: ChainModel, sentence: Sentence, constrain: bool) -> tuple[Any, list[str | None]]:
+    """What the tagger sees of a sentence, and the labels that are known.
+
+    >>> from textmill.sequence import CRF
+    >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
+    >>> tokens, known = split_sentence(tagger, Sentence((("a",), ("B",))), True)
+    >>> list(tokens), known
+    ([('a',)], ['B'])
+    """
     width = model.encoder_.width_
     has_labels = constrain or (width and len(sentence.columns) == width + 1)
     if constrain and len(sentence.columns) < 2:

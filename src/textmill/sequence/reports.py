@@ -3,15 +3,20 @@
 TrainingTable      shown_by(TrainingTable(print)): a line for every iteration
 TrainingSummary    numbers of a trained model, as a line or as JSON
 draw_training      objective, active features and development error over the iterations
+write_training_log a CSV file with a row for every iteration
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from textmill import plot
+from textmill.files import replacing
 from textmill.model import check_fitted
 from textmill.readable import counted
 from textmill.sequence.trainable import TrainableChain
@@ -19,7 +24,7 @@ from textmill.sequence.trainable import TrainableChain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TrainingSummary", "TrainingTable", "draw_training"]
+__all__ = ["TrainingSummary", "TrainingTable", "draw_training", "write_training_log"]
 
 
 class TrainingTable:
@@ -130,6 +135,29 @@ def draw_training(model: TrainableChain) -> Figure:
         if all(name in entry for entry in log)
     }
     return plot.lines(curves, x_label="iteration", y_label="share of the first iteration", y_scale="log")
+
+
+def write_training_log(model: TrainableChain, path: str | os.PathLike[str]) -> None:
+    """Write the objective, the norm of its gradient and the seconds so far after every iteration, as CSV.
+
+    >>> from textmill.sequence import CRF
+    >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit(["ab"] * 9, [["A", "B"]] * 9)
+    >>> write_training_log(tagger, "log.csv")
+    >>> with open("log.csv") as file:
+    ...     file.readline().strip()
+    'iteration,objective,gradient_norm,active,seconds,cpu_seconds'
+    """
+    check_fitted(model)
+    names = ["iteration", "objective", "gradient_norm", "active", "seconds", "cpu_seconds", "dev_error"]
+    names = [name for name in names if any(name in entry for entry in model.training_log_)]
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(names)
+        rows.writerows(
+            [[f"{entry[name]:.10g}" if name in entry else "" for name in names] for entry in model.training_log_]
+        )
+        text.detach()
 
 
 def _kept_iteration(model: TrainableChain) -> int | None:

@@ -30,7 +30,7 @@ from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.algorithms import ALGORITHMS, Algorithm, SparseWeights, algorithm_of
-from textmill.sequence.training.batch import Snapshot
+from textmill.sequence.training.batch import Result, Snapshot
 from textmill.sequence.training.objective import ChainObjective, seen_features
 from textmill.sequence.training.run import CLOCKS, Run
 from textmill.sequence.upgrades import upgrade_tagger
@@ -38,7 +38,7 @@ from textmill.sequence.upgrades import upgrade_tagger
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["NoWeights", "TrainableChain"]
+__all__ = ["Course", "NoWeights", "Settings", "TrainableChain"]
 
 DEFAULT_TOLERANCE = 1e-4
 SPARSE_SHARE = 8  # weights are decoded as a list when at most one in this many is not zero
@@ -52,7 +52,7 @@ class NoWeights(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class _Settings:
+class Settings:
     """Parameters, checked, with the algorithm's own where the model leaves them open."""
 
     algorithm: Algorithm
@@ -62,9 +62,23 @@ class _Settings:
     tolerance: float
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What the runs of one training share: settings, sequences, those to develop on, when to stop, where to go on."""
+
+    settings: Settings
+    X: list[Any]
+    X_dev: list[Any] | None
+    y_dev: Labels | None
+    plateau: Plateau
+    checkpoint: str | None
+    workers: Cluster | None
+
+
 class TrainableChain(ChainModel):
     """A chain model that is trained: subclasses say what is minimised."""
 
+    patience: ClassVar[Plateau] = Plateau()  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {"trace_": "iteration: float64"}
     parts: ClassVar[dict[str, str]] = {"encoder": "sequence.Encoder"}
@@ -154,32 +168,18 @@ class TrainableChain(ChainModel):
         data = self.encoder_.fit_encode(X) if start is None else _joined(self.encoder_, X)
         self.classes_ = _classes(y) if start is None else start.classes_
         data = self._labeled(data, y, sample_weight)
-        weights = self._beginning(start)
-        seed = seed_of(self.random_state, 0)
         self.training_log_ = []
         with connect(cluster) as workers:
-            for number, (max_iter, stage) in enumerate(self._stages(settings.max_iter)):
-                if stage is not None:
-                    data, weights = self._next_stage(X, stage, data, weights)
-                run = Run(
-                    settings.algorithm,
-                    self.objective(data, cluster=None if cluster is None else workers),
-                    max_iter=max_iter,
-                    tolerance=settings.tolerance,
-                    seed=seed,
-                    fine_tune=self.fine_tune if number == len(self.stages or []) else 0,
-                    error=self._development_error(X_dev, y_dev),
-                    plateau=early_stopping or Plateau(),
-                    tests=self.encoder_.numbers,
-                    checkpoint=checkpoint
-                    if number == 0 or checkpoint is None
-                    else f"{os.fspath(checkpoint)}.{number + 1}",
-                )
-                result = run.train(weights)
-                weights = SparseWeights(result.features, result.weights)
-                self._log(run)
-                if result.reason == "interrupted":
-                    break
+            course = Course(
+                settings,
+                X,
+                None if X_dev is None else list(X_dev),
+                y_dev,
+                early_stopping or self.patience,
+                None if checkpoint is None else os.fspath(checkpoint),
+                None if cluster is None else workers,
+            )
+            result = self._train(course, data, start)
         values = result.weights.astype(self.dtype)
         self.features_, self.weights_ = result.features[values != 0], values[values != 0]
         self.n_iter_ = len(self.training_log_)
@@ -191,6 +191,37 @@ class TrainableChain(ChainModel):
         if not len(self.features_) and layout.labels > 1 and settings.max_iter:
             warn_caller(_no_weights(settings.l1, data), NoWeights)
         return self.drop_unused_tests() if self.compact else self
+
+    def _train(self, course: Course, data: Encoded, start: ChainModel | None) -> Result:
+        """Find the weights, stage by stage."""
+        weights = self._beginning(start)
+        for number, (max_iter, stage) in enumerate(self._stages(course.settings.max_iter)):
+            if stage is not None:
+                data, weights = self._next_stage(course.X, stage, data, weights)
+            result = self._run(course, data, weights, max_iter=max_iter, number=number)
+            weights = SparseWeights(result.features, result.weights)
+            if result.reason == "interrupted":
+                break
+        return result
+
+    def _run(self, course: Course, data: Encoded, weights: SparseWeights, *, max_iter: int, number: int) -> Result:
+        """One run of the algorithm; `number` counts the runs of a training, which have checkpoints of their own."""
+        checkpoint = course.checkpoint
+        run = Run(
+            course.settings.algorithm,
+            self.objective(data, cluster=course.workers),
+            max_iter=max_iter,
+            tolerance=course.settings.tolerance,
+            seed=seed_of(self.random_state, 0),
+            fine_tune=self.fine_tune if number >= len(self.stages or []) else 0,
+            error=self._development_error(course.X_dev, course.y_dev),
+            plateau=course.plateau,
+            tests=self.encoder_.numbers,
+            checkpoint=checkpoint if number == 0 or checkpoint is None else f"{checkpoint}.{number + 1}",
+        )
+        result = run.train(weights)
+        self._log(run)
+        return result
 
     def path(self, X: Iterable[Any], y: Labels, *, steps: int = 10, ratio: float = 0.01) -> Iterator[Self]:
         """Models along a path of L1 penalties, each begun where the last ended.
@@ -277,7 +308,7 @@ class TrainableChain(ChainModel):
         """A tagger of format 1, whose constructor had the parameters of all algorithms."""
         return upgrade_tagger(saved)
 
-    def _settings(self) -> _Settings:
+    def _settings(self) -> Settings:
         algorithm = algorithm_of(self.algorithm)
         check_choice("dtype", self.dtype, ("float64", "float32"))
         check_choice("features", self.features, ("all", "seen"))
@@ -297,7 +328,7 @@ class TrainableChain(ChainModel):
         if l1 > 0 and not algorithm.default_l1:
             others = sorted(name for name, other in ALGORITHMS.items() if other.default_l1)
             raise DataError(f"{algorithm.name} knows no L1 penalty; use l1=0 or one of {others}")
-        return _Settings(algorithm, float(l1), float(l2), max_iter, tolerance)
+        return Settings(algorithm, float(l1), float(l2), max_iter, tolerance)
 
     def _terms(self, data: Encoded) -> dict[str, Any]:
         """What objectives of all kinds take beside layout and sequences."""

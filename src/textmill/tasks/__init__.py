@@ -1,9 +1,12 @@
 """Jobs, one module each, built from the models below.
 
 coherence    coherent documents told from blended, shuffled and generated ones
+correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
+normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 transcription   letters as sounds, names in another script, kanji from their readings
 """
@@ -14,22 +17,29 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
+    from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
     "CoherenceDetector",
+    "Correction",
     "DependencyParser",
     "Forger",
     "KanjiRestorer",
     "LetterCRF",
     "Matches",
+    "Normalizer",
     "PolarityScorer",
+    "PronunciationModel",
     "ReviewFeatures",
     "SimilarDocuments",
+    "SpellingCorrector",
     "Transcriber",
     "query_shards",
 ]
@@ -38,8 +48,11 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "coherence": "CoherenceDetector Forger",
+        "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
+        "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",
     },

@@ -78,6 +78,7 @@ class Weighting(Transformer, Model):
 
     document_frequency_: NDArray[np.int64]
     documents_: int
+    _counted: bool = False  # here, and not in another process
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class Weighting(Transformer, Model):
         weighting.schemes()
         weighting.document_frequency_ = vocabulary.document_frequency_
         weighting.documents_ = vocabulary.documents_
+        weighting._counted = True
         return weighting
 
     def fit(self, X: Any, y: object = None) -> Weighting:
@@ -124,6 +126,7 @@ class Weighting(Transformer, Model):
         if not counted.__sklearn_is_fitted__():
             raise DataError("the stream has no chunks, so the number of terms is unknown; pass at least one")
         self.document_frequency_, self.documents_ = counted.document_frequency_, counted.documents_
+        self._counted = True
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> Weighting:
@@ -141,6 +144,7 @@ class Weighting(Transformer, Model):
             frequency += self.document_frequency_
         self.documents_ = getattr(self, "documents_", 0) + X.shape[0]
         self.document_frequency_ = frequency
+        self._counted = True
         return self
 
     def merge(self, other: Weighting) -> Weighting:
@@ -155,6 +159,7 @@ class Weighting(Transformer, Model):
         merged = Weighting(**self.get_params(deep=False))
         merged.document_frequency_ = self.document_frequency_ + other.document_frequency_
         merged.documents_ = self.documents_ + other.documents_
+        merged._counted = True
         return merged
 
     def transform(self, X: Any) -> sparse.csr_matrix:
@@ -228,7 +233,7 @@ class Weighting(Transformer, Model):
         return np.asarray(input_features, dtype=object)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_derived"}  # derived again on use
+        return {name: value for name, value in vars(self).items() if name not in ("_derived", "_counted")}
 
     def rows(self, X: SparseRows) -> SparseRows:
         """Return the weights of documents as plain arrays, for small jobs that need no SciPy.
@@ -268,11 +273,12 @@ class Weighting(Transformer, Model):
         idf: NDArray[np.float64] = np.log(ratio) / math.log(self.log_base) + (seen if self.idf == "smooth" else 0)
         negative = idf < 0
         if self.negative == "clip" and negative.any():
-            warn_caller(
-                f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, "
-                "which counts as 0; pass negative='keep', or idf='smooth' to weigh them",
-                NegativeWeights,
-            )
+            if self._counted:  # a model from a file, or a copy, would say again what was said in training
+                warn_caller(
+                    f"{np.count_nonzero(negative)} of {len(d)} terms are in all {n} documents and have a negative idf, "
+                    "which counts as 0; pass negative='keep', or idf='smooth' to weigh them",
+                    NegativeWeights,
+                )
             idf[negative] = 0.0
         return idf
 

@@ -105,7 +105,8 @@ def test_pairs_of_words_have_the_polarity_one_expects() -> None:
     features = ReviewFeatures(families=["unigram", "bigram"])
     scorer = PolarityScorer(kind="svr", kernel="linear", features=features).fit(part.texts, part.scores)
     rows = feature_polarities(scorer, k=15, family="bigram", min_df=3)
-    best, worst = {row.feature for row in rows[:15]}, {row.feature for row in rows[15:]}
-    assert {"a great", "love it", "the best", "highli recommend"} <= best
-    assert {"the worst", "not recommend", "veri disappoint"} <= worst
+    best, worst = {row.term for row in rows[:15]}, {row.term for row in rows[15:]}
+    assert {"b:a great", "b:love it", "b:the best", "b:highli recommend"} <= best
+    assert {"b:the worst", "b:not recommend", "b:veri disappoint"} <= worst
+    assert "very disappointed" in {row.feature for row in rows}
     assert scorer.predict([""])[0] == pytest.approx(3.07, abs=0.15)

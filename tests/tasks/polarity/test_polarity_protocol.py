@@ -105,7 +105,7 @@ def test_made_up_reviews_can_be_learned_and_pairs_say_more_than_words() -> None:
 def test_the_comparison_has_every_row_with_its_significance() -> None:
     rows = compare(Reviews.of(TEXTS, SCORES), n_folds=4, shuffles=2)
     by_name = {(row.table, row.name): row for row in rows}
-    assert len(rows) == 15
+    assert len(rows) == 16
     assert by_name["learners", "constant"].mse == pytest.approx(2.0)
     learners = [row for row in rows if row.table == "learners"]
     best = min(learners, key=lambda row: row.mse)

@@ -2,6 +2,7 @@
 
     owlqn        OWLQN          quasi-Newton for L1 on a working set: the usual choice
     lbfgs        LBFGS          the same without L1
+    cg           CG             conjugate gradient: less memory, more iterations
     sgd_l1       SGDL1          stochastic gradient, cumulative L1: quick to a good model
     sgd_l2       SGDL2          stochastic gradient, L2
     bcd          BlockDescent   block coordinate descent: one vector of weights in memory
@@ -29,6 +30,7 @@ from textmill.sequence.training.batch import (
     Result,
     Watch,
     WorkingSet,
+    train_cg,
     train_dense,
     train_rprop,
     train_working_set,
@@ -39,6 +41,7 @@ from textmill.sequence.training.online import OnlineState, calibrated_rate, trai
 
 __all__ = [
     "ALGORITHMS",
+    "CG",
     "LBFGS",
     "OWLQN",
     "RPROP",
@@ -244,6 +247,41 @@ class RPROP(Algorithm):
 
 
 @dataclass(frozen=True)
+class CG(Algorithm):
+    """Nonlinear conjugate gradient, for models without an L1 penalty: beta, gradient_tolerance, window.
+
+    >>> CG(beta="hestenes")
+    Traceback (most recent call last):
+    textmill.errors.DataError: beta must be one of 'polak-ribiere', 'fletcher-reeves', got 'hestenes'
+    """
+
+    beta: Literal["polak-ribiere", "fletcher-reeves"] = "polak-ribiere"
+    gradient_tolerance: float = 1e-5
+    window: int = 5
+
+    name: ClassVar[str] = "cg"
+    default_l2: ClassVar[float] = 1.0
+    gradients: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_choice("beta", self.beta, ("polak-ribiere", "fletcher-reeves"))
+        check_range("gradient_tolerance", self.gradient_tolerance, at_least=0)
+        check_range("window", self.window, at_least=1, whole=True)
+
+    def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
+        """Minimise over all features, or those the objective is restricted to."""
+        if session.save is not None:
+            raise DataError("cg keeps no checkpoint; use another algorithm or checkpoint=None")
+        return train_cg(
+            objective,
+            objective.spread(*start),
+            beta=self.beta,
+            stopping=self._stopping(session, gradient_tolerance=self.gradient_tolerance, window=self.window),
+            watch=session.watch,
+        )
+
+
+@dataclass(frozen=True)
 class SGDL1(Algorithm):
     """Stochastic gradient with a cumulative L1 penalty, at the rates eta0 alpha^epoch.
 
@@ -375,7 +413,7 @@ class Perceptron(Algorithm):
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
-    cls.name: cls for cls in (LBFGS, OWLQN, SGDL1, BlockDescent, RPROP, SGDL2, Perceptron)
+    cls.name: cls for cls in (LBFGS, OWLQN, SGDL1, BlockDescent, RPROP, SGDL2, CG, Perceptron)
 }
 
 
@@ -387,7 +425,7 @@ def algorithm_of(value: str | Algorithm) -> Algorithm:
     >>> algorithm_of("newton")
     Traceback (most recent call last):
     textmill.errors.DataError: algorithm must be one of 'lbfgs', 'owlqn', 'sgd_l1', 'bcd', 'rprop', 'sgd_l2', \
-'perceptron', got 'newton'
+'cg', 'perceptron', got 'newton'
     """
     if isinstance(value, Algorithm):
         return value
@@ -423,7 +461,14 @@ def _sgd(
     else:
         state = OnlineState.fresh(layout, start.dense(layout.size), second=l1 > 0)
     rate = eta0 or calibrated_rate(
-        layout, data, l1=l1, l2=l2, alpha=alpha, random_state=session.seed, n_jobs=objective.threads
+        layout,
+        data,
+        l1=l1,
+        l2=l2,
+        alpha=alpha,
+        random_state=session.seed,
+        n_jobs=objective.threads,
+        owner=objective.owner,
     )
     return train_sgd(
         layout,
@@ -437,4 +482,5 @@ def _sgd(
         stopping=stopping,
         watch=session.watch,
         save=session.keep,
+        owner=objective.owner,
     )

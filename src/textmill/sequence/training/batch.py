@@ -24,11 +24,20 @@ from typing import Literal
 import numpy as np
 
 from textmill.arrays import Floats, Ints
-from textmill.optimize import Iteration, Reason, Stopping, minimize_lbfgs, minimize_owlqn, minimize_rprop
+from textmill.optimize import Iteration, Reason, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn, minimize_rprop
 from textmill.optimize.lbfgs import History
 from textmill.sequence.training.objective import ChainObjective
 
-__all__ = ["Result", "Snapshot", "WorkingSet", "nonzero_weights", "train_dense", "train_rprop", "train_working_set"]
+__all__ = [
+    "Result",
+    "Snapshot",
+    "WorkingSet",
+    "nonzero_weights",
+    "train_cg",
+    "train_dense",
+    "train_rprop",
+    "train_working_set",
+]
 
 
 FIRST_ROUND, ROUND = 4, 8  # iterations between looks at all features
@@ -47,6 +56,7 @@ class Snapshot:
     active: int
     theta: Floats = field(repr=False)
     features: Ints | None = field(repr=False, default=None)
+    gradient_norm: float | None = None
 
     def nonzero(self) -> tuple[Ints, Floats]:
         """Features and weights that are not zero, copied."""
@@ -156,6 +166,23 @@ def train_rprop(
         variant=variant,
         stopping=stopping,
         callback=lambda it: watch(_snapshot(it, objective, 0)),
+    )
+    report = solution.report
+    features, weights = nonzero_weights(solution.theta, objective.features)
+    return Result(features, weights, report.reason, report.iterations, report.evaluations, list(report.values))
+
+
+def train_cg(
+    objective: ChainObjective,
+    start: Floats,
+    *,
+    beta: Literal["polak-ribiere", "fletcher-reeves"],
+    stopping: Stopping,
+    watch: Watch,
+) -> Result:
+    """Minimise with conjugate gradients, without an L1 penalty."""
+    solution = minimize_cg(
+        objective, start, beta=beta, stopping=stopping, callback=lambda it: watch(_snapshot(it, objective, 0))
     )
     report = solution.report
     features, weights = nonzero_weights(solution.theta, objective.features)
@@ -275,7 +302,8 @@ def nonzero_weights(theta: Floats, features: Ints | None) -> tuple[Ints, Floats]
 
 
 def _snapshot(done: Iteration, objective: ChainObjective, before: int) -> Snapshot:
-    return Snapshot(before + done.number, done.value, done.active, done.theta, objective.features)
+    norm = done.gradient_norm
+    return Snapshot(before + done.number, done.value, done.active, done.theta, objective.features, norm)
 
 
 def _result(state: WorkingSet, reason: Reason) -> Result:

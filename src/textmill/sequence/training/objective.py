@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import sequence as native
-from textmill.arrays import Floats, Ints
+from textmill.arrays import Floats, Ids, Ints
 from textmill.cluster import Cluster, Kept
 from textmill.errors import DataError
 from textmill.model import effective_jobs
@@ -39,7 +39,17 @@ from textmill.optimize import add_scaled, dot
 from textmill.sequence.encoding import Active, Encoded
 from textmill.sequence.features import FeatureLayout
 
-__all__ = ["ChainObjective", "conditional_layout", "conditioned", "seen_features", "select_sequences", "slices"]
+__all__ = [
+    "PART_CELLS",
+    "ChainObjective",
+    "Part",
+    "conditional_layout",
+    "conditioned",
+    "frequencies",
+    "seen_features",
+    "select_sequences",
+    "slices",
+]
 
 PART_CELLS = 1 << 27  # tokens * labels of a partition: its vectors take at most three times 8 bytes each
 MARKS = 32  # bytes that may be spent on each occurrence of a test to find features without sorting them
@@ -61,6 +71,8 @@ class ChainObjective:
     (2.079442, [-0.5, 0.5, 0.5, -0.5, -0.5, 0.5])
     """
 
+    owner: Ids | None = None  # labels of hidden states, where the labels of the layout are states
+
     def __init__(
         self,
         layout: FeatureLayout,
@@ -79,7 +91,7 @@ class ChainObjective:
         self.normalized, self.candidates = normalized, candidates
         self._cluster = cluster
         self._numbering = conditional_layout(layout) if normalized else layout
-        self._candidate_support = None if candidates is None else self._numbering.support(candidates)
+        self._candidate_support = None if candidates is None else self._supported(candidates)
         self.restrict(None)
 
     @property
@@ -105,36 +117,39 @@ class ChainObjective:
         }
 
     @cached_property
-    def _addresses(self) -> list[tuple[FeatureLayout, Encoded]]:
+    def _addresses(self) -> list[Any]:
         tokens = max(1, PART_CELLS // self.layout.labels)
         return [(self.layout, part) for part in slices(self.data, tokens)]
 
     @property
-    def _load(self) -> Callable[..., _Part]:
-        return _Part.conditional if self.normalized else _Part
+    def _load(self) -> Callable[..., Part]:
+        return Part.conditional if self.normalized else Part
 
     @cached_property
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[Part]:
         """Partitions in this process."""
         return [self._load(address) for address in self._addresses] if self._cluster is None else []
 
     @cached_property
-    def _remote(self) -> list[Kept[_Part]]:
+    def _remote(self) -> list[Kept[Part]]:
         """Partitions on the workers of a cluster."""
         assert self._cluster is not None
         return self._cluster.keep(self._load, self._addresses)
 
     @cached_property
     def _frequency(self) -> Floats:
-        return _frequencies(self.layout, self.data)
+        return frequencies(self.layout, self.data)
 
     def restrict(self, features: Ints | None) -> None:
         """Look only at these features, which rise; None for all candidates."""
         self.features: Ints | None = self.candidates if features is None else features
         if features is not None:
-            self._support: native.Support | None = self._numbering.support(features)
+            self._support: native.Support | None = self._supported(features)
         else:  # always the same object: what native code prepares for it is found again
             self._support = self._candidate_support
+
+    def _supported(self, features: Ints) -> native.Support | None:
+        return self._numbering.support(features)
 
     def spread(self, features: Ints, weights: Floats) -> Floats:
         """Weights of these features among those the objective looks at, zeros elsewhere."""
@@ -211,7 +226,7 @@ class ChainObjective:
         return float(np.mean(rates)) if rates else 1.0
 
 
-class _Part:
+class Part:
     """A partition where it is evaluated: all sequences, and once more those with unknown labels, forced."""
 
     def __init__(self, address: tuple[FeatureLayout, Encoded]) -> None:
@@ -230,17 +245,18 @@ class _Part:
             weights = -(np.ones(some.sequences) if some.weights is None else some.weights)
             self.forced = _problem(layout, some, None, some.labels, weights)
 
-    def __reduce__(self) -> tuple[type[_Part], tuple[tuple[FeatureLayout, Encoded]]]:
+    def __reduce__(self) -> tuple[type[Part], tuple[tuple[FeatureLayout, Encoded]]]:
         """Between workers the sequences travel; what is made of them is made again there."""
-        return _Part, (self.address,)
+        return Part, (self.address,)
 
     @classmethod
-    def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> _Part:
+    def conditional(cls, address: tuple[FeatureLayout, Encoded]) -> Part:
         """A partition of a conditional Markov model."""
         layout, data = address
         return cls((conditional_layout(layout), conditioned(layout, data)))
 
     def evaluate(self, theta: Floats, support: native.Support | None, gradient: Floats, threads: int) -> float:
+        """Add the gradient and return the value."""
         value = self.problem.evaluate(theta, support, gradient, threads)
         if self.forced is not None:
             value += self.forced.evaluate(theta, support, gradient, threads)
@@ -249,6 +265,7 @@ class _Part:
     def violations(
         self, theta: Floats, support: native.Support, threshold: float, threads: int
     ) -> tuple[float, Floats, Ints, Floats]:
+        """Value and gradient, and features outside the support whose gradient exceeds the threshold."""
         gradient = np.zeros_like(theta)
         value, features, slopes = self.problem.violations(
             theta, support, threshold if self.forced is None else -1.0, gradient, threads
@@ -262,7 +279,7 @@ class _Part:
         return value, gradient, features, slopes
 
 
-def _evaluate(part: _Part, state: tuple[Floats, Ints | None, FeatureLayout], jobs: int) -> tuple[float, Floats]:
+def _evaluate(part: Part, state: tuple[Floats, Ints | None, FeatureLayout], jobs: int) -> tuple[float, Floats]:
     """One partition on a worker."""
     theta, features, layout = state
     support = None if features is None else layout.support(features)
@@ -312,7 +329,7 @@ def seen_features(layout: FeatureLayout, data: Encoded) -> Ints:
     return np.concatenate([numbers(unigram, labels, layout.labels), first + numbers(bigram, pair, layout.labels**2)])
 
 
-def _frequencies(layout: FeatureLayout, data: Encoded) -> Floats:
+def frequencies(layout: FeatureLayout, data: Encoded) -> Floats:
     """For every row, then every bigram test: sum of its squared values, over the labels (pairs of labels) it has.
 
     A test that is never true has 1: its slope is 0 whatever it is divided by.

@@ -18,17 +18,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from textmill._native import sequence as native
-from textmill.arrays import Floats
+from textmill.arrays import Floats, Ids
 from textmill.errors import DataError
 from textmill.optimize import Reason, Stopping, dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.batch import Result, Snapshot, Watch
+from textmill.sequence.training.latent import LatentObjective
 from textmill.sequence.training.objective import ChainObjective, select_sequences
 
 __all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
@@ -65,13 +67,13 @@ class OnlineState:
         return self.w - self.q / self.steps[0] if self.steps[0] else self.w
 
 
-def training_data(layout: FeatureLayout, data: Encoded) -> native.Training:
+def training_data(layout: FeatureLayout, data: Encoded, owner: Ids | None = None) -> native.Training:
     """The sequences as the native trainers take them; every label must be known."""
     if data.labels is None or (data.labels < 0).any():
         raise DataError("some labels are not known; use algorithm='owlqn' or 'lbfgs', which sum over them")
     offsets, unigram, bigram = layout.data(data)
     return native.make_training(
-        layout.labels, offsets, tuple(unigram), tuple(bigram), observed=data.labels, weights=data.weights
+        layout.labels, offsets, tuple(unigram), tuple(bigram), observed=data.labels, weights=data.weights, owner=owner
     )
 
 
@@ -88,9 +90,10 @@ def train_sgd(
     stopping: Stopping,
     watch: Watch,
     save: Callable[[OnlineState], None] = lambda state: None,
+    owner: Ids | None = None,
 ) -> Result:
     """Epochs of SGD; alpha 0 takes the rate for L2. Weights are flushed after every epoch."""
-    training = training_data(layout, data)
+    training = training_data(layout, data, owner)
     rates = {"eta0": eta0, "alpha": alpha, "l1": l1, "l2": l2}
     reason: Reason = "iterations"
     with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
@@ -158,7 +161,15 @@ def train_perceptron(
 
 
 def calibrated_rate(
-    layout: FeatureLayout, data: Encoded, *, l1: float, l2: float, alpha: float, random_state: int, n_jobs: int
+    layout: FeatureLayout,
+    data: Encoded,
+    *,
+    l1: float,
+    l2: float,
+    alpha: float,
+    random_state: int,
+    n_jobs: int,
+    owner: Ids | None = None,
 ) -> float:
     """A first learning rate, from the best on a sample: doubled or halved from 0.1 while the objective improves."""
     rng = np.random.default_rng([random_state, 0])
@@ -166,9 +177,14 @@ def calibrated_rate(
     size = min(SAMPLE, max(LEAST_SAMPLE, data.sequences // SHARE))
     chosen[rng.permutation(data.sequences)[:size]] = True
     sample = select_sequences(data, chosen)
-    training = training_data(layout, sample)
+    training = training_data(layout, sample, owner)
     share = sample.sequences / data.sequences  # the penalty that belongs to the sample
-    objective = ChainObjective(layout, sample, l2=l2 * share, n_jobs=n_jobs)
+    terms: dict[str, Any] = {"l2": l2 * share, "n_jobs": n_jobs}
+    objective: ChainObjective
+    if owner is None:
+        objective = ChainObjective(layout, sample, **terms)
+    else:
+        objective = LatentObjective(layout, sample, owner, **terms)
     rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
 
     def after_passes(eta0: float) -> float:

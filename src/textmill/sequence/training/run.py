@@ -117,6 +117,8 @@ class Run:
             "active": float(done.active),
             **dict(zip(CLOCKS, clocks.tolist(), strict=True)),
         }
+        if done.gradient_norm is not None:
+            entry["gradient_norm"] = done.gradient_norm
         if self.error is not None:
             entry["dev_error"] = self.error(done)
             errors = [*(before["dev_error"] for before in self.log), entry["dev_error"]]
@@ -144,7 +146,7 @@ class Run:
     def _save(self, state: Any) -> None:
         assert self.checkpoint is not None
         arrays = {f"state.{name}": np.asarray(getattr(state, name)) for name in state.__dataclass_fields__}
-        for name in ("iteration", "objective", "active", *CLOCKS, "dev_error"):
+        for name in ("iteration", "objective", "active", *CLOCKS, "gradient_norm", "dev_error"):
             arrays[f"log.{name}"] = np.array([entry.get(name, math.nan) for entry in self.log])
         if self.best is not None:
             arrays |= {

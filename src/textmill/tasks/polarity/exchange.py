@@ -34,7 +34,7 @@ def write_vectors(
 ) -> None:
     """Write the vectors of reviews with their scores."""
     values = check_scores(texts, scores)
-    offsets, columns, data = csr_arrays(scorer.vectorizer_.transform(texts), np.float64)
+    offsets, columns, data = csr_arrays(scorer.vectors(texts), np.float64)
     with writer(os.fspath(path)) as out:
         for row, score in enumerate(values.tolist()):
             begin, end = int(offsets[row]), int(offsets[row + 1])

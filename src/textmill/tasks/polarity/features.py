@@ -14,8 +14,8 @@ marks with apostrophes inside; characters of scripts without blanks are words of
 Porter's own program: words of one or two letters stay, `bli` becomes `ble` and `logi` becomes `log`; each run of
 letters is stemmed apart, so `sorcerer's` becomes `sorcer's`.
 
-Cost: one pass; the stemmer is called once for each distinct word. References: Porter (1980), An algorithm for suffix
-stripping, and the program at tartarus.org; Okanohara & Tsujii (2005), sections 4.1 and 5.4.
+Cost: one pass; texts in ASCII are cut and stemmed in C++, each distinct word once. References: Porter (1980), An
+algorithm for suffix stripping, and the program at tartarus.org; Okanohara & Tsujii (2005), sections 4.1 and 5.4.
 """
 
 from __future__ import annotations
@@ -23,15 +23,21 @@ from __future__ import annotations
 import html
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
+
+from textmill._native import tasks as native
+from textmill.arrays import Ints
 from textmill.corpus import split_sentences
 from textmill.errors import DataError
 from textmill.model import Estimator, Model, check_choice, check_range
+from textmill.numeric import sparse
 
-__all__ = ["FAMILIES", "ReviewFeatures", "family_of", "porter_stem"]
+__all__ = ["FAMILIES", "ReviewFeatures", "families_of", "family_of", "of_family_length", "porter_stem"]
 
 FAMILIES = {"unigram": "u", "bigram": "b", "trigram": "t", "inbook": "in", "aroundbook": "ar", "negated": "ng"}
 
@@ -133,6 +139,21 @@ class ReviewFeatures(Estimator, Model):
         find, _ = self._finders()
         return [word for words in self._sentences(text, find, split=False) for word in words]
 
+    def forms(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the most frequent word of each stem that is no word of the texts itself, or a rarer one.
+
+        >>> ReviewFeatures().forms(["Money, loves", "lovely, lovely"])
+        {'love': 'lovely', 'monei': 'money'}
+        """
+        find, stem = self._finders()
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(find(_cleaned(text).lower()))
+        best: dict[str, str] = {}
+        for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+            best.setdefault(stem(word), word)
+        return {form: word for form, word in sorted(best.items()) if form != word}
+
     def tokenize(self, documents: Iterable[str], *, n_jobs: int | None = None) -> Iterator[list[str]]:
         """Yield the features of each review.
 
@@ -146,12 +167,15 @@ class ReviewFeatures(Estimator, Model):
         targets = frozenset(self._target(word, stem) for word in self.targets)
         forms = _Forms(lambda word: "u:" + stem(word))
         stems = _Forms(stem)
+        native_forms = self._native("u:") if plain else None
         for text in documents:
             features: list[str] = []
             if plain:
-                for words in self._sentences(text, find, split=False):
-                    features += map(forms.__getitem__, words)
-                yield features
+                text = _cleaned(text)
+                if native_forms is not None and text.isascii():
+                    yield native_forms.features(text)
+                else:
+                    yield [forms[word] for word in find(text.lower())]
                 continue
             sentences = []
             for words in self._sentences(text, find, split=not self.cross_sentences or "inbook" in families):
@@ -193,32 +217,19 @@ class ReviewFeatures(Estimator, Model):
         return features
 
     def _sentences(self, text: str, find: Callable[[str], list[str]], *, split: bool) -> Iterator[list[str]]:
-        if "<" in text:
-            text = _TAG.sub(" ", text)
-        if "&" in text:
-            text = html.unescape(text)
-        if not text.isascii():
-            text = text.replace("\u2019", "'")
+        text = _cleaned(text)
         for sentence in split_sentences(text) if split else [text]:
             yield find(sentence.lower())
+
+    def _native(self, prefix: str) -> native.ReviewWords | None:
+        """What finds and stems words of ASCII texts, where the stemmer is Porter's or there is none."""
+        return native.ReviewWords(self.keep, prefix, self.stem is not None) if self.stem in (None, "porter") else None
 
     def _finders(self) -> tuple[Callable[[str], list[str]], Callable[[str], str]]:
         """Functions from a text to its words, and from a word to its stem."""
         marks = re.escape(self.keep)
         tail = f"|[{marks}]" if marks else ""
-        pattern = re.compile(rf"[a-z0-9]+(?:'[a-z]+)*{tail}").findall
-        letters = "abcdefghijklmnopqrstuvwxyz0123456789'"
-        table = "".join(c if c in letters or c in self.keep else " " for c in map(chr, range(128)))
-
-        def in_ascii(text: str) -> list[str]:
-            """What the pattern finds, faster: cut at blanks, and look closer only at words with an apostrophe."""
-            for mark in self.keep:
-                if mark in text:
-                    text = text.replace(mark, f" {mark} ")
-            words = text.translate(table).split()
-            if "'" not in text:
-                return words
-            return [part for word in words for part in (pattern(word) if "'" in word else (word,))]
+        in_ascii = native.ReviewWords(self.keep, "", False).features
 
         @cache
         def in_unicode() -> Callable[[str], list[str]]:
@@ -264,6 +275,38 @@ class _Forms(dict[str, str]):
         return form
 
 
+def families_of(features: Sequence[str]) -> Ints:
+    """The number of the family of each feature, in the order of `FAMILIES`.
+
+    >>> families_of(["u:a", "b:a b"]).tolist()
+    [0, 1]
+    """
+    marks = {mark: place for place, mark in enumerate(FAMILIES.values())}
+    return np.array([marks.get(feature.partition(":")[0], 0) for feature in features], np.int64)
+
+
+def of_family_length(rows: Any, families: Ints) -> Any:
+    """Sparse rows in which the features of each family have the same length, together 1.
+
+    >>> of_family_length(sparse.csr_matrix([[3.0, 4.0, 2.0]]), np.array([0, 0, 1])).toarray().round(3).tolist()
+    [[0.424, 0.566, 0.707]]
+    """
+    cells = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * len(FAMILIES) + families[rows.indices]
+    squares = np.bincount(cells, rows.data**2, rows.shape[0] * len(FAMILIES)).reshape(-1, len(FAMILIES))
+    several = np.maximum((squares > 0).sum(axis=1, keepdims=True), 1)
+    factors = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0) * several)
+    return sparse.csr_matrix((rows.data * factors.ravel()[cells], rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _cleaned(text: str) -> str:
+    """A text without tags and entities, with plain apostrophes."""
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    return text if text.isascii() else text.replace("\u2019", "'")
+
+
 def family_of(feature: str) -> str:
     """The family of a feature.
 
@@ -274,32 +317,18 @@ def family_of(feature: str) -> str:
     return next((name for name, own in FAMILIES.items() if own == mark), "unigram")
 
 
-@lru_cache(maxsize=1 << 18)
 def porter_stem(word: str) -> str:
-    """The stem of a lower-case word by Porter's own program.
+    """The stem of a lower-case word by Porter's own program; letters beyond a to z count as consonants.
 
     >>> [porter_stem(word) for word in ("one", "ages", "is", "possibly", "psychology", "disappointment")]
     ['on', 'ag', 'is', 'possibl', 'psycholog', 'disappoint']
     """
-    if len(word) <= 2:
-        return word
-    if word.endswith(_DEPARTING):
-        ending, form = next((ending, form) for ending, form in _DEPARTURES.items() if word.endswith(ending))
-        if _MEASURED.match(word[: -len(ending)]):
-            word = word[: -len(ending)] + form
-    elif word.endswith(_DOUBLING):
-        word = _DOUBLED.sub(r"\1\2", word)
-    stem: str = _snowball("porter")(word)
-    return stem
-
-
-# endings that the program treats differently from the paper, and what leads the paper's algorithm to the same stem
-_DEPARTURES = {"blies": "ble", "bly": "ble", "bli": "ble", "logies": "log", "logy": "log", "logi": "log"}
-_DEPARTING = tuple(_DEPARTURES)
-_DOUBLING = tuple(f"{c}{c}{ending}" for c in "chjkqvwx" for ending in ("ed", "ing", "ings"))
-_DOUBLED = re.compile(r"^(.*[aeiouy].*)([chjkqvwx])\2(?:ed|ings?)$")  # trekking: all consonants but l, s, z
-_VOWEL = r"(?:[aeiou]|(?<=[^aeiouy])y)"
-_MEASURED = re.compile(rf"(?:[^aeiouy]|^y|(?<=[aeiou])y)*{_VOWEL}+(?:[^aeiouy]|(?<=[aeiou])y)")  # measure above 0
+    if word.isascii():
+        return str(native.porter_stem(word))
+    letters = sorted({letter for letter in word if not letter.isascii()})[:31]
+    marks = str.maketrans({letter: chr(place + 1) for place, letter in enumerate(letters)})  # a byte for each letter
+    stem = str(native.porter_stem(word.translate(marks)))
+    return stem.translate({place + 1: letter for place, letter in enumerate(letters)})
 
 
 @cache

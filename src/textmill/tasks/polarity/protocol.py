@@ -33,6 +33,7 @@ from textmill.errors import DataError
 from textmill.linear import (
     KernelRows,
     LogisticRegression,
+    count_votes,
     make_kernel,
     solve_centered,
     solve_pairs,
@@ -47,7 +48,7 @@ from textmill.progress import track
 from textmill.tables import Rows
 from textmill.tasks.polarity.baselines import BASELINES
 from textmill.tasks.polarity.evaluation import PolarityEvaluation, evaluate_scores
-from textmill.tasks.polarity.features import ReviewFeatures
+from textmill.tasks.polarity.features import ReviewFeatures, families_of, of_family_length
 from textmill.tasks.polarity.reviews import Reviews, balance
 from textmill.tasks.polarity.scale import Scale
 from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, choose_l2, kind_for, make_learner, targets_of
@@ -208,6 +209,7 @@ TABLES: dict[str, dict[str, dict[str, Any]]] = {
         "constant": {"kind": "constant"},
         "random": {"kind": "random"},
         "pairwise SVM": {"kind": "pairwise"},
+        "pairwise SVM, mean": {"kind": "pairwise-mean"},
         "least squares": {"kind": "least-squares"},
         "SVR linear": {"kind": "svr", "kernel": "linear"},
         "SVR quadratic": {"kind": "svr"},
@@ -346,27 +348,34 @@ class _CountedTexts:
 
     def __init__(self, texts: list[str], n_jobs: int | None) -> None:
         self.texts, self.n_jobs = texts, n_jobs
-        self._counts: dict[str, KernelRows] = {}
+        self._counts: dict[str, tuple[KernelRows, Ints]] = {}
         self.buffers: dict[Any, Floats] = {}  # for the kernel values of a fold; the next fold overwrites them
 
-    def rows(self, scorer: PolarityScorer) -> KernelRows:
-        """Counts, or ones for a binary weighting."""
+    def rows(self, scorer: PolarityScorer) -> tuple[KernelRows, Ints]:
+        """Counts, or ones for a binary weighting, and the families of the columns."""
         features = ReviewFeatures() if scorer.features is None else scorer.features
         binary = scorer.weighting == "binary"
         key = f"{features!r} {binary}"
         if key not in self._counts:
-            counts = Vocabulary(tokenizer=features, n_jobs=self.n_jobs).fit_transform(self.texts).astype(np.float64)
+            vocabulary = Vocabulary(tokenizer=features, n_jobs=self.n_jobs)
+            counts = vocabulary.fit_transform(self.texts).astype(np.float64)
             if binary:
                 counts.data[:] = 1.0
-            self._counts[key] = KernelRows(counts, n_jobs=self.n_jobs)
+            families = np.zeros(counts.shape[1], np.int64)
+            if len(features.families) > 1:
+                families = families_of(list(vocabulary.terms_))
+            self._counts[key] = KernelRows(counts, n_jobs=self.n_jobs), families
         return self._counts[key]
 
 
 class _Fold:
     """What scorers of one weighting share in a fold: squared weights of the features, kernel values, vectors."""
 
-    def __init__(self, rows: KernelRows, train: Ids, scorer: PolarityScorer, buffers: dict[Any, Floats]) -> None:
+    def __init__(
+        self, rows: KernelRows, families: Ints, train: Ids, scorer: PolarityScorer, buffers: dict[Any, Floats]
+    ) -> None:
         self.counts = rows
+        self._source = id(rows)
         self.buffers = buffers
         X = rows.X
         inside = np.zeros(X.shape[0], bool)
@@ -379,6 +388,9 @@ class _Fold:
         else:
             weights = present.astype(np.float64)
         self.weights = weights
+        if scorer.normalize == "family":
+            self.counts = KernelRows(of_family_length(self.vectors(), families), n_jobs=scorer.n_jobs)
+            self.weights = np.ones(len(weights))
         self._matrices: dict[Any, Floats] = {}
 
     def matrix(self, name: str, scorer: PolarityScorer) -> Floats:
@@ -388,7 +400,7 @@ class _Fold:
         )
         key = (name, *settings.values())
         if key not in self._matrices:
-            place = (id(self.counts), scorer.weighting, scorer.min_df, *key)
+            place = (self._source, scorer.weighting, scorer.min_df, scorer.normalize, *key)
             size = self.counts.X.shape[0]
             out = self.buffers.get(place)
             if out is None:
@@ -414,10 +426,10 @@ def _scored(
     """Name, predictions and whole scores of the test reviews by each scorer trained on the training reviews."""
     shared: dict[Any, _Fold] = {}
     for name, scorer in scorers.items():
-        rows = counted.rows(scorer)
-        key = (id(rows), scorer.weighting, scorer.min_df)
+        rows, families = counted.rows(scorer)
+        key = (id(rows), scorer.weighting, scorer.min_df, scorer.normalize)
         if key not in shared:
-            shared[key] = _Fold(rows, train, scorer, counted.buffers)
+            shared[key] = _Fold(rows, families, train, scorer, counted.buffers)
         yield name, *_fitted_scores(shared[key], scorer, gold, train, test, scale)
 
 
@@ -447,7 +459,7 @@ def _fitted_scores(
         return raw, scale.round(raw)
     matrix = fold.matrix("polynomial" if scorer.kernel is None else scorer.kernel, scorer)
     across = matrix[np.ix_(test, train)]
-    if kind == "pairwise":
+    if kind in ("pairwise", "pairwise-mean"):
         return _voted(matrix, across, scorer, values, train, scale)
     cost = np.full(len(train), float(scorer.cost))
     solved = solve_problems(
@@ -479,7 +491,10 @@ def _voted(
         decisions[:, number] = np.einsum("ij,j->i", across[:, places[rows]], dual) + solved.intercepts[number]
         begin += len(rows)
     scores = classes[vote(decisions, np.abs(classes - scale.neutral))].astype(np.float64)
-    return scores, scores
+    if scorer.kind == "pairwise":
+        return scores, scores
+    votes = count_votes(decisions, len(classes))[0]
+    return np.asarray(votes @ classes.astype(np.float64) / votes.sum(axis=1)), scores
 
 
 def _changed(base: PolarityScorer, changes: dict[str, Any]) -> PolarityScorer:

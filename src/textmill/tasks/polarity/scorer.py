@@ -6,6 +6,7 @@
 |---|---|---|
 | svr | support vector regression, quadratic kernel | a number; least squared error of the paper |
 | pairwise | one support vector machine for each pair of scores | a score by votes |
+| pairwise-mean | the same machines | the mean of the votes, and the winner as whole score |
 | least-squares | linear regression of minimum norm | a number |
 | ordinal | logistic regression over the scores, penalty by cross-validation | a probability for each score |
 | auto | ordinal for up to 20 whole scores with 3 reviews each, else svr | |
@@ -13,10 +14,14 @@
 
 The ordinal scorer serves two criteria with one model: the mean of its distribution has the least expected squared
 error, the mode the highest expected accuracy. TF-IDF is n log(N / df) by the documents of training; a feature that
-training never saw is left out. Cost: that of the learner; scoring is one visit of each feature and, for a quadratic
-kernel, of the support vectors that share it.
+training never saw is left out. An interval with `coverage` reaches as far to both sides of a score as that share of
+held-out scores of training did from theirs (conformal, by folds).
 
-Reference: Okanohara & Tsujii (2005), Assigning polarity scores to reviews using machine learning techniques.
+Cost: that of the learner; scoring is one visit of each feature and, for a quadratic kernel, of the support vectors that
+share it.
+
+References: Okanohara & Tsujii (2005), Assigning polarity scores to reviews using machine learning techniques; Barber,
+Candes, Ramdas & Tibshirani (2021), Predictive inference with the jackknife+.
 """
 
 from __future__ import annotations
@@ -31,10 +36,11 @@ from textmill.arrays import Floats, Ints
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError, warn_caller
 from textmill.linear import LeastSquares, LogisticRegression, PairwiseSVM, SupportVectorRegression, choose_penalty
-from textmill.model import Model, Regressor, check_choice, check_fitted, check_range
+from textmill.model import Model, Regressor, StringTable, check_choice, check_fitted, check_range
+from textmill.model.file import Saved
 from textmill.tables import Table
 from textmill.tasks.polarity.baselines import BASELINES, BaselineScorer
-from textmill.tasks.polarity.features import ReviewFeatures
+from textmill.tasks.polarity.features import ReviewFeatures, families_of, of_family_length
 from textmill.tasks.polarity.reviews import balance
 from textmill.tasks.polarity.scale import Scale
 from textmill.vectors import TextVectorizer, Weighting
@@ -47,12 +53,13 @@ __all__ = [
     "UnfamiliarText",
     "check_scores",
     "choose_l2",
+    "half_width",
     "kind_for",
     "make_learner",
     "targets_of",
 ]
 
-KINDS = ("auto", "svr", "pairwise", "least-squares", "ordinal", *BASELINES)
+KINDS = ("auto", "svr", "pairwise", "pairwise-mean", "least-squares", "ordinal", *BASELINES)
 WEIGHTINGS = {"binary": "bnc", "tf": "nnc", "tf-idf": "ntc"}
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 FEW_SCORES, FEW_REVIEWS = 20, 3  # up to so many scores, with at least so many reviews each, "auto" is ordinal
@@ -69,32 +76,38 @@ class UnfamiliarText(UserWarning):
 class ReviewScores(Table):
     """Scores of reviews: raw, clipped to the scale, as a whole score, and how many known features each rests on.
 
-    `probabilities` is (reviews, scores) for an ordinal scorer, else None.
+    `probabilities` is (reviews, scores) for an ordinal scorer, else None; `intervals` is (reviews, 2) for a scorer with
+    `coverage`, else None.
     """
 
     def __init__(
-        self, raw: Floats, scale: Scale, stars: Floats, n_features: Ints, probabilities: Floats | None = None
+        self,
+        raw: Floats,
+        scale: Scale,
+        stars: Floats,
+        n_features: Ints,
+        probabilities: Floats | None = None,
+        intervals: Floats | None = None,
     ) -> None:
-        self.raw, self.scale, self.stars, self.n_features, self.probabilities = (
-            raw,
-            scale,
-            stars,
-            n_features,
-            probabilities,
-        )
+        self.raw, self.scale, self.stars, self.n_features = raw, scale, stars, n_features
+        self.probabilities, self.intervals = probabilities, intervals
 
     def columns(self) -> dict[str, Any]:
-        """Return score, stars, raw and number of known features."""
-        return {"score": self.scale.clip(self.raw), "stars": self.stars, "raw": self.raw, "features": self.n_features}
+        """Return score, stars, raw and number of known features, and the ends of the interval if there is one."""
+        ends = {} if self.intervals is None else {"low": self.intervals[:, 0], "high": self.intervals[:, 1]}
+        score = self.scale.clip(self.raw)
+        return {"score": score, "stars": self.stars, "raw": self.raw, "features": self.n_features, **ends}
 
 
 class PolarityScorer(Regressor, Model):
     """Give reviews a score.
 
     Parameters:
-        kind: "auto", "svr", "pairwise", "least-squares", "ordinal", or a baseline: "constant", "mean", "random".
+        kind: "auto", "svr", "pairwise", "pairwise-mean", "least-squares", "ordinal", or a baseline: "constant", "mean",
+            "random".
         features: How texts become features; None for `ReviewFeatures()`, the words.
         weighting: "tf-idf", "tf" or "binary"; rows have length 1 in each.
+        normalize: What gets length 1 first: the "union" of all families, or each "family" apart.
         min_df: Features in fewer reviews are left out.
         kernel: Kernel of svr and pairwise: "polynomial", "linear" or "rbf"; None for the quadratic.
         degree: Degree of the polynomial kernel.
@@ -105,6 +118,7 @@ class PolarityScorer(Regressor, Model):
         l2: Penalty of ordinal; None chooses it by cross-validation.
         scale: Lowest and highest score; None finds them in the scores, see `Scale.of`.
         score_names: Names of the scores in rising order, for files that have them instead of numbers; () for none.
+        coverage: Share of reviews whose score shall lie in the interval that is given with it; None for no interval.
         balanced: Whether to train on an equal number of reviews of each score, drawn at random.
         tolerance: Accuracy of svr and pairwise, see `SupportVectorRegression`.
         random_state: Seed of the draw, of folds and of random scores.
@@ -118,6 +132,8 @@ class PolarityScorer(Regressor, Model):
         high_: Highest score.
         whole_: Whether scores are whole numbers.
         reviews_: Number of reviews of training.
+        half_width_: Half of the width of intervals, or None.
+        stems_: Stems that are no words, (S,), and forms_ the most frequent word of each, (S,).
 
     >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
     >>> scorer = PolarityScorer(kind="svr").fit(texts, [5, 5, 1, 1, 3] * 4)
@@ -126,8 +142,16 @@ class PolarityScorer(Regressor, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 1
-    state: ClassVar[dict[str, Any]] = {"kind_": str, "low_": float, "high_": float, "whole_": bool, "reviews_": int}
+    format_version: ClassVar[int] = 2
+    layout: ClassVar[dict[str, str]] = {"stems_": "stem: str", "forms_": "stem: str"}
+    state: ClassVar[dict[str, Any]] = {
+        "kind_": str,
+        "low_": float,
+        "high_": float,
+        "whole_": bool,
+        "reviews_": int,
+        "half_width_": float | None,
+    }
     parts: ClassVar[dict[str, str]] = {
         "features": "tasks.ReviewFeatures",
         "vectorizer_": "vectors.TextVectorizer",
@@ -142,6 +166,9 @@ class PolarityScorer(Regressor, Model):
     high_: float
     whole_: bool
     reviews_: int
+    half_width_: float | None
+    stems_: StringTable
+    forms_: StringTable
 
     def __init__(
         self,
@@ -149,6 +176,7 @@ class PolarityScorer(Regressor, Model):
         kind: str = "auto",
         features: ReviewFeatures | None = None,
         weighting: str = "tf-idf",
+        normalize: str = "union",
         min_df: int = 1,
         kernel: str | None = None,
         degree: int = 2,
@@ -159,6 +187,7 @@ class PolarityScorer(Regressor, Model):
         l2: float | None = None,
         scale: tuple[float, float] | None = None,
         score_names: Sequence[str] = (),
+        coverage: float | None = None,
         balanced: bool = False,
         tolerance: float = 1e-3,
         random_state: int = 0,
@@ -167,6 +196,7 @@ class PolarityScorer(Regressor, Model):
         self.kind = kind
         self.features = features
         self.weighting = weighting
+        self.normalize = normalize
         self.min_df = min_df
         self.kernel = kernel
         self.degree = degree
@@ -177,6 +207,7 @@ class PolarityScorer(Regressor, Model):
         self.l2 = l2
         self.scale = scale
         self.score_names = score_names
+        self.coverage = coverage
         self.balanced = balanced
         self.tolerance = tolerance
         self.random_state = random_state
@@ -193,7 +224,10 @@ class PolarityScorer(Regressor, Model):
             reviews, values = [reviews[i] for i in rows], values[rows]
         kind = kind_for(self, values)
         vectorizer = self._new_vectorizer()
+        vars(self).pop("_families", None)
         X = vectorizer.fit_transform(reviews)
+        if self.normalize == "family":
+            X = of_family_length(X, families_of([str(name) for name in vectorizer.terms_]))
         if not X.nnz and kind not in BASELINES:
             raise DataError("no review has a feature that tells it from others; pass more reviews, or smaller min_df")
         learner = make_learner(self, scale, X, values)
@@ -202,17 +236,35 @@ class PolarityScorer(Regressor, Model):
         self.vectorizer_ = vectorizer
         self.low_, self.high_, self.whole_ = float(scale.low), float(scale.high), scale.whole
         self.reviews_ = len(reviews)
+        forms = (ReviewFeatures() if self.features is None else self.features).forms(reviews[:MOST_CHOOSING])
+        self.stems_, self.forms_ = StringTable(forms), StringTable(forms.values())
+        self.half_width_ = None if self.coverage is None else half_width(self, reviews, values, scale)
         return self
 
     def predict(self, texts: Iterable[str]) -> Floats:
         """Return the score of each review: a number that may lie outside of the scale, for ordinal the mean."""
+        return self.predict_rows(self.vectors(texts))
+
+    def predict_interval(self, texts: Iterable[str]) -> Floats:
+        """Return the lowest and the highest score that `coverage` allows for, (reviews, 2).
+
+        >>> texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad", "an old mill"] * 4
+        >>> PolarityScorer(kind="svr", coverage=0.8).fit(texts, [5, 5, 1, 1, 3] * 4).predict_interval(["bad"]).shape
+        (1, 2)
+        """
+        intervals = self._intervals(self.predict(texts))
+        if intervals is None:
+            raise DataError("this scorer was trained without intervals; pass coverage, such as 0.9, and train again")
+        return intervals
+
+    def vectors(self, texts: Iterable[str]) -> Any:
+        """Return the weighted rows of reviews, as the learner takes them."""
         check_fitted(self)
-        return self.predict_rows(self.vectorizer_.transform(texts))
+        return self._normalized(self.vectorizer_.transform(texts))
 
     def predict_proba(self, texts: Iterable[str]) -> Floats:
         """Return the probability of each score of `scale_`, (reviews, scores), by an ordinal scorer."""
-        check_fitted(self)
-        probabilities = self._probabilities(self.vectorizer_.transform(texts))
+        probabilities = self._probabilities(self.vectors(texts))
         if probabilities is None:
             raise DataError(f"a scorer of kind '{self.kind_}' has no probabilities; train one with kind='ordinal'")
         return probabilities
@@ -231,7 +283,7 @@ class PolarityScorer(Regressor, Model):
             empty = np.empty(0)
             return ReviewScores(empty, self.scale_, empty, np.empty(0, np.int64))
         counts = chunks[0] if len(chunks) == 1 else _stacked(chunks)
-        rows = self.vectorizer_.weighting_.transform(counts)
+        rows = self._normalized(self.vectorizer_.weighting_.transform(counts))
         n_features = np.diff(counts.indptr).astype(np.int64)
         total = int(counts.sum()) + bags.unknown
         if total >= _FEW and bags.unknown > _UNFAMILIAR * total and self.kind_ not in BASELINES:
@@ -246,7 +298,9 @@ class PolarityScorer(Regressor, Model):
         stars = self.scale_.round(raw)
         if probabilities is not None:
             stars = np.array(self._class_scores())[self._class_probabilities(rows).argmax(axis=1)]
-        return ReviewScores(raw, self.scale_, stars, n_features, probabilities)
+        if self.kind_ == "pairwise-mean":
+            stars = np.asarray(self.learner_.predict(rows), dtype=np.float64)
+        return ReviewScores(raw, self.scale_, stars, n_features, probabilities, self._intervals(raw))
 
     def assign(self, texts: Iterable[str]) -> Floats:
         """Return the whole score of each review: the rounded number, for ordinal the most probable score.
@@ -270,14 +324,61 @@ class PolarityScorer(Regressor, Model):
         check_range("min_df", self.min_df, at_least=1, whole=True)
         if self.features is not None and not isinstance(self.features, ReviewFeatures):
             raise DataError(f"features must be ReviewFeatures, got {self.features!r}")
+        check_choice("normalize", self.normalize, ("union", "family"))
         if self.l2 is not None:
             check_range("l2", self.l2, above=0)
+        if self.coverage is not None:
+            check_range("coverage", self.coverage, above=0, below=1)
 
     def predict_rows(self, rows: Any) -> Floats:
         """Return the scores of vectors that `vectorizer_` has made."""
         if isinstance(self.learner_, LogisticRegression):
             return np.asarray(self._class_probabilities(rows) @ np.array(self._class_scores()))
+        if self.kind_ == "pairwise-mean":
+            votes = self.learner_.votes(rows)
+            return np.asarray(votes @ np.array(self._class_scores()) / votes.sum(axis=1))
         return np.asarray(self.learner_.predict(rows), dtype=np.float64)
+
+    def shown(self, feature: str) -> str:
+        """Return a feature as people write it: without the mark of its family, stems as their most frequent word.
+
+        >>> texts = ["lovely money", "so much money", "very lovely"]
+        >>> PolarityScorer(kind="svr").fit(texts, [5, 3, 4]).shown("b:love monei")
+        'lovely money'
+        """
+        check_fitted(self)
+        forms: dict[str, str] | None = vars(self).get("_forms")
+        if forms is None:
+            forms = self._forms = dict(zip(self.stems_, self.forms_, strict=True))
+        return " ".join(forms.get(stem, stem) for stem in feature.partition(":")[2].split(" "))
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 had no words for stems, no intervals and one way to normalize."""
+        saved.format = 2
+        saved.parameters |= {"coverage": None, "normalize": "union"}
+        if saved.fitted:
+            saved.state["half_width_"] = None
+            for name in ("stems_", "forms_"):
+                saved.arrays |= {f"{name}.bytes": np.zeros(0, np.uint8), f"{name}.offsets": np.zeros(1, np.int64)}
+        return saved
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_families", "_forms")}
+
+    def _normalized(self, rows: Any) -> Any:
+        if self.normalize != "family":
+            return rows
+        families: Ints | None = vars(self).get("_families")
+        if families is None:
+            families = self._families = families_of([str(name) for name in self.vectorizer_.terms_])
+        return of_family_length(rows, families)
+
+    def _intervals(self, raw: Floats) -> Floats | None:
+        if self.half_width_ is None:
+            return None
+        scores = self.scale_.clip(raw)
+        return self.scale_.clip(np.column_stack([scores - self.half_width_, scores + self.half_width_]))
 
     def _class_scores(self) -> list[float]:
         return [float(score) for score in self.learner_.classes_]
@@ -358,7 +459,7 @@ def targets_of(kind: str, values: Floats) -> Any:
     >>> targets_of("pairwise", np.array([1.0, 2.0])).tolist()
     [1, 2]
     """
-    if kind not in ("pairwise", "ordinal"):
+    if kind not in ("pairwise", "pairwise-mean", "ordinal"):
         return values
     if (values != np.floor(values)).any() or len(np.unique(values)) > MOST_SCORES:
         raise DataError(
@@ -387,9 +488,35 @@ def make_learner(scorer: PolarityScorer, scale: Scale, X: Any, values: Floats) -
         "tolerance": scorer.tolerance,
         "n_jobs": scorer.n_jobs,
     }
-    if kind == "pairwise":
+    if kind in ("pairwise", "pairwise-mean"):
         return PairwiseSVM(neutral=scale.neutral, **settings)
     return SupportVectorRegression(tube=scorer.tube, random_state=scorer.random_state, **settings)
+
+
+def half_width(scorer: PolarityScorer, texts: Sequence[str], values: Floats, scale: Scale) -> float:
+    """How far scores of reviews lie from those that scorers of other folds give them, in the share `coverage` of cases.
+
+    At most 10,000 reviews, drawn at random, are scored so.
+    """
+    from textmill.tasks.polarity.protocol import cross_validate  # which is made of scorers
+
+    some = np.random.Generator(np.random.Philox(scorer.random_state)).permutation(len(values))[:MOST_CHOOSING]
+    some.sort()
+    plain = PolarityScorer(**{**scorer.get_params(deep=False), "coverage": None})
+    folds = min(10, len(some))
+    held_out = cross_validate(
+        [texts[i] for i in some],
+        values[some],
+        {"": plain},
+        n_folds=folds,
+        scale=scale,
+        random_state=scorer.random_state,
+        n_jobs=scorer.n_jobs,
+    )
+    errors = np.sort(np.abs(scale.clip(held_out.predicted[""]) - values[some]))
+    assert scorer.coverage is not None
+    place = int(np.ceil((len(errors) + 1) * scorer.coverage)) - 1
+    return float(errors[place]) if place < len(errors) else scale.high - scale.low
 
 
 def choose_l2(X: Any, labels: Any, random_state: int = 0) -> float:

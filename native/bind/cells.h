@@ -1,0 +1,171 @@
+// Columns of sequences as Python gives them, for the extraction of tests.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fault.h"
+#include "base/parallel.h"
+#include "bind/arrays.h"
+#include "sequence/extract.h"
+
+namespace textmill::bind {
+
+using base::Fault;  // at a sequence and a token
+
+inline std::string_view utf8_of(PyObject* string, std::size_t sequence, std::size_t token) {
+  if (!PyUnicode_Check(string))
+    throw Fault(std::string("a value must be a str, not ") + Py_TYPE(string)->tp_name, {sequence, token});
+  Py_ssize_t size;
+  const char* bytes = PyUnicode_AsUTF8AndSize(string, &size);
+  if (bytes == nullptr) {
+    PyErr_Clear();
+    throw Fault("a value holds a lone surrogate, which is no character; decode the text with errors='replace'",
+                {sequence, token});
+  }
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+inline bool is_row(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+class Cells {
+ public:
+  explicit Cells(const std::vector<std::size_t>& columns) : cells_(columns), held_(columns.size()) {}
+
+  // A sequence as rows: each a list or tuple of strings, or one string where there is one column. All are equally wide.
+  void add_rows(nb::object rows) {
+    const std::size_t s = cells_.sequences();
+    if (!is_row(rows.ptr()))
+      throw Fault(std::string("a sequence must be a list of rows, not ") + Py_TYPE(rows.ptr())->tp_name, {s, 0});
+    const auto length = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
+    const std::span<const std::size_t> columns = cells_.columns();
+    for (std::size_t t = 0; t < length; ++t) {
+      PyObject* row = PySequence_Fast_GET_ITEM(rows.ptr(), static_cast<Py_ssize_t>(t));
+      if (PyUnicode_Check(row)) {
+        check_width(1, s, t);
+        for (std::size_t slot = 0; slot < columns.size(); ++slot) hold(slot, row, s, t);
+      } else if (is_row(row)) {
+        check_width(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(row)), s, t);
+        for (std::size_t slot = 0; slot < columns.size(); ++slot)
+          hold(slot, PySequence_Fast_GET_ITEM(row, static_cast<Py_ssize_t>(columns[slot])), s, t);
+      } else {
+        throw Fault(std::string("a token must be a row of columns, not ") + Py_TYPE(row)->tp_name, {s, t});
+      }
+    }
+    end_sequence(length);
+  }
+
+  // A sequence as columns, a tuple of tuples of strings.
+  void add_columns(nb::tuple columns) {
+    const std::size_t s = cells_.sequences(), width = columns.size();
+    const std::size_t length = width == 0 ? 0 : static_cast<std::size_t>(nb::len(nb::object(columns[0])));
+    if (length > 0) check_width(width, s, 0);
+    for (std::size_t slot = 0; slot < cells_.columns().size() && length > 0; ++slot) {
+      PyObject* column = PyTuple_GET_ITEM(columns.ptr(), static_cast<Py_ssize_t>(cells_.columns()[slot]));
+      if (!is_row(column) || static_cast<std::size_t>(PySequence_Fast_GET_SIZE(column)) != length)
+        throw Fault("the columns of a sequence must be equally long", {s, 0});
+      for (std::size_t t = 0; t < length; ++t)
+        hold(slot, PySequence_Fast_GET_ITEM(column, static_cast<Py_ssize_t>(t)), s, t);
+    }
+    end_sequence(length);
+  }
+
+  // Interns what was added; columns in parallel and without the GIL.
+  void finish(std::size_t threads) {
+    require(threads > 0, "threads must be at least 1");
+    {
+      nb::gil_scoped_release nogil;
+      base::parallel_for(held_.size(), threads, [&](std::size_t slot) {
+        for (const std::string_view value : held_[slot]) cells_.add(slot, value);
+        held_[slot].clear();
+      });
+    }
+    owners_.clear();
+  }
+  bool finished() const { return owners_.empty(); }
+
+  nb::list distinct(std::size_t slot) const {
+    require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
+    const base::InternTable& table = cells_.table(slot);
+    nb::list values;
+    for (std::size_t i = 0; i < table.size(); ++i) values.append(nb::str(table[i].data(), table[i].size()));
+    return values;
+  }
+
+  std::size_t width() const { return width_; }
+  Numpy<std::int64_t, 1> offsets() const {
+    return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end()));
+  }
+  const sequence::Cells& cells() const { return cells_; }
+
+ private:
+  // Keeps a string until it is interned; the reference keeps its bytes.
+  void hold(std::size_t slot, PyObject* value, std::size_t s, std::size_t t) {
+    held_[slot].push_back(utf8_of(value, s, t));
+    owners_.push_back(nb::borrow(value));
+  }
+
+  void end_sequence(std::size_t length) {
+    cells_.end_sequence(length);
+    if (owners_.size() >= kMostHeld) finish(held_.size());
+  }
+
+  void check_width(std::size_t width, std::size_t s, std::size_t t) {
+    if (width == width_) return;
+    if (width_ != 0) {
+      throw Fault("found " + std::to_string(width) + " columns, expected " + std::to_string(width_) +
+                      " as in the tokens before; give every token the same columns",
+                  {s, t});
+    }
+    for (const std::size_t column : cells_.columns()) {
+      if (column >= width)
+        throw Fault("there is no column " + std::to_string(column) + ", only " + std::to_string(width), {s, t});
+    }
+    width_ = width;
+  }
+
+  static constexpr std::size_t kMostHeld = std::size_t{1} << 22;
+
+  sequence::Cells cells_;
+  std::vector<std::vector<std::string_view>> held_;  // [column] not yet interned
+  std::vector<nb::object> owners_;
+  std::size_t width_ = 0;  // 0: the first token decides
+};
+
+// Slot of the column, strings for its distinct values and then the boundaries, or for the boundaries only: then the
+// values stand for themselves.
+using PySource = std::tuple<std::size_t, nb::list, bool>;
+
+// Sources as the native core takes them; their strings are kept in `arenas`.
+inline std::vector<sequence::Source> made_sources(const Cells& cells, const std::vector<PySource>& sources,
+                                                  std::size_t boundaries, std::vector<std::string>& arenas) {
+  std::vector<sequence::Source> made;
+  arenas.resize(sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto& [slot, strings, only_boundaries] = sources[i];
+    require(slot < cells.cells().columns().size(), "there is no column ", slot);
+    const base::InternTable& table = cells.cells().table(slot);
+    const std::size_t expected = boundaries + (only_boundaries ? 0 : table.size());
+    require(strings.size() == expected, "source ", i, " must have ", expected, " strings, got ", strings.size());
+    sequence::Source source{slot, {}};
+    source.pieces.reserve(table.size() + boundaries);
+    if (only_boundaries)
+      for (std::size_t v = 0; v < table.size(); ++v) source.pieces.push_back(table[v]);
+    std::vector<std::size_t> ends;
+    for (const nb::handle string : strings) {
+      arenas[i].append(utf8_of(string.ptr(), 0, 0));
+      ends.push_back(arenas[i].size());
+    }
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      source.pieces.push_back(std::string_view(arenas[i]).substr(begin, end - begin));
+      begin = end;
+    }
+    made.push_back(std::move(source));
+  }
+  return made;
+}
+
+}  // namespace textmill::bind

@@ -1,0 +1,62 @@
+"""Turn numbers, dates, money and abbreviations into words, and back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, JsonLines
+from textmill.cli._outputs import output_option
+
+app = typer.Typer(add_completion=False)
+
+_BLOCK = 1 << 20
+
+
+@app.command()
+def normalize(
+    source: Annotated[str, typer.Argument(metavar="[TEXT]", help="The text, a file or - for stdin.")] = "-",
+    output: Annotated[str, output_option("File to write; - for stdout.")] = "-",
+    inverse: Annotated[bool, typer.Option("--inverse", help="From words to how they are written.")] = False,
+    language: Annotated[str, typer.Option(help="The language of the text.")] = "english",
+    grammar: Annotated[str, typer.Option(help="A grammar of your own, with 'tokens byte'.")] = "",
+    rule: Annotated[str, typer.Option(help="The rule of the grammar; default: the last that is exported.")] = "",
+    json: JsonLines = False,
+    jobs: Jobs = None,
+) -> None:
+    """Write out what is not written as it is spoken, line by line; the rest of the text stays as it is.
+
+    With --json, each line of the text becomes an object with its stretches: which characters became which words.
+
+    Example: echo "Dr. Smith paid $3.50." | textmill normalize
+    """
+    import sys
+
+    from textmill.corpus import binary_writer, open_bytes, open_lines, writer
+    from textmill.progress import track
+    from textmill.tasks.normalization import Normalizer
+
+    name = "standard input" if source == "-" else source
+    normalizer = Normalizer(language, inverse=inverse, grammar=grammar or None, rule=rule or None, n_jobs=jobs)
+    if json:
+        with writer(output) as lines:
+            for _, text in track(open_lines(source), "normalizing", unit="lines"):
+                changes = [
+                    {"start": change.start, "end": change.end, "input": change.input, "output": change.output}
+                    for change in normalizer.changes(text)
+                ]
+                lines.write(json_line({"text": text, "output": normalizer.normalize(text), "changes": changes}) + "\n")
+        return
+    with open_bytes(source) as stream:
+        blocks = iter(lambda: stream.read(_BLOCK), b"")
+        results = normalizer.normalize_stream(track(blocks, "normalizing", unit="MB"), name)
+        if output == "-":
+            for result in results:
+                sys.stdout.buffer.write(result)
+            sys.stdout.buffer.flush()
+        else:
+            with binary_writer(output) as out:
+                for result in results:
+                    out.write(result)

@@ -1,0 +1,687 @@
+"""Semi-Markov conditional random fields: labels of whole segments, for names of many words.
+
+    p(s | x) = exp( sum_j [ sum_{f true of segment j} mu[f, y_j] + sum_{h true before it} nu[h, q_j, y_j] ] ) / Z(x)
+    minimise  sum_i w_i (-log p(s^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
+
+A segment (first token, last token, label) may be asked anything about the words in it (segment_patterns.py); O segments
+have one token. What a segment follows, its state q, is nothing (`history="none"`), the label of the segment before it
+("label"), or the last entity before it at any distance ("entity"), which the paper writes into the O labels:
+
+    O protein O O DNA   ->   O protein O-protein O-protein DNA
+
+Candidates are stretches of at most `max_length` tokens that a cheap filter keeps (candidates.py). Sums over all
+segmentations are factored (native/sequence/segments.h): O(N |Q| |E|) for states and O(candidates |E|) for segments.
+References: Sarawagi & Cohen (2004); Okanohara, Miyao, Tsuruoka & Tsujii (2006).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import segments as native
+from textmill.arrays import Floats, Ints
+from textmill.corpus import Sentence, Span, tags_of
+from textmill.errors import DataError, ModelFileError, warn_caller
+from textmill.model import (
+    Classifier,
+    Model,
+    RandomState,
+    StringTable,
+    check_choice,
+    check_fitted,
+    check_range,
+    effective_jobs,
+    seed_of,
+)
+from textmill.optimize import REASONS, Plateau
+from textmill.readable import counted
+from textmill.sequence.candidates import CandidateFilter, Candidates, all_candidates, gold_spans
+from textmill.sequence.segment_data import SegmentCells, SegmentData, SegmentObjective, SegmentRows
+from textmill.sequence.segment_patterns import PRESETS, CompiledSegments, parse_segment_patterns, segment_patterns
+from textmill.sequence.training.algorithms import Algorithm, SparseWeights, algorithm_of
+from textmill.sequence.training.batch import Snapshot
+from textmill.sequence.training.run import Run
+from textmill.sequence.word_lists import WordLists
+
+__all__ = ["HISTORIES", "LongSegments", "Segment", "SemiMarkovCRF", "entity_history", "plain_labels"]
+
+HISTORIES = ("none", "label", "entity")
+COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
+MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an estimate
+
+
+class LongSegments(UserWarning):
+    """Segments of the training data are longer than the maximum."""
+
+
+class Segment(NamedTuple):
+    """A labelled stretch of tokens, first and one past the last, with its probability."""
+
+    begin: int
+    end: int
+    label: str
+    probability: float
+
+
+def entity_history(labels: Sequence[str]) -> list[str]:
+    """Labels of segments with the last entity written into O.
+
+    >>> entity_history(["O", "protein", "O", "O", "DNA"])
+    ['O', 'protein', 'O-protein', 'O-protein', 'DNA']
+    """
+    last, written = "", []
+    for label in labels:
+        written.append(f"O-{last}" if label == "O" and last else label)
+        last = last if label == "O" else label
+    return written
+
+
+def plain_labels(labels: Sequence[str]) -> list[str]:
+    """The labels before `entity_history`.
+
+    >>> plain_labels(["DNA", "O-DNA", "RNA", "O-RNA", "O-RNA"])
+    ['DNA', 'O', 'RNA', 'O', 'O']
+    """
+    return ["O" if label.startswith("O-") else label for label in labels]
+
+
+class SemiMarkovCRF(Classifier, Model):
+    """A semi-Markov CRF over IOB2 tags.
+
+    Parameters:
+        patterns: "rich" or "table3" (see `segment_patterns`), text of a pattern file, or list of patterns.
+        history: What a segment follows: "none", "label" or "entity".
+        max_length: Number of tokens of the longest segment.
+        long_segments: "drop" (longer ones of the training data become O) or "keep" (they are candidates of their own).
+        filter: "bayes" for a `CandidateFilter`, None for all candidates, or an object with the methods
+            `fit_candidates(X, y)` and `candidates(X)`.
+        filter_recall: Share of the segments that the filter "bayes" must keep.
+        min_count: How often a test must be true of segments of the training data to be kept.
+        function: What %f of patterns calls.
+        segment_function: Function of (tokens, first, one past the last) that returns further tests of a segment: a
+            mapping from names to values, or a list of names.
+        word_lists: Mapping from names to lists of texts: a test with the similarity to the nearest text of each; the
+            filter keeps what is in one.
+        algorithm: "lbfgs", "owlqn" or "rprop", or an object with settings of its own.
+        l1: L1 penalty; None for 0, or for 0.5 with owlqn.
+        l2: L2 penalty; None for 1, or for 1e-5 with owlqn.
+        max_iter: Largest number of iterations; None for 200.
+        tolerance: Relative change of the objective that ends a run; None for 1e-4.
+        n_jobs: Number of threads; None for all cores.
+        random_state: Seed of the random numbers.
+
+    Attributes:
+        classes_: Tags that `predict` gives.
+        segment_labels_: Labels of segments, O first.
+        filter_: Fitted filter, or None.
+        patterns_: Patterns, as they were read.
+        tests_: Tests of segments; history_tests_, those of histories.
+        weights_: Weights, see segment_data.py.
+        width_: Number of columns of tokens.
+        n_long_: Number of segments of the training data that were longer than the maximum.
+        n_iter_, converged_, stop_reason_, objective_, trace_, training_log_: As in `CRF`.
+        training_summary_: Numbers of the training, as a mapping; not saved.
+
+    >>> X = [["in", "Mill", "Hill", "Lane"], ["the", "Mill", "stood"], ["to", "Hill", "Lane"]] * 2
+    >>> y = [["O", "B-LOC", "I-LOC", "I-LOC"], ["O", "O", "O"], ["O", "B-LOC", "I-LOC"]] * 2
+    >>> tagger = SemiMarkovCRF(max_length=3, filter=None, max_iter=30).fit(X, y)
+    >>> tagger.predict([["in", "Mill", "Hill", "Lane"]])
+    [['O', 'B-LOC', 'I-LOC', 'I-LOC']]
+    """
+
+    takes: ClassVar[str] = "sequences"
+    kind: ClassVar[str] = "semimarkov"
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {
+        "segment_labels_": "label: label",
+        "tests_": "test: str",
+        "history_tests_": "history: str",
+        "weights_": "weight: float64",
+        "trace_": "iteration: float64",
+    }
+    parts: ClassVar[dict[str, str]] = {"filter_": "sequence.CandidateFilter"}
+    state: ClassVar[dict[str, Any]] = {
+        "converged_": bool,
+        "n_iter_": int,
+        "n_long_": int,
+        "objective_": float | None,
+        "patterns_": list,
+        "stop_reason_": str,
+        "width_": int,
+    }
+
+    segment_labels_: NDArray[Any]
+    tests_: StringTable
+    history_tests_: StringTable
+    weights_: Floats
+    filter_: Any
+    patterns_: list[str]
+    width_: int
+    n_long_: int
+    n_iter_: int
+    converged_: bool
+    stop_reason_: str
+    objective_: float | None
+    trace_: Floats
+    training_log_: list[dict[str, float]]
+    training_summary_: dict[str, Any]
+
+    def __init__(
+        self,
+        *,
+        patterns: str | Sequence[str] = "rich",
+        history: str = "entity",
+        max_length: int = 10,
+        long_segments: str = "drop",
+        filter: Any = "bayes",  # noqa: A002
+        filter_recall: float = 0.995,
+        min_count: int = 1,
+        function: Callable[..., str] | None = None,
+        segment_function: Callable[..., Any] | None = None,
+        word_lists: Mapping[str, Sequence[str]] | None = None,
+        algorithm: str | Algorithm = "lbfgs",
+        l1: float | None = None,
+        l2: float | None = None,
+        max_iter: int | None = None,
+        tolerance: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.patterns = patterns
+        self.history = history
+        self.max_length = max_length
+        self.long_segments = long_segments
+        self.filter = filter
+        self.filter_recall = filter_recall
+        self.min_count = min_count
+        self.function = function
+        self.segment_function = segment_function
+        self.word_lists = word_lists
+        self.algorithm = algorithm
+        self.l1 = l1
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Iterable[Sequence[str]],
+        X_dev: Iterable[Any] | None = None,
+        y_dev: Iterable[Sequence[str]] | None = None,
+        *,
+        early_stopping: Plateau | None = None,
+        sample_weight: Sequence[float] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from sequences of tokens and their IOB2 tags.
+
+        With development sequences the run stops when 100 minus their F1 levels off (`early_stopping`), and the weights
+        of the best iteration are kept. `checkpoint` is a file that the run is saved in and goes on from.
+        """
+        objective = self.objective(X, y, sample_weight=sample_weight)
+        algorithm, max_iter, tolerance = self._algorithm(), self.max_iter, self.tolerance
+        run = Run(
+            algorithm,
+            objective,  # type: ignore[arg-type]
+            max_iter=algorithm.default_max_iter if max_iter is None else max_iter,
+            tolerance=1e-4 if tolerance is None else tolerance,
+            seed=seed_of(self.random_state, 0),
+            error=self._development_error(X_dev, y_dev),
+            plateau=early_stopping or Plateau(),
+            checkpoint=checkpoint,
+        )
+        result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
+        self.weights_ = np.zeros(objective.size)
+        self.weights_[result.features] = result.weights
+        self.training_log_ = run.log
+        self.n_iter_ = len(run.log)
+        self.objective_ = float(result.objectives[-1]) if result.objectives else None
+        self.trace_ = np.array([entry["objective"] for entry in run.log], np.float64)
+        self.converged_, self.stop_reason_ = result.reason in ("gradient", "value"), REASONS[result.reason]
+        self.training_summary_ = {
+            "sequences": len(objective.data.candidates.offsets) - 1,
+            "labels": len(self.segment_labels_) - 1,
+            "tests": len(self.tests_) + len(self.history_tests_),
+            "features": objective.size,
+            "candidates": objective.data.candidates.count,
+            "all_candidates": all_candidates(objective.data.candidates.offsets, self.max_length).count,
+            "long_segments": self.n_long_,
+            "bytes": objective.problem.memory,
+            "iterations": self.n_iter_,
+            "objective": self.objective_,
+            "stop_reason": self.stop_reason_,
+        }
+        return self
+
+    def objective(
+        self,
+        X: Iterable[Any],
+        y: Iterable[Sequence[str]],
+        *,
+        sample_weight: Sequence[float] | None = None,
+        packed: bool = False,
+    ) -> SegmentObjective:
+        """What `fit` minimises: learns filter, labels and tests of these sequences.
+
+        `packed` computes by the recursion of the paper, for comparison: equal values, slower.
+        """
+        self._check()
+        X, spans = _sequences(X), gold_spans(y)
+        self._compile(X)
+        cells = self._cells(X)
+        labels = sorted({label for some in spans for _, _, label in some})
+        if not labels:
+            raise DataError("there are no labelled segments to learn; pass tags such as B-PER")
+        if "O" in labels:
+            raise DataError("a segment is labelled 'O', which stands for no segment; give it another label")
+        self.segment_labels_ = np.array(["O", *labels])
+        observed = self._observed(spans, cells.offsets)
+        candidates = self._fit_candidates(X, y, cells.offsets, observed)
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, np.float64)
+            if weights.shape != (len(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
+                raise DataError(f"sample_weight must be {len(X)} numbers >= 0, one per sequence")
+        self._learn_tests(cells, X, observed)
+        data = self._encode(cells, X, candidates)
+        self._check_histories(data)
+        l1, l2 = self._penalties()
+        return SegmentObjective(
+            data, observed, len(self.segment_labels_), self.history, l1=l1, l2=l2, weights=weights, n_jobs=self.n_jobs,
+            packed=packed,
+        )  # fmt: skip
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Tags that `predict` gives, in sorted order."""
+        names = self.segment_labels_.tolist()[1:]
+        return np.array(sorted(["O", *(f"{letter}-{name}" for name in names for letter in "BI")]))
+
+    def predict(self, X: Iterable[Any], *, maximise: str | None = "segments") -> list[list[str]]:
+        """The IOB2 tags of the segments of every sequence, chosen as `predict_segments` does."""
+        X = _sequences(X)
+        return [tags_of(spans, len(x)) for x, spans in zip(X, self.predict_segments(X, maximise=maximise), strict=True)]
+
+    def predict_segments(self, X: Iterable[Any], *, maximise: str | None = "segments") -> list[list[Span]]:
+        """The labelled segments (first token, one past the last, label) of every sequence.
+
+        maximise="segments" chooses segments by their own probabilities, those that sum up to the most when each costs
+        `COST`; "f1" those whose F1, over all sequences together, is the greatest to be expected; None the most probable
+        segmentation as a whole.
+        """
+        if maximise is not None:
+            check_choice("maximise", maximise, ("segments", "f1"))
+            answers = self._most_expected(_sequences(X), 2 * COST if maximise == "segments" else None)
+            return [[segment[:3] for segment in some] for some in answers]
+        return [answers[0][0] for answers in self.predict_best(X, 1)]
+
+    def predict_best(self, X: Iterable[Any], k: int = 5) -> list[list[tuple[list[Span], float, float]]]:
+        """The k best segmentations of every sequence with their scores and probabilities, best first.
+
+        With k=1 the probability is left out (NaN), as it costs as much again.
+        """
+        check_range("k", k, at_least=1, whole=True)
+        _data, problem = self._problem(_sequences(X))
+        threads = effective_jobs(self.n_jobs)
+        bounds, scores, ends, flat = problem.best(self.weights_, k, threads)
+        log_z = problem.marginals(self.weights_, threads)[1] if k > 1 else None
+        names = self.segment_labels_.tolist()
+        rows = flat.reshape(-1, 3).tolist()
+        answers = []
+        for s, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            some = []
+            for h in range(begin, end):
+                spans = [(t, t + length, names[y]) for t, length, y in rows[ends[h] : ends[h + 1]]]
+                probability = float("nan") if log_z is None else float(np.exp(scores[h] - log_z[s]))
+                some.append((spans, float(scores[h]), probability))
+            answers.append(some)
+        return answers
+
+    def segment_marginals(self, X: Iterable[Any], *, threshold: float = 0.01) -> list[list[Segment]]:
+        """The segments of every sequence whose probability is at least the threshold, in order."""
+        data, probabilities, _ = self._marginals(_sequences(X))
+        chosen = probabilities >= threshold
+        chosen[:, 0] = False
+        chosen[np.flatnonzero(data.candidates.single == 0)] = False
+        return self._segments(data.candidates, probabilities, chosen)
+
+    def span_confidence(self, X: Iterable[Any], spans: Sequence[Sequence[Span]]) -> list[list[float]]:
+        """How probable each of these labelled segments is, 0 where it is no candidate."""
+        X = _sequences(X)
+        if len(spans) != len(X):
+            raise DataError(f"there are {len(X)} sequences but {len(spans)} lists of spans; give one for each")
+        table: list[dict[Span, float]] = [
+            {segment[:3]: segment.probability for segment in some} for some in self.segment_marginals(X, threshold=0.0)
+        ]
+        return [
+            [chances.get((span[0], span[1], span[2]), 0.0) for span in some]
+            for chances, some in zip(table, spans, strict=True)
+        ]
+
+    def log_likelihood(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
+        """The sum of log p(s | x) over labelled sequences; -inf where a segment is no candidate."""
+        X = _sequences(X)
+        spans = gold_spans(y)
+        data, problem = self._problem(X)
+        numbers = {name: i for i, name in enumerate(self.segment_labels_.tolist())}
+        rows = _flat(spans, data.candidates.offsets, numbers)
+        if (rows[:, 2] < 0).any() or not data.candidates.contains(rows[:, 0], rows[:, 1]).all():
+            return -float("inf")
+        problem.observe(rows)
+        return -float(problem.evaluate(self.weights_, None, False, effective_jobs(self.n_jobs)))
+
+    def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
+        """F1 of the segments."""
+        from textmill.sequence.evaluation import evaluate_tags
+
+        return evaluate_tags(y, self.predict(X), chunks=True).f1
+
+    def check_values(self) -> None:
+        """Check what the layout cannot say of a model from a file."""
+        try:
+            parse_segment_patterns(self.patterns_)
+        except DataError as error:
+            raise ModelFileError(str(error)) from None
+        labels = self.segment_labels_.tolist()
+        if not labels or labels[0] != "O" or len(set(labels)) < len(labels) or self.history not in HISTORIES:
+            raise ModelFileError("the labels or the history make no sense")
+        states = 1 if self.history == "none" else len(labels)
+        if len(self.weights_) != (len(self.tests_) + len(self.history_tests_) * states) * len(labels):
+            raise ModelFileError("there are more or fewer weights than features")
+        if not np.isfinite(self.weights_).all():
+            raise ModelFileError("a weight is not finite")
+
+    def __sklearn_tags__(self) -> Any:
+        """Without the tag of a classifier: scikit-learn would take y for labels of rows, and refuse lists of labels."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = None, None
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        hidden = ("_compiled", "_table", "_history_table", "_lists")
+        return {name: value for name, value in vars(self).items() if name not in hidden}
+
+    def _check(self) -> None:
+        check_choice("history", self.history, HISTORIES)
+        check_choice("long_segments", self.long_segments, ("drop", "keep"))
+        check_range("max_length", self.max_length, at_least=1, whole=True)
+        check_range("min_count", self.min_count, at_least=1, whole=True)
+        self._algorithm()
+        self._penalties()
+
+    def _algorithm(self) -> Algorithm:
+        algorithm = algorithm_of(self.algorithm)
+        if not algorithm.gradients:
+            raise DataError(f"{algorithm.name} does not train segments; use lbfgs, owlqn or rprop")
+        return algorithm
+
+    def _penalties(self) -> tuple[float, float]:
+        algorithm = self._algorithm()
+        l1 = algorithm.default_l1 if self.l1 is None else self.l1
+        l2 = algorithm.default_l2 if self.l2 is None else self.l2
+        check_range("l1", l1, at_least=0)
+        check_range("l2", l2, at_least=0)
+        if l1 > 0 and not algorithm.default_l1:
+            raise DataError(f"{algorithm.name} knows no L1 penalty; use l1=0 or owlqn")
+        return float(l1), float(l2)
+
+    def _compile(self, X: list[Any]) -> None:
+        """Read the patterns, those of a preset for the columns that there are."""
+        first = next((x for x in X if len(x)), None)
+        if first is None:
+            raise DataError("there are no tokens to learn from; pass at least one sequence that is not empty")
+        self.width_ = _width(first)
+        chosen: str | Sequence[str] = self.patterns
+        if isinstance(chosen, str) and chosen in PRESETS:
+            chosen = segment_patterns(chosen, self.width_)
+        parsed = parse_segment_patterns(chosen)
+        if self.history == "none":
+            parsed = [pattern for pattern in parsed if pattern.kind != "p"]
+        self.patterns_ = list(dict.fromkeys(pattern.text for pattern in parsed))
+        self._compiled = CompiledSegments(parsed, self.function)
+        self._lists = WordLists(self.word_lists or {})
+
+    def _cells(self, X: list[Any]) -> SegmentCells:
+        if getattr(self, "_compiled", None) is None:
+            self._compiled = CompiledSegments(parse_segment_patterns(self.patterns_), self.function)
+            self._lists = WordLists(self.word_lists or {})
+        first = next((x for x in X if len(x)), None)
+        if first is not None:
+            width, missing = _width(first), self._compiled.missing(_width(first))
+            if missing is not None:
+                fault = f"pattern {missing[0].place} asks for column {missing[1]}, but tokens have {width}"
+                raise DataError(fault, source=getattr(first, "source", None), line=getattr(first, "line", None))
+        return SegmentCells(self._compiled, X, effective_jobs(self.n_jobs))
+
+    def _observed(self, spans: list[list[Span]], offsets: Ints) -> Ints:
+        """Gold segments as (first token, length, label); those too long dropped, if that is asked for."""
+        numbers = {name: i for i, name in enumerate(self.segment_labels_.tolist())}
+        rows = _flat(spans, offsets, numbers)
+        long = rows[:, 1] > self.max_length
+        self.n_long_ = int(long.sum())
+        if self.n_long_:
+            what = "left out of training" if self.long_segments == "drop" else "kept as candidates of their own"
+            number = counted(self.n_long_, "segments")
+            warn_caller(f"{number} of more than max_length={self.max_length} tokens {what}", LongSegments)
+        return rows[~long] if self.long_segments == "drop" else rows
+
+    def _fit_candidates(self, X: list[Any], y: Any, offsets: Ints, observed: Ints) -> Candidates:
+        self.filter_ = self._filter()
+        if self.filter_ is None:
+            candidates = all_candidates(offsets, self.max_length)
+        else:
+            candidates = self.filter_.fit_candidates(X, y)
+            if not np.array_equal(candidates.offsets, offsets):
+                raise DataError("the filter gave candidates of other sequences; return them for all of X")
+            if not candidates.count:
+                raise DataError("the filter keeps no candidate at all; lower its threshold or raise its recall")
+        return candidates.with_spans(observed[:, 0], observed[:, 1])
+
+    def _filter(self) -> Any:
+        if self.filter is None:
+            return None
+        if isinstance(self.filter, str):
+            check_choice("filter", self.filter, ("bayes",))
+            lists = [text for texts in (self.word_lists or {}).values() for text in texts]
+            return CandidateFilter(max_length=self.max_length, recall=self.filter_recall, word_list=lists or None)
+        for method in ("fit_candidates", "candidates"):
+            if not callable(getattr(self.filter, method, None)):
+                raise DataError(f"the filter {self.filter!r} has no method {method}; see CandidateFilter")
+        return self.filter
+
+    def _learn_tests(self, cells: SegmentCells, X: list[Any], observed: Ints) -> None:
+        """The tests that are true of segments of the training data, O included, as often as is asked for."""
+        tokens = cells.offsets[-1]
+        begin = np.ones(tokens, bool)
+        lengths = np.ones(tokens, np.int64)
+        for i in range(1, int(observed[:, 1].max(initial=1))):
+            begin[observed[observed[:, 1] > i, 0] + i] = False
+        lengths[observed[:, 0]] = observed[:, 1]
+        begins = np.flatnonzero(begin)
+        lengths = lengths[begins]
+        several = lengths > 1
+        inside = np.flatnonzero(~begin)
+        last = np.zeros(tokens + 1, bool)
+        last[begins + lengths - 1] = True
+        places = {
+            "first": begins, "last": begins + lengths - 1, "first2": begins[several],
+            "last2": (begins + lengths - 1)[several], "all": np.arange(tokens), "rest": inside,
+            "inner": inside[~last[inside]],
+        }  # fmt: skip
+        table, history = native.StringNumbers(), native.StringNumbers()
+        counts = np.zeros(0, np.int64)
+        for role, at in places.items():
+            counts = _added(counts, cells.rows(role, table, at.astype(np.int64), np.ones(len(at)), grow=True), table)
+        counts = _added(counts, cells.rows("own", table, begins, lengths, grow=True), table)
+        counts = _added(counts, self._extra(X, cells.offsets, table)(begins, lengths, True), table)
+        before = _added(
+            np.zeros(0, np.int64), cells.rows("history", history, begins, np.ones(len(begins)), grow=True), history
+        )
+        self.tests_, self.history_tests_ = (
+            StringTable.from_arrays(*numbers.arrays()).take(np.flatnonzero(total >= self.min_count))
+            for numbers, total in ((table, counts), (history, before))
+        )
+        self._table = self._history_table = None
+        if not len(self.tests_):
+            raise DataError(f"no test is true {self.min_count} times; pass a smaller min_count or more sequences")
+
+    def _tables(self) -> tuple[Any, Any]:
+        if getattr(self, "_table", None) is None:
+            self._table = native.StringNumbers(self.tests_.bytes, self.tests_.offsets)
+            self._history_table = native.StringNumbers(self.history_tests_.bytes, self.history_tests_.offsets)
+        return self._table, self._history_table
+
+    def _encode(self, cells: SegmentCells, X: list[Any], candidates: Candidates) -> SegmentData:
+        tests, history = self._tables()
+        return SegmentData.encode(cells, candidates, tests, history, self._extra(X, cells.offsets, tests))
+
+    def _extra(self, X: list[Any], offsets: Ints, table: Any) -> Callable[[Ints, Ints, bool], SegmentRows | None]:
+        """Tests of segments that Python computes: functions and word lists."""
+
+        def rows(begins: Ints, lengths: Ints, grow: bool) -> SegmentRows | None:
+            if self.segment_function is None and not self.word_lists:
+                return None
+            return self._lists.rows(X, offsets, begins, lengths, self.segment_function, table, grow)
+
+        return rows
+
+    def _check_histories(self, data: SegmentData) -> None:
+        labels = len(self.segment_labels_)
+        states = 1 if self.history == "none" else labels
+        size = (data.history_tests + data.candidates.tokens) * states * labels * 16
+        if size > MOST_BYTES:
+            raise DataError(
+                f"history={self.history!r} with {labels} labels and {data.history_tests} tests of histories needs "
+                f"about {size / 2**30:.0f} GB; use fewer labels, history='none', or fewer patterns of p"
+            )
+
+    def segment_data(self, X: Iterable[Any]) -> SegmentData:
+        """Sequences with their candidates and tests, for forests and inspection."""
+        check_fitted(self)
+        X = _sequences(X)
+        cells = self._cells(X)
+        if self.filter_ is None:
+            candidates = all_candidates(cells.offsets, self.max_length)
+        else:
+            candidates = self.filter_.candidates(X)
+        return self._encode(cells, X, candidates)
+
+    def _problem(self, X: list[Any]) -> tuple[SegmentData, Any]:
+        data = self.segment_data(X)
+        return data, data.problem(len(self.segment_labels_), self.history)
+
+    def _marginals(self, X: list[Any]) -> tuple[SegmentData, Floats, Floats]:
+        data, problem = self._problem(X)
+        flat, log_z = problem.marginals(self.weights_, effective_jobs(self.n_jobs))
+        return data, flat.reshape(-1, len(self.segment_labels_)), log_z
+
+    def _segments(
+        self, candidates: Candidates, probabilities: Floats, chosen: NDArray[np.bool_]
+    ) -> list[list[Segment]]:
+        """The rows and labels that are chosen, by sequence and in order."""
+        tokens = candidates.tokens
+        begins = np.concatenate([np.arange(tokens), candidates.begins()])
+        lengths = np.concatenate([np.ones(tokens, np.int64), candidates.lengths])
+        rows, labels = np.nonzero(chosen)
+        order = np.lexsort((labels, lengths[rows], begins[rows]))
+        names = self.segment_labels_.tolist()
+        answers: list[list[Segment]] = [[] for _ in range(len(candidates.offsets) - 1)]
+        sentence = np.searchsorted(candidates.offsets, begins[rows], side="right") - 1
+        for i in order.tolist():
+            s, row, label = int(sentence[i]), rows[i], int(labels[i])
+            begin = int(begins[row] - candidates.offsets[s])
+            answers[s].append(Segment(begin, begin + int(lengths[row]), names[label], float(probabilities[row, label])))
+        return answers
+
+    def _most_expected(self, X: list[Any], cost: float | None) -> list[list[Segment]]:
+        """Disjoint segments with the greatest sum of 2 P - ratio.
+
+        Without a ratio it is the greatest 2 E[hits] / (answers + E[gold]) of all sequences, by Dinkelbach's iteration.
+        """
+        data, probabilities, _ = self._marginals(X)
+        c = data.candidates
+        best = probabilities[:, 1:].max(axis=1, initial=0.0)
+        gold, ratio = float(probabilities[:, 1:].sum()), cost or 0.0
+        flags = np.zeros(len(best), np.uint8)
+        for _ in range(50):
+            flags = native.best_disjoint(c.offsets, c.starts, c.lengths, 2 * best - ratio)
+            hits, answers = float(best[flags > 0].sum()), int(flags.sum())
+            new = 2 * hits / (answers + gold) if answers + gold > 0 else 0.0
+            if cost is not None or new <= ratio + 1e-12:
+                break
+            ratio = new
+        chosen = np.zeros(probabilities.shape, bool)
+        at = np.flatnonzero(flags)
+        chosen[at, 1 + probabilities[at, 1:].argmax(axis=1)] = True
+        return self._segments(c, probabilities, chosen)
+
+    def _development_error(self, X: Iterable[Any] | None, y: Any) -> Callable[[Snapshot], float] | None:
+        """100 - F1 of development sequences, by the weights of an iteration."""
+        if X is None:
+            return None
+        if y is None:
+            raise DataError("X_dev needs y_dev; pass both")
+        X = _sequences(X)
+        gold = [set(some) for some in gold_spans(y)]
+        names = self.segment_labels_.tolist()
+        self.weights_, self.trace_, self.n_iter_, self.converged_ = np.zeros(0), np.zeros(0), 0, False
+        self.stop_reason_, self.objective_ = "", None
+        _, problem = self._problem(X)
+
+        def error(done: Snapshot) -> float:
+            theta = done.theta
+            if done.features is not None:
+                theta = np.zeros(problem.features)
+                theta[done.features] = done.theta
+            bounds, _, ends, flat = problem.best(theta, 1, effective_jobs(self.n_jobs))
+            rows = flat.reshape(-1, 3).tolist()
+            hits = 0
+            for s, h in enumerate(bounds[:-1].tolist()):
+                hits += sum((t, t + n, names[label]) in gold[s] for t, n, label in rows[ends[h] : ends[h + 1]])
+            total = len(rows) + sum(map(len, gold))
+            return 100.0 * (1 - 2 * hits / total) if total else 0.0
+
+        return error
+
+
+def _added(counts: NDArray[np.int64], rows: SegmentRows | None, table: Any) -> NDArray[np.int64]:
+    """Counts of tests with those of the rows, for all tests that the table has by now."""
+    if rows is None:
+        return counts
+    more = np.bincount(rows[1], minlength=len(table))
+    more[: len(counts)] += counts
+    return more
+
+
+def _flat(spans: list[list[Span]], offsets: Ints, numbers: Mapping[str, int]) -> Ints:
+    """Spans as rows (first token over all sentences, length, number of the label or -1)."""
+    if len(spans) != len(offsets) - 1:
+        raise DataError(f"there are {len(offsets) - 1} sequences but {len(spans)} sequences of labels")
+    rows = []
+    for number, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        for first, last, label in spans[number]:
+            if last > end - begin:
+                raise DataError(f"sequence {number + 1} has {end - begin} tokens but more labels; give one per token")
+            rows.append((begin + first, last - first, numbers.get(label, -1)))
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def _sequences(X: Iterable[Any]) -> list[Any]:
+    """Sequences that have a length and can be read again."""
+    return [x if isinstance(x, list | tuple | Sentence) else list(x) for x in X]
+
+
+def _width(sequence: Any) -> int:
+    if isinstance(sequence, Sentence):
+        return len(sequence.columns)
+    first = next(iter(sequence))
+    return 1 if isinstance(first, str) else len(first) if isinstance(first, list | tuple) else 0

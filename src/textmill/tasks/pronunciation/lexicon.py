@@ -1,0 +1,264 @@
+r"""Words with their pronunciations: reading, writing, spelling, harvesting.
+
+    word TAB phoneme phoneme ...          the form that is written; more columns are left alone
+    WORD(2)  P1 P2 ...                    CMUdict: variants in brackets, ;;; and # begin comments, 0 1 2 mark stress
+    word TAB p o n                        WikiPron: the same as the first
+
+A word may have several pronunciations: several lines, or (as in some test files) several columns. Letters are code
+points or grapheme clusters of a Unicode normal form; "auto" is NFC, but NFD where Hangul syllables occur, whose letters
+are inside. Cost: O(letters).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import regex
+
+from textmill.corpus import Source, open_lines, source_name, writer
+from textmill.errors import DataError, warn_caller
+from textmill.model import check_choice
+
+__all__ = [
+    "FORMS",
+    "LEXICON_FORMATS",
+    "UNITS",
+    "Entry",
+    "Harvest",
+    "Spelling",
+    "as_phonemes",
+    "find_overlap",
+    "group_entries",
+    "harvest_lexicon",
+    "read_lexicon",
+    "write_lexicon",
+]
+
+LEXICON_FORMATS = ("auto", "cmudict", "tsv")
+UNITS = ("codepoints", "clusters")
+FORMS = ("auto", "NFC", "NFD", "NFKC", "NFKD", "none")
+
+_VARIANT = re.compile(r"(.+)\((\d+)\)")
+_STRESS = re.compile(r"([A-Z]+)[012]")
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A word and one of its pronunciations; `line` is where it was read.
+
+    >>> Entry("tax", ("t", "a", "k", "s")).text()
+    'tax\\tt a k s'
+    """
+
+    word: str
+    phonemes: tuple[str, ...]
+    line: int | None = None
+
+    def text(self) -> str:
+        """Return the line of a lexicon file."""
+        return f"{self.word}\t{' '.join(self.phonemes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a word is cut into letters.
+
+    >>> Spelling(form="NFC").letters("e\\u0301te\\u0301")
+    ['é', 't', 'é']
+    """
+
+    units: str = "codepoints"
+    form: str = "NFC"
+    fold: bool = False
+
+    def letters(self, word: str) -> list[str]:
+        """Return the letters of a word."""
+        if self.fold:
+            word = word.casefold()
+        if self.form != "none":
+            word = unicodedata.normalize(self.form, word)  # type: ignore[arg-type]
+        return regex.findall(r"\X", word) if self.units == "clusters" else list(word)
+
+    @staticmethod
+    def chosen(units: str, form: str, fold: bool, words: Iterable[str]) -> Spelling:
+        """Return the spelling for these words: "auto" becomes NFD where there are Hangul syllables, else NFC.
+
+        >>> Spelling.chosen("codepoints", "auto", False, ["각"]).form
+        'NFD'
+        """
+        check_choice("units", units, UNITS)
+        check_choice("form", form, FORMS)
+        if form == "auto":
+            form = "NFD" if any(_HANGUL.search(word) for word in words) else "NFC"
+        return Spelling(units, form, fold)
+
+
+def read_lexicon(
+    source: Source,
+    *,
+    format: str = "auto",  # noqa: A002
+    stress: bool = True,
+    errors: str = "strict",
+) -> Iterator[Entry]:
+    """Read words and pronunciations, one after the other.
+
+    `format` is one of `LEXICON_FORMATS`; "auto" takes lines without a tab, or with a number in brackets, for CMUdict's.
+    With `stress=False` the digits of CMUdict's vowels are left out. A line without a word or without phonemes is a
+    DataError, or with errors="skip" left out and counted in a warning.
+
+    >>> import io
+    >>> [entry.text() for entry in read_lexicon(io.BytesIO(b";;; a\\nREAD(2)  R EH1 D\\n"), stress=False)]
+    ['READ\\tR EH D']
+    """
+    check_choice("format", format, LEXICON_FORMATS)
+    check_choice("errors", errors, ("strict", "skip"))
+    name, skipped, first = source_name(source), 0, ""
+    for number, line in open_lines(source):
+        text = line.strip("\ufeff") if number == 1 else line
+        if not text.strip() or text.startswith(";;;") or (format == "cmudict" and text.startswith("#")):
+            continue
+        cmudict = format == "cmudict" or (format == "auto" and "\t" not in text)
+        if cmudict:
+            word, _, rest = text.partition("#")[0].strip().partition(" ")
+            variant = _VARIANT.fullmatch(word)
+            word, columns = variant[1] if variant else word, [rest]
+        else:
+            word, *columns = text.split("\t")
+        pronunciations = [tuple(column.split()) for column in columns if column.strip()]
+        if cmudict or not stress:
+            pronunciations = [tuple(_unstressed(p) if not stress else p for p in own) for own in pronunciations]
+        if not word.strip() or not pronunciations or (len(columns) > 1 and not columns[0].strip()):
+            fault = "expected a word, a tab and phonemes separated by blanks" if word.strip() else "the word is empty"
+            if errors == "strict":
+                raise DataError(f"{fault}; mend the line, or skip such lines", source=name, line=number)
+            skipped += 1
+            first = first or f"{name}:{number}: {fault}"
+            continue
+        for phonemes in pronunciations:
+            yield Entry(word.strip(), phonemes, number)
+    if skipped:
+        warn_caller(f"{skipped} lines of the lexicon were left out, first {first}")
+
+
+def _unstressed(phoneme: str) -> str:
+    match = _STRESS.fullmatch(phoneme)
+    return match[1] if match else phoneme
+
+
+def write_lexicon(entries: Iterable[Entry], target: str | os.PathLike[str]) -> int:
+    """Write a lexicon, a line for each entry; returns their number.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_lexicon([Entry("a", ("A",))], f"{folder}/a.tsv")
+    1
+    """
+    count = 0
+    with writer(target) as file:
+        for entry in entries:
+            if any(sign in entry.word for sign in "\t\n\r"):
+                raise DataError(f"the word {entry.word!r} holds a tab or a line end, which a lexicon file cannot hold")
+            file.write(entry.text() + "\n")
+            count += 1
+    return count
+
+
+def group_entries(entries: Iterable[Entry]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the pronunciations of each word, equal ones once.
+
+    >>> group_entries([Entry("a", ("A",)), Entry("a", ("EY",)), Entry("a", ("A",))])
+    {'a': [('A',), ('EY',)]}
+    """
+    of_words: dict[str, list[tuple[str, ...]]] = {}
+    for entry in entries:
+        pronunciations = of_words.setdefault(entry.word, [])
+        if entry.phonemes not in pronunciations:
+            pronunciations.append(entry.phonemes)
+    return of_words
+
+
+def find_overlap(train: Iterable[Entry], dev: Iterable[Entry]) -> list[str]:
+    """Return the words that occur in both.
+
+    >>> find_overlap([Entry("a", ("A",))], [Entry("a", ("EY",)), Entry("b", ("B",))])
+    ['a']
+    """
+    seen = {entry.word for entry in train}
+    return sorted({entry.word for entry in dev} & seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """A lexicon from running text: its entries, and the words that were left out, with the reason of each."""
+
+    entries: list[Entry]
+    left_out: dict[str, str]
+
+
+def harvest_lexicon(
+    tokens: Iterable[str],
+    oracle: Callable[[str], Sequence[str] | str | None],
+    *,
+    vowels: str | None = "aeiouyäëïöüáéíóúýàèìòùâêîôûæœøåãõ",
+    capitals: bool = True,
+    periods: bool = True,
+    digits: bool = True,
+    min_count: int = 1,
+) -> Harvest:
+    """Build a lexicon by asking a system that pronounces words for every word of a text, each once.
+
+    `oracle` returns phonemes, a list or a string separated by blanks; None or nothing where it has no answer.
+    Abbreviations are left out: words without one of the `vowels` (None: not tested), all in `capitals`, with `periods`
+    inside, with `digits`. The other three tests can be switched off.
+
+    >>> harvest = harvest_lexicon(["Le", "CNRS", "dit", "dit", "M.D."], lambda word: list(word.lower()))
+    >>> [entry.word for entry in harvest.entries], harvest.left_out["CNRS"]
+    (['Le', 'dit'], 'no vowel')
+    """
+    counts: dict[str, int] = {}
+    for token in tokens:
+        if token.strip():
+            counts[token.strip()] = counts.get(token.strip(), 0) + 1
+    entries, left_out = [], {}
+    for word, count in counts.items():
+        reason = _abbreviation(word, vowels, capitals, periods, digits)
+        if count < min_count:
+            reason = f"occurs {count} times only"
+        if not reason and not any(letter.isalpha() for letter in word):
+            reason = "no letter"
+        if not reason:
+            answer = oracle(word)
+            phonemes = tuple(answer.split() if isinstance(answer, str) else answer or ())
+            if phonemes:
+                entries.append(Entry(word, phonemes))
+                continue
+            reason = "no pronunciation"
+        left_out[word] = reason
+    return Harvest(entries, left_out)
+
+
+def _abbreviation(word: str, vowels: str | None, capitals: bool, periods: bool, digits: bool) -> str:
+    letters = [letter for letter in word if letter.isalpha()]
+    plain = unicodedata.normalize("NFC", word).casefold()
+    latin = all("a" <= letter <= "z" for letter in unicodedata.normalize("NFD", plain) if letter.isalpha())
+    if vowels and letters and latin and not any(vowel in plain for vowel in vowels):
+        return "no vowel"
+    if capitals and len(letters) > 1 and all(letter.isupper() for letter in letters):
+        return "all capitals"
+    if periods and any(a == "." and b.isalnum() for a, b in pairwise(word)):
+        return "period inside"
+    if digits and any(sign.isdigit() for sign in word):
+        return "digit"
+    return ""
+
+
+def as_phonemes(pronunciation: Any) -> tuple[str, ...]:
+    """A pronunciation as phonemes: a string is parted at blanks."""
+    return tuple(pronunciation.split() if isinstance(pronunciation, str) else pronunciation)

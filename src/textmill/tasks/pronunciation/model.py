@@ -1,0 +1,784 @@
+"""Pronounce words by a decision tree: each letter, and each gap between letters, becomes one phoneme or nothing.
+
+    word -> 2n + 1 windows of letters -> the tree -> phonemes               one pass, no search
+
+Training aligns the lexicon (alignment.py), cuts it into windows (windows.py) and learns one tree for all positions
+(trees.CategoricalTree). What is not set is chosen by cross-validation: the size of the windows, and with rules the
+weights of their evidence, of which "no rules" is always one choice. `rounds` of re-alignment let trees of the other
+words (out of fold) say where each phoneme belongs, and are kept while the errors on those words fall. Words that the
+finished tree gets wrong can be kept as exceptions.
+
+Cost: O(height of the tree) a position; millions of letters a second on one core. Reference: Jansche (2001),
+Re-engineering letter-to-sound rules, NAACL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from textmill._native import tasks as native
+from textmill.arrays import Floats, Ids, Ints
+from textmill.errors import DataError, ModelFileError, warn_caller
+from textmill.fst import Alignment, Link, StringAligner
+from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.tasks.pronunciation.alignment import METHODS, AlignedLexicon, align_by_nodes, align_lexicon
+from textmill.tasks.pronunciation.evidence import RulePair, check_weights, foreign_phonemes, make_aligner
+from textmill.tasks.pronunciation.lexicon import Spelling, as_phonemes
+from textmill.tasks.pronunciation.windows import EDGE, EMPTY, EncodedWords, column_names, window_codes
+from textmill.trees import CategoricalTree, EncodedRows
+
+__all__ = ["Inflection", "PronunciationModel", "Sounding"]
+
+LEXICON_ONLY = (0.0, 0.9, 0.1)
+WEIGHT_GRID = ((0.9, 0.09, 0.01), (0.5, 0.45, 0.05), (0.2, 0.7, 0.1), (0.05, 0.85, 0.1))
+_CONTEXTS = (1, 2, 3, 4, 5)
+_CHOOSING = 20000  # entries up to which choices are made by cross-validation
+_FOLDS = 5
+_PATH = 1.0  # weight of the parent's distribution at a node, in cases
+
+
+class Sounding(NamedTuple):
+    """One pronunciation of a word and its probability."""
+
+    phonemes: tuple[str, ...]
+    probability: float
+
+
+class Inflection(NamedTuple):
+    """An ending of words of one kind, and how it sounds whatever the tree says: the French verbs in -ent."""
+
+    attribute: str
+    ending: str
+    phonemes: tuple[str, ...]
+
+
+class PronunciationModel(Estimator, Model):
+    """Learn to pronounce words from a lexicon.
+
+    Parameters:
+        context: Letters at each side of a position; None to choose from 1 to 5.
+        alignment: "bag", "em", "bigram" or "trigram", see alignment.py.
+        weights: Weights of rules, lexicon and uniform distribution; None for (0, 0.9, 0.1), or with rules to choose.
+        max_insertions_per_gap: Phonemes between two letters at most; None for any number, joined to one sound.
+        both_empty: Whether the cell (nothing, nothing) of the bags is counted.
+        rounds: Rounds of re-alignment by trees at most; they end when errors no longer fall.
+        exceptions: Whether words of training that the tree gets wrong are kept with their pronunciations.
+        units: Letters are "codepoints" or grapheme "clusters".
+        form: Unicode form of words: "NFC", "NFD", "NFKC", "NFKD", "none", or "auto" (NFD for Hangul, else NFC).
+        fold: Whether case is ignored.
+        min_cases: See `trees.CategoricalTree`.
+        subsets: See `trees.CategoricalTree`.
+        confidence: See `trees.CategoricalTree`.
+        raising: See `trees.CategoricalTree`.
+        n_jobs: Threads; None for all cores. The model is the same for any number.
+
+    Attributes:
+        tree_: The tree.
+        context_: Letters at each side.
+        weights_: Weights of rules, lexicon and uniform distribution.
+        form_: Unicode form.
+        letters_: Letters of the lexicon.
+        sounds_: Sounds of the lexicon, "" for none.
+        links_: Weights of letters (rows; last: none) with sounds, (letters + 1, sounds).
+        unaligned_: Words that could not be aligned and were not learnt.
+        trace_: Share of words with an error out of fold, before each round of re-alignment.
+
+    >>> words = ["texte", "tete", "taxe", "luxe", "reste", "axe", "cote", "sec"]
+    >>> sounds = ["t E k s t", "t E t", "t a k s", "l y k s", "R E s t", "a k s", "k o t", "s E k"]
+    >>> model = PronunciationModel(context=1, min_cases=1, confidence=None).fit(words, sounds)
+    >>> model.predict(["sexe", "tacot"])[0]
+    ['s', 'E', 'k', 's']
+    """
+
+    takes: ClassVar[str] = "texts"
+    format_version: ClassVar[int] = 1
+    layout: ClassVar[dict[str, str]] = {
+        "letters_": "letter: str",
+        "sounds_": "sound: str",
+        "links_": "row sound: float32",
+        "weights_": "weight",
+        "unaligned_": "unaligned: str",
+        "exception_words_": "exception: str",
+        "exception_sounds_": "exception: str",
+        "attributes_": "attribute: str",
+        "trace_": "round",
+    }
+    state: ClassVar[dict[str, Any]] = {"context_": int, "form_": str}
+    parts: ClassVar[dict[str, str]] = {"tree_": "trees.CategoricalTree"}
+
+    letters_: StringTable
+    sounds_: StringTable
+    links_: Any
+    weights_: Floats
+    unaligned_: StringTable
+    exception_words_: StringTable
+    exception_sounds_: StringTable
+    attributes_: StringTable
+    trace_: Floats
+    context_: int
+    form_: str
+    tree_: CategoricalTree
+
+    def __init__(
+        self,
+        *,
+        context: int | None = None,
+        alignment: str = "em",
+        weights: Sequence[float] | None = None,
+        max_insertions_per_gap: int | None = 1,
+        both_empty: bool = False,
+        rounds: int = 0,
+        exceptions: bool = False,
+        units: str = "codepoints",
+        form: str = "auto",
+        fold: bool = False,
+        min_cases: float = 2,
+        subsets: bool = True,
+        confidence: float | None = 0.25,
+        raising: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.context = context
+        self.alignment = alignment
+        self.weights = weights
+        self.max_insertions_per_gap = max_insertions_per_gap
+        self.both_empty = both_empty
+        self.rounds = rounds
+        self.exceptions = exceptions
+        self.units = units
+        self.form = form
+        self.fold = fold
+        self.min_cases = min_cases
+        self.subsets = subsets
+        self.confidence = confidence
+        self.raising = raising
+        self.n_jobs = n_jobs
+
+    # ---- learning
+
+    def fit(
+        self,
+        X: Iterable[str],
+        y: Iterable[Any] | None = None,
+        *,
+        rules: Sequence[RulePair] = (),
+        X_dev: Sequence[str] | None = None,
+        y_dev: Sequence[Any] | None = None,
+        attributes: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn from words and pronunciations, strings parted at blanks or lists of phonemes.
+
+        Choices are made by cross-validation, and on `X_dev` and `y_dev` where they are given. `attributes`: one more
+        value for each word, such as its part of speech, which the tree may ask for; `predict` then needs them, too.
+        """
+        self._check()
+        words, phonemes = _checked_entries(X, y)
+        tags = _checked_attributes(attributes, len(words))
+        spelling = Spelling.chosen(self.units, self.form, self.fold, words)
+        self.form_ = spelling.form
+        foreign = foreign_phonemes(rules, phonemes)
+        if foreign:
+            warn_caller(
+                f"the rules use {len(foreign)} phonemes that the lexicon lacks ({' '.join(foreign[:8])}): links to "
+                "them never help; write the rules in the phonemes of the lexicon"
+            )
+        pairs = [(spelling.letters(word), own) for word, own in zip(words, phonemes, strict=True)]
+        dev = None
+        if X_dev is not None:
+            dev_words, dev_phonemes = _checked_entries(X_dev, y_dev)
+            dev = [(spelling.letters(word), own) for word, own in zip(dev_words, dev_phonemes, strict=True)]
+        self.context_, self.weights_ = 0, np.array(LEXICON_ONLY)
+        self._choose(pairs, tags, rules, dev)
+        lexicon = self._align(pairs, rules, tuple(self.weights_.tolist()))
+        aligned = lexicon.aligned
+        if not len(aligned):
+            raise DataError(
+                "no entry can be aligned: every pronunciation is longer than 2n + 1 for n letters; see "
+                "max_insertions_per_gap, and whether words and phonemes stand in the right columns"
+            )
+        if len(aligned) < len(pairs):
+            lost = np.setdiff1d(np.arange(len(pairs)), aligned)
+            self.unaligned_ = StringTable([words[i] for i in lost.tolist()])
+            first = ", ".join(words[i] for i in lost[:3].tolist())
+            warn_caller(
+                f"{len(lost)} of {len(pairs)} entries cannot be aligned and are not learnt ({first}); they are listed "
+                "in unaligned_, see also max_insertions_per_gap"
+            )
+        else:
+            self.unaligned_ = StringTable()
+        self.trace_ = np.zeros(0)
+        if self.rounds:
+            self._realign(lexicon, pairs, tags)
+        self._keep(lexicon, tags)
+        self._set_exceptions(words, phonemes, tags)
+        return self
+
+    def _check(self) -> None:
+        check_choice("alignment", self.alignment, METHODS)
+        check_range("rounds", self.rounds, at_least=0, whole=True)
+        if self.context is not None:
+            check_range("context", self.context, at_least=0, at_most=64, whole=True)
+        if self.max_insertions_per_gap is not None:
+            check_range("max_insertions_per_gap", self.max_insertions_per_gap, at_least=1, whole=True)
+        if self.weights is not None:
+            check_weights(self.weights)
+
+    def _align(
+        self, pairs: list[tuple[list[str], tuple[str, ...]]], rules: Sequence[RulePair], weights: tuple[float, ...]
+    ) -> AlignedLexicon:
+        return align_lexicon(
+            pairs,
+            method=self.alignment,
+            rules=rules,
+            weights=weights,
+            max_insertions_per_gap=self.max_insertions_per_gap,
+            both_empty=self.both_empty,
+            n_jobs=self.n_jobs,
+        )
+
+    def _choose(
+        self,
+        pairs: list[tuple[list[str], tuple[str, ...]]],
+        tags: list[str] | None,
+        rules: Sequence[RulePair],
+        dev: list[tuple[list[str], tuple[str, ...]]] | None,
+    ) -> None:
+        """Set context_ and weights_: what is given, or what makes the fewest errors on words kept apart.
+
+        Those are all words, a fifth at a time (of a large lexicon one tenth), and the words of `dev`.
+        """
+        grid: list[tuple[float, ...]] = [LEXICON_ONLY]
+        if self.weights is not None:
+            grid = [check_weights(self.weights)]
+        elif rules:
+            grid += WEIGHT_GRID
+        contexts = list(_CONTEXTS) if self.context is None else [self.context]
+        if len(grid) == len(contexts) == 1 or len(pairs) < 20:
+            self.context_ = contexts[0] if len(contexts) == 1 else 2
+            self.weights_ = np.array(grid[0])
+            return
+        folds = _FOLDS if len(pairs) <= _CHOOSING else 1
+        fold = np.random.default_rng(0).permutation(len(pairs)) % (_FOLDS if folds > 1 else 10)
+        best = np.inf
+        for weights in grid:
+            lexicon = self._align(pairs, rules, weights)
+            aligned = lexicon.aligned
+            for context in contexts:
+                wrong = 0.0
+                for f in range(folds):
+                    train, apart = aligned[fold[aligned] != f], np.flatnonzero(fold == f)
+                    if not len(train) or not len(apart):
+                        continue
+                    tree = self._grow(lexicon, train, context, tags)
+                    own = [pairs[i] for i in apart.tolist()]
+                    own_tags = None if tags is None else [tags[i] for i in apart.tolist()]
+                    wrong += len(own) * _wrong(tree, lexicon, own, own_tags, context, self.n_jobs)
+                if dev is not None and len(aligned):
+                    tree = self._grow(lexicon, aligned, context, tags)
+                    dev_tags = None if tags is None else [""] * len(dev)
+                    wrong += len(dev) * _wrong(tree, lexicon, dev, dev_tags, context, self.n_jobs)
+                if wrong < best and len(aligned):  # the smaller context, and no rules, win ties
+                    best, self.context_, self.weights_ = wrong, context, np.array(weights)
+        if not np.isfinite(best):
+            self.context_, self.weights_ = contexts[0], np.array(grid[0])
+
+    def _grow(
+        self, lexicon: AlignedLexicon, entries: Ints, context: int, tags: list[str] | None, targets: Ids | None = None
+    ) -> CategoricalTree:
+        """A tree of the windows of some entries; its classes are names of sounds."""
+        edge, empty = len(lexicon.letters), len(lexicon.letters) + 1
+        words = lexicon.words.take(entries)
+        codes = window_codes(words, context, edge, empty)
+        values: list[Sequence[str]] = [[*_shown(lexicon.letters), EDGE, EMPTY]] * (2 * context + 1)
+        names = column_names(context)
+        if tags is not None:
+            kinds = sorted(set(tags))
+            place = {kind: i for i, kind in enumerate(kinds)}
+            own = np.array([place[tags[i]] for i in entries.tolist()], np.int32)
+            codes = np.column_stack([codes, np.repeat(own, np.diff(words.positions))])
+            values = [*values, kinds]
+            names = [*names, "attribute"]
+        labels = (lexicon.targets if targets is None else targets)[lexicon.position_rows(entries)]
+        tree = CategoricalTree(
+            min_cases=self.min_cases,
+            subsets=self.subsets,
+            confidence=self.confidence,
+            raising=self.raising,
+            n_jobs=self.n_jobs,
+        )
+        # Codes in the order of their names: the classes are these names then.
+        shown = np.array([_sound_name(name, lexicon.names) for name in lexicon.names])
+        order = np.argsort(shown)
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order))
+        tree.fit(EncodedRows(codes, values=values, names=names), rank[labels])
+        tree.classes_ = shown[order][tree.classes_]
+        return tree
+
+    def _realign(
+        self, lexicon: AlignedLexicon, pairs: list[tuple[list[str], tuple[str, ...]]], tags: list[str] | None
+    ) -> None:
+        """Let trees of the other folds align each fold; kept while errors out of fold fall."""
+        if self.max_insertions_per_gap != 1:
+            raise DataError("rounds of re-alignment need max_insertions_per_gap=1")
+        aligned = lexicon.aligned
+        fold = np.random.default_rng(0).permutation(len(aligned)) % _FOLDS
+        number = {name: i for i, name in enumerate(lexicon.names)}
+        trace: list[float] = []
+        best = lexicon.targets.copy()
+        for step in range(int(self.rounds) + 1):
+            targets = lexicon.targets.copy()
+            wrong = 0.0
+            for f in range(_FOLDS):
+                mine, others = aligned[fold == f], aligned[fold != f]
+                if not len(mine) or not len(others):
+                    continue
+                tree = self._grow(lexicon, others, self.context_, tags)
+                words = lexicon.words.take(mine)
+                own = [pairs[i] for i in mine.tolist()]
+                own_tags = None if tags is None else [tags[i] for i in mine.tolist()]
+                wrong += len(mine) * _wrong(tree, lexicon, own, own_tags, self.context_, self.n_jobs)
+                nodes = _nodes(tree, lexicon.letters, words, own_tags, self.context_, self.n_jobs)
+                table = _path_probabilities(tree, [_sound_name(name, lexicon.names) for name in lexicon.names])
+                new, _ = align_by_nodes(
+                    words, [p for _, p in own], number, nodes, np.log(table), 0, effective_jobs(self.n_jobs)
+                )
+                targets[lexicon.position_rows(mine)] = new
+            trace.append(wrong / len(aligned))
+            if len(trace) > 1 and trace[-1] >= min(trace[:-1]):
+                break
+            best = lexicon.targets.copy()
+            if step < self.rounds:
+                lexicon.targets = np.where(targets < 0, lexicon.targets, targets).astype(np.int32)
+        lexicon.targets = best
+        self.trace_ = np.array(trace)
+
+    def _keep(self, lexicon: AlignedLexicon, tags: list[str] | None) -> None:
+        self.tree_ = self._grow(lexicon, lexicon.aligned, self.context_, tags)
+        self.letters_ = StringTable(lexicon.letters)
+        self.sounds_ = StringTable(lexicon.names)
+        self.attributes_ = StringTable(sorted(set(tags)) if tags is not None else [])
+        rows = {letter: i for i, letter in enumerate(lexicon.letters)}
+        columns = {name: i for i, name in enumerate(lexicon.names)}
+        links = np.zeros((len(lexicon.letters) + 1, len(lexicon.names)), np.float32)
+        for (x, y), weight in lexicon.links.items():
+            if (not x or x[0] in rows) and (not y or y[0] in columns):
+                links[rows[x[0]] if x else -1, columns[y[0]] if y else 0] = weight
+        self.links_ = links
+        for name in ("_exceptions", "_aligner"):
+            vars(self).pop(name, None)
+
+    def _set_exceptions(self, words: list[str], phonemes: list[tuple[str, ...]], tags: list[str] | None) -> None:
+        self.exception_words_ = self.exception_sounds_ = StringTable()
+        if not self.exceptions or tags is not None:
+            return
+        accepted: dict[str, list[str]] = {}
+        for word, own in zip(words, phonemes, strict=True):
+            accepted.setdefault(word, []).append(" ".join(own))
+        distinct = sorted(accepted)
+        spoken = self._lines(distinct, None)
+        wrong = [word for word, line in zip(distinct, spoken, strict=True) if line not in accepted[word]]
+        self.exception_words_ = StringTable(wrong)
+        self.exception_sounds_ = StringTable([accepted[word][0] for word in wrong])
+
+    # ---- pronouncing
+
+    def predict(
+        self,
+        X: Iterable[str],
+        *,
+        attributes: Sequence[str] | None = None,
+        inflections: Sequence[Inflection] = (),
+        after: Callable[[list[list[str]]], list[list[str]]] | None = None,
+    ) -> list[list[str]]:
+        """Return the phonemes of each word.
+
+        `inflections` overrule the tree at the ends of words with that attribute. `after` is a step over all words in
+        their order, for what happens between words, such as liaison.
+        """
+        words = _checked_words(X)
+        lines = self.predict_lines(words, attributes=attributes)
+        spoken = [line.split(" ") if line else [] for line in lines]
+        if inflections:
+            spoken = self._inflected(words, attributes, list(inflections), spoken)
+        return spoken if after is None else after(spoken)
+
+    def predict_lines(self, X: Iterable[str], *, attributes: Sequence[str] | None = None) -> list[str]:
+        """Return the phonemes of each word in one string, separated by blanks: the quickest way.
+
+        >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
+        >>> model.predict_lines(["abba"])
+        ['A B B A']
+        """
+        check_fitted(self)
+        words = _checked_words(X)
+        lines = self._lines(words, self._checked_tags(attributes, len(words)))
+        if len(self.exception_words_):
+            table = self._exception_table()
+            lines = [table.get(word, line) for word, line in zip(words, lines, strict=True)]
+        return lines
+
+    def nbest(self, X: Iterable[str], k: int = 5, *, attributes: Sequence[str] | None = None) -> list[list[Sounding]]:
+        """Return the k most probable pronunciations of each word, best first.
+
+        Probabilities of positions are those of the nodes, each smoothed by the node above it.
+
+        >>> model = PronunciationModel(context=0).fit(["ab", "ba", "a"], ["A B", "B A", "E"])
+        >>> [sounding.phonemes for sounding in model.nbest(["a"], 2)[0]]
+        [('A',), ('E',)]
+        """
+        check_range("k", k, at_least=1, whole=True)
+        check_fitted(self)
+        words = _checked_words(X)
+        encoded = self._encode(words)
+        names = self.tree_.classes_.tolist()
+        table = _path_probabilities(self.tree_, names)
+        silent = names.index(_sound_name("", self.sounds_.to_list())) if self._has_silence() else -1
+        offsets, probabilities, begin, classes = native.best_sounds(
+            self.tree_.walker(),
+            encoded.offsets,
+            encoded.letters,
+            self._extra(self._checked_tags(attributes, len(words)), len(words)),
+            self.context_,
+            *self._marks(),
+            np.log(table),
+            silent,
+            k,
+            max(4 * k, 16),
+            effective_jobs(self.n_jobs),
+        )
+        texts = [self._class_text(name).split() for name in names]
+        flat, bounds, shares = classes.tolist(), begin.tolist(), probabilities.tolist()
+        out = []
+        for first, end in zip(offsets.tolist(), offsets[1:].tolist(), strict=False):
+            out.append(
+                [
+                    Sounding(tuple(p for c in flat[bounds[i] : bounds[i + 1]] for p in texts[c]), shares[i])
+                    for i in range(first, end)
+                ]
+            )
+        return out
+
+    def targets(self, X: Iterable[str], *, attributes: Sequence[str] | None = None) -> list[Alignment]:
+        """Return for each word which letter, or gap, gave which phoneme.
+
+        >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
+        >>> model.targets(["ab"])[0].text()
+        'a:A b:B'
+        """
+        check_fitted(self)
+        words = _checked_words(X)
+        encoded = self._encode(words)
+        spelling = self._spelling()
+        nodes = self._positions(encoded, self._checked_tags(attributes, len(words)))
+        texts = [self._class_text(name) for name in self.tree_.classes_.tolist()]
+        sounds = self.tree_.label_[nodes].tolist()
+        out = []
+        for word, begin in zip(words, encoded.positions.tolist(), strict=False):
+            links: list[Link] = []
+            for i, letter in enumerate([*spelling.letters(word), None]):
+                inserted = texts[sounds[begin + 2 * i]].split()
+                links += [((), (phoneme,)) for phoneme in inserted]
+                if letter is not None:
+                    own = texts[sounds[begin + 2 * i + 1]]
+                    links.append(((letter,), (own,) if own else ()))
+            out.append(Alignment(tuple(links)))
+        return out
+
+    # ---- alignments of a lexicon
+
+    def align(self, X: Iterable[str], y: Iterable[Any], k: int = 1) -> list[list[Alignment]]:
+        """Return the k best alignments of words with pronunciations by the weights of links; none where there is none.
+
+        >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
+        >>> model.align(["aab"], ["A B"])[0][0].text()
+        'a:A a:_ b:B'
+        """
+        check_fitted(self)
+        words, phonemes = _checked_entries(X, y)
+        spelling = self._spelling()
+        pairs = [(spelling.letters(word), own) for word, own in zip(words, phonemes, strict=True)]
+        return self.aligner().nbest(pairs, k)
+
+    def aligner(self) -> StringAligner:
+        """Return the aligner of the weights of links; `aligner().to_fst()` is its transducer."""
+        check_fitted(self)
+        if "_aligner" not in vars(self):
+            letters, names = self.letters_.to_list(), self.sounds_.to_list()
+            links: dict[Link, float] = {}
+            for i, j in zip(*np.nonzero(self.links_), strict=True):
+                x = (letters[i],) if i < len(letters) else ()
+                links[x, (names[j],) if names[j] else ()] = float(self.links_[i, j])
+            self._aligner = make_aligner(links, max_insertions_per_gap=self.max_insertions_per_gap, n_jobs=self.n_jobs)
+        return self._aligner
+
+    # ---- inside
+
+    def check_values(self) -> None:
+        """Check that tree, letters and sounds belong together."""
+        expected = 2 * self.context_ + 1 + (1 if len(self.attributes_) else 0)
+        columns = self.tree_.columns_
+        if len(columns) != expected or any(column.values is None for column in columns):
+            raise ModelFileError(f"the tree must have {expected} columns of values")
+        if any(len(column.values or ()) != len(self.letters_) + 2 for column in columns[: 2 * self.context_ + 1]):
+            raise ModelFileError("the tree must have been learnt over the letters of the model")
+        if self.links_.shape[0] != len(self.letters_) + 1:
+            raise ModelFileError("there must be weights of links for each letter")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_exceptions", "_aligner", "_codes")}
+
+    def _spelling(self) -> Spelling:
+        return Spelling(self.units, self.form_, self.fold)
+
+    def _marks(self) -> tuple[int, int]:
+        """Codes of the edge and of the empty letter."""
+        return len(self.letters_), len(self.letters_) + 1
+
+    def _has_silence(self) -> bool:
+        return _sound_name("", self.sounds_.to_list()) in self.tree_.classes_.tolist()
+
+    def _class_text(self, name: str) -> str:
+        return "" if name == _sound_name("", self.sounds_.to_list()) else name
+
+    def _encode(self, words: list[str]) -> EncodedWords:
+        spelling = self._spelling()
+        codes = {letter: i for i, letter in enumerate(self.letters_.to_list())}
+        if spelling.units == "codepoints" and all(len(letter) == 1 for letter in codes):
+            return _encode_codepoints(words, codes, spelling)
+        return EncodedWords.encode((spelling.letters(word) for word in words), codes)
+
+    def _checked_tags(self, attributes: Sequence[str] | None, count: int) -> list[str] | None:
+        tags = _checked_attributes(attributes, count)
+        if len(self.attributes_) and tags is None:
+            raise DataError("the model was trained with an attribute for each word; pass attributes=")
+        return tags if len(self.attributes_) else None
+
+    def _extra(self, tags: list[str] | None, count: int) -> Ids:
+        if tags is None:
+            return np.zeros((count, 0), np.int32)
+        place = {kind: i for i, kind in enumerate(self.attributes_.to_list())}
+        return np.array([[place.get(tag, -1)] for tag in tags], np.int32).reshape(count, 1)
+
+    def _positions(self, encoded: EncodedWords, tags: list[str] | None) -> Ids:
+        nodes = np.empty(int(encoded.positions[-1]), np.int32)
+        native.position_nodes(
+            self.tree_.walker(),
+            encoded.offsets,
+            encoded.letters,
+            self._extra(tags, len(encoded)),
+            self.context_,
+            *self._marks(),
+            nodes,
+            effective_jobs(self.n_jobs),
+        )
+        return nodes
+
+    def _lines(self, words: list[str], tags: list[str] | None) -> list[str]:
+        encoded = self._encode(words)
+        silent = _sound_name("", self.sounds_.to_list())
+        return _spoken(
+            self.tree_, silent, encoded, self._extra(tags, len(words)), self._marks(), self.context_, self.n_jobs
+        )
+
+    def _exception_table(self) -> dict[str, str]:
+        if "_exceptions" not in vars(self):
+            self._exceptions = dict(zip(self.exception_words_.to_list(), self.exception_sounds_.to_list(), strict=True))
+        return self._exceptions
+
+    def _inflected(
+        self,
+        words: list[str],
+        attributes: Sequence[str] | None,
+        inflections: list[Inflection],
+        spoken: list[list[str]],
+    ) -> list[list[str]]:
+        """The longest ending that fits a word and its attribute sounds as the table says."""
+        if attributes is None:
+            raise DataError("inflections are for words with an attribute; pass attributes=")
+        inflections.sort(key=lambda one: -len(one.ending))
+        spelling = self._spelling()
+        chosen: dict[int, Inflection] = {}
+        for i, (word, attribute) in enumerate(zip(words, attributes, strict=True)):
+            for one in inflections:
+                if attribute == one.attribute and word.endswith(one.ending) and len(word) > len(one.ending):
+                    chosen[i] = one
+                    break
+        own = list(chosen)
+        alignments = self.targets([words[i] for i in own], attributes=[attributes[i] for i in own]) if own else []
+        for i, alignment in zip(own, alignments, strict=True):
+            stem = len(spelling.letters(words[i])) - len(spelling.letters(chosen[i].ending))
+            read, phonemes = 0, []
+            for inputs, outputs in alignment.links:
+                if inputs and read == stem:
+                    break
+                read += len(inputs)
+                phonemes += [p for sound in outputs for p in sound.split()]
+            spoken[i] = [*phonemes, *as_phonemes(chosen[i].phonemes)]
+        return spoken
+
+
+def _checked_words(X: Iterable[str]) -> list[str]:
+    if isinstance(X, str):
+        raise DataError(f"words are a list, not the string {X!r}; pass [{X!r}] for one word")
+    words = list(X)
+    for i, word in enumerate(words):
+        if not isinstance(word, str):
+            raise DataError(f"word {i} is {word!r}, not a string; pass words")
+    return words
+
+
+def _checked_entries(X: Iterable[str], y: Iterable[Any] | None) -> tuple[list[str], list[tuple[str, ...]]]:
+    if y is None:
+        raise DataError("requires y to be passed, but the target y is None; pass a pronunciation for each word")
+    words, phonemes = _checked_words(X), [as_phonemes(own) for own in y]
+    if len(words) != len(phonemes):
+        raise DataError(f"there are {len(words)} words and {len(phonemes)} pronunciations; pass one for each word")
+    if not words:
+        raise DataError("there are no words to learn from; pass at least one")
+    for i, (word, own) in enumerate(zip(words, phonemes, strict=True)):
+        if not word:
+            raise DataError(f"word {i} is empty; leave the entry out")
+        if not own or not all(isinstance(phoneme, str) and phoneme for phoneme in own):
+            raise DataError(f"the pronunciation of {word!r} (word {i}) is empty; leave the entry out, or say it")
+    return words, phonemes
+
+
+def _checked_attributes(attributes: Sequence[str] | None, count: int) -> list[str] | None:
+    if attributes is None:
+        return None
+    tags = [str(value) for value in attributes]
+    if len(tags) != count:
+        raise DataError(f"there are {count} words and {len(tags)} attributes; pass one for each word")
+    return tags
+
+
+def _encode_codepoints(words: list[str], codes: dict[str, int], spelling: Spelling) -> EncodedWords:
+    """Letters of all words through one table, without a Python object for each."""
+    import unicodedata
+
+    text = "\n".join(words)
+    if text.count("\n") != max(len(words) - 1, 0):  # a word with a line end
+        return EncodedWords.encode((spelling.letters(word) for word in words), codes)
+    text = text.casefold() if spelling.fold else text
+    if spelling.form != "none" and not text.isascii():
+        text = unicodedata.normalize(spelling.form, text)  # type: ignore[arg-type]
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    table = np.full(max((ord(letter) for letter in codes), default=0) + 2, -1, np.int32)
+    for letter, code in codes.items():
+        table[ord(letter)] = code
+    ends = np.flatnonzero(points == 10)
+    letters = table[np.minimum(points, len(table) - 1)]
+    lengths = np.diff(np.concatenate([[-1], ends, [len(points)]])) - 1 if words else np.zeros(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return EncodedWords(offsets, letters[points != 10] if words else np.zeros(0, np.int32))
+
+
+def _sound_name(name: str, names: Sequence[str]) -> str:
+    """A sound as the tree calls it: nothing is ".", or "<none>" where that is a phoneme."""
+    if name:
+        return name
+    return EMPTY if EMPTY not in names else "<none>"
+
+
+def _shown(letters: Sequence[str]) -> list[str]:
+    """Letters as rules show them: those that look like the signs for edge and nothing are quoted."""
+    return [f"'{letter}'" if letter in (EDGE, EMPTY) else letter for letter in letters]
+
+
+def _spoken(
+    tree: CategoricalTree,
+    silent: str,
+    words: EncodedWords,
+    extra: Ids,
+    marks: tuple[int, int],
+    context: int,
+    n_jobs: int | None,
+) -> list[str]:
+    texts = StringTable(["" if name == silent else name for name in tree.classes_.tolist()])
+    lines = native.sound_words(
+        tree.walker(),
+        words.offsets,
+        words.letters,
+        extra,
+        context,
+        *marks,
+        texts.offsets,
+        texts.bytes,
+        len(texts),
+        effective_jobs(n_jobs),
+    )
+    return str(lines, "utf-8").split("\n")[:-1]
+
+
+def _extra_of(tree: CategoricalTree, tags: list[str] | None, count: int) -> Ids:
+    if tags is None:
+        return np.zeros((count, 0), np.int32)
+    place = {kind: i for i, kind in enumerate(tree.columns_[-1].values or ())}
+    return np.array([[place.get(tag, -1)] for tag in tags], np.int32).reshape(count, 1)
+
+
+def _nodes(
+    tree: CategoricalTree,
+    letters: list[str],
+    words: EncodedWords,
+    tags: list[str] | None,
+    context: int,
+    n_jobs: int | None,
+) -> Ids:
+    nodes = np.empty(int(words.positions[-1]), np.int32)
+    extra = _extra_of(tree, tags, len(words))
+    native.position_nodes(
+        tree.walker(),
+        words.offsets,
+        words.letters,
+        extra,
+        context,
+        len(letters),
+        len(letters) + 1,
+        nodes,
+        effective_jobs(n_jobs),
+    )
+    return nodes
+
+
+def _wrong(
+    tree: CategoricalTree,
+    lexicon: AlignedLexicon,
+    pairs: list[tuple[list[str], tuple[str, ...]]],
+    tags: list[str] | None,
+    context: int,
+    n_jobs: int | None,
+) -> float:
+    """Share of words whose output is none of their pronunciations."""
+    codes = {letter: i for i, letter in enumerate(lexicon.letters)}
+    words = EncodedWords.encode((own for own, _ in pairs), codes)
+    marks = len(lexicon.letters), len(lexicon.letters) + 1
+    silent = _sound_name("", lexicon.names)
+    lines = _spoken(tree, silent, words, _extra_of(tree, tags, len(pairs)), marks, context, n_jobs)
+    accepted: dict[tuple[str, ...], set[str]] = {}
+    for own, phonemes in pairs:
+        accepted.setdefault(tuple(own), set()).add(" ".join(phonemes))
+    return sum(line not in accepted[tuple(own)] for line, (own, _) in zip(lines, pairs, strict=True)) / len(pairs)
+
+
+def _path_probabilities(tree: CategoricalTree, names: Sequence[str]) -> Floats:
+    """P(class | node), each node's counts smoothed by the distribution of its parent, (nodes, names)."""
+    counts = tree.node_counts()
+    first, children = tree.first_child_.tolist(), tree.n_children_.tolist()
+    share = np.empty_like(counts)
+    total = counts.sum(axis=1)
+    share[0] = (counts[0] + _PATH / counts.shape[1]) / (total[0] + _PATH)
+    for node, (begin, count) in enumerate(zip(first, children, strict=True)):
+        if count:
+            below = slice(begin, begin + count)
+            share[below] = (counts[below] + _PATH * share[node]) / (total[below] + _PATH)[:, None]
+    place = {name: i for i, name in enumerate(tree.classes_.tolist())}
+    table = np.full((len(share), len(names)), 1e-9)
+    for column, name in enumerate(names):
+        if name in place:
+            table[:, column] = share[:, place[name]]
+    return table

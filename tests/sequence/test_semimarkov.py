@@ -1,0 +1,508 @@
+"""Semi-Markov CRFs against enumeration, finite differences, the numbers of the specification, and themselves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import textmill
+from tests.reference.segmentations import log_sum, score, segmentations
+from textmill._native import segments as native
+from textmill.errors import DataError
+from textmill.sequence import (
+    CRF,
+    HISTORIES,
+    CandidateFilter,
+    SemiMarkovCRF,
+    all_candidates,
+    entity_history,
+    evaluate_tags,
+    parse_segment_patterns,
+    plain_labels,
+    segment_patterns,
+)
+
+ROLES = 7
+
+
+def empty_rows(count):
+    return np.zeros(count + 1, np.int64), np.empty(0, np.int32), None
+
+
+def random_problem(seed, *, n=5, labels=3, longest=3, history="entity", share=0.7, real=False, wide=1.0):
+    """A problem with random rows, candidates and weights; two sentences."""
+    rng = np.random.default_rng(seed)
+    offsets = np.array([0, n, n + 2])
+    every = all_candidates(offsets, longest)
+    keep = rng.random(len(every.lengths)) < share
+    begins = every.begins()[keep]
+    starts = np.searchsorted(begins, np.arange(n + 3)).astype(np.int64)
+    lengths = every.lengths[keep]
+    single = (rng.random(n + 2) < share).astype(np.uint8)
+
+    def rows(count, tests):
+        sizes = rng.integers(0, 4, count)
+        ids = rng.integers(0, tests, sizes.sum()).astype(np.int32)
+        values = rng.normal(1, 1, len(ids)).astype(np.float32) if real else None
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), ids, values
+
+    roles = [rows(n + 2, 9) for _ in range(ROLES)]
+    own, before = rows(n + 2 + len(lengths), 9), rows(n + 2, 4)
+    problem = native.SegmentProblem(offsets, roles, starts, lengths, single, own, before, labels, 9, 4, history)
+    theta = rng.normal(0, wide, problem.features)
+    return problem, theta, (offsets, starts, lengths, single)
+
+
+def enumerated(problem, theta, parts, history, labels, s):
+    """Every segmentation of a sentence with its score, by the scores of segments and transitions."""
+    offsets, starts, lengths, single = parts
+    first, n, tokens = offsets[s], offsets[s + 1] - offsets[s], offsets[-1]
+    flat, tr = problem.scores(theta, 1)
+    states = 1 if history == "none" else labels
+    flat, tr = flat.reshape(-1, labels), tr.reshape(-1, states, labels)
+
+    def row(t, u):
+        if u - t == 1:
+            return first + t if single[first + t] else None
+        for k in range(starts[first + t], starts[first + t + 1]):
+            if lengths[k] == u - t:
+                return tokens + k
+        return None
+
+    def segment(t, u, y):
+        return flat[first + t if y == 0 else row(t, u), y]
+
+    return [
+        (one, score(one, history, segment, lambda q, y, t: tr[first + t, q, y]))
+        for one in segmentations(n, labels, lambda t, u: row(t, u) is not None)
+    ]
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("wide", [1.0, 150.0])
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_sums_marginals_and_best_are_those_of_all_segmentations(history, wide, seed):
+    rng = np.random.default_rng(seed)
+    labels = int(rng.integers(2, 5))
+    problem, theta, parts = random_problem(
+        seed, n=int(rng.integers(1, 6)), labels=labels, longest=int(rng.integers(1, 5)), history=history, wide=wide
+    )
+    flat, log_z = problem.marginals(theta, 1)
+    bounds, scores, ends, rows = problem.best(theta, 10, 1)
+    offsets = parts[0]
+    for s in range(2):
+        every = enumerated(problem, theta, parts, history, labels, s)
+        total = log_sum([value for _, value in every])
+        assert log_z[s] == pytest.approx(total, rel=1e-12, abs=1e-9)
+        expected: dict[tuple[int, int, int], float] = {}
+        for one, value in every:
+            for key in one:
+                expected[key] = expected.get(key, 0.0) + math.exp(value - total)
+        for (t, u, y), probability in expected.items():
+            first = offsets[s] + t
+            row = first
+            if u - t > 1:
+                at = parts[1][first] + list(parts[2][parts[1][first] : parts[1][first + 1]]).index(u - t)
+                row = offsets[-1] + at
+            assert flat.reshape(-1, labels)[row, y] == pytest.approx(probability, abs=1e-9)
+        top = sorted((value for _, value in every), reverse=True)[:10]
+        assert scores[bounds[s] : bounds[s + 1]] == pytest.approx(top, rel=1e-9, abs=1e-9)
+        by_key = dict(every)
+        for h in range(bounds[s], bounds[s + 1]):
+            spans = {t: (t, t + length, y) for t, length, y in rows.reshape(-1, 3)[ends[h] : ends[h + 1]].tolist()}
+            one, at = [], 0
+            while at < offsets[s + 1] - offsets[s]:
+                one.append(spans.get(at, (at, at + 1, 0)))
+                at = one[-1][1]
+            assert by_key[tuple(one)] == pytest.approx(scores[h], rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_gradient_is_that_of_central_differences(history, real, share):
+    problem, theta, parts = random_problem(3, history=history, real=real, share=share)
+    gold = [[t, 1, 1] for t in np.flatnonzero(parts[3])[:1]]
+    gold += [[t, int(parts[2][k]), 2] for t in range(5) for k in range(parts[1][t], parts[1][t + 1])][-1:]
+    gold = np.array(sorted(one for one in gold if one[0] == gold[0][0] or one[0] > gold[0][0]), np.int64).reshape(-1, 3)
+    problem.observe(gold)
+    for packed in (False, True):
+        gradient = np.zeros_like(theta)
+        problem.evaluate(theta, gradient, packed, 1)
+        for i in range(len(theta)):
+            moved = theta.copy()
+            moved[i] += 1e-5
+            up = problem.evaluate(moved, None, packed, 1)
+            moved[i] -= 2e-5
+            down = problem.evaluate(moved, None, packed, 1)
+            assert gradient[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_packed_recursion_and_logarithms_agree_with_the_factored_one(history):
+    problem, theta, _ = random_problem(7, n=12, labels=4, longest=5, history=history)
+    slopes = np.zeros((2, len(theta)))
+    values = [problem.evaluate(theta, slopes[packed], bool(packed), 1) for packed in (0, 1)]
+    assert values[0] == pytest.approx(values[1], rel=1e-13)
+    assert slopes[0] == pytest.approx(slopes[1], abs=1e-11)
+    # one weight so large that the sentence is computed in logarithms, with the same answer as moved scores suggest
+    wide = theta * 300
+    gradient = np.zeros_like(theta)
+    value = problem.evaluate(wide, gradient, False, 1)
+    assert math.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+def test_same_bytes_for_any_number_of_threads():
+    problem, theta, _ = random_problem(11, n=40, labels=5, longest=8)
+    slopes = []
+    for threads in (1, 2, 8):
+        gradient = np.zeros_like(theta)
+        value = problem.evaluate(theta, gradient, False, threads)
+        slopes.append((value, gradient.tobytes()))
+    assert len(set(slopes)) == 1
+
+
+def test_long_sentences_do_not_overflow():
+    problem, theta, _ = random_problem(5, n=3000, labels=3, longest=4, share=1.0)
+    theta[:] = 0.0
+    theta[1::3] = 9.0  # the first entity is far better than O everywhere
+    gradient = np.zeros_like(theta)
+    assert math.isfinite(problem.evaluate(theta, gradient, False, 1))
+    assert np.isfinite(gradient).all()
+    assert problem.marginals(theta, 1)[1][0] > 709
+
+
+def plain_problem(n, labels, longest, history, own=None, before=None):
+    """A problem whose segments have one test of their own each, so that any score can be given."""
+    every = all_candidates(np.array([0, n]), longest)
+    count = n + len(every.lengths)
+    rows = np.arange(count + 1), np.arange(count, dtype=np.int32), None
+    tokens = np.arange(n + 1), np.zeros(n, np.int32), None
+    return every, native.SegmentProblem(
+        every.offsets,
+        [None] * ROLES,
+        every.starts,
+        every.lengths,
+        every.single,
+        rows,
+        tokens,
+        labels,
+        count,
+        1,
+        history,
+    )
+
+
+@pytest.mark.parametrize(
+    ("entities", "longest", "expected"),
+    [(1, 2, [1, 2, 5, 12]), (2, 3, [1, 3, 11, 41]), (5, 5, [1, 6, 41, 281, 1926, 13201])],
+)
+def test_numbers_of_segmentations(entities, longest, expected):
+    for n, count in enumerate(expected):
+        if n:
+            for history in HISTORIES:
+                _, problem = plain_problem(n, entities + 1, longest, history)
+                log_z = problem.marginals(np.zeros(problem.features), 1)[1][0]
+                assert log_z == pytest.approx(math.log(count), abs=1e-9)
+
+
+def test_numbers_of_segmentations_of_long_sentences():
+    for n, expected in ((10, 19.112284), (25, 47.984994)):
+        _, problem = plain_problem(n, 6, 10, "entity")
+        assert problem.marginals(np.zeros(problem.features), 1)[1][0] == pytest.approx(expected, abs=1e-6)
+
+
+def worked_example():
+    """The second worked example: N = 4, two classes, L = 3."""
+    every, problem = plain_problem(4, 3, 3, "entity")
+    theta = np.zeros(problem.features)
+    segment = theta[: -3 * 3].reshape(-1, 3)
+    begins = np.concatenate([np.arange(4), every.begins()])
+    lengths = np.concatenate([np.ones(4, int), every.lengths])
+    for r, (t, length) in enumerate(zip(begins, lengths, strict=True)):
+        for y in range(3):
+            segment[r, y] = (((3 * (t + 1) + 5 * (t + length) + 7 * y) % 11) - 5) / 4
+    tr = theta[-3 * 3 :].reshape(3, 3)
+    for q, y in itertools.product(range(3), (1, 2)):
+        tr[q, y] = (((2 * q + 3 * y) % 5) - 2) / 2
+    return (
+        every,
+        problem,
+        theta,
+        {(int(t), int(t + n)): r for r, (t, n) in enumerate(zip(begins, lengths, strict=True))},
+    )
+
+
+def test_worked_example_of_the_specification():
+    _every, problem, theta, row = worked_example()
+    flat, log_z = problem.marginals(theta, 1)
+    assert log_z[0] == pytest.approx(6.056325036, abs=1e-9)
+    probability = flat.reshape(-1, 3)
+    expected = {
+        (1, 1, 0): 0.397820, (1, 1, 1): 0.297804, (1, 2, 1): 0.221742, (2, 2, 2): 0.325462, (3, 3, 1): 0.431439,
+        (3, 4, 2): 0.133173, (4, 4, 0): 0.600755, (1, 3, 2): 0.024543, (2, 4, 1): 0.002777,
+    }  # fmt: skip
+    for (t, u, y), value in expected.items():
+        assert probability[row[t - 1, u], y] == pytest.approx(value, abs=1e-6)
+    bounds, scores, ends, rows = problem.best(theta, 200, 1)
+    assert bounds.tolist() == [0, 151]
+    assert scores[:2].tolist() == [3.75, 3.50]
+    assert rows.reshape(-1, 3)[ends[0] : ends[1]].tolist() == [[0, 1, 1], [1, 1, 2], [2, 1, 1]]
+    assert rows.reshape(-1, 3)[ends[1] : ends[2]].tolist() == [[2, 1, 1]]
+    assert math.exp(3.75 - log_z[0]) == pytest.approx(0.099627, abs=1e-6)
+
+
+def test_history_in_the_labels_of_the_figure():
+    plain = ["O", "protein", "O", "O", "DNA"]
+    assert entity_history(plain) == ["O", "protein", "O-protein", "O-protein", "DNA"]
+    assert plain_labels(entity_history(plain)) == plain
+    other = ["DNA", "O", "RNA", "O", "O"]
+    assert entity_history(other) == ["DNA", "O-DNA", "RNA", "O-RNA", "O-RNA"]
+    assert plain_labels(entity_history(other)) == other
+
+
+X = [
+    ["we", "cut", "NF", "kappa", "B", "in", "T", "cells"],
+    ["the", "T", "cells", "with", "NF", "kappa", "B", "and", "AP", "1", "grew"],
+    ["in", "B", "cells", "AP", "1", "and", "the", "NF", "kappa", "B"],
+    ["no", "cells", "here"],
+]
+Y = [
+    ["O", "O", "B-P", "I-P", "I-P", "O", "B-C", "I-C"],
+    ["O", "B-C", "I-C", "O", "B-P", "I-P", "I-P", "O", "B-P", "I-P", "O"],
+    ["O", "B-C", "I-C", "B-P", "I-P", "O", "O", "B-P", "I-P", "I-P"],
+    ["O", "O", "O"],
+]
+
+
+def small(**options):
+    return SemiMarkovCRF(**{"max_length": 3, "filter": None, "max_iter": 40, "n_jobs": 1, **options})
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("patterns", ["table3", "rich"])
+def test_learns_its_training_data_and_comes_back_from_a_file(history, patterns, tmp_path):
+    model = small(patterns=patterns, history=history).fit(X, Y)
+    assert model.predict(X) == Y
+    assert model.score(X, Y) == 1.0
+    model.save(tmp_path / "a.mill")
+    again = textmill.load(tmp_path / "a.mill", verify=True)
+    assert again.predict(X) == Y
+    again.save(tmp_path / "b.mill")
+    assert (tmp_path / "a.mill").read_bytes() == (tmp_path / "b.mill").read_bytes()
+    best = again.predict_best(X[:1], 3)[0]
+    assert best[0][0] == [(2, 5, "P"), (6, 8, "C")]
+    assert best[0][2] > best[1][2] > best[2][2]
+    assert again.predict(X, maximise="f1") == again.predict(X, maximise=None) == Y
+
+
+def test_marginals_and_confidence_agree():
+    model = small().fit(X, Y)
+    segments = model.segment_marginals(X)
+    spans = [[segment[:3] for segment in some] for some in segments]
+    confidence = model.span_confidence(X, spans)
+    assert confidence == [[segment.probability for segment in some] for some in segments]
+    assert model.span_confidence(X[:1], [[(0, 9, "P")]]) == [[0.0]]
+
+
+def test_one_token_segments_are_a_chain_of_labels():
+    """With max_length 1 and the label before as history, the model is a linear chain over one-token labels."""
+    words = [list("abcab"), list("bca"), list("ccab")]
+    tags = [["B-A", "O", "B-C", "B-A", "O"], ["O", "B-C", "O"], ["B-C", "O", "B-A", "O"]]
+    precise = textmill.sequence.LBFGS(gradient_tolerance=1e-10)
+    exact = {"l2": 0.5, "max_iter": 500, "tolerance": 0.0, "algorithm": precise}
+    crf = CRF(
+        patterns=["u:%x[0,0]", "b"], l1=0, start_label=True,
+        **exact,
+    ).fit(words, tags)  # fmt: skip
+    semi = SemiMarkovCRF(
+        patterns=["s:%x[b,0]", "p"], history="label", max_length=1, filter=None,
+        **exact,
+    ).fit(words, tags)  # fmt: skip
+    assert semi.log_likelihood(words, tags) <= 0
+    # the chain has a state of its own for the beginning, so only its other weights are the same model: compare without
+    free = CRF(patterns=["u:%x[0,0]"], l1=0, **exact).fit(words, tags)
+    alone = SemiMarkovCRF(
+        patterns=["s:%x[b,0]"], history="none", max_length=1, filter=None,
+        **exact,
+    ).fit(words, tags)  # fmt: skip
+    assert alone.objective_ == pytest.approx(free.objective_, rel=1e-9)
+    by_name = {"B-A": 1, "B-C": 2, "O": 0}
+    test = {text[-1]: i for i, text in enumerate(alone.tests_.to_list())}
+    table = alone.weights_.reshape(-1, 3)
+    weights = free.to_weights()
+    for i, text in enumerate(free.encoder_.tests_.to_list()):
+        for j, name in enumerate(weights.classes):
+            assert table[test[text[-1]], by_name[name]] == pytest.approx(weights.unigram[i, j], abs=1e-6)
+    assert crf.predict(words) == semi.predict(words, maximise=None)
+
+
+def test_threshold_zero_is_no_filter():
+    free = small().fit(X, Y)
+    loose = small(filter=CandidateFilter(max_length=3, threshold=-math.inf)).fit(X, Y)
+    assert np.array_equal(free.weights_, loose.weights_)
+    assert free.tests_.to_list() == loose.tests_.to_list()
+    assert free.predict_best(X, 4) == loose.predict_best(X, 4)
+
+
+def test_development_data_checkpoints_and_weights(tmp_path):
+    model = small(tolerance=0.0).fit(X, Y, checkpoint=tmp_path / "run")
+    assert small().fit(X, Y, X, Y).training_log_[-1]["dev_error"] == 0.0
+    assert (tmp_path / "run").exists()
+    again = small(tolerance=0.0).fit(X, Y, checkpoint=tmp_path / "run")
+    assert np.array_equal(model.weights_, again.weights_)
+    twice = small(tolerance=0.0, max_iter=300).fit(X, Y, sample_weight=[2, 1, 1, 1])
+    doubled = small(tolerance=0.0, max_iter=300).fit([X[0], *X], [Y[0], *Y])
+    assert twice.objective_ == pytest.approx(doubled.objective_, rel=1e-6)
+
+
+def test_l1_leaves_few_weights():
+    model = small(algorithm="owlqn", l1=0.3).fit(X, Y)
+    assert 0 < np.count_nonzero(model.weights_) < len(model.weights_) / 4
+    assert model.predict(X) == Y
+
+
+def test_long_segments_are_counted_and_dropped_or_kept():
+    with pytest.warns(UserWarning, match="3 segments of more than max_length=2 tokens left out"):
+        short = small(max_length=2).fit(X, Y)
+    assert short.n_long_ == 3
+    assert all(end - begin <= 2 for some in short.predict_segments(X) for begin, end, _ in some)
+    with pytest.warns(UserWarning, match="kept as candidates of their own"):
+        small(max_length=2, long_segments="keep").fit(X, Y)
+
+
+def test_functions_and_word_lists_have_values():
+    def speak(tokens, begin, end):
+        return {"upper": sum(token.isupper() for token in tokens[begin:end]) / (end - begin)}
+
+    model = small(patterns=["s:bias"], segment_function=speak, word_lists={"proteins": ["NF kappa B", "AP 2"]})
+    model.fit(X, Y)
+    assert {"f:upper", "list:proteins", "in:proteins"} <= {*model.tests_.to_list()}
+    objective = model.objective(X, Y)
+    theta = np.random.default_rng(0).normal(0, 1, objective.size)
+    _, gradient = objective(theta)
+    for i in range(objective.size):
+        step = np.zeros(objective.size)
+        step[i] = 1e-5
+        assert gradient[i] == pytest.approx(
+            (objective(theta + step)[0] - objective(theta - step)[0]) / 2e-5, rel=1e-6, abs=1e-6
+        )
+    with pytest.raises(DataError, match="sequence 1, token 1: the segment function gave 'x': nan"):
+        small(segment_function=lambda *_: {"x": math.nan}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"history": "all"}, "history must be one of"),
+        ({"max_length": 0}, "max_length"),
+        ({"filter": object()}, "has no method fit_candidates"),
+        ({"algorithm": "perceptron"}, "does not train segments"),
+        ({"l1": 1.0}, "knows no L1 penalty"),
+        ({"min_count": 1000}, "no test is true 1000 times"),
+        ({"patterns": ["s:%x[b,3]"]}, "asks for column 3"),
+        ({"filter": CandidateFilter(max_length=3, threshold=1e9)}, "keeps no candidate at all"),
+    ],
+)
+def test_bad_options(options, fault):
+    with pytest.raises(DataError, match=fault):
+        small(**options).fit(X, Y)
+
+
+def test_bad_data():
+    with pytest.raises(DataError, match="sequence 1, token 1: tag 'I-P' is not IOB2"):
+        small().fit([["a"]], [["I-P"]])
+    with pytest.raises(DataError, match="no labelled segments"):
+        small().fit([["a"]], [["O"]])
+    with pytest.raises(DataError, match="2 sequences but 1"):
+        small().fit([["a"], ["b"]], [["B-P"]])
+    with pytest.raises(DataError, match="sample_weight"):
+        small().fit(X, Y, sample_weight=[1.0])
+
+
+def test_too_many_labels_for_histories_are_refused_with_an_estimate():
+    words = [[f"w{i}"] for i in range(6000)]
+    tags = [[f"B-L{i}"] for i in range(6000)]
+    with pytest.raises(DataError, match=r"needs about \d+ GB"):
+        small(max_length=1).fit(words, tags)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        ("x:%x[b,0]", "must begin with s, u or p"),
+        ("s:%x[0,0]", "needs a place in the segment"),
+        ("s:%x[a,0]/%x[b,0]", "has a test for every token"),
+        ("p:%x[e,0]", "looks only at places from the first token on"),
+        ("u:%x[b,0]", "is a place in a segment"),
+        ("s:%prefix[b,0]", "needs a third argument"),
+        ("s:%y[b,0]", "there is no command %y"),
+        ("s4-2:%x[b,0]", "lengths go from 1 up"),
+        ("s:%x[e:e,0]", "a range goes from"),
+        ("u:%length", "stands in patterns of s"),
+        ("s:%x[@0,0]", "no position @0"),
+    ],
+)
+def test_bad_patterns(pattern, fault):
+    with pytest.raises(DataError, match=fault):
+        parse_segment_patterns([pattern])
+
+
+def found_in(patterns, words, begin, end):
+    """The tests of one segment, by a model that has this segment only."""
+    tags = ["O"] * begin + ["B-X"] + ["I-X"] * (end - begin - 1) + ["O"] * (len(words) - end)
+    model = SemiMarkovCRF(patterns=patterns, max_length=9, filter=None, max_iter=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        objective = model.objective([words], [tags])
+    return model.tests_.to_list(), objective
+
+
+def test_what_patterns_find():
+    words = ["the", "NF-kappa", "B", "p50", "of", "NF-kappa", "B", "p50"]
+    patterns = [
+        "s2:string=%norm[b:e,0]", "s2:around=%x[b-1,0]/%x[e+1,0]", "s2:len=%length[3]", "s2:again=%repeated[0]",
+        "s2:pair=%x[e-1,0]/%x[e,0]", "s2:ends=%X[@1,0]/%x[@-1,0]", "s3-3:three=%suffix[b+1,0,2]",
+    ]  # fmt: skip
+    found, _ = found_in(patterns, words, 1, 4)
+    assert sorted(found) == sorted([
+        "s2:pair=B/p50", "s2:string=nf-@ b p0", "s2:around=the/of", "s2:len=3+", "s2:again=true", "s2:ends=the/p50",
+        "s3-3:three=B",
+    ])  # fmt: skip
+    found, _ = found_in(["u:w=%x[0,0]", "s:in=%x[i,0]"], words, 1, 5)
+    assert [text for text in found if text.startswith("Iu")] == ["Iu:w=B", "Iu:w=p50", "Iu:w=of"]
+    assert [text for text in found if text.startswith("s:in")] == ["s:in=B", "s:in=p50"]
+
+
+def test_presets_take_the_columns_that_there_are():
+    one, three = segment_patterns("table3", 1), segment_patterns("table3", 3)
+    assert set(one) < set(three)
+    assert {"s:pB=%x[b,1]", "s2:cEE=%x[e-1,2]/%x[e,2]"} <= set(three)
+    rows = [[(word, "N") for word in words] for words in X]
+    assert small(patterns="table3").fit(rows, Y).predict(rows) == Y
+
+
+def test_rows_of_a_filter_of_ones_own():
+    class Every:
+        def fit_candidates(self, X, y):
+            return self.candidates(X)
+
+        def candidates(self, X):
+            return all_candidates(np.concatenate([[0], np.cumsum([len(x) for x in X])]).astype(np.int64), 3)
+
+    own = small(filter=Every()).fit(X, Y)
+    assert np.array_equal(own.weights_, small().fit(X, Y).weights_)
+
+
+def test_f1_of_expected_choice_is_at_least_that_of_single_segments():
+    model = small(max_iter=3).fit(X, Y)
+    scores = evaluate_tags(Y, model.predict(X, maximise="f1"))
+    assert scores.f1 > 0.5

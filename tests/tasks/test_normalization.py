@@ -1,0 +1,131 @@
+"""Text normalisation: hand-written cases, alignments, streams, the command."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill import fst
+from textmill.cli.app import app
+from textmill.errors import DataError
+from textmill.tasks import normalization
+from textmill.tasks.normalization import Normalizer
+
+CASES = Path(__file__).parent.parent / "files" / "normalization-english.txt"
+GRAMMARS = Path(normalization.__file__).parent / "english"
+
+
+@cache
+def normalizer(inverse: bool = False) -> Normalizer:
+    """The normalizer of English."""
+    return Normalizer(inverse=inverse)
+
+
+def cases() -> dict[str, list[tuple[str, str]]]:
+    """Inputs and outputs by kind."""
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    rows: list[tuple[str, str]] = []
+    for line in CASES.read_text(encoding="utf-8").split("\n")[1:]:
+        if line.startswith("[") and line.endswith("]"):
+            rows = kinds.setdefault(line[1:-1], [])
+        elif line:
+            text, _, output = line.partition("|")
+            rows.append((text, output))
+    return kinds
+
+
+def test_there_are_enough_cases() -> None:
+    assert sum(map(len, cases().values())) >= 800
+    assert len(cases()["ambiguous"]) >= 60
+    assert len({text for rows in cases().values() for text, _ in rows}) >= 800
+
+
+@pytest.mark.parametrize("kind", sorted(cases()))
+def test_cases_written_by_hand(kind: str) -> None:
+    rows = cases()[kind]
+    outputs = [normalizer(kind == "inverse").normalize(text) for text, _ in rows]
+    wrong = [
+        (text, expected, output) for (text, expected), output in zip(rows, outputs, strict=True) if output != expected
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("file", ["numbers", "expressions", "english", "english_inverse"])
+def test_the_tests_in_the_grammars_pass(file: str) -> None:
+    failures = [
+        result.diff()
+        for result in fst.run_cases(fst.read_grammar(GRAMMARS / f"{file}.grammar"), imports=False)
+        if not result.passed
+    ]
+    assert failures == []
+
+
+def test_numbers_survive_the_way_there_and_back() -> None:
+    rng = random.Random(3)
+    for number in [*range(10, 400, 13), *(rng.randrange(10, 10 ** rng.randint(3, 14)) for _ in range(100))]:
+        words = normalizer().normalize(f"{number:,}")
+        assert normalizer(True).normalize(words) == f"{number:,}"
+
+
+def test_alignments_say_which_characters_became_which_words() -> None:
+    text = "“Prix:” €5 für Dr. Müller – 25 km"
+    changes = normalizer().changes(text)
+    assert [(text[c.start : c.end], c.output) for c in changes] == [(c.input, c.output) for c in changes]
+    assert [c.input for c in changes] == ["€5", "25 km"]
+    rebuilt, at = "", 0
+    for change in changes:
+        rebuilt += text[at : change.start] + change.output
+        at = change.end
+    assert rebuilt + text[at:] == normalizer().normalize(text)
+
+
+def test_a_stream_may_be_cut_anywhere() -> None:
+    text = "\n".join(text for rows in cases().values() for text, _ in rows).encode()
+    whole = b"".join(normalizer().normalize_stream([text]))
+    rng = random.Random(1)
+    cuts = sorted(rng.randrange(len(text)) for _ in range(50))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert b"".join(normalizer().normalize_stream(pieces)) == whole
+
+
+def test_the_same_bytes_for_any_number_of_threads() -> None:
+    text = "\n".join(text for rows in cases().values() for text, _ in rows).encode()
+    results = {b"".join(Normalizer(n_jobs=jobs).normalize_stream([text])) for jobs in (1, 2, 8)}
+    assert len(results) == 1
+
+
+def test_bytes_that_are_no_text_are_named() -> None:
+    with pytest.raises(DataError, match=r"input:2: byte 0xff is not UTF-8"):
+        list(normalizer().normalize_stream([b"one\n\xff 5\n"]))
+    with pytest.raises(DataError, match="surrogate"):
+        normalizer().normalize("\ud800")
+    assert normalizer().normalize("") == ""
+    assert normalizer().normalize("\0 5") == "\0 five"
+
+
+def test_a_grammar_of_your_own(tmp_path: Path) -> None:
+    file = tmp_path / "smiles.grammar"
+    file.write_text('tokens byte\nexport smile = ":-)":"(smile)" | "<3":"love"\n')
+    assert Normalizer(grammar=file).normalize("I <3 you :-)") == "I love you (smile)"
+    file.write_text('export smile = "x"\n')
+    with pytest.raises(DataError, match="tokens byte"):
+        Normalizer(grammar=file)
+    with pytest.raises(DataError, match="language"):
+        Normalizer("klingon")
+
+
+def test_the_command_normalizes_both_ways(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    assert run(app, ["normalize"], input="It is 5 km.\n").output == "It is five kilometers.\n"
+    assert run(app, ["normalize", "--inverse"], input="five kilometers\n").output == "5 km\n"
+    row = json.loads(run(app, ["normalize", "--json"], input="at 5 km\n").output)
+    assert row["changes"] == [{"start": 3, "end": 7, "input": "5 km", "output": "five kilometers"}]
+    source, target = tmp_path / "a.txt", tmp_path / "b.txt"
+    source.write_text("$5\n")
+    assert run(app, ["normalize", str(source), "-o", str(target)]).exit_code == 0
+    assert target.read_text() == "five dollars\n"
