@@ -6,6 +6,7 @@ TEXTMILL_DATA=... python -m bench combinations [--repeats 3] [--quick] [--only T
                               LIBLINEAR's solver 6. Each side has the loosest tolerance of 0.1, 0.01 ... with which it
                               ends within 1e-4 of the best objective.
     SET, degree D, memory     megabytes that a process of its own takes at most above what it had with the data loaded
+    planted, search           processor seconds of the busier of two threads, and of one, for a search of degree 3
     ppattach, prediction      processor seconds for the test events, against scikit-learn's cubic SVM
 
 | set | rows | features | in a row | penalty |
@@ -38,7 +39,7 @@ from sklearn.svm import SVC
 from bench._linear_sets import binary_set, prepositions
 from bench.harness import Job, Options
 from textmill.corpus import NamedFeatures
-from textmill.linear import CombinationLogistic
+from textmill.linear import CombinationLogistic, find_violators
 
 PACKAGES = ["liblinear-official", "scikit-learn"]
 
@@ -78,6 +79,18 @@ def jobs(options: Options) -> list[Job]:
         )
     made.append(
         Job(
+            "planted, 4,000 rows, search of degree 3, 2 threads",
+            lambda: _searched(options, 2),
+            lambda: _searched(options, 1),
+            "one thread",
+            lambda: f"{len(_searched(options, 1)[0])} combinations, the same: {_same_search(options)}",
+            figure="busiest",
+            bar=1.6,
+            prepare=lambda: _set(options, "planted, 4,000 rows"),
+        )
+    )
+    made.append(
+        Job(
             "ppattach, prediction",
             lambda: _model(options).predict(_test(options)[0]),
             lambda: _svm(options).predict(_test(options)[0]),
@@ -85,6 +98,7 @@ def jobs(options: Options) -> list[Job]:
             lambda: f"accuracy: ours {_accuracy(options, _model(options))}, SVM {_accuracy(options, _svm(options))}",
             figure="processor",
             bar=50.0,
+            prepare=lambda: (_model(options), _svm(options), _test(options)),
         )
     )
     return made
@@ -122,6 +136,17 @@ def _planted(rows: int) -> tuple[csr_matrix, Any]:
 def _ours(options: Options, name: str, degree: int, tolerance: float) -> CombinationLogistic:
     X, y = _set(options, name)
     return CombinationLogistic(l1=PENALTIES[name], degree=degree, n_jobs=1, tolerance=tolerance).fit(X, y)
+
+
+def _searched(options: Options, threads: int) -> Any:
+    """What a search finds before anything is learnt but how many rows are positive."""
+    X, y = _set(options, "planted, 4,000 rows")
+    return find_violators(X, y - y.mean(), 10.0, 3, n_jobs=threads)
+
+
+def _same_search(options: Options) -> bool:
+    one, two = _searched(options, 1), _searched(options, 2)
+    return all(np.array_equal(a, b) for a, b in zip(one[:2], two[:2], strict=True))
 
 
 def _written_out(options: Options, name: str, degree: int, tolerance: float) -> tuple[csr_matrix, Any]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -221,15 +220,35 @@ def _statsmodels(kind: str, x: Any, n: Any) -> tuple[float, float, float]:
         if kind == "negbinom":
             model = sm.NegativeBinomial(x, np.ones((len(x), 1)), exposure=n)
             run = model.fit(disp=0, method="bfgs", maxiter=100, gtol=1e-8)
-            with suppress(np.linalg.LinAlgError):  # at the limit, 1 / kappa = 0, what BFGS gave is taken
-                run = model.fit(disp=0, method="newton", start_params=run.params, maxiter=30, tol=1e-13)
-            return float(np.exp(run.params[0])), float(run.params[1]), float(run.llf)
+            params = _polished(model, run.params)
+            return float(np.exp(params[0])), float(params[1]), float(model.loglike(params))
         own = ZeroInflatedBinomial(x, n)
         rate, zeros = x.sum() / n.sum(), 0.5 * (x == 0).mean()
         start = [np.log(rate / (1 - rate)), np.log(zeros / (1 - zeros)) if zeros > 0 else -3.0]
         run = own.fit(start, method="bfgs", disp=0, maxiter=500, gtol=1e-8, skip_hessian=True)
         run = own.fit(run.params, method="newton", disp=0, maxiter=100, tol=1e-13, ridge_factor=0.0, skip_hessian=True)
         return float(expit(run.params[0])), float(expit(run.params[1])), own.loglike(run.params)
+
+
+def _polished(model: Any, params: Any) -> Any:
+    """Newton steps with statsmodels' score and Hessian; its own leave the range of 1 / kappa and then hang."""
+    value = model.loglike(params)
+    for _ in range(30):
+        if params[1] < 1e-4:  # at the limit, 1 / kappa = 0, what BFGS gave is taken
+            break
+        try:
+            step = np.linalg.solve(model.hessian(params), model.score(params))
+        except np.linalg.LinAlgError:
+            break
+        while np.abs(step).max() > 1e-14:
+            after = params - step
+            if after[1] > 0 and (new := model.loglike(after)) >= value:
+                break
+            step = step / 2
+        else:
+            break
+        params, value = after, new
+    return params
 
 
 @cache

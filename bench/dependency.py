@@ -3,7 +3,8 @@
 TEXTMILL_DATA=... python -m bench dependency [--repeats 3] [--quick] [--only TEXT]
 
     parsing, degree 1 | 2 | 3     processor seconds for all test sentences on one thread, from sentences to heads,
-                                  against scikit-learn's SVC with the kernel (x.y + 1)^3 or (x.y + 1)^2, and LinearSVC.
+                                  against scikit-learn's SVC with the kernel (x.y + 1)^3 or (x.y + 1)^2, LinearSVC and
+                                  an averaged perceptron (10 passes), both over single features.
                                   The peers are asked in lockstep, one question of every sentence at a time, and only
                                   the time in their `predict` counts: nothing for features, nothing for the parser.
     training, degree 1 | 2 | 3    processor seconds, once
@@ -26,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from bench.harness import Job, Options
@@ -40,6 +42,9 @@ _PEERS: dict[str, Callable[[], Any]] = {
     "cubic SVM": lambda: SVC(C=0.001, kernel="poly", degree=3, coef0=1.0, gamma=1.0, cache_size=2000),
     "quadratic SVM": lambda: SVC(C=0.01, kernel="poly", degree=2, coef0=1.0, gamma=1.0, cache_size=2000),
     "linear SVM": lambda: LinearSVC(C=0.1),
+    "averaged perceptron": lambda: SGDClassifier(
+        loss="perceptron", average=True, max_iter=10, tol=None, learning_rate="constant", eta0=1.0, random_state=0
+    ),
 }
 _L1 = 2.0
 

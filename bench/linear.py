@@ -10,7 +10,7 @@ For every set of bench/_linear_sets.py and for an L1 and an L2 penalty of 1, wit
                               turning of rows into columns in it, LIBLINEAR's not the making of its problem.
     SET, L1 | L2, saga        the same against scikit-learn's saga, which gets 300 passes at most; where it does not get
                               that far the row shows how far it came
-    SET, L1 | L2, 2 threads   seconds by the clock on two threads and on one; the weights are the same
+    SET, L1 | L2, 2 threads   processor seconds of the busier of two threads, and of one; the weights are the same
 """
 
 from __future__ import annotations

@@ -372,6 +372,8 @@ def test_the_patience_is_a_variable_of_the_environment(monkeypatch: pytest.Monke
     assert limits.stall_seconds() == limits.STALL_SECONDS
     monkeypatch.setenv("TEXTMILL_STALL_SECONDS", "7.5")
     assert limits.stall_seconds() == 7.5
+    monkeypatch.setenv("TEXTMILL_STALL_SECONDS", "0.5")
+    assert limits.stall_seconds() == 0.5
     for wrong in ("", "soon", "0", "-1", "inf", "nan"):
         monkeypatch.setenv("TEXTMILL_STALL_SECONDS", wrong)
         with pytest.raises(DataError, match=f"TEXTMILL_STALL_SECONDS={wrong} is not a number of seconds above 0"):

@@ -23,7 +23,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     start = page.index(HEADING) + len(HEADING)
     opening, *old = re.split(r"^(?=### )", page[start:], flags=re.MULTILINE)
-    sections = {found[1]: section for section in old if (found := re.search(r"`python -m bench (\w+)`", section))}
+    sections = {found[1]: section for section in old if (found := re.search(r"`python -m bench (\w+)[^`]*`", section))}
     for path in (ROOT / "bench" / "results").glob("*.json"):
         sections[path.stem] = table(json.loads(path.read_text(encoding="utf-8")))
     text = page[:start] + opening + "".join(f"{sections[subject].strip()}\n\n" for subject in sorted(sections))

@@ -463,6 +463,7 @@ def _try(mutants: list[Mutant], arguments: argparse.Namespace, folder: Path) -> 
     verdicts = _read(arguments.log)
     wanted = [m for m in mutants if (verdicts.get(m.key) in ALIVE if arguments.again else m.key not in verdicts)]
     options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", *shlex.split(arguments.options)]
+    sys.path.insert(0, os.getcwd())  # as `python -m pytest` has it; workers of a cluster import the tests from there
     for module in COMMON:
         importlib.import_module(module)
     before = _entries(arguments.log)
@@ -474,6 +475,8 @@ def _try(mutants: list[Mutant], arguments: argparse.Namespace, folder: Path) -> 
 
     _in_child(laboratory, math.inf, None)
     done = {tuple(row[name] for name in KEY) for row in _entries(arguments.log)[len(before) :]}
+    if not (folder / "reach.json").exists():
+        sys.exit("the tests did not run; what pytest says is above")
     reach = Reach.read(folder / "reach.json")
     rest = [mutant for mutant in wanted if mutant.key not in done and not arguments.inside]
     try_all(rest, reach, arguments, lambda *case: try_afresh(*case, options, folder))

@@ -19,6 +19,7 @@ void bind_lm(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);
 void bind_pronunciation(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
+void bind_segmentation(nanobind::module_& m);
 void bind_segments(nanobind::module_& m);
 void bind_sequence(nanobind::module_& m);
 void bind_strings(nanobind::module_& m);

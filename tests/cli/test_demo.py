@@ -34,10 +34,10 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, str, Path]) -> None:
     missing, said, folder = tour
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<h2 ") == 19
+    assert page.count("<h2 ") == 22
     assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
-    assert page.count("<figure>") == (1 if missing else 8)  # a transducer is drawn without Matplotlib
+    assert page.count("<figure>") == (1 if missing else 9)  # a transducer is drawn without Matplotlib
     assert ("rapidfuzz" in page) is not bool(missing)
 
 
@@ -62,5 +62,9 @@ def test_the_tour_shows_what_it_says(tour: tuple[str, str, Path]) -> None:
     bursts = page.split("<caption>The words that burst most")[1].split("</table>")[0]
     assert re.search(r'<th scope="row">the</th>(\s*<td[^>]*>\d+</td>){2}\s*<td[^>]*>0.0\d</td>', bursts)
     assert "modifier:last.subpos" in page.split("<caption>The strongest combinations")[1].split("</table>")[0]
+    boundaries = page.split("<caption>Segments and the words that set them off")[1].split("</table>")[0]
+    assert re.search(r"\bball\b", boundaries)
+    spoken = page.split("<caption>Both ways")[1].split("</table>")[0]
+    assert "three dollars and fifty cents" in spoken
     if not missing:
         assert "<title>Why the Moon shows one face (astronomy)</title>" in page

@@ -19,7 +19,16 @@ from scipy import sparse
 
 import textmill
 from textmill._native import corpus as native
-from textmill.corpus import CharacterNgrams, Tokenizer, Vocabulary, remap, sample_texts
+from textmill.corpus import (
+    CharacterNgrams,
+    Documents,
+    Tokenizer,
+    Vocabulary,
+    read_documents,
+    remap,
+    sample_path,
+    sample_texts,
+)
 from textmill.errors import DataError, ModelFileError
 
 WORDS = st.sampled_from(["a", "b", "bb", "é", "", "x" * 40, "\U0001f600"])
@@ -390,6 +399,27 @@ def test_a_cluster_takes_a_single_document_and_recognises_function_words(threads
     assert there.stop_words_ == here.stop_words_ != []
     assert there.terms_.to_list() == here.terms_.to_list()
     assert Vocabulary().fit(texts[:3], cluster=threads).stop_words_ == []
+
+
+def test_a_cluster_reads_files_on_its_workers_and_refuses_one_text(threads: Any, monkeypatch: Any) -> None:
+    with pytest.raises(DataError, match="got one text"):
+        Vocabulary().fit("to be or not to be", cluster=threads)
+    documents = read_documents(sample_path())
+    here = Vocabulary().fit(documents)
+    texts = Documents.texts
+
+    def reading(self: Documents) -> Any:
+        assert threading.current_thread() is not threading.main_thread(), "read before it was sent"
+        return texts(self)
+
+    monkeypatch.setattr(Documents, "texts", reading)
+    assert Vocabulary().fit(documents, cluster=threads).terms_.to_list() == here.terms_.to_list()
+
+
+def test_a_copy_keeps_the_tokenizer_as_it_is() -> None:
+    vocabulary = Vocabulary(tokenizer=Tokenizer(digits="drop")).fit(["one 1 two", "two 2"])
+    smaller = vocabulary.prune(min_df=2)
+    assert (smaller.tokenizer, smaller.terms_.to_list()) == (vocabulary.tokenizer, ["two"])
 
 
 def test_weights_below_zero_have_terms_too_and_bags_begin_with_nothing_read() -> None:

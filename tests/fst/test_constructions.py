@@ -179,6 +179,22 @@ def test_pronunciations_with_homophones_can_be_determinised() -> None:
         fst.pronunciations([("x", " ")])
 
 
+def test_the_cascade_of_contexts_lexicon_and_grammar_reads_sounds_in_context() -> None:
+    lexicon = fst.pronunciations([("two", "t uw"), ("too", "t uw"), ("tea", "t iy"), ("see", "s iy")], end="$")
+    model = NGramModel(order=2).fit([["two", "see"], ["see", "tea"], ["tea", "too"]] * 3)
+    grammar, phi = fst.ngram_machine(arpa_of(model))
+    words = fst.relabel_symbols(lexicon, output_symbols=grammar.input_symbols)
+    composed = fst.optimize(fst.compose(words, grammar, phi=phi))
+    auxiliary = [symbol for symbol in lexicon.input_symbols if symbol.startswith("#")]
+    context = fst.context_dependency(["t", "uw", "iy", "s"], auxiliary=auxiliary)
+    context = fst.relabel_symbols(context, input_symbols=lexicon.input_symbols)
+    graph = fst.cascade(fst.invert(context), composed)
+    sounds = "e/s_iy s/iy_t iy/t_iy t/iy_$"
+    heard = fst.accep(sounds, token_type="symbol", symbols=graph.input_symbols)
+    best = fst.shortest_path(fst.compose(heard, fst.arcsort(graph)))
+    assert [text for _, text, _ in fst.strings(best, token_type="symbol")] == ["see tea"]
+
+
 # ---- Unicode
 
 

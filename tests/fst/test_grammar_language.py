@@ -197,6 +197,15 @@ def test_thrax_grammars_are_read(tmp_path: Path) -> None:
         fst.open_grammar(file)
 
 
+def test_transliteration_goes_both_ways_where_it_is_defined() -> None:
+    grammar = fst.read_grammar(Path(__file__).parents[2] / "examples" / "cyrillic.grammar")
+    assert [result.diff() for result in fst.run_cases(grammar) if not result.passed] == []
+    letters = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя"
+    words = [letters, letters.upper().replace("Ъ", "").replace("Ь", ""), "Съешьещёэтихмягкихфранцузскихбулок"]
+    latin = [answers[0][0] for answers in grammar.apply("iso", words)]
+    assert [answers[0][0] for answers in grammar.apply("iso_inverse", latin)] == words
+
+
 def mutants(text: str, count: int, seed: int) -> list[str]:
     """The grammar with a few characters or pieces changed, dropped, doubled or exchanged."""
     rng = random.Random(seed)

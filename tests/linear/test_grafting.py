@@ -328,21 +328,27 @@ def test_both_searches_find_the_same_at_every_round(data: Path) -> None:
         assert found[0][1] == pytest.approx(found[1][1], abs=1e-9)
 
 
-def many_planted(rows: int) -> tuple[Any, Any, set[tuple[int, ...]]]:
-    """Sparse binary rows whose labels follow 20 features, and pairs and triples of the 15 commonest."""
-    rng = np.random.default_rng(11)
-    popular = 1 / np.arange(1, 301) ** 0.7
-    chosen = np.array([rng.choice(300, 20, replace=False, p=popular / popular.sum()) for _ in range(rows)])
-    X = sparse.csr_matrix((np.ones(chosen.size), chosen.ravel(), np.arange(0, chosen.size + 1, 20)), shape=(rows, 300))
-    X.sort_indices()
-    dense = X[:, :40].toarray()
-    z = dense[:, 15:35] @ (rng.uniform(1, 3, 20) * rng.choice([-1, 1], 20))
-    combinations = {tuple(sorted(rng.choice(15, size, replace=False).tolist())) for size in [2] * 20 + [3] * 10}
-    for parts in sorted(combinations):
-        z += rng.uniform(1, 3) * rng.choice([-1, 1]) * dense[:, list(parts)].prod(axis=1)
-    labels = (rng.random(rows) < 1 / (1 + np.exp(-z))).astype(int)
-    supported = {c for c in combinations if dense[:, list(c)].prod(axis=1).sum() >= 50}
-    return X, labels, supported
+def many_planted(rows: int) -> tuple[Any, Any, list[tuple[int, ...]]]:
+    """Rows with 30 of 5,000 features; labels follow 20 of them, and 20 pairs and 10 triples of 40 common ones."""
+    rng = np.random.default_rng(0)
+    single = range(40, 60)
+    chosen = []
+    for _ in range(rows):
+        some = np.concatenate([rng.permutation(40)[:12], 40 + np.flatnonzero(rng.random(20) < 0.1)[:3]])
+        chosen.append(np.sort(np.concatenate([some, 60 + rng.choice(4940, 30 - len(some), replace=False)])))
+    X = sparse.csr_matrix((np.ones(30 * rows), np.concatenate(chosen), np.arange(0, 30 * rows + 1, 30)), (rows, 5000))
+    dense = X[:, :60].toarray()
+    combinations: list[tuple[int, ...]] = []
+    while len(combinations) < 30:
+        parts = tuple(sorted(rng.choice(40, 2 if len(combinations) < 20 else 3, replace=False).tolist()))
+        if parts not in combinations:
+            combinations.append(parts)
+    z = np.zeros(rows)
+    for parts in [*((j,) for j in single), *combinations]:
+        there = dense[:, list(parts)].prod(axis=1)
+        assert there.sum() >= 50
+        z += rng.uniform(1, 3) * rng.choice([-1, 1]) * there
+    return X, (rng.random(rows) < 1 / (1 + np.exp(-z))).astype(int), combinations
 
 
 @pytest.mark.slow
@@ -350,11 +356,11 @@ def test_planted_conjunctions_are_found_at_the_penalty_chosen_on_development_dat
     X, y, combinations = many_planted(24_000)
     model = CombinationLogistic(degree=3, tolerance=1e-4)
     scores = choose_penalty(
-        model, X[:20_000], y[:20_000], X_dev=X[20_000:], y_dev=y[20_000:], values=[40.0, 20.0, 10.0, 5.0]
+        model, X[:20_000], y[:20_000], X_dev=X[20_000:], y_dev=y[20_000:], values=[40.0, 20.0, 10.0, 7.0]
     )
     chosen = CombinationLogistic(l1=scores.best, degree=3, tolerance=1e-4).fit(X[:20_000], y[:20_000])
     active = {tuple(j for j in row if j >= 0) for row in chosen.combinations_.tolist()}
-    assert len(combinations & active) >= 0.95 * len(combinations)
+    assert len(active.intersection(combinations)) >= 0.95 * len(combinations)
 
 
 def test_a_loose_tolerance_does_not_pass_for_a_small_gap() -> None:

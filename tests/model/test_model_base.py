@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 from sklearn.base import clone
 
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Classifier, Model, StringTable, base, check_fitted, describe, load
+from textmill.model import Classifier, Estimator, Model, StringTable, base, check_fitted, describe, load
 
 
 def assert_equal(left, right):
@@ -298,3 +298,40 @@ def test_a_description_is_json_and_needs_no_class(examples, tmp_path, monkeypatc
     assert found["parts"]["inner"]["parameters"]["limit"] == "inf"
     with pytest.raises(ModelFileError, match="does not have; upgrade textmill"):
         load(tmp_path / "m.mill")
+
+
+def test_a_fingerprint_tells_arrays_parts_and_their_absence_apart(examples):
+    model = examples["everything"]
+    before = model.fingerprint()
+    assert copy.deepcopy(model).fingerprint() == before
+    changed = copy.deepcopy(model)
+    changed.weights_ = changed.weights_ + 1
+    inside = copy.deepcopy(model)
+    inside.inner.alpha_ = 0.25
+    prints = {before, changed.fingerprint(), inside.fingerprint()}
+    assert len(prints) == 3
+
+
+def test_parts_that_are_parameters_are_not_fitted_ones():
+    class Holder(Estimator, Model):
+        parts = {"words": "corpus.Vocabulary", "words_": "corpus.Vocabulary"}
+
+        def __init__(self, *, words=None):
+            self.words = words
+
+    class Box(Model):
+        parts = {"words": "corpus.Vocabulary"}
+
+    assert Holder.declared.fitted_parts == {"words_"}
+    assert Box.declared.fitted_parts == {"words"}
+
+
+@pytest.mark.parametrize(("labels", "kind"), [
+    (["x" * 100] * 300, "U"),
+    (["x"] * 99 + ["y" * 48], "U"),
+    (["x"] * 99 + ["y" * 52], "O"),
+    (["x", "y\0"], "O"),
+])  # fmt: skip
+def test_labels_have_a_fixed_width_unless_that_wastes_memory(labels, kind):
+    array = base._labels(StringTable(labels))
+    assert (array.dtype.kind, array.tolist()) == (kind, labels)

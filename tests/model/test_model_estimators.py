@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from textmill.errors import DataError
+from textmill.errors import DataError, NotFittedError
 from textmill.model import (
     Classifier,
     Estimator,
@@ -25,9 +25,11 @@ from textmill.model import (
     Transformer,
     check_choice,
     check_fitted,
+    check_owners,
     check_range,
     effective_jobs,
 )
+from textmill.sequence import OWLQN, SGDL1
 
 
 class Inner(Estimator):
@@ -266,3 +268,33 @@ def test_nonsense_jobs_are_refused(wrong):
 def test_the_module_does_not_import_scikit_learn():
     code = "import sys, textmill.model; print([m for m in ('sklearn', 'safetensors', 'scipy') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_a_parameter_does_not_make_an_estimator_fitted():
+    with pytest.raises(NotFittedError):
+        check_fitted(Inner(depth=2))
+    inner = Inner()
+    inner.weights_ = [1.0]
+    check_fitted(inner)
+
+
+def test_options_of_several_parameters_are_set_in_one_call():
+    outer = Outer(first=OWLQN(), second=SGDL1())
+    outer.set_params(first__memory=3, second__window=7)
+    assert (outer.first, outer.second) == (OWLQN(memory=3), SGDL1(window=7))
+
+
+def test_the_choice_in_force_says_which_parameters_are_read():
+    outer = Outer(first="auto", scale=2.0)
+    check_owners(outer, "first", {"scale": ("some",)}, chosen="some")
+    with pytest.raises(DataError, match=r"scale=2.0 belongs to first='some', not to 'few'"):
+        check_owners(outer, "first", {"scale": ("some",)}, chosen="few")
+
+
+def test_regressors_need_targets():
+    assert get_tags(FixedRegressor([])).target_tags.required
+
+
+def test_jobs_are_the_cores_of_this_process(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(3) if pid == 0 else range(64))
+    assert (effective_jobs(None), effective_jobs(-2)) == (3, 2)

@@ -241,3 +241,17 @@ def test_opening_reads_the_header_and_nothing_else(toys, tmp_path):
     loaded = load(path, verify=True)
     assert loaded.weights_.shape == (entries,)
     assert resident() - before < 20_000_000
+
+
+def test_a_description_says_whether_there_are_checksums(examples, tmp_path):
+    examples["everything"].save(tmp_path / "m.mill")
+    assert describe(tmp_path / "m.mill")["checksums"] is True
+
+
+def test_values_of_a_model_that_is_not_fitted_are_refused(changed):
+    def edit(saved):
+        saved.fitted = False
+        saved.arrays.clear()
+        saved.parts.clear()
+
+    refused(changed("everything", edit), "is not fitted but has arrays or values")

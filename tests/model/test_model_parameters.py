@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model.parameters import callable_name, canonical, decode, encode, readable
+from textmill.sequence import OWLQN
 
 scalars = st.one_of(
     st.none(),
@@ -106,6 +107,26 @@ def test_an_array_is_saved_as_the_list_of_its_values():
 
 def nested(depth):
     return functools.reduce(lambda inner, _: [inner], range(depth), 0)
+
+
+@pytest.mark.parametrize("value", [[()], ((),), {()}, frozenset([()]), {(): 0}, {0: ()}], ids=repr)
+def test_every_kind_of_nesting_is_one_deeper(value):
+    encoded = encode("x", value, 15)
+    assert decode("x", encoded, 15) == value
+    with pytest.raises(DataError, match="x is nested more than 16 deep"):
+        encode("x", value, 16)
+    with pytest.raises(ModelFileError, match="x is nested more than 16 deep"):
+        decode("x", encoded, 16)
+
+
+def test_fields_of_options_are_one_deeper():
+    encoded = encode("x", OWLQN(memory=3), 15)
+    assert decode("x", encoded, 15) == OWLQN(memory=3)
+    with pytest.raises(DataError, match="x is nested more than 16 deep"):
+        encode("x", OWLQN(memory=3), 16)
+    encoded["options"][1]["memory"] = []
+    with pytest.raises(ModelFileError, match="x is nested more than 16 deep"):
+        decode("x", encoded, 16)
 
 
 def test_nesting_is_bounded_both_ways():

@@ -5,8 +5,10 @@ import pytest
 from reference.all_models import EXAMPLES
 
 from textmill.errors import ModelFileError
-from textmill.model import Saved, Summary, load, summarize
+from textmill.model import Estimator, Saved, Summary, load, summarize, summary
 from textmill.model.file import write
+
+NOWHERE = object()  # a default that no file can hold
 
 
 def lines(model, path):
@@ -101,3 +103,21 @@ def test_a_damaged_label_table_is_named(toys, tmp_path):
         summarize(path)
     with pytest.raises(ModelFileError, match=r"array 'classes_\.bytes' is not what was saved"):
         load(path, verify=True)
+
+
+def test_parts_of_unknown_classes_and_defaults_that_no_file_holds_are_passed_over():
+    index = Saved("vectors.InvertedIndex", 1)
+    whole = Saved("mine.Whole", 1, parts={"a": Saved("nowhere.Nothing", 1), "b": None, "c": index})
+    assert list(summary._own_parts(whole)) == ["c"]
+
+    class Odd(Estimator):
+        def __init__(self, *, first=NOWHERE, second=2, third=3):
+            pass
+
+    saved = Saved("mine.Odd", 1, parameters={"first": 1, "second": 2, "third": 4})
+    assert summary._options(Odd, saved) == {"first": 1, "third": 4}
+
+
+def test_labels_need_both_arrays_of_their_table():
+    assert summary._labels(Saved("mine.Odd", 1, arrays={"classes_.bytes": np.zeros(3, np.uint8)})) == []
+    assert summary._labels(Saved("mine.Odd", 1, arrays={"classes_": np.array([1, 2])})) == ["1", "2"]

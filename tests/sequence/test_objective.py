@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -416,3 +418,12 @@ def test_sequences_are_selected_with_all_they_have():
     for rows, all_rows in ((some.unigram, data.unigram), (some.bigram, data.bigram)):
         assert [true_tests(rows, t) for t in range(some.tokens)] == [true_tests(all_rows, t) for t in tokens]
         assert rows.size == all_rows.size
+
+
+def test_only_sequences_with_unknown_labels_are_summed_twice():
+    layout, data, _ = lattice_example()
+    assert [part.forced for part in ChainObjective(layout, data)._parts] == [None]
+    labels = data.labels.copy()
+    labels[1] = -1
+    [part] = ChainObjective(layout, replace(data, labels=labels))._parts
+    assert part.forced is not None

@@ -811,3 +811,44 @@ def test_the_index_of_ten_million_tests_takes_linear_time_and_little_stack():
     finally:
         threading.stack_size(before)
     assert seconds[1] < 30 * seconds[0]
+
+
+class _Bowls:
+    """0.5 (w - centre)^2 for each feature, with the methods that a working set asks of an objective."""
+
+    def __init__(self, centres):
+        self.centres, self.features, self.l2 = centres, None, 0.0
+
+    def restrict(self, features):
+        self.features = features
+
+    def scales(self):
+        return np.ones(len(self.features))
+
+    def __call__(self, theta):
+        distance = theta - self.centres[self.features]
+        rest = np.delete(self.centres, self.features)
+        return 0.5 * float(distance @ distance + rest @ rest), distance
+
+    def into(self, theta, gradient):
+        value, gradient[:] = self(theta)
+        return value
+
+    def violations(self, theta, threshold):
+        value, inside = self(theta)
+        slopes = -self.centres
+        outside = np.setdiff1d(np.flatnonzero(np.abs(slopes) > threshold), self.features)
+        return value, inside, outside, slopes[outside]
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(3, 1), (4, 2), (40, 2)])
+def test_a_settled_run_looks_again_only_if_one_feature_in_a_thousand_was_new(late, rounds):
+    objective, begun = _Bowls(np.full(4000, 3.0)), 4000 - late
+    saved = []
+    state = WorkingSet.begin(np.arange(begun), np.full(begun, 0.1))
+    result = train_working_set(
+        objective, state, l1=1.0, memory=5, stopping=Stopping(tolerance=1.0, window=1, gradient_tolerance=0.0),
+        watch=never, save=lambda state: saved.append(len(state.features)),
+    )  # fmt: skip
+    assert saved == [4000] * rounds
+    assert result.reason == "value"

@@ -14,6 +14,7 @@ import pytest
 from textmill._native import tasks as native
 from textmill.corpus import Bunsetsu, KnpSentence, Morpheme, read_conllu, read_knp
 from textmill.errors import DataError, ModelFileError
+from textmill.linear import CombinationLogistic, find_violators
 from textmill.metrics import AccuracyCounts
 from textmill.model import load
 from textmill.tasks.dependency import (
@@ -313,15 +314,46 @@ def test_samples_depend_on_seed_and_number_only() -> None:
 @pytest.mark.data
 @pytest.mark.slow
 def test_events_of_the_web_corpus_are_those_of_the_specification(data: Path, tmp_path: Path) -> None:
-    with tarfile.open(data / "kwdlc" / "kwdlc.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
     for part, sentences, events in (("train", 11816, 68746), ("dev", 1482, 8554), ("test", 2120, 12495)):
-        ids = (tmp_path / "id" / "split_for_pas" / f"{part}.id").read_text(encoding="utf-8").split()
-        own = list(read_knp(tmp_path / "knp", documents=ids))
-        ends = np.concatenate([[0], np.cumsum([len(s) for s in own])]).astype(np.int64)
-        fine = native.parsable(ends, np.array([head for s in own for head in s.heads], np.int32))
-        usable = [s for s, good in zip(own, fine, strict=True) if good]
+        usable = web_corpus(data, tmp_path, part)
         assert (len(usable), len(extract_events(usable).y)) == (sentences, events)
+
+
+def web_corpus(data: Path, folder: Path, part: str) -> list[KnpSentence]:
+    """The sentences of one part that can be parsed."""
+    with tarfile.open(data / "kwdlc" / "kwdlc.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    ids = (folder / "id" / "split_for_pas" / f"{part}.id").read_text(encoding="utf-8").split()
+    sentences = list(read_knp(folder / "knp", documents=ids))
+    ends = np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
+    fine = native.parsable(ends, np.array([head for s in sentences for head in s.heads], np.int32))
+    return [s for s, good in zip(sentences, fine, strict=True) if good]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_both_searches_find_the_same_in_questions_of_the_web_corpus(data: Path, tmp_path: Path) -> None:
+    events = extract_events(web_corpus(data, tmp_path, "dev")[:300])
+    for degree, penalties in ((2, [16.0, 8.0, 4.0]), (3, [40.0, 20.0])):
+        for model in CombinationLogistic(degree=degree, tolerance=1e-3).path(events.X, events.y, values=penalties):
+            residual = events.y - model.predict_proba(events.X)[:, 1]
+            some = [
+                find_violators(events.X, residual, 0.7 * model.l1, degree, method=method)
+                for method in ("examples", "vertical")
+            ]
+            assert len(some[0][0]) > 20
+            assert some[0][0].tolist() == some[1][0].tolist()
+            assert some[0][1] == pytest.approx(some[1][1], abs=1e-9)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_pairs_beat_single_features_on_the_web_corpus(data: Path, tmp_path: Path) -> None:
+    train, dev, test = (web_corpus(data, tmp_path, part) for part in ("train", "dev", "test"))
+    single, pairs = (DependencyParser(degree=degree).fit(train, X_dev=dev) for degree in (1, 2))
+    assert pairs.score(test) >= single.score(test) + 0.015
+    assert len(pairs.classifier_.combinations_) < 20_000
 
 
 MARKED = """\

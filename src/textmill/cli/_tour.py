@@ -20,6 +20,7 @@ import textmill
 from textmill import plot
 from textmill.cli._tour_learning import show_bursts, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
+from textmill.cli._tour_texts import show_numbers_as_words, show_sounds, topic_boundaries
 from textmill.corpus import (
     Document,
     Tokenizer,
@@ -75,9 +76,12 @@ def tour(folder: Path) -> Path:
         show_copies,
         show_similar,
         show_coherence,
+        topic_boundaries(_chart),
         show_names,
         show_tagger,
         show_transducers,
+        show_numbers_as_words,
+        show_sounds,
         show_words_that_decide,
         show_bursts,
         show_parser,

@@ -48,7 +48,8 @@ def train(
     corrector.save(output)
     typer.echo(
         f"{len(corrector.words_)} words, an edit costs {corrector.edit_cost_:g}, "
-        f"{100 * corrector.accuracy_:.1f} % of misspelt words restored"
+        f"{100 * corrector.accuracy_:.1f} % of misspelt words restored, "
+        f"{100 * corrector.specificity_:.1f} % of rare words left alone"
     )
 
 

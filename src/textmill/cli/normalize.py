@@ -30,7 +30,7 @@ def normalize(
 
     With --json, each line of the text becomes an object with its stretches: which characters became which words.
 
-    Example: echo "Dr. Smith paid $3.50." | textmill normalize
+    Example: echo 'Dr. Smith paid $3.50.' | textmill normalize
     """
     import sys
 

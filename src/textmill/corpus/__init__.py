@@ -9,6 +9,7 @@ dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
+choi                        texts with known segments
 knp                         bunsetsus and dependencies of Japanese sentences
 nettalk                     the NETtalk dictionary
 trees                       bracketed trees
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from textmill.corpus.bags import array_like, check_bags, csr_arrays, load_npz, remap, save_npz, widened
     from textmill.corpus.bagwriters import convert_bags, write_bags
     from textmill.corpus.chains import Chain, is_one_shot, rechunk, require_passes
+    from textmill.corpus.choi import parse_choi, read_choi, write_choi
     from textmill.corpus.columns import Sentence, read_columns, read_conllu, write_columns
     from textmill.corpus.counting import Cutter, TokenizerLike, byte_count, texts_of
     from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from textmill.corpus.sample import sample_articles, sample_chunks, sample_path, sample_texts
     from textmill.corpus.sentences import Sentences
     from textmill.corpus.splitters import split_documents
+    from textmill.corpus.stop_words import function_words_of
     from textmill.corpus.streams import BadRecords, Source, read_text, source_name
     from textmill.corpus.summary import CorpusReport, corpus_report
     from textmill.corpus.synthetic import DriftingStream, TopicStream, ZipfStream
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
         CharacterNgrams,
         PatternTokenizer,
         Tokenizer,
+        normalizer,
         sentence_spans,
         split_sentences,
         text_batches,
@@ -134,14 +138,18 @@ __all__ = [
     "convert_tags",
     "corpus_report",
     "csr_arrays",
+    "function_words_of",
     "is_one_shot",
     "load_npz",
+    "normalizer",
     "open_bytes",
     "open_lines",
+    "parse_choi",
     "parse_tree",
     "preset",
     "read_arpa",
     "read_bags",
+    "read_choi",
     "read_columns",
     "read_conllu",
     "read_dictionary",
@@ -172,6 +180,7 @@ __all__ = [
     "widened",
     "write_arpa",
     "write_bags",
+    "write_choi",
     "write_columns",
     "write_dictionary",
     "write_knp",
@@ -187,6 +196,7 @@ __getattr__, __dir__ = deferred(
         "bags": "array_like check_bags csr_arrays load_npz remap save_npz widened",
         "bagwriters": "convert_bags write_bags",
         "chains": "Chain is_one_shot rechunk require_passes",
+        "choi": "parse_choi read_choi write_choi",
         "columns": "Sentence read_columns read_conllu write_columns",
         "counting": "Cutter TokenizerLike byte_count texts_of",
         "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
@@ -206,7 +216,8 @@ __getattr__, __dir__ = deferred(
         "summary": "CorpusReport corpus_report",
         "hidden_chains": "HiddenChain LabeledChains",
         "synthetic": "DriftingStream TopicStream ZipfStream",
-        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer sentence_spans split_sentences text_batches",
+        "stop_words": "function_words_of",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
         "trees": "Tree parse_tree read_trees",
         "typed_segments": "TypedSegments",
         "variants": "VariantTokenizer",

@@ -93,10 +93,12 @@ def pronunciations(
     words: Mapping[str, Iterable[str | tuple[str, float]]] | Iterable[tuple[str, str] | tuple[str, str, float]],
     *,
     disambiguate: bool = True,
+    end: str | None = None,
 ) -> Fst:
     """The transducer from phones, in strings with blanks between them, to words, over and over.
 
-    Words that sound the same get symbols #1, #2, ... behind their phones, so that the machine can be determinised.
+    Words that sound the same get symbols #1, #2, ... behind their phones, so that the machine can be determinised. With
+    `end` the phones of a sentence end with that symbol, as those of `context_dependency` do.
 
     >>> lexicon = pronunciations([("two", "t uw"), ("too", "t uw", 1.0), ("tea", "t iy")])
     >>> "#1" in lexicon.input_symbols
@@ -117,7 +119,12 @@ def pronunciations(
     }  # of other words: these need a symbol as well
     machine = Fst(input_symbols=inputs, output_symbols=outputs)
     start = machine.start = machine.add_state()
-    machine.set_final(start)
+    if end is None:
+        machine.set_final(start)
+    else:
+        last = machine.add_state()
+        machine.add_arc(start, inputs.add(end), 0, None, last)
+        machine.set_final(last)
     homophones = Counter(" ".join(sounds.split()) for _, sounds, _ in rows)
     for number, (word, sounds, cost) in enumerate(rows, 1):
         labels = [inputs.key(phone) for phone in sounds.split()]

@@ -12,6 +12,7 @@ selection    the penalty by cross-validation
 smoothed     utilities of counts as smooth functions of weights
 kernels      kernels between rows, and the problems of support vectors
 svr          support vector regression
+tube_descent  the linear one over chunks
 pairwise     a support vector machine for each pair of classes
 least_squares  least squares of minimum norm
 datasets     labeled data from files

@@ -260,6 +260,7 @@ class _Grafting:
             intercept=model.intercept == "free",
             threads=effective_jobs(model.n_jobs),
         )
+        self.jobs = effective_jobs(model.n_jobs)  # of the search, which may be long for few rows
         if self.bias:
             self.problem.add_ones()
         self.combinations = np.empty((0, self.degree), np.int32)
@@ -326,9 +327,8 @@ class _Grafting:
         """Combinations outside the model with a gradient above the threshold at the residuals, for any class."""
         if self.degree == 1:
             return np.empty((0, 1), np.int32), np.empty(0), 0, 0
-        jobs = self.problem.threads
         parts = [
-            find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=jobs)
+            find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=self.jobs)
             for row in self.residual
         ]
         best: dict[tuple[int, ...], float] = {}

@@ -39,7 +39,10 @@ _NO_WEIGHTS = np.empty(0)
 
 
 def make_kernel(name: str, *, degree: int = 2, gamma: float = 1.0, coef0: float = 1.0, unit: bool = False) -> Any:
-    """Return the native kernel; `unit` divides rows by their length first.
+    """Return the native kernel: "linear", "polynomial" or "rbf".
+
+    `degree` and `coef0` are degree and summand of the polynomial kernel, `gamma` the factor of its dot product, or of
+    the squared distance of rbf; `unit` divides rows by their length first.
 
     >>> rows = KernelRows([[1.0, 0.0], [2.0, 1.0]])
     >>> rows.gram(make_kernel("polynomial")).tolist()

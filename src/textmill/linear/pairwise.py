@@ -32,10 +32,7 @@ class PairwiseSVM(Classifier, KernelModel):
     """Classify by votes of support vector machines, one for each pair of classes.
 
     Parameters:
-        kernel: "linear", "polynomial" or "rbf".
-        degree: Degree of the polynomial kernel.
-        gamma: Factor of the dot product (polynomial) or of the squared distance (rbf).
-        coef0: Summand of the polynomial kernel.
+        kernel, degree, gamma, coef0: The kernel, see `make_kernel`.
         cost: Price of an error, C of LIBSVM.
         neutral: Score to which ties go; None for the middle of the classes, if they are numbers.
         tolerance: Largest violation of the optimality conditions.

@@ -33,6 +33,7 @@ __all__ = ["Certificate", "Penalty", "Problem"]
 
 _NONE = np.empty(0)
 _NO_ROWS = np.empty((0, 0))
+_FEW_ENTRIES = 100_000  # for which waking a second thread costs more than it brings
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class Problem:
         self.rows, self.columns = X.shape
         self.labels, self.classes, self.weights = labels, classes, weights
         self.margins = 1 if classes == 2 else classes
-        self.intercept, self.threads = intercept, threads
+        self.intercept = intercept
+        self.threads = threads if len(self.values) >= _FEW_ENTRIES else 1
 
     @cached_property
     def design(self) -> Any:

@@ -6,16 +6,17 @@
 |---|---|
 | up to `memory` as a matrix of kernel values | sequential minimal optimisation over that matrix (kernels.py) |
 | more | the same with rows of the matrix made when needed |
-| linear kernel, more than 4,000 rows | dual coordinate descent on w, whose cost is two visits of every entry a pass |
+| linear kernel, more than 4,000 rows, or chunks | dual coordinate descent on w (tube_descent.py) |
 
 The intercept b is free of penalty in all three. `s_i` is the weight of a row. Memory of the descent: 12 bytes for each
-entry of X, 8 for each column, 40 for each row.
+entry of X, or of the largest chunk, 8 for each column, 40 for each row.
 
 References: Vapnik (1995); Fan, Chen & Lin (2005); Ho & Lin (2012).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,9 +28,9 @@ from textmill.corpus import array_like
 from textmill.errors import DataError, warn_caller
 from textmill.linear.classifier import checked_weights, require_rows
 from textmill.linear.kernels import MAX_STEPS, KernelModel, KernelRows, solve_problems
-from textmill.linear.logistic import NotConverged
+from textmill.linear.tube_descent import CheckedChunks, descend
 from textmill.model import Regressor, check_choice, check_range
-from textmill.progress import interruptible
+from textmill.numeric import sparse
 
 __all__ = ["SupportVectorRegression", "check_targets"]
 
@@ -40,10 +41,7 @@ class SupportVectorRegression(Regressor, KernelModel):
     """Regression with a tube: errors up to `tube` cost nothing, larger ones in proportion.
 
     Parameters:
-        kernel: "linear", "polynomial" or "rbf".
-        degree: Degree of the polynomial kernel.
-        gamma: Factor of the dot product (polynomial) or of the squared distance (rbf).
-        coef0: Summand of the polynomial kernel.
+        kernel, degree, gamma, coef0: The kernel, see `make_kernel`.
         cost: Price of an error beyond the tube, C of LIBSVM.
         tube: Half of the width of the tube.
         method: "smo", "descent" (linear kernel only) or "auto", by the number of rows.
@@ -104,8 +102,18 @@ class SupportVectorRegression(Regressor, KernelModel):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from rows and their values; `sample_weight` multiplies the cost of a row."""
+        """Learn from rows and their values; `sample_weight` multiplies the cost of a row.
+
+        With y None, X is an iterable of chunks (X, y) that is read again in every pass, for a linear kernel: one chunk
+        at a time is in memory.
+
+        >>> chunks = [([[1.0], [2.0]], [1, 2]), ([[3.0]], [8])]
+        >>> SupportVectorRegression(tolerance=1e-6).fit(chunks).predict([[1.0], [3.0]]).round(2).tolist()
+        [0.9, 7.9]
+        """
         self._check()
+        if y is None and isinstance(X, Iterable) and not hasattr(X, "shape"):
+            return self._fit_chunks(X, sample_weight)
         rows = KernelRows(array_like(X), n_jobs=self.n_jobs)
         target = check_targets(rows.X, y)
         costs = float(self.cost) * checked_weights(sample_weight, len(target))
@@ -114,7 +122,7 @@ class SupportVectorRegression(Regressor, KernelModel):
         if method == "descent":
             if not (costs == self.cost).all():
                 raise DataError("method='descent' takes no sample_weight; leave it out, or use method='smo'")
-            return self._descend(rows, target)
+            return self._descend([(rows.X, target)], rows.X.shape[1])
         n = len(target)
         if n * n * 8 <= self.memory:
             matrix = rows.gram(self._kernel())
@@ -131,6 +139,13 @@ class SupportVectorRegression(Regressor, KernelModel):
         self._keep(rows.X, dual[None], np.array([intercept]))
         self._certify(target, costs, dual, fitted, intercept)
         return self
+
+    def _fit_chunks(self, X: Any, sample_weight: ArrayLike | None) -> Self:
+        if self.kernel != "linear" or self.method == "smo" or sample_weight is not None:
+            raise DataError("chunks are for kernel='linear' by descent without sample_weight; else pass X and y")
+        chunks = CheckedChunks(X)
+        first, _ = next(iter(chunks))
+        return self._descend(chunks, int(first.shape[1]))
 
     def predict(self, X: Any) -> Floats:
         """Return the value of each row."""
@@ -171,45 +186,10 @@ class SupportVectorRegression(Regressor, KernelModel):
         self._note(steps, violation, self.tolerance, limit)
         return dual, float(intercept), slope + target + intercept
 
-    def _descend(self, rows: KernelRows, target: Floats) -> Self:
-        """Dual coordinate descent; every pass ends with the intercept as the new centre."""
-        arrays = rows.arrays
-        n = len(target)
-        square = np.bincount(np.repeat(np.arange(n), np.diff(arrays[0])), arrays[2] ** 2, n)
-        dual, w = np.zeros(n), np.zeros(rows.X.shape[1])
-        centre, total, rate = float(np.median(target)), 0.0, max(float(square.mean()), 1e-12)
-        limit = 1000 if self.max_iter is None else self.max_iter
-        costs = np.full(n, float(self.cost))
-        self.converged_ = False
-        with interruptible(range(limit)) as passes:
-            for number in passes:
-                _, total = native.tube_pass(
-                    *arrays,
-                    target,
-                    square,
-                    self.cost,
-                    self.tube,
-                    centre,
-                    rate,
-                    self.random_state + number,
-                    total,
-                    dual,
-                    w,
-                )
-                centre += rate * total
-                self.n_iter_ = number + 1
-                if number % 5 == 4 or number == limit - 1:
-                    fitted = rows.X @ w
-                    intercept = _best_intercept(target - fitted, self.tube)
-                    self._certify(target, costs, dual, fitted + intercept, intercept, float(w @ w))
-                    self.gap_ += abs(total * intercept)  # the dual is not yet quite feasible
-                    if self.gap_ <= self.tolerance * abs(self.objective_):
-                        self.converged_ = True
-                        break
-        self._keep(rows.X, np.zeros((1, n)), np.array([intercept]))
+    def _descend(self, chunks: Iterable[tuple[Any, Floats]], columns: int) -> Self:
+        w, intercept = descend(self, chunks)
+        self._keep(sparse.csr_matrix((0, columns)), np.zeros((1, 0)), np.array([intercept]))
         self.coef_ = w[None]
-        if not self.converged_:
-            warn_caller(f"training ended by max_iter={limit}; raise max_iter or tolerance", NotConverged)
         return self
 
     def _certify(
@@ -227,11 +207,6 @@ class SupportVectorRegression(Regressor, KernelModel):
         value = float(dual @ target) - self.tube * float(np.abs(dual).sum()) - 0.5 * length
         self.objective_ = 0.5 * length + loss
         self.gap_ = max(self.objective_ - value, 0.0)
-
-
-def _best_intercept(residual: Floats, tube: float) -> float:
-    """The intercept of least loss for residuals y - w.x: a median of the edges of the tubes."""
-    return float(np.median(np.concatenate([residual - tube, residual + tube])))
 
 
 def check_targets(rows: Any, y: Any) -> Floats:

@@ -6,6 +6,7 @@ dependency   heads of the bunsetsus of Japanese sentences, by a parser that can 
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
+segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 transcription   letters as sounds, names in another script, kanji from their readings
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
+    from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
+    "Chunker",
     "CoherenceDetector",
     "Correction",
     "DependencyParser",
@@ -41,6 +44,7 @@ __all__ = [
     "SimilarDocuments",
     "SpellingCorrector",
     "Transcriber",
+    "TopicSegmenter",
     "query_shards",
 ]
 
@@ -52,6 +56,7 @@ __getattr__, __dir__ = deferred(
         "dependency": "DependencyParser",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",

@@ -1,11 +1,13 @@
 """Spelling correction: words within some edits in a lexicon, chosen by a language model.
 
     correction of w in context  =  argmin over v near w of   edit_cost x edits(w, v) - ln p(words around v, with v)
+    w stays if that is more than                             letter_cost x letters of w - ln p(words around <unk>)
 
 Words of the corpus that were seen often enough are taken to be right; every other word is looked up in the minimal
 machine of the lexicon (`fst.nearest`: word o edits o lexicon), and an n-gram model of the corpus weighs what is near
-in its place. What an edit costs is chosen in training: words of the corpus are misspelt at random where they stand, and
-the cost that restores most of them is kept. Case follows the word that is replaced.
+in its place, and whether it may be a new word instead. Both costs are chosen in training on sentences that were kept
+apart: words are misspelt at random where they stand, and restored; rare words, which are right, stay. Case follows the
+word that is replaced.
 
 Cost: the search, some tenths of a millisecond a word, and one n-gram score per candidate. Reference: Kernighan, Church
 & Gale (1990), A spelling correction program based on a noisy channel model; Brill & Moore (2000).
@@ -34,6 +36,13 @@ __all__ = ["Correction", "SpellingCorrector"]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _COSTS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0)
+_USUAL_COST = 7.0  # of costs that are as good as one another, the one nearest to this is taken
+_TIE = 0.005
+_LETTER_COSTS = (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
+_USUAL_LETTER = 3.0
+_NEVER = 1e9  # the cost of a letter with which every word is replaced that has a neighbor
+_WEIGHT = 4.0  # a misspelt word that stays is as bad as so many rare words that are replaced
+_FEW_RARE = 50  # rare words below which the usual cost is taken
 _TRIALS = 400  # words that are misspelt to choose the cost
 _TRIAL_STEP = 20  # one sentence of so many is kept for the trials,
 _FEW = 2000  # unless there are fewer
@@ -67,7 +76,9 @@ class SpellingCorrector(Estimator, Model):
         counts_: How often each of its words was seen.
         model_: The n-gram model.
         edit_cost_: What an edit costs, in nats.
+        letter_cost_: What a letter of a new word costs, in nats.
         accuracy_: Share of the misspelt words of the trials that were restored.
+        specificity_: Share of the rare words of the trials that stayed; 1 if there were none.
 
     >>> texts = ["the cat sat on the mat", "the dog sat on the rug", "the cat saw the dog"] * 5
     >>> corrector = SpellingCorrector(min_count=2).fit(texts)
@@ -78,14 +89,21 @@ class SpellingCorrector(Estimator, Model):
     takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"words_": "word: str", "counts_": "word: int64"}
-    state: ClassVar[dict[str, type]] = {"edit_cost_": float, "accuracy_": float}
+    state: ClassVar[dict[str, type]] = {
+        "edit_cost_": float,
+        "letter_cost_": float,
+        "accuracy_": float,
+        "specificity_": float,
+    }
     parts: ClassVar[dict[str, str]] = {"model_": "lm.NGramModel"}
 
     words_: StringTable
     counts_: NDArray[np.int64]
     model_: NGramModel
     edit_cost_: float
+    letter_cost_: float
     accuracy_: float
+    specificity_: float
 
     def __init__(
         self,
@@ -119,16 +137,15 @@ class SpellingCorrector(Estimator, Model):
         self.counts_ = np.array([counts[word] for word in words], dtype=np.int64)
         right = frozenset(words)
         sentences = [
-            [word if word in right else "<unk>" for word in sentence]
-            for text in track(X, "reading sentences", unit="texts")
-            for sentence in _sentences(_text(text))
+            sentence for text in track(X, "reading sentences", unit="texts") for sentence in _sentences(_text(text))
         ]
         trials = sentences[::_TRIAL_STEP] if len(sentences) >= _FEW else sentences
         if len(sentences) >= _FEW:  # what is misspelt in the trials must be new to the language model
             del sentences[::_TRIAL_STEP]
-        self.model_ = NGramModel(order=self.order, n_jobs=self.n_jobs).fit(sentences)
+        replaced = [[word if word in right else "<unk>" for word in sentence] for sentence in sentences]
+        self.model_ = NGramModel(order=self.order, n_jobs=self.n_jobs).fit(replaced)
         self._prepare()
-        self.edit_cost_, self.accuracy_ = self._chosen_cost(trials)
+        self._choose_costs(trials)
         return self
 
     def correct(self, text: str) -> str:
@@ -170,7 +187,8 @@ class SpellingCorrector(Estimator, Model):
                 if self._is_wrong(text, match):
                     rows.append((number, match, tokens, place))
         neighbors = self._neighbors([match[0].lower() for _, match, _, _ in rows])
-        chosen = self._choose([(tokens, place) for _, _, tokens, place in rows], neighbors, self.edit_cost_)
+        places = [(tokens, place) for _, _, tokens, place in rows]
+        chosen = self._choose(places, neighbors, self.edit_cost_, self.letter_cost_)
         results: list[list[Correction]] = [[] for _ in texts]
         for (number, match, _, _), neighbor in zip(rows, chosen, strict=True):
             if neighbor is not None:
@@ -223,54 +241,69 @@ class SpellingCorrector(Estimator, Model):
         return [near[word] for word in words]
 
     def _choose(
-        self, places: list[tuple[list[str], int]], neighbors: list[list[Neighbor]], edit_cost: float
+        self, places: list[tuple[list[str], int]], neighbors: list[list[Neighbor]], edit_cost: float, letter_cost: float
     ) -> list[Neighbor | None]:
-        """The best candidate at each place, by the n-grams that it is in."""
-        windows, owners = list[list[str]](), list[int]()
+        """The best candidate at each place, by the n-grams that it is in; None if a new word is likelier."""
+        windows = list[list[str]]()
         reach = self.order - 1
-        for row, ((tokens, place), candidates) in enumerate(zip(places, neighbors, strict=True)):
-            for candidate in candidates:
-                before = tokens[max(0, place - reach) : place]
-                windows.append([*before, candidate.word, *tokens[place + 1 : place + 1 + reach]])
-                owners.append(row)
+        for (tokens, place), candidates in zip(places, neighbors, strict=True):
+            before, after = tokens[max(0, place - reach) : place], tokens[place + 1 : place + 1 + reach]
+            windows += [[*before, word, *after] for word in (tokens[place], *(near.word for near in candidates))]
         scores = self.model_.scores(windows).log_probability * -_LN10 if windows else np.zeros(0)
-        best: list[Neighbor | None] = [None] * len(places)
-        costs = [np.inf] * len(places)
+        best: list[Neighbor | None] = []
         at = 0
-        for row, candidates in enumerate(neighbors):
-            for candidate in candidates:
-                cost = float(scores[at]) + edit_cost * candidate.edits
-                if cost < costs[row]:
-                    costs[row], best[row] = cost, candidate
-                at += 1
+        for (tokens, place), candidates in zip(places, neighbors, strict=True):
+            least, choice = float(scores[at]) + letter_cost * len(tokens[place]), None
+            for candidate, score in zip(candidates, scores[at + 1 : at + 1 + len(candidates)].tolist(), strict=True):
+                cost = score + edit_cost * candidate.edits
+                if cost < least:
+                    least, choice = cost, candidate
+            best.append(choice)
+            at += 1 + len(candidates)
         return best
 
-    def _chosen_cost(self, sentences: list[list[str]]) -> tuple[float, float]:
-        """The cost of an edit that restores most words misspelt at random, and their share."""
+    def _choose_costs(self, sentences: list[list[str]]) -> None:
+        """The cost of an edit that restores most misspelt words, and that of a letter which also lets rare words be."""
         rng = random.Random(self.random_state)
         letters = sorted({letter for word in self.words_ for letter in word})
-        places: list[tuple[list[str], int]] = []
+        wrong: list[tuple[list[str], int]] = []
         truth: list[str] = []
-        for sentence in rng.sample(sentences, min(len(sentences), 4 * _TRIALS)):
-            right = [i for i, word in enumerate(sentence) if word != "<unk>" and len(word) > 3]
-            if not right or len(truth) == _TRIALS:
-                continue
-            place = rng.choice(right)
-            wrong = _misspelt(sentence[place], rng, letters, 1 if rng.random() < 0.8 else 2)
-            if wrong not in self._right:
-                truth.append(sentence[place])
-                places.append(([*sentence[:place], wrong, *sentence[place + 1 :]], place))
-        if not truth:
-            return 6.0, 0.0
-        neighbors = self._neighbors([tokens[place] for tokens, place in places])
-        shares = {}
-        for cost in _COSTS:
-            chosen = self._choose(places, neighbors, cost)
-            shares[cost] = sum(n is not None and n.word == word for n, word in zip(chosen, truth, strict=True)) / len(
-                truth
-            )
-        best = max(_COSTS, key=lambda cost: (shares[cost], -cost))
-        return best, shares[best]
+        rare: list[tuple[list[str], int]] = []
+        for sentence in rng.sample(sentences, len(sentences)):
+            rare += [(sentence, i) for i, word in enumerate(sentence) if word not in self._right and len(word) > 3]
+            right = [i for i, word in enumerate(sentence) if word in self._right and len(word) > 3]
+            if right and len(truth) < _TRIALS:
+                place = rng.choice(right)
+                word = _misspelt(sentence[place], rng, letters, 1 if rng.random() < 0.8 else 2)
+                if word not in self._right:
+                    truth.append(sentence[place])
+                    wrong.append(([*sentence[:place], word, *sentence[place + 1 :]], place))
+        del rare[_TRIALS:]
+        near = self._neighbors([tokens[place] for tokens, place in wrong])
+        near_rare = self._neighbors([tokens[place] for tokens, place in rare])
+
+        def restored(edit_cost: float, letter_cost: float) -> float:
+            chosen = self._choose(wrong, near, edit_cost, letter_cost)
+            pairs = zip(chosen, truth, strict=True)
+            return sum(one is not None and one.word == word for one, word in pairs) / max(len(truth), 1)
+
+        def left_alone(edit_cost: float, letter_cost: float) -> float:
+            chosen = self._choose(rare, near_rare, edit_cost, letter_cost)
+            return sum(one is None for one in chosen) / len(rare) if rare else 1.0
+
+        shares = {cost: restored(cost, _NEVER) for cost in _COSTS}
+        self.edit_cost_ = _usual(shares, _USUAL_COST)
+        both = {c: _WEIGHT * restored(self.edit_cost_, c) + left_alone(self.edit_cost_, c) for c in _LETTER_COSTS}
+        enough = len(rare) >= _FEW_RARE
+        self.letter_cost_ = _usual(both, _USUAL_LETTER) if enough else _USUAL_LETTER
+        self.accuracy_ = restored(self.edit_cost_, self.letter_cost_)
+        self.specificity_ = left_alone(self.edit_cost_, self.letter_cost_)
+
+
+def _usual(scores: dict[float, float], usual: float) -> float:
+    """Of the costs that are as good as the best, the one nearest to the usual one."""
+    top = max(scores.values())
+    return min((cost for cost in scores if scores[cost] >= top - _TIE), key=lambda cost: abs(cost - usual))
 
 
 def _text(value: Any) -> str:

