@@ -16,9 +16,10 @@ using base::parallel_blocks;
 using base::parallel_for;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kWidest = 200.0;    // largest relative score that is exponentiated
-constexpr double kDrift = 400.0;     // most that the scores of O after different histories may part in a sentence
-constexpr double kTooLarge = 1e100;  // alphas are rescaled when one is larger
+constexpr double kWidest = 200.0;      // largest relative score that is exponentiated
+constexpr double kDrift = 400.0;       // most that the scores of O after different histories may part in a sentence
+constexpr double kTooLarge = 1e100;    // alphas are rescaled when one is larger
+constexpr std::size_t kManyTests = 8;  // entries for each test from which weights are padded for speed
 constexpr std::size_t kRowBlock = 512, kTestBlock = 256, kSentences = 8;
 
 // Appends the rows to the matrix.
@@ -98,7 +99,6 @@ SegmentProblem::SegmentProblem(const Segments& data, std::size_t labels, std::si
     context_tokens_.items[static_cast<std::size_t>(at[static_cast<std::size_t>(contexts_.of[t])]++)] =
         static_cast<std::int32_t>(t);
   context_of_test_ = transpose(contexts_.tests, history_tests);
-  observed_.assign(features(), 0.0);
   log_z_.assign(sentences(), 0.0);
 }
 
@@ -158,8 +158,9 @@ void SegmentProblem::observe(std::span<const std::int64_t> segments) {
   }
 }
 
-void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t threads) {
-  const std::size_t K = stride_, Y = labels_, Q = states_;
+// Scores of all rows, from weights in rows of whole packs.
+void SegmentProblem::pad_and_sum(std::span<const double> theta, std::size_t threads) {
+  const std::size_t K = stride_, Y = labels_;
   padded_.resize(tests_ * K);
   parallel_blocks(tests_, 4096, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -168,7 +169,6 @@ void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t thre
       std::fill(to + Y, to + K, 0.0);
     }
   });
-  rows_.resize(matrix_.size() * K);
   parallel_blocks(matrix_.size(), kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
     base::with_packs([=, this]<class P>() TEXTMILL_INLINED {
       const std::int64_t last = matrix_.offsets[end] - 1;
@@ -177,6 +177,26 @@ void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t thre
                     rows_.data() + r * K);
     });
   });
+}
+
+void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t threads) {
+  const std::size_t K = stride_, Y = labels_, Q = states_;
+  rows_.resize(matrix_.size() * K);
+  if (matrix_.items.size() < kManyTests * tests_) {  // few sentences: only the weights that they need are looked at
+    parallel_blocks(matrix_.size(), kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r) {
+        double* to = rows_.data() + r * K;
+        std::fill_n(to, K, 0.0);
+        for (auto e = matrix_.offsets[r]; e < matrix_.offsets[r + 1]; ++e) {
+          const double* from = theta.data() + static_cast<std::size_t>(matrix_.items[e]) * Y;
+          const double value = matrix_.value(e);
+          for (std::size_t y = 0; y < Y; ++y) to[y] += value * from[y];
+        }
+      }
+    });
+  } else {
+    pad_and_sum(theta, threads);
+  }
   histories_.assign(contexts_.size() * Q * K, 0.0);
   powers_.assign(contexts_.size() * Q * K, 0.0);
   parallel_blocks(contexts_.size(), 64, threads, [&](std::size_t begin, std::size_t end) {
@@ -268,12 +288,34 @@ struct Sentence {
   const std::int32_t* lengths;
   const std::uint8_t* single;
   const std::int32_t* context;
-  const double* powers;
+  const double *powers, *histories;
   double *weights, *alpha, *beta, *links, *scale, *nodes;
 
   const double* power(std::int64_t i) const { return powers + static_cast<std::size_t>(context[first + i]) * Q * K; }
+  const double* history(std::int64_t i) const {
+    return histories + static_cast<std::size_t>(context[first + i]) * Q * K;
+  }
   std::size_t after(std::size_t q) const { return entity ? q : 0; }
 };
+
+// The packed form: a node for every candidate, label and state, with the power of its own score.
+template <class P>
+TEXTMILL_INLINED inline void raise_nodes(const Sentence& v) {
+  const double* w = v.weights;
+  double* node = v.nodes;
+  for (std::int64_t i = 0; i < v.n; ++i) {
+    const double* tr = v.history(i);
+    const std::int64_t begin = v.candidates[v.first + i], end = v.candidates[v.first + i + 1];
+    for (std::int64_t k = begin - 1; k < end; ++k, w += v.K) {
+      const bool there = k >= begin || v.single[v.first + i];
+      for (std::size_t q = 0; q < v.Q; ++q, node += v.K) {
+        for (std::size_t j = 0; j < v.K; j += P::width) exp(P::load(w + j) + P::load(tr + q * v.K + j)).store(node + j);
+        node[0] = 0.0;
+        for (std::size_t y = there ? v.Y : 0; y < v.K; ++y) node[y] = 0.0;
+      }
+    }
+  }
+}
 
 // Powers of the weights; nothing for O, for what is padded, and for single tokens that are no candidates. False: too wide.
 template <class P>
@@ -335,8 +377,7 @@ TEXTMILL_INLINED inline double forward(const Sentence& v, bool packed) {
         for (std::size_t q = 0; q < Q; ++q, node += K) {
           P total = P(0.0);
           for (std::size_t j = 0; j < K; j += P::width) {
-            const P weight = P::load(T + q * K + j) * P::load(w + j);
-            weight.store(node + j);
+            const P weight = P::load(node + j);
             const P mass = P(a[q]) * weight;
             if (v.none)
               total = total + mass;
@@ -494,6 +535,7 @@ bool SegmentProblem::run_scaled(std::size_t s, bool packed, Scratch& scratch) {
              single_.data(),
              contexts_.of.data(),
              powers_.data(),
+             histories_.data(),
              scratch.weights.data(),
              scratch.alpha.data(),
              scratch.beta.data(),
@@ -511,6 +553,7 @@ bool SegmentProblem::run_scaled(std::size_t s, bool packed, Scratch& scratch) {
   const double plain = scratch.plain[static_cast<std::size_t>(n)];
   base::with_packs([=, &log_z]<class P>() TEXTMILL_INLINED {
     log_z = std::numeric_limits<double>::quiet_NaN();
+    if (packed) raise_nodes<P>(v);
     if (!raise<P>(v, slots)) return;
     const double total = forward<P>(v, packed);
     if (!(total > 0.0) || !std::isfinite(total)) return;
@@ -692,7 +735,7 @@ void SegmentProblem::add_gradient(std::span<double> gradient, std::size_t thread
       }
     });
   }
-  parallel_blocks(features(), 1 << 16, threads, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(observed_.size(), 1 << 16, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) gradient[i] -= observed_[i];
   });
 }
@@ -701,7 +744,7 @@ double SegmentProblem::evaluate(std::span<const double> theta, std::span<double>
                                 std::size_t threads) {
   fill_scores(theta, threads);
   double value = expectations(packed, threads);
-  for (std::size_t i = 0; i < theta.size(); ++i)
+  for (std::size_t i = 0; i < observed_.size(); ++i)
     if (observed_[i] != 0.0) value -= theta[i] * observed_[i];
   if (!gradient.empty()) add_gradient(gradient, threads);
   return value;

@@ -94,6 +94,7 @@ class SegmentProblem {
  private:
   struct Scratch;
   void fill_scores(std::span<const double> theta, std::size_t threads);
+  void pad_and_sum(std::span<const double> theta, std::size_t threads);
   double expectations(bool packed, std::size_t threads);
   bool run_scaled(std::size_t s, bool packed, Scratch& scratch);
   void run_logarithms(std::size_t s, Scratch& scratch);

@@ -66,7 +66,7 @@ def train(
     Example: textmill pronounce train french.tsv -o french.mill
     """
     from textmill.readable import counted
-    from textmill.tasks.pronunciation import PronunciationModel, find_overlap, model_size, read_rules
+    from textmill.tasks.pronunciation import PronunciationModel, find_overlap, group_entries, model_size, read_rules
 
     entries = _read(lexicon, format, stress, errors)
     apart = None if dev is None else _read(dev, format, stress, errors)
@@ -97,8 +97,11 @@ def train(
         y_dev=None if apart is None else [entry.phonemes for entry in apart],
     )
     model.save(output)
-    facts = {
+    of_words = group_entries(entries)
+    facts: dict[str, Any] = {
         "entries": len(entries),
+        "repeated": len(entries) - sum(map(len, of_words.values())),
+        "several": sum(len(own) > 1 for own in of_words.values()),
         "unaligned": model.unaligned_.to_list(),
         "letters": len(model.letters_),
         "sounds": len(model.sounds_) - 1,
@@ -116,6 +119,8 @@ def train(
     sizes = f"{counted(facts['entries'], 'entries')}, {facts['letters']} letters, {facts['sounds']} phonemes"
     chosen = f"context {model.context_}, weights {','.join(f'{w:g}' for w in facts['weights'])}"
     typer.echo(f"{output}: {sizes}; {chosen}; {facts['nodes']} nodes, {facts['bytes'] / 1000:.1f} kB")
+    if facts["repeated"] or facts["several"]:
+        typer.echo(f"{facts['repeated']} entries are repeated; {facts['several']} words have several pronunciations")
     if len(model.exception_words_):
         typer.echo(f"{counted(len(model.exception_words_), 'exceptions')} kept")
     for step, share in enumerate(facts["errors_by_round"]):

@@ -53,6 +53,7 @@ __all__ = ["HISTORIES", "LongSegments", "Segment", "SemiMarkovCRF", "entity_hist
 
 HISTORIES = ("none", "label", "entity")
 COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
+DEFAULT_L2 = 5.0  # where there is no L1 penalty: segments have many tests, of which most are rare
 MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an estimate
 
 
@@ -110,7 +111,7 @@ class SemiMarkovCRF(Classifier, Model):
             filter keeps what is in one.
         algorithm: "lbfgs", "owlqn" or "rprop", or an object with settings of its own.
         l1: L1 penalty; None for 0, or for 0.5 with owlqn.
-        l2: L2 penalty; None for 1, or for 1e-5 with owlqn.
+        l2: L2 penalty; None for 5, or for 1e-5 with an L1 penalty.
         max_iter: Largest number of iterations; None for 200.
         tolerance: Relative change of the objective that ends a run; None for 1e-4.
         n_jobs: Number of threads; None for all cores.
@@ -427,7 +428,7 @@ class SemiMarkovCRF(Classifier, Model):
     def _penalties(self) -> tuple[float, float]:
         algorithm = self._algorithm()
         l1 = algorithm.default_l1 if self.l1 is None else self.l1
-        l2 = algorithm.default_l2 if self.l2 is None else self.l2
+        l2 = (DEFAULT_L2 if not l1 else algorithm.default_l2) if self.l2 is None else self.l2
         check_range("l1", l1, at_least=0)
         check_range("l2", l2, at_least=0)
         if l1 > 0 and not algorithm.default_l1:

@@ -134,13 +134,13 @@ def train_dense(
         if not values or before == 0:
             values.insert(0, report.values[0])
         state.weights = solution.theta
-        state.s, state.y = history.pairs()
         state.iterations = before + report.iterations
         state.evaluations += report.evaluations - isinstance(cached, _CachedStart)  # the last of the round before
         reason = report.reason
         if reason in ("iterations", "stopped") and stopping.settled(values):
             reason = "value"
         if reason == "iterations" and state.iterations < stopping.max_iter:
+            state.s, state.y = history.pairs()  # copies, which take as much memory again
             if save is not None:
                 save(state)
             cached = _CachedStart(objective, solution.theta.copy(), solution.value, solution.gradient)

@@ -399,6 +399,7 @@ class PronunciationModel(Estimator, Model):
         `inflections` overrule the tree at the ends of words with that attribute. `after` is a step over all words in
         their order, for what happens between words, such as liaison.
         """
+        check_fitted(self)
         words = _checked_words(X)
         lines = self.predict_lines(words, attributes=attributes)
         spoken = [line.split(" ") if line else [] for line in lines]
