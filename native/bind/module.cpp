@@ -35,12 +35,9 @@ NB_MODULE(_native, m) {
       m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);
   textmill::bind::bind_strings_joins(strings);
-  nanobind::module_ tasks =
-      m.def_submodule("tasks", "Jobs: the deterministic parser of dependencies, letters as sounds.");
-  textmill::bind::bind_tasks(tasks);
-  textmill::bind::bind_letters(tasks);
   nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: parsing of dependencies, cutting texts by topic.");
   textmill::bind::bind_tasks(tasks);
+  textmill::bind::bind_letters(tasks);
   textmill::bind::bind_segmentation(tasks);
   textmill::bind::bind_pronunciation(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
