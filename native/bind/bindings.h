@@ -12,6 +12,7 @@ void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_forest(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
+void bind_language(nanobind::module_& m);
 void bind_labelpath(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_letters(nanobind::module_& m);

@@ -16,6 +16,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
   textmill::bind::bind_fst(fst);
+  nanobind::module_ language = m.def_submodule("language", "Languages of texts and of their parts.");
+  textmill::bind::bind_language(language);
   nanobind::module_ linear =
       m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
   textmill::bind::bind_linear(linear);

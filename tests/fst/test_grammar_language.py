@@ -131,6 +131,33 @@ def test_errors_name_line_and_column(text: str, message: str) -> None:
         compile_all(text, source="g")
 
 
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        ('~(.* "a" .{25})', True),
+        ('(.* "a" .{25}) - (.* "b" .{25})', True),
+        ('.* "a" .{25}', False),
+        ('(.* "a" .{20} "x":"y")*', False),
+        ("(.{100} | .{99}){1,100}", None),
+        ('("a"*)* ("":"")* @ ("a"* | "b")*', False),
+        ('"a" -> "b" / (.* "c" .{12}) _ (.{12} "d" .*)', None),
+        ('("a" | "a")* <1> @ ("a":"b")* <2>', False),
+    ],
+)
+def test_rules_that_grow_end_within_seconds(rule: str, fault: bool | None) -> None:
+    begin = time.process_time()
+    try:
+        compile_all(f"r = {rule}", source="g")
+        failed = False
+    except DataError as error:
+        failed = True
+        message = str(error)
+    assert time.process_time() - begin < 10
+    if fault is not None:
+        assert failed == fault
+    assert not failed or re.match(r"g:\d+:\d+: ", message)
+
+
 def test_bytes_and_code_points_give_the_same_strings() -> None:
     rule = 'a = [é€]+ | "ü" -> "ue" / "é" _\n'
     for text in ("é€", "éü", "xü"):

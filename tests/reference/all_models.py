@@ -94,6 +94,8 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "letters": lambda: tasks.LetterCRF(max_iter=3).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "transcriber": lambda: tasks.Transcriber(search=False).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "kanji": lambda: tasks.KanjiRestorer().fit(["tanaka", "nakata"], ["田中", "中田"]),
+    "language-counts": lambda: tasks.LanguageCounts.from_texts(TEXTS, ["en"] * len(TEXTS)),
+    "language": lambda: tasks.LanguageIdentifier(min_count=1).fit(TEXTS, ["en", "sc", "en", "sc", "en", "sc"]),
     "lda": lambda: topics.LDA(n_topics=2, vectorizer=counts(), random_state=0).fit(TEXTS),
     "lsa": lambda: topics.LSA(n_topics=2).fit(BAGS),
     "mixture": lambda: topics.MultinomialMixture(n_topics=2, random_state=0).fit(BAGS),

@@ -23,10 +23,11 @@ from textmill.errors import DataError
 from textmill.fst.ambiguity import ambiguous_input, endless_input
 from textmill.fst.brackets import GENERATED
 from textmill.fst.composition import compose, intersect
+from textmill.fst.encoding import decode, encode
 from textmill.fst.grammar import END, START, Reading, _reading, add_weight, one_of, plain, power, promote, string_file
 from textmill.fst.grammar_syntax import Case, Definition, GrammarText, Node, parse_grammar
 from textmill.fst.machine import Fst
-from textmill.fst.optimization import determinize, minimize, optimize, rmepsilon
+from textmill.fst.optimization import determinize, minimize, rmepsilon
 from textmill.fst.rational import arcsort, closure, concat, invert, project, reverse, union
 from textmill.fst.rewriting import boundary, rewrite
 from textmill.fst.strings import apply, cross, string_map
@@ -37,6 +38,8 @@ __all__ = ["FUNCTIONS", "Grammar", "compile_grammar", "read_grammar"]
 
 _PRINTABLE = "\t\n" + "".join(map(chr, range(32, 127)))
 _MOST_REPETITIONS = 10_000
+_WORTH_WHILE = 1 << 16  # states that a machine may grow to when it is made deterministic to be smaller
+_MOST_ARCS = 1 << 21  # of a machine with cycles while it is determinised
 FUNCTIONS: Mapping[str, str] = {
     "delete": "delete(x): x becomes nothing",
     "input": "input(x): what x reads",
@@ -392,7 +395,14 @@ class Grammar:
         """The deterministic acceptor of the same strings, within the limit of states."""
         from textmill.fst.transform import arcmap
 
-        return determinize(rmepsilon(arcmap(machine, "rmweight")), max_states=self.max_states)
+        plain_machine = rmepsilon(arcmap(machine, "rmweight"))
+        return determinize(plain_machine, max_states=self._most_subsets(plain_machine))
+
+    def _most_subsets(self, machine: Fst) -> int:
+        """States that determinisation may make: with cycles they can be as many as there are sets of states."""
+        if not machine.has("cyclic"):
+            return self.max_states
+        return min(self.max_states, max(8 * machine.num_states, _MOST_ARCS // max(len(self.letters), 1), 1000))
 
     def _small(self, machine: Fst, node: Node) -> Fst:
         """The machine without epsilons, determinised and minimised where that is safe."""
@@ -400,9 +410,15 @@ class Grammar:
             return machine
         with self._place(node):
             plain_machine = rmepsilon(machine)
-            if plain_machine.has("acceptor") and not (plain_machine.has("weighted") and plain_machine.has("cyclic")):
-                return minimize(determinize(plain_machine, max_states=self.max_states))
-            return optimize(plain_machine)
+        most = min(self._most_subsets(plain_machine), max(8 * plain_machine.num_states, _WORTH_WHILE))
+        try:
+            weighted = plain_machine.has("weighted") and plain_machine.has("cyclic")
+            if plain_machine.has("acceptor") and not weighted:
+                return minimize(determinize(plain_machine, max_states=most))
+            coded, encoder = encode(plain_machine, labels=True, weights=weighted)
+            return decode(minimize(determinize(coded, max_states=most)), encoder)
+        except DataError:  # it would grow
+            return plain_machine
 
     def _labels(self, letter: str) -> list[int]:
         return list(letter.encode()) if self.text.token_type == "byte" else [ord(letter)]

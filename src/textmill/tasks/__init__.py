@@ -3,6 +3,7 @@
 coherence    coherent documents told from blended, shuffled and generated ones
 correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
+language     which languages a text is in, and where they change
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
@@ -36,6 +38,9 @@ __all__ = [
     "Forger",
     "KanjiRestorer",
     "LetterCRF",
+    "LanguageCounts",
+    "LanguageIdentifier",
+    "LanguageSegmenter",
     "Matches",
     "Normalizer",
     "PolarityScorer",
@@ -54,6 +59,7 @@ __getattr__, __dir__ = deferred(
         "coherence": "CoherenceDetector Forger",
         "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
+        "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
