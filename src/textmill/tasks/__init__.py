@@ -37,10 +37,10 @@ __all__ = [
     "DependencyParser",
     "Forger",
     "KanjiRestorer",
-    "LetterCRF",
     "LanguageCounts",
     "LanguageIdentifier",
     "LanguageSegmenter",
+    "LetterCRF",
     "Matches",
     "Normalizer",
     "PolarityScorer",
@@ -48,8 +48,8 @@ __all__ = [
     "ReviewFeatures",
     "SimilarDocuments",
     "SpellingCorrector",
-    "Transcriber",
     "TopicSegmenter",
+    "Transcriber",
     "query_shards",
 ]
 
