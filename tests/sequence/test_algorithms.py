@@ -12,6 +12,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model.parameters import decode, encode, readable
 from textmill.sequence import (
     ALGORITHMS,
+    CG,
     CRF,
     LBFGS,
     OWLQN,
@@ -34,6 +35,7 @@ OTHERS: list[Algorithm] = [
     SGDL1(eta0=0.3, alpha=0.5),
     SGDL2(eta0=0.25),
     BlockDescent(window=2),
+    CG(window=3),
     Perceptron(),
 ]
 
@@ -156,7 +158,10 @@ def test_algorithms_do_not_change_and_show_themselves() -> None:
         (lambda: BlockDescent(window=0), "window must be a whole number at least 1"),
         (lambda: CRF(algorithm=OWLQN).fit(X, Y), r"algorithm is the class OWLQN; pass an object, OWLQN\(\)"),
         (lambda: CRF(algorithm="newton").fit(X, Y), "algorithm must be one of 'lbfgs', 'owlqn'"),
-        (lambda: CRF(algorithm="bcd", features="seen").fit(X, Y), "supports only features='all'; for 'seen' use lbfgs"),
+        (
+            lambda: CRF(algorithm="bcd", features="seen").fit(X, Y),
+            "supports only features='all'; for 'seen' use cg, lbfgs",
+        ),
     ],
 )
 def test_wrong_values_are_refused_by_name(make: Any, fault: str) -> None:
