@@ -160,7 +160,7 @@ def test_algorithms_do_not_change_and_show_themselves() -> None:
         (lambda: CRF(algorithm="newton").fit(X, Y), "algorithm must be one of 'lbfgs', 'owlqn'"),
         (
             lambda: CRF(algorithm="bcd", features="seen").fit(X, Y),
-            "supports only features='all'; for 'seen' use cg, lbfgs",
+            "only features='all'; for 'seen' use cg, lbfgs",
         ),
     ],
 )
