@@ -55,5 +55,5 @@ def test_the_root_holds_only_what_belongs_there() -> None:
         "LICENSE",
         "Makefile",
     }
-    documents |= {"README.md", "mkdocs.yml", "pyproject.toml"}
+    documents |= {"NOTICE", "README.md", "mkdocs.yml", "pyproject.toml"}
     assert {name.split("/")[0] for name in files} - folders - documents == set()

@@ -96,7 +96,15 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "tasks": (
-        ["tasks", "tasks.coherence", "tasks.names", "tasks.normalization", "tasks.polarity", "tasks.pronunciation"],
+        [
+            "tasks",
+            "tasks.coherence",
+            "tasks.language",
+            "tasks.names",
+            "tasks.normalization",
+            "tasks.polarity",
+            "tasks.pronunciation",
+        ],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
@@ -106,6 +114,9 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "Cut a long document by topic": "tutorials/segmentation.md",
             "Chunks for retrieval": "tutorials/chunks.md",
             "how texts are cut": "how/segmentation.md",
+            "Which language is this?": "tutorials/language.md",
+            "Teach it your own languages": "tutorials/own-languages.md",
+            "how languages are told apart": "how/language.md",
             "How many stars is this review?": "tutorials/review-scores.md",
             "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",

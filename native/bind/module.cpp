@@ -16,6 +16,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_extract(extract);
   nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
   textmill::bind::bind_fst(fst);
+  nanobind::module_ language = m.def_submodule("language", "Languages of texts and of their parts.");
+  textmill::bind::bind_language(language);
   nanobind::module_ linear =
       m.def_submodule("linear", "Logistic regression: losses, coordinate descent, streams, combinations.");
   textmill::bind::bind_linear(linear);
@@ -37,6 +39,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: parsing of dependencies, cutting texts by topic.");
   textmill::bind::bind_tasks(tasks);
+  textmill::bind::bind_letters(tasks);
   textmill::bind::bind_segmentation(tasks);
   textmill::bind::bind_pronunciation(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");

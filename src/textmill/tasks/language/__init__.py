@@ -1,0 +1,114 @@
+"""Which languages a text is in, and where they change.
+
+counts       LanguageCounts: words by language, which add
+relevance    what a word says of a language
+letters      what the letters of an unknown word say
+thresholds   when a language is asserted, and how sure one is
+identifier   LanguageIdentifier: the languages of a text, with the model that comes with the package
+editing      models changed by hand: patches, lists, differences, dumps
+segmenter    LanguageSegmenter: where the language changes
+builders     corpora for training and tests, text of pages
+evaluation   precision and recall of sets, words of segmented texts
+baselines    common words, ranks of n-grams, character models
+jobs         what the commands do
+"""
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.language.baselines import (
+        CommonWordsIdentifier,
+        InterpolatedIdentifier,
+        MarkovIdentifier,
+        PPMIdentifier,
+        RankOrderIdentifier,
+    )
+    from textmill.tasks.language.builders import (
+        build_corpus,
+        build_documents,
+        build_tests,
+        length_class,
+        page_text,
+        repeated_once,
+        strip_accents,
+    )
+    from textmill.tasks.language.counts import LanguageCounts, words_of
+    from textmill.tasks.language.editing import (
+        WordChange,
+        apply_patch,
+        diff_models,
+        dump_lines,
+        patch_lines,
+        with_lists,
+    )
+    from textmill.tasks.language.evaluation import (
+        LanguageEvaluation,
+        TokenCounts,
+        evaluate_languages,
+        evaluate_segments,
+        throughput,
+    )
+    from textmill.tasks.language.identifier import LanguageAnswer, LanguageIdentifier, LanguageScores, WordEvidence
+    from textmill.tasks.language.jobs import describe_languages, read_labeled, train_identifier, write_built
+    from textmill.tasks.language.relevance import word_relevances
+    from textmill.tasks.language.segmenter import LanguageSegment, LanguageSegmenter, language_shares
+    from textmill.tasks.language.thresholds import best_threshold
+
+__all__ = [
+    "CommonWordsIdentifier",
+    "InterpolatedIdentifier",
+    "LanguageAnswer",
+    "LanguageCounts",
+    "LanguageEvaluation",
+    "LanguageIdentifier",
+    "LanguageScores",
+    "LanguageSegment",
+    "LanguageSegmenter",
+    "MarkovIdentifier",
+    "PPMIdentifier",
+    "RankOrderIdentifier",
+    "TokenCounts",
+    "WordChange",
+    "WordEvidence",
+    "apply_patch",
+    "best_threshold",
+    "build_corpus",
+    "build_documents",
+    "build_tests",
+    "describe_languages",
+    "diff_models",
+    "dump_lines",
+    "evaluate_languages",
+    "evaluate_segments",
+    "language_shares",
+    "length_class",
+    "page_text",
+    "patch_lines",
+    "read_labeled",
+    "repeated_once",
+    "strip_accents",
+    "throughput",
+    "train_identifier",
+    "with_lists",
+    "word_relevances",
+    "words_of",
+    "write_built",
+]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "baselines": "CommonWordsIdentifier InterpolatedIdentifier MarkovIdentifier PPMIdentifier RankOrderIdentifier",
+        "builders": "build_corpus build_documents build_tests length_class page_text repeated_once strip_accents",
+        "counts": "LanguageCounts words_of",
+        "editing": "WordChange apply_patch diff_models dump_lines patch_lines with_lists",
+        "evaluation": "LanguageEvaluation TokenCounts evaluate_languages evaluate_segments throughput",
+        "identifier": "LanguageAnswer LanguageIdentifier LanguageScores WordEvidence",
+        "jobs": "describe_languages read_labeled train_identifier write_built",
+        "relevance": "word_relevances",
+        "segmenter": "LanguageSegment LanguageSegmenter language_shares",
+        "thresholds": "best_threshold",
+    },
+)

@@ -1,0 +1,790 @@
+"""Which languages is a text in? A dictionary of relevances, additive evidence, and an answer that may be empty.
+
+    score(d, L) = sum of rel(w, L) over the words of d that speak for L / number of words of d  >=  t_L(n)
+
+Relevances come from counts (relevance.py), thresholds and probabilities from held-out texts (thresholds.py). A word
+that the dictionary does not have counts in the length, and its letters speak in the ranking of languages (letters.py),
+not in the score: what a text is said to be in rests on words that are known. Words lie in a hash table that a file
+holds as memory does, and one pass over a text in native code adds them up: O(words x languages of a word), a few
+look-ups for each letter of an unknown word. Reference: Rehurek & Kolkus (2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textmill._native import language as native
+from textmill.errors import DataError
+from textmill.model import Classifier, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs, load
+from textmill.tasks.language.counts import LanguageCounts, check_language
+from textmill.tasks.language.letters import letter_evidence, script_shares
+from textmill.tasks.language.relevance import entry_words, word_relevances
+from textmill.tasks.language.thresholds import fit_temperature, probabilities, tune_thresholds
+
+__all__ = ["LanguageAnswer", "LanguageIdentifier", "LanguageScores", "WordEvidence", "held_apart"]
+
+Floats = NDArray[np.float64]
+_BATCH = 4096  # texts scored together
+_EVIDENCE = ("none", "dictionary", "letters")
+_WORD, _GRAM = 0, 1  # kinds of records
+_BLEND = 20_000  # words blended together
+_UNSEEN = 0.02  # occurrences of a word that a language does not have, for blending
+_NEAR_NOTHING = 0.9  # above log(alpha) by no more than this, a relevance is not worth a pair
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageAnswer:
+    """What is said of one text.
+
+    language: the best single language, None without any evidence; confidence: its probability; languages: those that
+    are asserted, best first, none for an unknown language; ranking: (language, score, probability), best first; words
+    and words of the dictionary.
+    """
+
+    language: str | None
+    confidence: float
+    languages: tuple[str, ...]
+    ranking: tuple[tuple[str, float, float], ...]
+    words: int
+    dictionary_words: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    """One word of a text: where it stands, what it says of each language, and whether dictionary or letters say it."""
+
+    word: str
+    begin: int
+    end: int
+    source: str
+    relevance: dict[str, float]
+
+
+@dataclass(frozen=True)
+class LanguageScores:
+    """Sums of relevances of many texts: rows are texts, columns languages."""
+
+    dictionary: NDArray[np.float32]  # of words of the dictionary
+    total: NDArray[np.float32]  # with what letters say of the others
+    words: NDArray[np.int64]
+    dictionary_words: NDArray[np.int64]
+
+    @property
+    def scores(self) -> Floats:
+        """Mean relevance over all words."""
+        result: Floats = self.dictionary / np.maximum(self.words, 1)[:, None].astype(np.float64)
+        return result
+
+
+class LanguageIdentifier(Classifier, Model):
+    """Tell the languages of texts by the words they use.
+
+    Parameters:
+        alpha: Share of the background in each language.
+        background: "balanced", "union", or `LanguageCounts` of texts of their own.
+        evidence: "positive", only what speaks for a language, or "all", the whole log-likelihood ratio.
+        min_relevance: Relevances below this are left out.
+        min_count: Words that occur less often are left out.
+        order: Letters of the longest n-gram for unknown words; 0 for none.
+        min_share: Least mean share of an n-gram that is taken.
+        prior: Weight of the shorter n-gram in the probability of a letter.
+        letters_alpha: Share of the background in what letters say.
+        letters_scale: Factor of what letters say.
+        letters_weight: How much letters say of words of the dictionary; 0 for nothing. For counts that are few.
+        accents: "keep", or "strip" for words without accents.
+        beta: Weight of recall in F, by which thresholds are tuned.
+        held_out: Share of the texts that thresholds and probabilities are tuned on.
+        decoys: Languages that are learnt and never answered.
+        ambiguity: A language is not asserted when its probability is below this share of the best one's.
+        compact: Whether a relevance takes a byte in place of four.
+        n_jobs: Threads; None for all cores.
+
+    Attributes: classes_ (languages), thresholds_, length_part_ (c of t_L(n) = t_L - c / sqrt(n)), temperature_, prior_.
+
+    >>> identifier = LanguageIdentifier(min_count=1, held_out=0, order=0)
+    >>> identifier.fit(["the the cat sat", "pes pes cat sel"], ["en", "cs"]).set_thresholds({"en": 0.3, "cs": 0.3})
+    LanguageIdentifier(min_count=1, order=0, held_out=0)
+    >>> answer = identifier.detect("the cat sat on")
+    >>> answer.languages, round(answer.ranking[0][1], 4)
+    (('en',), 0.3209)
+    >>> identifier.detect("on off up").languages
+    ()
+    """
+
+    format_version = 1
+    layout: ClassVar[Mapping[str, str]] = {
+        "slots_": "slot: uint32",
+        "tags_": "slot: uint8",
+        "records_": "byte: uint8",
+        "script_": "script class: float32",
+        "thresholds_": "class",
+        "prior_": "class",
+        "decoy_": "class: bool",
+    }
+    state: ClassVar[Mapping[str, Any]] = {
+        "step_": float,
+        "length_part_": float,
+        "temperature_": list,
+        "sources_": list,
+        "accents_": str,
+    }
+
+    slots_: NDArray[np.uint32]
+    tags_: NDArray[np.uint8]
+    records_: NDArray[np.uint8]
+    script_: NDArray[np.float32]
+    classes_: NDArray[Any]
+    thresholds_: Floats
+    prior_: Floats
+    decoy_: NDArray[np.bool_]
+    step_: float
+    length_part_: float
+    temperature_: list[float]
+    sources_: list[str]
+    accents_: str
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.1,
+        background: str | LanguageCounts = "balanced",
+        evidence: str = "positive",
+        min_relevance: float = 0.0,
+        min_count: int = 5,
+        order: int = 4,
+        min_share: float = 2e-5,
+        prior: float = 5.0,
+        letters_alpha: float = 0.2,
+        letters_scale: float = 0.7,
+        letters_weight: float = 0.0,
+        accents: str = "keep",
+        beta: float = 1.0,
+        held_out: float = 0.1,
+        decoys: Sequence[str] = (),
+        ambiguity: float = 0.05,
+        compact: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.background = background
+        self.evidence = evidence
+        self.min_relevance = min_relevance
+        self.min_count = min_count
+        self.order = order
+        self.min_share = min_share
+        self.prior = prior
+        self.letters_alpha = letters_alpha
+        self.letters_scale = letters_scale
+        self.letters_weight = letters_weight
+        self.accents = accents
+        self.beta = beta
+        self.held_out = held_out
+        self.decoys = decoys
+        self.ambiguity = ambiguity
+        self.compact = compact
+        self.n_jobs = n_jobs
+
+    # ---- learning ----
+
+    def fit(self, X: Iterable[str], y: Iterable[str], *, cluster: Any = None) -> LanguageIdentifier:
+        """Learn from texts and their languages; a share of them, `held_out`, tunes thresholds and probabilities."""
+        self._check()
+        texts, labels = list(X), [check_language(label) for label in y]
+        if len(texts) != len(labels):
+            raise DataError(f"{len(texts)} texts have {len(labels)} languages; pass a language for each text")
+        if len(set(labels)) < 1:
+            raise DataError("no text was given; pass texts of one language or more")
+        apart = held_apart(labels, self.held_out)
+        counts = LanguageCounts.from_texts(
+            [text for text, out in zip(texts, apart, strict=True) if not out],
+            [label for label, out in zip(labels, apart, strict=True) if not out],
+            accents=self.accents,
+            cluster=cluster,
+        )
+        held = [i for i, out in enumerate(apart) if out]
+        return self.fit_counts(counts, [texts[i] for i in held], [labels[i] for i in held])
+
+    def fit_counts(
+        self,
+        counts: LanguageCounts,
+        X_dev: Sequence[str] = (),
+        y_dev: Sequence[str] = (),
+        *,
+        letters_from: LanguageCounts | None = None,
+    ) -> LanguageIdentifier:
+        """Learn from counts; texts kept apart tune thresholds and probabilities, cut to several lengths.
+
+        `letters_from` are counts of more words for the n-grams, when the dictionary is to have a part of them only.
+
+        >>> counts = LanguageCounts.from_texts(["the cat", "pes a kocka"], ["en", "cs"])
+        >>> LanguageIdentifier(min_count=1).fit_counts(counts).predict(["a pes"]).tolist()
+        ['cs']
+        """
+        self._check()
+        if counts.accents_ != self.accents:
+            raise DataError(
+                f"the counts have accents={counts.accents_!r}, the identifier {self.accents!r}; use the same"
+            )
+        languages = counts.languages_.to_list()
+        if not languages or len(languages) > 255:
+            raise DataError(f"{len(languages)} languages were counted; an identifier has 1 to 255")
+        missing = sorted(set(self.decoys) - set(languages))
+        if missing:
+            raise DataError(f"the decoy '{missing[0]}' has no texts; give it some, or leave it out")
+        self.classes_ = np.array(languages)
+        self.decoy_ = np.isin(self.classes_, list(self.decoys))
+        self.accents_ = self.accents
+        self.sources_ = []
+        self.prior_ = np.zeros(len(languages))
+        self.script_ = script_shares(counts)
+        most = float(np.log(self.alpha + (1 - self.alpha) * len(languages)))
+        letters = _letter_records(counts if letters_from is None else letters_from, self)
+        words = _blended_records(counts, self, letters) if self.letters_weight > 0 else _word_records(counts, self)
+        self._set_records(words, letters, max(most, 8.0))
+        self.thresholds_ = np.full(len(languages), most / 4)
+        self.length_part_ = 0.0
+        self.temperature_ = [0.8, 0.3]
+        if len(X_dev):
+            self.tune(X_dev, y_dev)
+        return self
+
+    def tune(self, X_dev: Sequence[str], y_dev: Sequence[str], *, beta: float | None = None) -> LanguageIdentifier:
+        """Choose thresholds and probabilities on texts kept apart; a language that is not known counts as none.
+
+        Texts are cut to 2, 6 and 20 words, too, so that thresholds hold for short texts.
+        """
+        check_fitted(self)
+        number = {code: i for i, code in enumerate(self.classes_.tolist())}
+        texts, labels = _several_lengths(list(X_dev), [number.get(label, -1) for label in y_dev])
+        if not texts:
+            raise DataError("thresholds need held-out texts; pass some, or set them with set_thresholds")
+        sums = self.sums(texts)
+        ids, words = np.array(labels, dtype=np.intp), sums.words.astype(np.float64)
+        self.temperature_ = list(fit_temperature(sums.total + self.prior_, ids, words))
+        beta = self.beta if beta is None else beta
+        thresholds, self.length_part_ = tune_thresholds(sums.scores, ids, words, beta)
+        seen = np.isin(np.arange(len(number)), ids)
+        self.thresholds_ = np.where(seen, thresholds, np.median(thresholds[seen]) if seen.any() else self.thresholds_)
+        return self
+
+    def set_thresholds(self, thresholds: Mapping[str, float], *, length_part: float = 0.0) -> LanguageIdentifier:
+        """Set thresholds by hand, in the unit of scores."""
+        check_fitted(self)
+        values = self.thresholds_.copy()
+        for language, threshold in thresholds.items():
+            values[self._number(language)] = threshold
+        self.thresholds_, self.length_part_ = values, length_part
+        return self
+
+    def set_prior(self, weights: Mapping[str, float]) -> LanguageIdentifier:
+        """Say how much to expect each language: its logarithm is added once to the sum of each text, others have 1."""
+        check_fitted(self)
+        prior = np.zeros(len(self.classes_))
+        for language, weight in weights.items():
+            check_range(f"the weight of '{language}'", weight, above=0)
+            prior[self._number(language)] = np.log(weight)
+        self.prior_ = prior
+        return self
+
+    # ---- answers ----
+
+    def detect(self, text: str | bytes, *, languages: Sequence[str] | None = None) -> LanguageAnswer:
+        """Say which languages a text is in; `languages` restricts the answer to some."""
+        return self.detect_many([text], languages=languages)[0]
+
+    def detect_many(
+        self, texts: Iterable[str | bytes], *, languages: Sequence[str] | None = None, k: int = 5
+    ) -> list[LanguageAnswer]:
+        """Say it of many texts; each ranking has the `k` best languages."""
+        check_range("k", k, at_least=1, whole=True)
+        answers: list[LanguageAnswer] = []
+        batch = list(texts)
+        for start in range(0, len(batch), _BATCH):
+            answers += self._answers(self.sums(batch[start : start + _BATCH], languages=languages), languages, k)
+        return answers
+
+    def predict(self, X: Iterable[str | bytes], *, languages: Sequence[str] | None = None) -> NDArray[Any]:
+        """The best language of each text; "und" for a text without any evidence."""
+        texts = list(X)
+        codes = np.append(self._codes(), "und")
+        numbers: list[NDArray[np.intp]] = []
+        answered = self._chosen(languages, answers=True)
+        for start in range(0, len(texts), _BATCH):
+            sums = self.sums(texts[start : start + _BATCH], languages=languages)
+            total = np.where(answered, sums.total + self.prior_, -np.inf)
+            best = np.argmax(total, axis=1)
+            numbers.append(np.where(_silent(sums), len(codes) - 1, best))
+        result: NDArray[Any] = codes[np.concatenate([np.zeros(0, dtype=np.intp), *numbers])]
+        return result
+
+    def predict_proba(self, X: Iterable[str | bytes]) -> Floats:
+        """The probability of each language, texts x languages."""
+        sums = self.sums(list(X))
+        return probabilities(sums.total + self.prior_, sums.words.astype(np.float64), self._temperature)
+
+    def sums(self, texts: list[str | bytes] | list[str], *, languages: Sequence[str] | None = None) -> LanguageScores:
+        """Sums of relevances of each text, in one pass of native code."""
+        return self._sums(native.Texts(texts), len(texts), self._chosen(languages))
+
+    def sums_of_bytes(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, languages: Sequence[str] | None = None
+    ) -> LanguageScores:
+        """The same for texts in one array of UTF-8, as Arrow keeps them; nothing is copied."""
+        return self._sums(native.Texts(data, offsets), len(offsets) - 1, self._chosen(languages))
+
+    def explain(self, text: str | bytes, *, languages: Sequence[str] | None = None) -> list[WordEvidence]:
+        """What each word of a text says of each language.
+
+        >>> identifier = LanguageIdentifier(min_count=1, order=0)
+        >>> identifier = identifier.fit_counts(LanguageCounts.from_texts(["the cat", "pes a cat"], ["en", "cs"]))
+        >>> [(word.word, {code: round(value, 2) for code, value in word.relevance.items()}) for word in
+        ...     identifier.explain("The pes")]
+        [('the', {'en': 0.64}), ('pes', {'cs': 0.64})]
+        """
+        check_fitted(self)
+        chosen = self._chosen(languages)
+        spans, kinds, keys, ends, rows = native.signal(self._native, native.Texts([text]), 0, chosen)
+        relevance = rows.reshape(len(kinds), len(chosen))
+        codes = self._codes()
+        data = keys.tobytes()
+        evidence = []
+        for i, kind in enumerate(kinds):
+            order = [j for j in np.argsort(-relevance[i], kind="stable") if chosen[j] and relevance[i, j] != 0]
+            evidence.append(
+                WordEvidence(
+                    data[ends[i] : ends[i + 1]].decode() or _piece(text, spans[2 * i], spans[2 * i + 1]),
+                    int(spans[2 * i]),
+                    int(spans[2 * i + 1]),
+                    _EVIDENCE[kind],
+                    {codes[j]: float(relevance[i, j]) for j in order},
+                )
+            )
+        return evidence
+
+    def flipping_words(self, text: str | bytes, *, k: int = 5) -> list[tuple[str, float]]:
+        """Words without which another language would be the best one sooner: (word, lead it gives), largest first."""
+        ranking = self.detect(text).ranking
+        if len(ranking) < 2:
+            return []
+        first, second = ranking[0][0], ranking[1][0]
+        lead: dict[str, float] = {}
+        for word in self.explain(text):
+            difference = word.relevance.get(first, 0.0) - word.relevance.get(second, 0.0)
+            lead[word.word] = lead.get(word.word, 0.0) + difference
+        return sorted(((word, value) for word, value in lead.items() if value > 0), key=lambda item: -item[1])[:k]
+
+    def languages(self) -> list[str]:
+        """The languages that may be answered."""
+        check_fitted(self)
+        return [code for code, decoy in zip(self._codes(), self.decoy_, strict=True) if not decoy]
+
+    # ---- words of the model ----
+
+    def words(self) -> dict[str, dict[str, float]]:
+        """Every word of the dictionary with its relevances.
+
+        >>> identifier = LanguageIdentifier(min_count=1, order=0)
+        >>> identifier.fit_counts(LanguageCounts.from_texts(["ja", "yes"], ["de", "en"])).words()["ja"].keys()
+        dict_keys(['de'])
+        """
+        check_fitted(self)
+        codes = self._codes()
+        keys, _, begin, languages, values = _columns(self.records_, self.step_, _WORD)
+        table: dict[str, dict[str, float]] = {}
+        for i, word in enumerate(keys):
+            pairs = range(int(begin[i]), int(begin[i + 1]))
+            table[word] = {codes[languages[p]]: float(values[p]) for p in pairs}
+        return table
+
+    def word(self, word: str) -> dict[str, float] | None:
+        """The relevances of one word of the dictionary, None when it has no entry."""
+        evidence = self.explain(word)
+        if len(evidence) != 1 or evidence[0].source != "dictionary":
+            return None
+        return evidence[0].relevance
+
+    def with_words(self, changes: Mapping[str, Mapping[str, float] | None]) -> LanguageIdentifier:
+        """A copy in which words have these relevances; None takes a word out.
+
+        >>> identifier = LanguageIdentifier(min_count=1, order=0)
+        >>> identifier = identifier.fit_counts(LanguageCounts.from_texts(["ja", "yes"], ["de", "en"]))
+        >>> identifier.with_words({"jo": {"de": 1.5}, "ja": None}).words().keys()
+        dict_keys(['jo', 'yes'])
+        """
+        check_fitted(self)
+        words = self.words()
+        rest = dict(zip(*_rest(self.records_, self.step_), strict=True))
+        usual = float(np.log(self.alpha)) if self.evidence == "all" else 0.0
+        for word, relevance in changes.items():
+            if native.keys(native.Texts([word]), 0, self.accents_ == "strip") != [word]:
+                raise DataError(f"{word!r} is not a word as texts give it; use one run of lower-case letters")
+            if relevance is None:
+                words.pop(word, None)
+            else:
+                words[word] = {code: float(value) for code, value in relevance.items()}
+                for code in relevance:
+                    self._number(code)
+        edited = self._copy()
+        ordered = sorted(words, key=str.encode)
+        pairs = [(self._number(code), value) for word in ordered for code, value in words[word].items()]
+        sizes = np.array([0, *(len(words[word]) for word in ordered)], dtype=np.int64)
+        table = StringTable(ordered)
+        records = native.write_records(
+            table.bytes,
+            table.offsets,
+            _WORD,
+            np.array([rest.get(word, usual) for word in ordered], dtype=np.float32),
+            np.cumsum(sizes),
+            np.array([language for language, _ in pairs], dtype=np.uint8),
+            np.array([value for _, value in pairs], dtype=np.float32),
+            self.step_,
+        )
+        keys, others, begin, languages, values = _columns(self.records_, self.step_, _GRAM)
+        grams = native.write_records(keys.bytes, keys.offsets, _GRAM, others, begin, languages, values, self.step_)
+        edited._index(np.concatenate([records, grams]))
+        return edited
+
+    def select(self, languages: Sequence[str]) -> LanguageIdentifier:
+        """A smaller identifier of some of the languages; the relevances are those of the whole.
+
+        >>> counts = LanguageCounts.from_texts(["ja", "yes", "oui"], ["de", "en", "fr"])
+        >>> LanguageIdentifier(min_count=1).fit_counts(counts).select(["de", "fr"]).classes_.tolist()
+        ['de', 'fr']
+        """
+        check_fitted(self)
+        chosen = sorted({self._number(code) for code in languages})
+        if not chosen:
+            raise DataError("no language is left; name one at least")
+        number = np.full(256, -1, dtype=np.int16)
+        number[chosen] = np.arange(len(chosen))
+        smaller = self._copy()
+        parts = []
+        for kind in (_WORD, _GRAM):
+            keys, rest, begin, of_pair, values = _columns(self.records_, self.step_, kind)
+            stay = number[of_pair] >= 0
+            left = np.concatenate([[0], np.cumsum(stay)])[begin]
+            full = np.diff(left) > 0
+            if self.evidence == "all":
+                full |= rest != 0
+            rows = np.flatnonzero(full)
+            table = keys.take(rows)
+            sizes = np.concatenate([[0], np.diff(left)[rows]]).astype(np.int64)
+            parts.append(
+                native.write_records(
+                    table.bytes,
+                    table.offsets,
+                    kind,
+                    rest[rows],
+                    np.cumsum(sizes),
+                    number[of_pair[stay]].astype(np.uint8),
+                    values[stay],
+                    self.step_,
+                )
+            )
+        smaller.classes_ = self.classes_[chosen]
+        smaller.script_ = np.ascontiguousarray(self.script_[:, chosen])
+        smaller.thresholds_, smaller.decoy_ = self.thresholds_[chosen], self.decoy_[chosen]
+        smaller.prior_ = self.prior_[chosen]
+        smaller._index(np.concatenate(parts))
+        return smaller
+
+    def without_accents(self) -> LanguageIdentifier:
+        """An identifier that does not look at accents, in texts and in its words: for text that lost them.
+
+        Words that fall together keep the largest relevance to each language.
+        """
+        check_fitted(self)
+        if self.accents_ == "strip":
+            return self
+        bare = self._copy()
+        bare.accents_ = "strip"
+        parts = []
+        for kind in (_WORD, _GRAM):
+            keys, rest, begin, languages, values = _columns(self.records_, self.step_, kind)
+            stripped = _strip(keys)
+            order = sorted(range(len(stripped)), key=lambda i: stripped[i].encode())
+            merged: dict[str, tuple[float, dict[int, float]]] = {}
+            for i in order:
+                pairs = dict(zip(languages[begin[i] : begin[i + 1]].tolist(), values[begin[i] : begin[i + 1]].tolist(),
+                                 strict=True))  # fmt: skip
+                if stripped[i] not in merged:
+                    merged[stripped[i]] = float(rest[i]), pairs
+                else:
+                    usual, mine = merged[stripped[i]]
+                    usual = max(usual, float(rest[i]))
+                    for language, value in pairs.items():
+                        mine[language] = max(mine.get(language, -9.0), value)
+                    merged[stripped[i]] = usual, mine
+            table = StringTable(merged)
+            flat = [pair for _, pairs in merged.values() for pair in sorted(pairs.items())]
+            sizes = np.array([0, *(len(pairs) for _, pairs in merged.values())], dtype=np.int64)
+            parts.append(
+                native.write_records(
+                    table.bytes,
+                    table.offsets,
+                    kind,
+                    np.array([usual for usual, _ in merged.values()], dtype=np.float32),
+                    np.cumsum(sizes),
+                    np.array([language for language, _ in flat], dtype=np.uint8),
+                    np.array([value for _, value in flat], dtype=np.float32),
+                    self.step_,
+                )
+            )
+        bare._index(np.concatenate(parts))
+        return bare
+
+    @classmethod
+    def bundled(cls, *, languages: Sequence[str] | None = None) -> LanguageIdentifier:
+        """The model that comes with the package, opened in place; `languages` restricts it for good.
+
+        >>> LanguageIdentifier.bundled().detect("Kde bydlíš, když jsi doma?").language
+        'cs'
+        """
+        model = load(Path(__file__).parent / "languages.mill", expect=cls)
+        return model if languages is None else model.select(languages)
+
+    # ---- inside ----
+
+    def _check(self) -> None:
+        check_range("alpha", self.alpha, above=0, below=1)
+        check_range("letters_alpha", self.letters_alpha, above=0, below=1)
+        check_choice("evidence", self.evidence, ("positive", "all"))
+        check_choice("accents", self.accents, ("keep", "strip"))
+        check_range("held_out", self.held_out, at_least=0, below=1)
+        check_range("beta", self.beta, above=0)
+        check_range("order", self.order, at_least=0, at_most=8, whole=True)
+        if not isinstance(self.background, LanguageCounts):
+            check_choice("background", self.background, ("balanced", "union"))
+
+    def _set_records(self, words: Any, letters: Any, most: float) -> None:
+        self.step_ = float(np.float32(most / 127)) if self.compact else 0.0
+        parts = [native.write_records(*part, self.step_) for part in (words, letters) if part is not None]
+        self._index(np.concatenate([np.zeros(0, dtype=np.uint8), *parts]))
+
+    def _index(self, records: NDArray[np.uint8]) -> None:
+        self.records_ = records
+        self.slots_, self.tags_ = native.index_records(records, self.step_)
+        vars(self).pop("_native", None)
+
+    @cached_property
+    def _native(self) -> Any:
+        order = 0 if self.order == 0 else self.order
+        return native.Evidence(
+            self.slots_, self.tags_, self.records_, self.step_, len(self.classes_), order, self.letters_scale,
+            self.letters_alpha, self.script_, self.accents_ == "strip",
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_native"}
+
+    def check_values(self) -> None:
+        """The table holds sizes that fit; look-ups check each offset they follow."""
+        self._native  # noqa: B018
+
+    @property
+    def _temperature(self) -> tuple[float, float]:
+        return self.temperature_[0], self.temperature_[1]
+
+    def _codes(self) -> list[str]:
+        check_fitted(self)
+        codes: list[str] = self.classes_.tolist()
+        return codes
+
+    def _number(self, language: str) -> int:
+        codes = self._codes()
+        if language not in codes:
+            raise DataError(f"the identifier does not know the language '{language}'; it has {', '.join(codes)}")
+        return codes.index(language)
+
+    def _chosen(self, languages: Sequence[str] | None, *, answers: bool = False) -> NDArray[np.uint8]:
+        check_fitted(self)
+        chosen = np.ones(len(self.classes_), dtype=np.uint8)
+        if languages is not None:
+            if isinstance(languages, str):
+                raise DataError(f"languages is the string {languages!r}; pass a list of codes")
+            chosen[:] = 0
+            chosen[[self._number(code) for code in languages]] = 1
+            if not chosen.any():
+                raise DataError("no language is left; name one at least")
+        elif answers:
+            chosen[self.decoy_] = 0
+        return chosen
+
+    def _sums(self, texts: Any, size: int, chosen: NDArray[np.uint8]) -> LanguageScores:
+        shape = size, len(self.classes_)
+        dictionary, total = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+        words = np.empty((size, 2), dtype=np.int64)
+        native.identify(self._native, texts, chosen, dictionary, total, words, effective_jobs(self.n_jobs))
+        return LanguageScores(dictionary, total, words[:, 0], words[:, 1])
+
+    def _answers(self, sums: LanguageScores, languages: Sequence[str] | None, k: int) -> list[LanguageAnswer]:
+        answered = self._chosen(languages, answers=languages is not None).astype(bool)
+        words = sums.words.astype(np.float64)
+        total = np.where(answered, sums.total + self.prior_, -1e6).astype(np.float64)
+        share = probabilities(total, words, self._temperature)
+        scores = sums.scores
+        limit = self.thresholds_ - self.length_part_ / np.sqrt(np.maximum(words, 1.0))[:, None]
+        asserted = (scores >= limit) & answered & ~self.decoy_
+        asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
+        asserted &= (scores > 0) & (words > 0)[:, None]
+        silent = _silent(sums)
+        total[:, self.decoy_] -= 0.0 if languages is not None else 1e6  # a decoy takes probability, and is no answer
+        top = np.argsort(-total, axis=1, kind="stable")[:, : min(k, int((answered & ~self.decoy_).sum()) or 1)]
+        codes = self._codes()
+        answers = []
+        for i in range(len(words)):
+            ranking = tuple((codes[j], float(scores[i, j]), float(share[i, j])) for j in top[i])
+            chosen = sorted(np.flatnonzero(asserted[i]), key=lambda j: (-total[i, j], j))
+            answers.append(
+                LanguageAnswer(
+                    None if silent[i] else ranking[0][0],
+                    0.0 if silent[i] else ranking[0][2],
+                    tuple(codes[j] for j in chosen),
+                    () if silent[i] else ranking,
+                    int(sums.words[i]),
+                    int(sums.dictionary_words[i]),
+                )
+            )
+        return answers
+
+    def _copy(self) -> LanguageIdentifier:
+        twin = type(self)(**self.get_params(deep=False))
+        for name in self.declared.attributes:
+            setattr(twin, name, getattr(self, name))
+        return twin
+
+
+def _piece(text: str | bytes, begin: int, end: int) -> str:
+    piece = text[begin:end]
+    return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+
+
+def _silent(sums: LanguageScores) -> NDArray[np.bool_]:
+    """Texts of which nothing can be said: no words, or none with evidence."""
+    result: NDArray[np.bool_] = (sums.words == 0) | (np.ptp(sums.total, axis=1) == 0)
+    return result
+
+
+def held_apart(labels: list[str], share: float) -> list[bool]:
+    """Which texts are kept apart: of each language every n-th, if there are ten at least."""
+    number: dict[str, int] = {}
+    total = {label: labels.count(label) for label in set(labels)} if share > 0 else {}
+    apart = []
+    for label in labels:
+        number[label] = number.get(label, 0) + 1
+        many = share > 0 and total[label] * share >= 1
+        apart.append(bool(many and int(number[label] * share) > int((number[label] - 1) * share)))
+    return apart
+
+
+def _several_lengths(texts: list[str], labels: list[int]) -> tuple[list[str], list[int]]:
+    cut_texts, cut_labels = list(texts), list(labels)
+    for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        pieces = text.split()
+        size = (2, 6, 20)[i % 3]
+        if len(pieces) > size:
+            start = i % (len(pieces) - size)
+            cut_texts.append(" ".join(pieces[start : start + size]))
+            cut_labels.append(label)
+    return cut_texts, cut_labels
+
+
+def _word_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
+    relevance = word_relevances(counts, model.alpha, model.background)
+    words = entry_words(counts)
+    often = np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count
+    stay = often[words]
+    if model.evidence == "positive":
+        stay &= relevance > model.min_relevance
+        rest = 0.0
+    else:
+        stay &= np.abs(relevance) >= model.min_relevance
+        rest = float(np.log(model.alpha))
+    size = np.bincount(words[stay], minlength=len(counts.words_))
+    rows = np.flatnonzero(often)
+    table = counts.words_.take(rows)
+    begin = np.concatenate([[0], np.cumsum(size[rows])]).astype(np.int64)
+    languages = counts.language_ids_[stay].astype(np.uint8)
+    others = np.full(len(table), rest, dtype=np.float32)
+    return table.bytes, table.offsets, _WORD, others, begin, languages, relevance[stay].astype(np.float32)
+
+
+def _blended_records(counts: LanguageCounts, model: LanguageIdentifier, letters: Any) -> Any:
+    """Relevances from frequencies times what letters say, to the power of `letters_weight`.
+
+    q(L | w) ~ (TF(w, C_L) / #(C_L) + _UNSEEN / #(C_L)) p_letters(w | L)^weight        rel = log(alpha + (1 - alpha) N
+    q)
+    """
+    if letters is None:
+        raise DataError("letters_weight needs n-grams; set order to 1 at least")
+    records = native.write_records(*letters, 0.0)
+    slots, tags = native.index_records(records, 0.0)
+    number = len(counts.languages_)
+    guess = native.Evidence(
+        slots, tags, records, 0.0, number, model.order, 1.0, 1e-4, script_shares(counts), model.accents == "strip"
+    )
+    words = entry_words(counts)
+    rows = np.flatnonzero(np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count)
+    table = counts.words_.take(rows)
+    everyone = np.ones(number, dtype=np.uint8)
+    least = float(np.log(model.alpha))
+    sizes, languages, values = [np.zeros(1, dtype=np.int64)], [], []
+    for start in range(0, len(rows), _BLEND):
+        part = rows[start : start + _BLEND]
+        dense = np.full((len(part), number), _UNSEEN)
+        for i, row in enumerate(part):
+            entries = slice(int(counts.begin_[row]), int(counts.begin_[row + 1]))
+            dense[i, counts.language_ids_[entries]] += counts.counts_[entries]
+        text = "\n".join(table[i] for i in range(start, start + len(part)))
+        said = native.signal(guess, native.Texts([text]), 0, everyone)[4].reshape(-1, number)
+        if len(said) != len(part):
+            raise DataError("the counts hold keys that are no words; count texts again")
+        logs = np.log(dense / counts.totals_) + model.letters_weight * said
+        share = np.exp(logs - logs.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        relevance = np.log(model.alpha + (1 - model.alpha) * number * share)
+        listed = relevance > max(model.min_relevance, least + _NEAR_NOTHING)
+        sizes.append(listed.sum(axis=1))
+        languages.append(np.nonzero(listed)[1].astype(np.uint8))
+        values.append(relevance[listed].astype(np.float32))
+    rest = np.full(len(rows), least if model.evidence == "all" else 0.0, dtype=np.float32)
+    begin = np.cumsum(np.concatenate(sizes)).astype(np.int64)
+    return table.bytes, table.offsets, _WORD, rest, begin, np.concatenate(languages), np.concatenate(values)
+
+
+def _letter_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
+    if model.order == 0:
+        return None
+    grams = letter_evidence(counts, order=model.order, min_share=model.min_share, prior=model.prior)
+    return grams.keys.bytes, grams.keys.offsets, _GRAM, grams.rest, grams.begin, grams.languages, grams.values
+
+
+def _columns(records: NDArray[np.uint8], step: float, kind: int) -> Any:
+    keys, offsets, rest, begin, languages, values = native.read_records(records, step, kind)
+    return StringTable.from_arrays(keys, offsets), rest, begin, languages, values
+
+
+def _rest(records: NDArray[np.uint8], step: float) -> tuple[list[str], list[float]]:
+    keys, rest, _, _, _ = _columns(records, step, _WORD)
+    return keys.to_list(), rest.tolist()
+
+
+def _strip(keys: StringTable) -> list[str]:
+    """Keys without accents; marks of n-grams stay."""
+    bare = []
+    for key in keys:
+        if key.isascii():
+            bare.append(key)
+        else:
+            parts = [
+                mark if mark in "<>" else "".join(native.keys(native.Texts([mark]), 0, True)) or mark for mark in key
+            ]
+            bare.append("".join(parts))
+    return bare

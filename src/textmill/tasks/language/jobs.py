@@ -1,0 +1,143 @@
+"""What the commands of `textmill language` do, each one call: read texts by language, train, build corpora, list
+languages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textmill._native import language as native
+from textmill.corpus import read_records
+from textmill.errors import DataError
+from textmill.model import check_choice, load
+from textmill.tasks.language.builders import build_corpus, build_documents, build_tests, strip_accents
+from textmill.tasks.language.counts import LanguageCounts
+from textmill.tasks.language.identifier import LanguageIdentifier
+
+__all__ = ["describe_languages", "read_labeled", "train_identifier", "write_built"]
+
+
+def read_labeled(
+    sources: Iterable[str | os.PathLike[str]],
+    *,
+    language_field: str = "language",
+    text_field: str | None = None,
+    encoding: str = "utf-8",
+) -> tuple[list[str], list[str]]:
+    """Texts and their languages: of tables by a field, of plain text by the name of the file (cs.txt, one text a line).
+
+    A folder gives all files in it.
+    """
+    paths: list[str] = []
+    for source in [os.fspath(path) for path in sources]:
+        inside = (
+            sorted(str(path) for path in Path(source).iterdir() if path.is_file()) if Path(source).is_dir() else None
+        )
+        paths += [source] if inside is None else inside
+    texts: list[str] = []
+    labels: list[str] = []
+    for path in paths:
+        stem = Path(path).name.split(".")[0]
+        for record in read_records(path, encoding=encoding):
+            text = record.fields.get(text_field or "text")
+            if text is None:
+                raise DataError(f"there is no field '{text_field or 'text'}'; name it with --text-field",
+                                source=record.source, line=record.line)  # fmt: skip
+            label = record.fields.get(language_field)
+            if label is None and path == "-":
+                raise DataError("texts on stdin need a language; pass a table with a language field, or files")
+            if str(text).strip():
+                texts.append(str(text))
+                labels.append(stem if label is None else str(label))
+    if not texts:
+        raise DataError("no text was read; pass files with texts in them")
+    return texts, labels
+
+
+def train_identifier(
+    identifier: LanguageIdentifier,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    *,
+    add: Iterable[str | os.PathLike[str]] = (),
+    subtract: Iterable[str | os.PathLike[str]] = (),
+    cluster: Any = None,
+) -> LanguageCounts:
+    """Train on texts, with counts of files added or taken away; returns all counts."""
+    from textmill.tasks.language.identifier import held_apart
+
+    apart = held_apart(list(labels), identifier.held_out)
+    inside = [i for i, out in enumerate(apart) if not out]
+    outside = [i for i, out in enumerate(apart) if out]
+    counts = LanguageCounts.from_texts(
+        [texts[i] for i in inside], [labels[i] for i in inside], accents=identifier.accents, cluster=cluster
+    )
+    for path in add:
+        counts = counts + load(path, expect=LanguageCounts)
+    for path in subtract:
+        counts = counts - load(path, expect=LanguageCounts)
+    identifier.fit_counts(counts, [texts[i] for i in outside], [labels[i] for i in outside])
+    return counts
+
+
+def write_built(
+    folder: Path,
+    kind: str,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    *,
+    script: str | None = None,
+    held_out: float = 0.1,
+    k: int = 1000,
+    pruned: Iterable[str] = (),
+    accents: str = "keep",
+    random_state: int = 0,
+) -> list[Path]:
+    """Write a corpus (train/cs.txt, test/cs.txt), tests.jsonl or documents.jsonl into a folder; returns the files."""
+    check_choice("kind", kind, ("corpus", "tests", "documents"))
+    by_language: dict[str, list[str]] = {}
+    for text, label in zip(texts, labels, strict=True):
+        by_language.setdefault(label, []).append(strip_accents(text) if accents == "strip" else text)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    if kind == "corpus":
+        for label, own in sorted(by_language.items()):
+            parts = build_corpus(own, script=script, held_out=held_out)
+            for name, sentences in zip(("train", "test"), parts, strict=True):
+                (folder / name).mkdir(exist_ok=True)
+                files.append(folder / name / f"{label}.txt")
+                files[-1].write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
+        return files
+    lines: list[Any]
+    if kind == "tests":
+        tests = build_tests(by_language, k=k, pruned=pruned, random_state=random_state)
+        lines = [{"language": label, "class": name, "text": text} for label, name, text in tests]
+    else:
+        documents = build_documents(by_language, k=k, random_state=random_state)
+        lines = [{"pieces": [{"language": label, "text": text} for label, text in document]} for document in documents]
+    files.append(folder / f"{kind}.jsonl")
+    files[-1].write_text("".join(dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    return files
+
+
+def describe_languages(identifier: LanguageIdentifier) -> list[dict[str, Any]]:
+    """Of each language: its threshold, scripts, number of words in the dictionary, whether it is a decoy."""
+    languages = native.read_records(identifier.records_, identifier.step_, 0)[4]
+    sizes = np.bincount(languages, minlength=len(identifier.classes_))
+    names = native.script_names()
+    shares = np.exp(identifier.script_)
+    return [
+        {
+            "language": code,
+            "threshold": float(identifier.thresholds_[i]),
+            "scripts": ",".join(names[j] for j in np.argsort(-shares[:, i], kind="stable") if shares[j, i] > 0.05),
+            "words": int(sizes[i]),
+            "decoy": bool(identifier.decoy_[i]),
+        }
+        for i, code in enumerate(identifier.classes_.tolist())
+    ]

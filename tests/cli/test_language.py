@@ -1,0 +1,90 @@
+"""`textmill language`: every verb, on small files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill.cli.app import app
+
+ENGLISH = ["the cat sat on the mat and the dog looked at it", "this is the house near the river that you saw"]
+CZECH = ["kočka seděla na rohoži a pes se na ni díval", "to je dům u řeky který jsi viděl včera večer"]
+
+
+def run(*arguments: object, stdin: str | None = None) -> str:
+    result = CliRunner().invoke(app, ["language", *map(str, arguments)], input=stdin)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("languages")
+    (path / "en.txt").write_text("\n".join(ENGLISH * 6), encoding="utf-8")
+    (path / "cs.txt").write_text("\n".join(CZECH * 6), encoding="utf-8")
+    options = ("--min-count", 1, "--order", 3)
+    run("train", path / "en.txt", path / "cs.txt", "-o", path / "m.mill", "--counts", path / "c.mill", *options)
+    return path
+
+
+def test_detect_reads_lines(folder: Path) -> None:
+    lines = run("detect", "--model", folder / "m.mill", stdin="the cat sat\nkočka a pes\n1234\n").splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["language", "en", "cs", "und"]
+    row = json.loads(run("detect", "--model", folder / "m.mill", "--json", stdin="the cat\n"))
+    assert row["ranking"][0]["language"] == row["language"] == "en"
+    assert (
+        run("detect", "--model", folder / "m.mill", "--languages", "cs", stdin="the cat\n").splitlines()[1][:2] != "en"
+    )
+
+
+def test_segment_prints_pieces_and_wanted_parts(folder: Path) -> None:
+    text = f"{ENGLISH[0]} {CZECH[0]}\n"
+    model = ("--model", folder / "m.mill", "--penalty", 2)
+    rows = [json.loads(line) for line in run("segment", *model, "--json", stdin=text).splitlines()]
+    assert [row["language"] for row in rows] == [["en"], ["cs"]]
+    assert run("segment", *model, "--only", "cs", stdin=text).strip() == CZECH[0]
+
+
+def test_counts_add_and_are_taken_away(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "de.txt").write_text("der alte mann und das haus am fluss\n" * 4, encoding="utf-8")
+    more = tmp_path / "more.mill"
+    run("train", tmp_path / "de.txt", "-o", more, "--add", folder / "c.mill", "--min-count", 1, "--held-out", 0)
+    assert run("list", "--model", more).split("\n")[1:4] != []
+    assert {line.split("\t")[0] for line in run("list", "--model", more).splitlines()} >= {"cs", "de", "en"}
+
+
+def test_edit_diff_and_dump(folder: Path, tmp_path: Path) -> None:
+    edited = tmp_path / "e.mill"
+    assert "1 relevance" in run("edit", folder / "m.mill", "--set", "ahoj:cs=2", "-o", edited)
+    assert run("diff", folder / "m.mill", edited).splitlines()[1].split("\t") == ["ahoj", "cs", "-", "2.0000"]
+    (tmp_path / "p.txt").write_text(run("diff", folder / "m.mill", edited, "--patch"), encoding="utf-8")
+    run("edit", folder / "m.mill", "--patch", tmp_path / "p.txt", "-o", tmp_path / "again.mill")
+    assert (tmp_path / "again.mill").read_bytes() == edited.read_bytes()
+    assert "ahoj\tcs\t2.0000" in run("dump", "--model", edited)
+
+
+def test_explain_and_evaluate(folder: Path) -> None:
+    assert "kočka\tdictionary" in run("explain", "kočka a xx", "--model", folder / "m.mill")
+    report = run("evaluate", folder / "en.txt", folder / "cs.txt", "--model", folder / "m.mill")
+    assert report.startswith("accuracy of the best language 1.0000")
+    texts = folder / "en.txt", folder / "cs.txt"
+    printed = run("evaluate", *texts, "--model", folder / "m.mill", "--segments", "--documents", 20, "--json")
+    figures = json.loads(printed)
+    assert figures["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("kind", "file"), [("corpus", "train/en.txt"), ("tests", "tests.jsonl"), ("documents", "documents.jsonl")]
+)
+def test_build(folder: Path, tmp_path: Path, kind: str, file: str) -> None:
+    run("build", folder / "en.txt", folder / "cs.txt", "--kind", kind, "-k", 3, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / file).stat().st_size > 0
+
+
+def test_errors_are_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("one two\n", encoding="utf-8")
+    arguments = ["edit", folder / "m.mill", "--patch", tmp_path / "bad.txt", "-o", tmp_path / "x.mill"]
+    assert CliRunner().invoke(app, ["language", *map(str, arguments)]).exit_code != 0

@@ -1,0 +1,79 @@
+"""The model that comes with the package."""
+
+from __future__ import annotations
+
+import base64
+import random
+from pathlib import Path
+
+import pytest
+
+import textmill.tasks.language as language
+from textmill.tasks.language import LanguageIdentifier, LanguageSegmenter
+
+SENTENCES = {
+    "cs": "Dnes ráno jsme šli do lesa a hledali houby.",
+    "de": "Heute Morgen sind wir in den Wald gegangen und haben Pilze gesucht.",
+    "en": "This morning we went into the forest and looked for mushrooms.",
+    "es": "Esta mañana fuimos al bosque y buscamos setas.",
+    "fr": "Ce matin nous sommes allés dans la forêt chercher des champignons.",
+    "it": "Questa mattina siamo andati nel bosco a cercare i funghi.",
+    "pl": "Dziś rano poszliśmy do lasu i szukaliśmy grzybów.",
+    "ru": "Сегодня утром мы пошли в лес и искали грибы.",
+    "uk": "Сьогодні вранці ми пішли до лісу і шукали гриби.",
+    "el": "Σήμερα το πρωί πήγαμε στο δάσος και ψάξαμε για μανιτάρια.",
+    "ja": "今朝、私たちは森へ行ってきのこを探しました。",
+    "zh": "今天早上我们去森林里找蘑菇。",
+    "ko": "오늘 아침 우리는 숲에 가서 버섯을 찾았다.",
+    "th": "เช้านี้เราไปป่าเพื่อหาเห็ด",
+    "ar": "ذهبنا هذا الصباح إلى الغابة وبحثنا عن الفطر.",
+    "he": "הבוקר הלכנו ליער וחיפשנו פטריות.",
+    "hi": "आज सुबह हम जंगल गए और मशरूम खोजे।",
+    "tr": "Bu sabah ormana gittik ve mantar aradık.",
+    "vi": "Sáng nay chúng tôi đã vào rừng và tìm nấm.",
+    "fi": "Tänä aamuna menimme metsään ja etsimme sieniä.",
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageIdentifier:
+    return LanguageIdentifier.bundled()
+
+
+def test_the_file_is_small_and_says_what_it_was_made_from(model: LanguageIdentifier) -> None:
+    file = Path(language.__file__).parent / "languages.mill"
+    assert file.stat().st_size <= 24e6
+    assert len(model.classes_) >= 75
+    assert any("tesseract-ocr-ces" in source and "Apache-2.0" in source for source in model.sources_)
+
+
+def test_sentences_of_twenty_languages(model: LanguageIdentifier) -> None:
+    answers = model.detect_many(list(SENTENCES.values()))
+    assert [answer.language for answer in answers] == list(SENTENCES)
+
+
+def test_junk_is_no_language(model: LanguageIdentifier) -> None:
+    draw = random.Random(0)
+    junk = [base64.b64encode(draw.randbytes(60)).decode() for _ in range(100)]
+    junk += ["".join(draw.choices("bcdfghjklmnpqrstvwxz", k=40)) for _ in range(50)]
+    junk += ["0123 4567 89", "", "3.14159", "---"]
+    answers = model.detect_many(junk)
+    assert sum(not answer.languages for answer in answers) >= 0.95 * len(answers)
+
+
+def test_a_page_with_a_menu_of_languages_is_english(model: LanguageIdentifier) -> None:
+    menu = (
+        "Deutsch Español Français Italiano Português Nederlands Polski Русский Українська Ελληνικά Čeština Slovenčina "
+    )
+    menu += "Magyar Română Türkçe Svenska Dansk Norsk Suomi Eesti Latviešu Lietuvių Hrvatski Српски Shqip Bahasa "
+    body = " ".join(
+        [SENTENCES["en"], "They found a lot of them under the old trees and brought them home for dinner."] * 5
+    )
+    pieces = LanguageSegmenter(identifier=model).segments(menu + body)
+    assert language.language_shares(pieces)["en"] > 0.5
+    assert next(iter(language.language_shares(pieces))) == "en"
+
+
+def test_text_without_accents(model: LanguageIdentifier) -> None:
+    bare = model.select(["cs", "sk", "pl", "en"]).without_accents()
+    assert bare.predict([language.strip_accents(SENTENCES["cs"])]).tolist() == ["cs"]

@@ -1,0 +1,286 @@
+"""The identifier: relevances against the definition, worked numbers, answers, edits, bad input."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textmill.errors import DataError
+from textmill.model import load
+from textmill.tasks.language import (
+    LanguageCounts,
+    LanguageIdentifier,
+    apply_patch,
+    best_threshold,
+    diff_models,
+    dump_lines,
+    patch_lines,
+    with_lists,
+    word_relevances,
+    words_of,
+)
+
+EN = [
+    "the cat sat on the mat and the dog looked at the cat",
+    "this is the house that the old man built near the river",
+    "where is the book that you have read in the evening",
+    "they have seen the light of the morning and went away",
+] * 6
+CS = [
+    "kočka seděla na rohoži a pes se díval na kočku",
+    "to je dům který postavil starý muž u řeky",
+    "kde je kniha kterou jsi četl večer",
+    "viděli světlo rána a odešli pryč do lesa",
+] * 6
+TEXTS, LABELS = EN + CS, ["en"] * len(EN) + ["cs"] * len(CS)
+
+
+def plain(**parameters: object) -> LanguageIdentifier:
+    return LanguageIdentifier(**{"min_count": 1, "held_out": 0, "order": 0, **parameters})  # type: ignore[arg-type]
+
+
+def test_worked_relevances_and_scores() -> None:
+    model = plain().fit(["the the cat sat", "pes pes cat sel"], ["en", "cs"]).set_thresholds({"en": 0.3, "cs": 0.3})
+    words = model.words()
+    assert words["the"] == pytest.approx({"en": 0.6419}, abs=5e-5)
+    assert words["sat"] == pytest.approx({"en": 0.6419}, abs=5e-5)
+    assert words["cat"] == {}
+    answer = model.detect("the cat sat on")
+    assert answer.languages == ("en",)
+    assert {code: score for code, score, _ in answer.ranking} == pytest.approx({"en": 0.3209, "cs": 0.0}, abs=5e-5)
+    assert model.detect("on off up").languages == ()
+    everything = plain(evidence="all").fit(["the the cat sat", "pes pes cat sel"], ["en", "cs"])
+    assert dict(everything.explain("pes")[0].relevance)["en"] == pytest.approx(-2.3026, abs=5e-5)
+
+
+def test_unbalanced_union_of_nine_words_and_one() -> None:
+    counts = LanguageCounts.from_texts(["a b c d e f g h i", "x"], ["big", "small"])
+    relevance = dict(zip(counts.words_, word_relevances(counts, 0.1, "union"), strict=True))
+    assert relevance["a"] == pytest.approx(0.0953, abs=5e-5)
+    assert relevance["x"] == pytest.approx(2.2083, abs=5e-5)
+
+
+def test_nine_balanced_languages_reach_log_8_2() -> None:
+    counts = LanguageCounts.from_texts([f"{letter}x{letter}" for letter in "abcdefghi"], [f"l{i}" for i in range(9)])
+    assert word_relevances(counts, 0.1).max() == pytest.approx(2.1041, abs=5e-5)
+
+
+corpora = st.lists(
+    st.tuples(st.sampled_from(["aa", "bb", "cc"]), st.lists(st.sampled_from(["one", "two", "six", "ten"]), min_size=1)),
+    min_size=1,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(corpora, st.sampled_from(["balanced", "union"]), st.floats(0.01, 0.9))
+def test_relevances_are_those_of_the_definition(
+    corpus: list[tuple[str, list[str]]], background: str, alpha: float
+) -> None:
+    counts = LanguageCounts.from_texts([" ".join(words) for _, words in corpus], [code for code, _ in corpus])
+    by_language: dict[str, Counter[str]] = {}
+    for code, words in corpus:
+        by_language.setdefault(code, Counter()).update(words)
+    everything = sum(by_language.values(), Counter())
+    relevance = word_relevances(counts, alpha, background)
+    entry = 0
+    for word in sorted(everything):
+        for code in sorted(by_language):
+            if not by_language[code][word]:
+                continue
+            if background == "union":
+                usual = everything[word] / everything.total()
+            else:
+                usual = sum(own[word] / own.total() for own in by_language.values()) / len(by_language)
+            own = by_language[code][word] / by_language[code].total()
+            assert relevance[entry] == pytest.approx(math.log(alpha + (1 - alpha) * own / usual), abs=1e-12)
+            assert math.log(alpha) < relevance[entry] <= math.log(alpha + (1 - alpha) * everything.total()) + 1e-12
+            entry += 1
+    assert entry == len(relevance)
+
+
+def test_counts_of_shards_add_to_the_same_model_and_can_be_taken_away() -> None:
+    whole = LanguageCounts.from_texts(TEXTS, LABELS)
+    shards = [LanguageCounts.from_texts(TEXTS[i::3], LABELS[i::3]) for i in range(3)]
+    merged = shards[2] + shards[0] + shards[1]
+    assert merged.fingerprint() == whole.fingerprint()
+    assert plain(order=3).fit_counts(merged).fingerprint() == plain(order=3).fit_counts(whole).fingerprint()
+    assert (whole - shards[1]).fingerprint() == (shards[0] + shards[2]).fingerprint()
+    with pytest.raises(DataError, match="taken away"):
+        shards[0] - whole
+
+
+def test_a_corpus_ten_times_as_large_says_the_same() -> None:
+    once = plain().fit_counts(LanguageCounts.from_texts(TEXTS, LABELS))
+    more = plain().fit_counts(LanguageCounts.from_texts([*TEXTS, *EN * 9], [*LABELS, *["en"] * (9 * len(EN))]))
+    assert list(diff_models(once, more)) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1, width=16), st.booleans()), min_size=1, max_size=12),
+    st.sampled_from([0.5, 1.0, 2.0]),
+)
+def test_the_best_threshold_is_that_of_all_cuts(rows: list[tuple[float, bool]], beta: float) -> None:
+    scores, positive = np.array([s for s, _ in rows]), np.array([p for _, p in rows])
+    if not positive.any():
+        return
+
+    def figure(cut: float) -> float:
+        hits = float((positive & (scores >= cut)).sum())
+        if hits == 0:
+            return 0.0
+        precision, recall = hits / (scores >= cut).sum(), hits / positive.sum()
+        return float((1 + beta**2) * precision * recall / (beta**2 * precision + recall))
+
+    threshold, reached = best_threshold(scores, positive, beta)
+    assert reached == pytest.approx(max(figure(score) for score in scores))
+    assert figure(threshold) == pytest.approx(reached)
+    assert best_threshold(scores, positive, beta * 2)[0] <= threshold + 1e-12
+
+
+def test_f_of_half_precision_and_full_recall() -> None:
+    for beta, value in ((1.0, 0.6667), (2.0, 0.8333), (0.5, 0.5556)):
+        assert best_threshold([0.5, 0.5], [True, False], beta)[1] == pytest.approx(value, abs=5e-5)
+
+
+def test_a_word_added_by_hand_changes_the_score_by_its_share() -> None:
+    model = plain().fit(TEXTS, LABELS)
+    text = "the gruffalo sat on"
+    before = {code: score for code, score, _ in model.detect(text).ranking}
+    after = {code: score for code, score, _ in model.with_words({"gruffalo": {"en": 1.5}}).detect(text).ranking}
+    assert after["en"] - before["en"] == pytest.approx(1.5 / 4, abs=1e-6)
+    assert after["cs"] == before["cs"]
+
+
+def test_patches_say_what_differs_and_belong_to_one_model() -> None:
+    model = plain().fit(TEXTS, LABELS)
+    edited = apply_patch(model, ["gruffalo\ten\t1.5", "the\ten\t-", "pes\t*"])
+    assert edited.word("gruffalo") == pytest.approx({"en": 1.5})
+    assert edited.word("pes") is None
+    lines = list(patch_lines(diff_models(model, edited), model))
+    again = apply_patch(model, [line for line in lines if not line.startswith("pes")])
+    assert {(c.word, c.after) for c in diff_models(again, edited)} == {("pes", None)}
+    with pytest.raises(DataError, match=r"p\.txt:1: this patch was written for another model"):
+        apply_patch(edited, lines, source="p.txt")
+    with pytest.raises(DataError, match="does not know the language 'xx'"):
+        apply_patch(model, ["a\txx\t1"])
+    with pytest.raises(DataError, match="lower-case"):
+        apply_patch(model, ["Two words\ten\t1"])
+    assert with_lists(model, white={"cs": ["ahoj"]}, black=["the"]).word("the") == {}
+    assert any(line.startswith("kočka\tcs\t") for line in dump_lines(model, language="cs"))
+
+
+def test_models_come_back_from_their_files(tmp_path: Path) -> None:
+    for compact in (False, True):
+        model = LanguageIdentifier(min_count=1, order=3, compact=compact).fit(TEXTS, LABELS)
+        model.save(tmp_path / "a.mill")
+        again = load(tmp_path / "a.mill", expect=LanguageIdentifier)
+        again.save(tmp_path / "b.mill")
+        assert (tmp_path / "a.mill").read_bytes() == (tmp_path / "b.mill").read_bytes()
+        assert again.detect("the old house") == model.detect("the old house")
+        assert model.predict(["the river", "starý muž", "1234"]).tolist() == ["en", "cs", "und"]
+
+
+def test_bytes_of_compact_models_say_nearly_the_same() -> None:
+    exact = plain().fit(TEXTS, LABELS).words()
+    coarse = plain(compact=True).fit(TEXTS, LABELS).words()
+    for word, pairs in exact.items():
+        for code, value in pairs.items():
+            assert coarse[word].get(code, 0.0) == pytest.approx(value, abs=0.04)
+
+
+def test_letters_speak_of_unknown_words_and_only_in_the_ranking() -> None:
+    model = LanguageIdentifier(min_count=1, held_out=0, order=3).fit(TEXTS, LABELS)
+    answer = model.detect("řekami")
+    assert answer.language == "cs"
+    assert answer.dictionary_words == 0
+    assert answer.languages == ()
+    assert model.explain("řekami")[0].source == "letters"
+    assert model.explain("x1řekami")[-1].source == "none"  # digits touch it: no word of a language
+
+
+def test_scripts_decide_before_letters() -> None:
+    model = LanguageIdentifier(min_count=1, held_out=0, order=2).fit(
+        ["hello there friend", "привет мой друг", "γεια σου φίλε"], ["en", "ru", "el"]
+    )
+    assert model.predict(["комната", "δωμάτιο", "room"]).tolist() == ["ru", "el", "en"]
+
+
+def test_decoys_are_known_and_never_answered() -> None:
+    model = plain(decoys=["cs"]).fit(TEXTS, LABELS).set_thresholds({"en": 0.1, "cs": 0.1})
+    assert model.languages() == ["en"]
+    assert model.detect("kočka a pes").languages == ()
+    assert model.predict(["kočka a pes"]).tolist() == ["en"]
+    with pytest.raises(DataError, match="decoy 'xx'"):
+        plain(decoys=["xx"]).fit(TEXTS, LABELS)
+
+
+def test_languages_are_chosen_at_the_call() -> None:
+    model = plain().fit([*TEXTS, "der alte mann und das haus"], [*LABELS, "de"])
+    assert model.detect("das haus", languages=["en", "cs"]).language in (None, "en", "cs")
+    assert model.select(["cs", "en"]).classes_.tolist() == ["cs", "en"]
+    with pytest.raises(DataError, match="does not know the language 'xx'"):
+        model.detect("das", languages=["xx"])
+
+
+def test_accents_do_not_matter_when_they_are_stripped() -> None:
+    model = plain(accents="strip").fit(TEXTS, LABELS)
+    assert model.detect("kocka sedela na rohozi").ranking == model.detect("kočka seděla na rohoži").ranking
+    derived = LanguageIdentifier(min_count=1, held_out=0, order=3).fit(TEXTS, LABELS).without_accents()
+    assert derived.predict(["kocka sedela"]).tolist() == ["cs"]
+
+
+def test_composed_and_decomposed_text_are_the_same() -> None:
+    model = LanguageIdentifier(min_count=1, order=3).fit(TEXTS, LABELS)
+    for text in ("Příliš žluťoučký kůň", "Tiếng Việt", "한국어", "Ελληνικά"):
+        apart = unicodedata.normalize("NFD", text)
+        assert words_of(apart) == words_of(text)
+        assert model.detect(apart) == model.detect(text)
+
+
+def test_strange_texts_have_an_answer() -> None:
+    model = LanguageIdentifier(min_count=1, order=3).fit(TEXTS, LABELS)
+    for text in ("", " ", "1", "1234 5678", "x" * 10_000_000, b"\xff\xfe the \xc3", "\ud800 the", "日本語", "!?"):
+        answer = model.detect(text)
+        assert answer.words >= answer.dictionary_words >= 0
+    assert model.detect(b"\xff\xfe the \xc3").dictionary_words == 1
+    data = b"the cat" + "kočka".encode()
+    sums = model.sums_of_bytes(np.frombuffer(data, np.uint8), np.array([0, 7, len(data)]))
+    assert sums.words.tolist() == [2, 1]
+
+
+def test_threads_give_the_same_bytes() -> None:
+    model = LanguageIdentifier(min_count=1, order=3).fit(TEXTS, LABELS)
+    texts = TEXTS * 40
+    one, many = model.sums(texts), LanguageIdentifier.set_params(model, n_jobs=8).sums(texts)
+    assert one.total.tobytes() == many.total.tobytes()
+
+
+def test_wrong_input_is_one_error() -> None:
+    with pytest.raises(DataError, match="3 texts have 2 languages"):
+        plain().fit(["a", "b", "c"], ["en", "cs"])
+    with pytest.raises(DataError, match="no language code"):
+        plain().fit(["a"], ["not a code"])
+    with pytest.raises(DataError, match="'cs' has no words"):
+        plain().fit(["a", "123"], ["en", "cs"])
+    with pytest.raises(DataError, match="held-out"):
+        plain().fit(TEXTS, LABELS).tune([], [])
+    with pytest.raises(DataError, match="evidence must be one of"):
+        plain(evidence="some").fit(TEXTS, LABELS)
+
+
+def test_a_damaged_table_is_no_crash() -> None:
+    model = LanguageIdentifier(min_count=1, order=3).fit(TEXTS, LABELS)
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        model.records_ = random.integers(0, 256, model.records_.size).astype(np.uint8)
+        model.slots_ = random.integers(0, 2**32, model.slots_.size, dtype=np.uint32)
+        vars(model).pop("_native", None)
+        model.predict(TEXTS[:4])

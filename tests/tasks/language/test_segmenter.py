@@ -1,0 +1,180 @@
+"""Segmentation: the worked example, Viterbi against all paths, tiling, baselines, builders and evaluation."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textmill._native import language as native
+from textmill.errors import DataError
+from textmill.tasks.language import (
+    CommonWordsIdentifier,
+    InterpolatedIdentifier,
+    LanguageIdentifier,
+    LanguageSegmenter,
+    MarkovIdentifier,
+    PPMIdentifier,
+    RankOrderIdentifier,
+    TokenCounts,
+    build_corpus,
+    build_documents,
+    build_tests,
+    evaluate_languages,
+    evaluate_segments,
+    language_shares,
+    page_text,
+)
+
+CS = [2.0, 1.5, 2.0, 0, 1.8, 2.0, 0, 0, 0.2, 0, 0, 0]
+EN = [0, 0, 0.1, 0, 0, 0, 1.9, 2.0, 1.5, 0, 2.0, 1.7]
+ENGLISH = ["the cat sat on the mat and the dog looked at it", "this is the house near the river that you saw"] * 3
+CZECH = ["kočka seděla na rohoži a pes se na ni díval", "to je dům u řeky který jsi viděl včera večer"] * 3
+
+
+@pytest.fixture(scope="module")
+def identifier() -> LanguageIdentifier:
+    return LanguageIdentifier(min_count=1, held_out=0, order=3).fit(
+        ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH)
+    )
+
+
+def test_the_worked_example_of_smoothing() -> None:
+    rows = np.array([CS, EN], dtype=np.float32).T.copy()
+    medians = np.empty_like(rows)
+    native.smooth(rows, 2, medians)
+    assert medians[:, 0].tolist() == pytest.approx([2.0, 1.75, 1.8, 1.8, 1.8, 0, 0.2, 0, 0, 0, 0, 0])
+    assert medians[:, 1].tolist() == pytest.approx([0, 0, 0, 0, 0, 0, 1.5, 1.5, 1.9, 1.7, 1.6, 1.7])
+    begin, offsets, languages = native.smoothed_pieces(rows, np.full(2, 0.7, dtype=np.float32), 2, 3, 5)
+    assert begin.tolist() == [0, 6, 12]
+    assert (offsets.tolist(), languages.tolist()) == ([0, 1, 2], [0, 1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 3), st.floats(0, 4), st.integers(0, 2**32 - 1))
+def test_the_path_is_the_best_of_all(length: int, labels: int, penalty: float, seed: int) -> None:
+    scores = np.random.default_rng(seed).normal(0, 2, (length, labels)).astype(np.float32)
+
+    def value(path: tuple[int, ...]) -> float:
+        changes = sum(a != b for a, b in itertools.pairwise(path))
+        return float(sum(scores[t, y] for t, y in enumerate(path)) - penalty * changes)
+
+    path = tuple(native.switching_path(scores, penalty).tolist())
+    assert value(path) == pytest.approx(max(map(value, itertools.product(range(labels), repeat=length))), abs=1e-4)
+
+
+def test_confidence_is_the_marginal_of_all_paths(identifier: LanguageIdentifier) -> None:
+    text, penalty, unknown = "the cat kočka seděla rohoži", 1.5, 0.1
+    rows = np.array([[word.relevance.get(code, 0.0) for code in ("cs", "en")] for word in identifier.explain(text)])
+    rows = np.hstack([rows, np.full((len(rows), 1), unknown)])
+    pieces = LanguageSegmenter(identifier=identifier, penalty=penalty, unknown=unknown).segments(text)
+    weights = {}
+    for path in itertools.product(range(3), repeat=len(rows)):
+        changes = sum(a != b for a, b in itertools.pairwise(path))
+        weights[path] = np.exp(sum(rows[t, y] for t, y in enumerate(path)) - penalty * changes)
+    total = sum(weights.values())
+    for piece in pieces:
+        label = {"cs": 0, "en": 1, None: 2}[piece.language]
+        shares = [
+            sum(w for path, w in weights.items() if path[t] == label) / total
+            for t in range(piece.first_word, piece.last_word)
+        ]
+        assert piece.confidence == pytest.approx(np.mean(shares), abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["viterbi", "smoothing"])
+def test_pieces_join_to_the_text_and_neighbors_differ(identifier: LanguageIdentifier, method: str) -> None:
+    segmenter = LanguageSegmenter(identifier=identifier, method=method, penalty=2.0)
+    texts = ["", "...", "x", " ".join([ENGLISH[0], CZECH[0], ENGLISH[1], CZECH[1]]), "— " + CZECH[0] + " —", "123"]
+    for text, pieces in zip(texts, segmenter.segments_many(texts), strict=True):
+        assert "".join(text[piece.begin : piece.end] for piece in pieces) == text
+        assert all(a.languages != b.languages for a, b in itertools.pairwise(pieces))
+        assert [piece.first_word for piece in pieces[1:]] == [piece.last_word for piece in pieces[:-1]]
+    assert [piece.language for piece in segmenter.segments(texts[3])] == ["en", "cs", "en", "cs"]
+    data = texts[3].encode()
+    assert b"".join(data[piece.begin : piece.end] for piece in segmenter.segments(data)) == data
+
+
+def test_long_texts_are_cut_as_short_ones(identifier: LanguageIdentifier) -> None:
+    text = (ENGLISH[0] + " " + CZECH[0] + " ") * 200  # several blocks of the sum over paths
+    pieces = LanguageSegmenter(identifier=identifier, penalty=2.0).segments(text)
+    assert len(pieces) == 400
+    assert min(piece.confidence for piece in pieces) > 0.5
+    assert language_shares(pieces)["en"] > 0.4
+
+
+def test_an_unknown_passage_stays_unknown(identifier: LanguageIdentifier) -> None:
+    text = ENGLISH[0] + " " + "1x qz9 7k " * 20
+    pieces = LanguageSegmenter(identifier=identifier, unknown=0.3, penalty=2.0).segments(text)
+    assert [piece.language for piece in pieces] == ["en", None]
+    assert LanguageSegmenter(identifier=identifier, penalty=2.0).only(text, ["en"]).startswith("the cat")
+
+
+def test_letters_cut_at_the_character() -> None:
+    texts, labels = ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH)
+    models = MarkovIdentifier().fit(texts, labels)
+    segmenter = LanguageSegmenter(method="letters", models=models, penalty=10.0)
+    text = ENGLISH[0] + " " + CZECH[1]
+    assert [piece.language for piece in segmenter.segments(text)] == ["en", "cs"]
+    with pytest.raises(DataError, match="character models"):
+        LanguageSegmenter(method="letters").segments("a")
+
+
+@pytest.mark.parametrize(
+    "kind", [CommonWordsIdentifier, InterpolatedIdentifier, MarkovIdentifier, PPMIdentifier, RankOrderIdentifier]
+)
+def test_baselines_tell_two_languages(kind: type) -> None:
+    model = kind().fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
+    assert model.predict(["the dog and the house", "pes a dům u řeky"]).tolist() == ["en", "cs"]
+
+
+@pytest.mark.parametrize("kind", [MarkovIdentifier, PPMIdentifier, InterpolatedIdentifier])
+def test_probabilities_of_characters_sum_to_one(kind: type) -> None:
+    model = kind(order=2).fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
+    for history in ("th", "zq", "  ", "ka"):
+        for language in range(2):
+            total = sum(model.probability(language, history, character) for character in model.alphabet_)
+            assert total == pytest.approx(1.0)
+
+
+def test_em_never_loses_likelihood() -> None:
+    model = InterpolatedIdentifier(order=3).fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
+    for trace in model.trace_:
+        assert all(b >= a - 1e-9 for a, b in itertools.pairwise(trace))
+    assert model.weights_.sum(axis=1).tolist() == pytest.approx([1.0, 1.0])
+
+
+def test_a_model_of_other_languages_rejects() -> None:
+    model = MarkovIdentifier(unknown=["ez da hau nire etxea baina oso polita da"] * 5)
+    model.fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
+    assert model.predict_known(["hau da nire etxea", "the cat sat"]) == [None, "en"]
+    assert model.predict_known(["the cat"], thresholds=[0.0, 0.0]) == [None]
+
+
+def test_arithmetic_of_token_accuracy() -> None:
+    counts = TokenCounts(words=49_943, errors=1_420, off_by_one=603)
+    assert counts.accuracy == pytest.approx(0.9716, abs=5e-5)
+    assert counts.accuracy_inside == pytest.approx(0.9834, abs=5e-5)
+
+
+def test_builders_and_evaluation(identifier: LanguageIdentifier) -> None:
+    train, test = build_corpus([*ENGLISH, "мир и дом"], script="Latin", held_out=0.5)
+    assert sorted(train + test) == sorted(set(ENGLISH))
+    tests = build_tests({"en": ENGLISH, "cs": CZECH}, k=5)
+    assert {name for _, name, _ in tests} >= {"small", "medium"}
+    documents = build_documents({"en": ENGLISH, "cs": CZECH}, k=20)
+    assert documents == build_documents({"en": ENGLISH, "cs": CZECH}, k=20)
+    counts = evaluate_segments(LanguageSegmenter(identifier=identifier, penalty=2.0), documents)
+    assert counts.accuracy > 0.95
+    assert counts.single_whole == counts.single
+    result = evaluate_languages(identifier, [text for _, _, text in tests], [code for code, _, _ in tests])
+    assert result.accuracy > 0.9
+    assert result.sets["all"].items == len(tests)
+
+
+def test_pages_lose_their_menus() -> None:
+    page = "<html lang='cs'><ul><li>Home</li><li>Home</li></ul><style>p{}</style><p>Kočka &amp; pes</p></html>"
+    assert page_text(page) == ("Home\nKočka & pes", "cs")
