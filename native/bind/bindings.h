@@ -15,6 +15,7 @@ void bind_fst(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 void bind_labelpath(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
+void bind_letters(nanobind::module_& m);
 void bind_lm(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);
 void bind_pronunciation(nanobind::module_& m);

@@ -121,7 +121,7 @@ using Certificates = std::tuple<Numpy<std::int32_t, 1>, Numpy<std::int64_t, 1>, 
 // sequence (number proved, log Z, log upper, log bound, unexplored, expansions, pushes, paths, log of the runner-up, has one),
 // and the labels of runners-up [T].
 Certificates label_paths(const Hidden& hidden, std::size_t n, const std::string& search, std::size_t expansions,
-                         std::size_t paths, double seconds, std::size_t threads) {
+                         std::size_t paths, double seconds, bool masses, std::size_t threads) {
   require(threads > 0 && n > 0, "threads and n must be at least 1");
   const auto kind = search == "label"    ? sequence::Search::label
                     : search == "hidden" ? sequence::Search::hidden
@@ -135,7 +135,7 @@ Certificates label_paths(const Hidden& hidden, std::size_t n, const std::string&
   {
     nb::gil_scoped_release nogil;
     for_each(hidden, threads, [&](std::size_t s, const sequence::Trellis& trellis) {
-      found[s] = sequence::best_label_paths(trellis, n, kind, {expansions, paths, seconds});
+      found[s] = sequence::best_label_paths(trellis, n, kind, {expansions, paths, seconds}, masses);
     });
     for (std::size_t s = 0; s < S; ++s) {
       const auto& one = found[s];
@@ -307,7 +307,7 @@ double evaluate_second_order(HeldSecond& held, In<double, 1> theta, std::optiona
 void bind_labelpath(nb::module_& m) {
   nb::class_<Hidden>(m, "Hidden", "A model of hidden states at some sequences.")
       .def("label_paths", &label_paths, "n"_a, "search"_a, nb::kw_only(), "expansions"_a, "paths"_a, "seconds"_a,
-           "threads"_a, "The n best label paths of every sequence, and their certificates.")
+           "masses"_a, "threads"_a, "The n best label paths of every sequence, and their certificates.")
       .def("viterbi", &hidden_viterbi, "path"_a.noconvert(), "scores"_a.noconvert(), "threads"_a,
            "Fill the best hidden paths and their scores.")
       .def("state_probabilities", &state_probabilities, "probabilities"_a.noconvert(), "log_z"_a.noconvert(),

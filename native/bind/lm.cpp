@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "lm/leave_out.h"
 #include "lm/merging.h"
 #include "lm/ngram.h"
+#include "lm/pairs.h"
 #include "lm/smoothing.h"
 
 namespace textmill::bind {
@@ -417,6 +419,8 @@ class Table {
     return nb::make_tuple(to_numpy(std::move(probability)), to_numpy(std::move(back_off)));
   }
 
+  const lm::BackOff& model() const { return model_; }
+
  private:
   Table(Levels level, Ids word, Ids first, Ids suffix, Held probability, Held back_off, std::int32_t unknown,
         std::int32_t begin, std::int32_t end)
@@ -467,6 +471,92 @@ class Table {
   lm::Lookup lookup_;  // made when a word is first looked up
 };
 
+nb::tuple to_python(lm::PairAnswers&& answers) {
+  return nb::make_tuple(to_numpy(std::move(answers.offsets)), to_numpy(std::move(answers.log_probability)),
+                        to_numpy(std::move(answers.best_alignment)), to_numpy(std::move(answers.token_begin)),
+                        to_numpy(std::move(answers.tokens)), to_numpy(std::move(answers.total)));
+}
+
+// A model of pairs; it keeps its arrays.
+class PairNgrams {
+ public:
+  PairNgrams(const Table& table, Levels input_begin, Ids inputs, Levels output_begin, Ids outputs, Ids words_of_pairs,
+             In<double, 1> bias, std::int32_t output_symbols)
+      : input_begin_(input_begin),
+        inputs_(inputs),
+        output_begin_(output_begin),
+        outputs_(outputs),
+        words_(words_of_pairs),
+        bias_(bias) {
+    const std::size_t words = table.model().tree.words();
+    check_offsets(view(input_begin_), inputs_.size(), "inputs");
+    check_offsets(view(output_begin_), outputs_.size(), "outputs");
+    require(input_begin_.size() == output_begin_.size() && input_begin_.size() == words_.size() + 1 &&
+                words_.size() == bias_.size(),
+            "there must be an input, an output, a word and a bias for each pair");
+    for (const std::int32_t word : view(words_))
+      require(word >= 3 && static_cast<std::size_t>(word) < words, "word ", word, " cannot be a pair");
+    for (const double value : view(bias_)) require(std::isfinite(value), "a bias is not finite");
+    check_symbols(view(inputs_), std::numeric_limits<std::int32_t>::max());
+    require(output_symbols >= 0, "the number of output symbols is negative");
+    check_symbols(view(outputs_), output_symbols);
+    symbols_ = output_symbols;
+    nb::gil_scoped_release nogil;
+    pairs_.emplace(table.model(), lm::PairTokens{view(input_begin_), view(inputs_), view(output_begin_), view(outputs_),
+                                                 view(words_), view(bias_), output_symbols});
+  }
+
+  nb::tuple decode(Levels offsets, Ids letters, In<std::int32_t, 2> next, In<std::uint8_t, 1> accept, std::size_t k,
+                   std::size_t beam, double width, std::size_t insertions, bool copy, bool summed,
+                   std::size_t threads) const {
+    check_offsets(view(offsets), letters.size(), "inputs");
+    check_symbols(view(letters), std::numeric_limits<std::int32_t>::max() - symbols_);
+    require(k >= 1 && width >= 0.0 && insertions <= 255 && threads >= 1, "k, width or threads are out of range");
+    const auto states = static_cast<std::int32_t>(accept.size());
+    require(
+        next.shape(0) == accept.size() && (accept.size() == 0 || next.shape(1) == static_cast<std::size_t>(symbols_)),
+        "an acceptor needs a row of ", symbols_, " numbers for each state");
+    for (const std::int32_t state : view(next)) require(state >= -1 && state < states, "there is no state ", state);
+    lm::PairAnswers answers;
+    {
+      nb::gil_scoped_release nogil;
+      answers = pairs_->decode(view(offsets), view(letters), {view(next), view(accept)},
+                               {k, beam, width, insertions, copy, summed}, threads);
+    }
+    return to_python(std::move(answers));
+  }
+
+  nb::tuple score(Levels x_begin, Ids x, Levels y_begin, Ids y, std::size_t insertions, bool copy, bool summed,
+                  std::size_t threads) const {
+    check_offsets(view(x_begin), x.size(), "inputs");
+    check_offsets(view(y_begin), y.size(), "outputs");
+    require(x_begin.size() == y_begin.size(), "there must be an output for each input");
+    check_symbols(view(x), std::numeric_limits<std::int32_t>::max() - symbols_);
+    require(insertions <= 255 && threads >= 1, "insertions or threads are out of range");
+    lm::PairAnswers answers;
+    {
+      nb::gil_scoped_release nogil;
+      answers =
+          pairs_->score(view(x_begin), view(x), view(y_begin), view(y), {1, 0, 0.0, insertions, copy, summed}, threads);
+    }
+    return to_python(std::move(answers));
+  }
+
+ private:
+  static void check_symbols(std::span<const std::int32_t> symbols, std::int32_t end) {
+    for (const std::int32_t symbol : symbols) require(symbol >= 0 && symbol < end, "there is no symbol ", symbol);
+  }
+
+  Levels input_begin_;
+  Ids inputs_;
+  Levels output_begin_;
+  Ids outputs_;
+  Ids words_;
+  In<double, 1> bias_;
+  std::int32_t symbols_ = 0;
+  std::optional<lm::PairTable> pairs_;
+};
+
 }  // namespace
 
 void bind_lm(nb::module_& m) {
@@ -515,6 +605,14 @@ void bind_lm(nb::module_& m) {
            "p of each word in a context.")
       .def("sample", &Table::sample, "context"_a, nb::kw_only(), "from_start"_a, "sentences"_a, "longest"_a,
            "unknown"_a, "seed"_a, "first_sentence"_a, "threads"_a, "Sentences from the model: offsets and words.");
+  nb::class_<PairNgrams>(m, "PairNgrams", "A back-off model of pairs of symbols.")
+      .def(nb::init<const Table&, Levels, Ids, Levels, Ids, Ids, In<double, 1>, std::int32_t>(), "table"_a,
+           "input_begin"_a, "inputs"_a, "output_begin"_a, "outputs"_a, "words"_a, "bias"_a, "output_symbols"_a)
+      .def("decode", &PairNgrams::decode, "offsets"_a, "letters"_a, "next"_a, "accept"_a, nb::kw_only(), "k"_a,
+           "beam"_a, "width"_a, "insertions"_a, "copy"_a, "summed"_a, "threads"_a,
+           "Best outputs: offsets, ln p, ln p of best alignments, where these begin, their pairs, ln p of inputs.")
+      .def("score", &PairNgrams::score, "x_begin"_a, "x"_a, "y_begin"_a, "y"_a, nb::kw_only(), "insertions"_a, "copy"_a,
+           "summed"_a, "threads"_a, "The same for pairs of strings.");
 }
 
 }  // namespace textmill::bind

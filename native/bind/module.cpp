@@ -39,6 +39,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: parsing of dependencies, cutting texts by topic.");
   textmill::bind::bind_tasks(tasks);
+  textmill::bind::bind_letters(tasks);
   textmill::bind::bind_segmentation(tasks);
   textmill::bind::bind_pronunciation(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@ using base::with_packs;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kSmall = 1e-20;           // vectors are scaled when they leave 1e-20 .. 1e20
 constexpr double kRounding = 1e-12;        // of sums of probabilities
 constexpr std::size_t kClockSteps = 1024;  // between looks at the clock
 
@@ -68,10 +70,10 @@ struct Tables {
   std::size_t H, N, T, stride;
   std::vector<double> phi;                 // [T][stride] node potentials
   std::vector<double> phi_shift;           // [T]
-  std::vector<double> upper, upper_shift;  // [T][N] U, divided by its largest; [T] log of what was divided by
+  std::vector<double> upper, upper_shift;  // [T][N] U, scaled; [T] log of what it was divided by
   double log_z = kNever;
 
-  Tables(const Trellis& of, bool bounds)
+  Tables(const Trellis& of, bool masses)
       : trellis(of),
         states(*of.states),
         H(states.states),
@@ -81,7 +83,7 @@ struct Tables {
         phi(T * stride, A::zero),
         phi_shift(T, 0.0) {
     fill_nodes();
-    if (bounds) fill_bounds();
+    fill_bounds(masses);
   }
 
   void fill_nodes() {
@@ -102,8 +104,8 @@ struct Tables {
     }
   }
 
-  // U and, in the same pass, sums over all paths: log Z.
-  void fill_bounds() {
+  // U and, with `masses`, in the same pass sums over all paths: log Z.
+  void fill_bounds(bool masses) {
     upper.assign(T * N, A::one);
     upper_shift.assign(T, 0.0);
     std::vector<double> sums(N, A::one), v(N), w(N), next(N);
@@ -111,14 +113,18 @@ struct Tables {
     for (std::size_t t = T - 1; t-- > 0;) {
       const Arcs& arcs = *trellis.arcs[t + 1];
       double* out = &upper[t * N];
-      for (std::size_t node = 0; node < N; ++node) {
-        const double own = phi[(t + 1) * stride + states.state(node)];
-        v[node] = A::multiply(own, upper[(t + 1) * N + node]);
-        w[node] = A::multiply(own, sums[node]);
+      const double *own = &phi[(t + 1) * stride], *behind = &upper[(t + 1) * N];
+      for (std::size_t first = 0; first < N; first += H) {  // nodes of the same state before
+        for (std::size_t h = 0; h < H; ++h) v[first + h] = A::multiply(own[h], behind[first + h]);
+        for (std::size_t h = 0; h < H && masses; ++h) w[first + h] = A::multiply(own[h], sums[first + h]);
       }
       if constexpr (std::is_same_v<A, Linear>) {
         if (arcs.transposed != nullptr) {
-          fast_step(arcs.transposed, v.data(), w.data(), out, next.data());
+          if (masses) {
+            fast_step<true>(arcs.transposed, v.data(), w.data(), out, next.data());
+          } else {
+            fast_step<false>(arcs.transposed, v.data(), w.data(), out, next.data());
+          }
         } else {
           plain_step(arcs, v, w, out, next);
         }
@@ -126,19 +132,25 @@ struct Tables {
         plain_step(arcs, v, w, out, next);
       }
       upper_shift[t] = upper_shift[t + 1] + phi_shift[t + 1] + A::shift(arcs) + scale(out);
+      if (!masses) continue;
       mass_shift += phi_shift[t + 1] + A::shift(arcs) + scale(next.data());
       std::swap(sums, next);
+    }
+    if (!masses) {
+      log_z = 0.0;
+      return;
     }
     double total = A::zero;
     for (std::size_t h = 0; h < H; ++h) total = A::add(total, A::multiply(phi[h], sums[h]));
     log_z = A::logarithm(total) + mass_shift + phi_shift[0];
   }
 
-  // Divides by the largest; returns its logarithm.
+  // Divides by the largest, where that is needed; returns the logarithm of what was divided by.
   double scale(double* values) const {
     const double most = *std::max_element(values, values + N);
     if (most == A::zero) return 0.0;
     if constexpr (std::is_same_v<A, Linear>) {
+      if (most > kSmall && most < 1.0 / kSmall) return 0.0;
       const double by = 1.0 / most;
       for (std::size_t i = 0; i < N; ++i) values[i] *= by;
     } else {
@@ -167,6 +179,7 @@ struct Tables {
   }
 
   // The same for order 1, four nodes at a time.
+  template <bool summed>
   void fast_step(const double* transposed, const double* v, const double* w, double* out, double* next) const {
     const std::size_t labels = states.labels, width = stride, count = H;
     const std::size_t* first = states.first.data();
@@ -180,7 +193,7 @@ struct Tables {
           for (std::size_t c = first[y]; c < first[y + 1]; ++c) {
             const P column = P::load(transposed + c * width + at);
             total = multiply_add(P(v[c]), column, total);
-            all = multiply_add(P(w[c]), column, all);
+            if constexpr (summed) all = multiply_add(P(w[c]), column, all);
           }
           most = max(most, total);
         }
@@ -222,7 +235,7 @@ bool worse(const Queued& a, const Queued& b) {  // ties: the longer prefix, then
 template <class A>
 class LabelSearch {
  public:
-  LabelSearch(const Trellis& trellis) : tables_(trellis, true), states_(*trellis.states) {}
+  LabelSearch(const Trellis& trellis, bool masses) : tables_(trellis, masses), states_(*trellis.states) {}
 
   LabelPaths run(std::size_t n, const SearchLimits& limits) {
     LabelPaths found;
@@ -231,14 +244,12 @@ class LabelSearch {
     Watch watch(limits.seconds);
     expand(-1);
     bool stopped = false;
-    while (!queue_.empty() && found.best.size() < n) {
+    while ((held_ || !queue_.empty()) && found.best.size() < n) {
       if ((limits.expansions > 0 && expansions_ >= limits.expansions) || watch.over()) {
         stopped = true;
         break;
       }
-      std::pop_heap(queue_.begin(), queue_.end(), worse);
-      const Queued top = queue_.back();
-      queue_.pop_back();
+      const Queued top = take();
       ++expansions_;
       if (static_cast<std::size_t>(top.position) + 1 == tables_.T) {
         found.best.push_back({labels_of(top.prefix), top.priority - tables_.log_z});
@@ -246,6 +257,7 @@ class LabelSearch {
         expand(top.prefix);
       }
     }
+    release();
     const double next = queue_.empty() ? kNever : queue_.front().priority - tables_.log_z;
     found.proved = found.best.size();
     if (stopped && found.best.size() < n) {
@@ -255,7 +267,7 @@ class LabelSearch {
       found.proved += rest.log_probability >= next ? 1 : 0;
       found.best.push_back(std::move(rest));
     } else {
-      found.upper = found.best.front().log_probability;
+      found.upper = found.best.empty() ? kNever : found.best.front().log_probability;
     }
     found.bound = next;
     double listed = 0.0;
@@ -282,10 +294,37 @@ class LabelSearch {
         prefixes_.pop_back();
         continue;
       }
-      queue_.push_back({priority, static_cast<std::int32_t>(prefixes_.size()) - 1, prefixes_.back().position});
-      std::push_heap(queue_.begin(), queue_.end(), worse);
+      const Queued now{priority, static_cast<std::int32_t>(prefixes_.size()) - 1, prefixes_.back().position};
       ++pushes_;
+      if (!held_) {
+        held_ = now;
+        continue;
+      }
+      const bool better = worse(*held_, now);
+      queue_.push_back(better ? *held_ : now);
+      std::push_heap(queue_.begin(), queue_.end(), worse);
+      if (better) held_ = now;
     }
+  }
+
+  // The best extension of the last prefix is mostly the next to be taken: it waits outside the queue.
+  Queued take() {
+    if (held_ && (queue_.empty() || !worse(*held_, queue_.front()))) {
+      const Queued top = *held_;
+      held_.reset();
+      return top;
+    }
+    release();
+    std::pop_heap(queue_.begin(), queue_.end(), worse);
+    const Queued top = queue_.back();
+    queue_.pop_back();
+    return top;
+  }
+  void release() {
+    if (!held_) return;
+    queue_.push_back(*held_);
+    std::push_heap(queue_.begin(), queue_.end(), worse);
+    held_.reset();
   }
 
   // Makes the prefix `of` + label, returns its priority.
@@ -351,16 +390,15 @@ class LabelSearch {
     double* alpha = &arena_[made.alpha];
     const double most = *std::max_element(alpha, alpha + rows * K);
     if (most == A::zero) return kNever;
+    if (std::is_same_v<A, Logarithmic> || most < kSmall || most > 1.0 / kSmall) {
+      for (std::size_t i = 0; i < rows * K; ++i) alpha[i] = A::over(alpha[i], most);
+      made.shift += A::logarithm(most);
+    }
     double total = A::zero;
     for (std::size_t a = 0; a < rows; ++a) {
       const double* here = bound + node_of(made, a, 0);
-      for (std::size_t i = 0; i < K; ++i) {
-        double& value = alpha[a * K + i];
-        value = A::over(value, most);
-        total = A::add(total, A::multiply(value, here[i]));
-      }
+      for (std::size_t i = 0; i < K; ++i) total = A::add(total, A::multiply(alpha[a * K + i], here[i]));
     }
-    made.shift += A::logarithm(most);
     return made.shift + A::logarithm(total) + tables_.upper_shift[t];
   }
 
@@ -400,6 +438,7 @@ class LabelSearch {
   std::vector<double> arena_;
   std::vector<Prefix> prefixes_;
   std::vector<Queued> queue_;
+  std::optional<Queued> held_;
   std::size_t expansions_ = 0, pushes_ = 0;
 };
 
@@ -490,10 +529,11 @@ LabelPaths search_hidden(const Trellis& trellis, bool exact_mass, const SearchLi
 
 }  // namespace
 
-LabelPaths best_label_paths(const Trellis& trellis, std::size_t n, Search search, const SearchLimits& limits) {
+LabelPaths best_label_paths(const Trellis& trellis, std::size_t n, Search search, const SearchLimits& limits,
+                            bool masses) {
   if (search != Search::label) return search_hidden(trellis, search == Search::hidden_exact, limits);
-  if (trellis.wide) return LabelSearch<Logarithmic>(trellis).run(n, limits);
-  return LabelSearch<Linear>(trellis).run(n, limits);
+  if (trellis.wide) return LabelSearch<Logarithmic>(trellis, masses).run(n, limits);
+  return LabelSearch<Linear>(trellis, masses).run(n, limits);
 }
 
 double label_mass(const Trellis& trellis, std::span<const std::int32_t> labels) {

@@ -54,8 +54,10 @@ struct LabelPaths {
   std::size_t expansions = 0, pushes = 0, paths = 0;
 };
 
-// The n best label paths of a sequence; searches over hidden paths have n = 1.
-LabelPaths best_label_paths(const Trellis& trellis, std::size_t n, Search search, const SearchLimits& limits);
+// The n best label paths of a sequence; searches over hidden paths have n = 1. Without `masses` the search over labels
+// does not sum over all paths: log Z counts as 0, and what is called a probability is a mass.
+LabelPaths best_label_paths(const Trellis& trellis, std::size_t n, Search search, const SearchLimits& limits,
+                            bool masses = true);
 
 // log of the mass of all hidden paths with these labels (-1: any).
 double label_mass(const Trellis& trellis, std::span<const std::int32_t> labels);

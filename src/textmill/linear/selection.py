@@ -12,12 +12,12 @@ Cost: folds x penalties trainings, most of them short. Reference: Stone (1974).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from textmill.arrays import Floats, Ints
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.linear.classifier import classes_of, labels_of
 from textmill.linear.grafting import CombinationLogistic
@@ -68,21 +68,22 @@ def choose_penalty(
     penalty: str = "l1",
     values: Sequence[float] | None = None,
     n_folds: int = 5,
-    score: str = "likelihood",
+    score: str | Callable[[Any, Any, Ids], float] = "likelihood",
     random_state: int = 0,
 ) -> PenaltyScores:
     """Score values of a penalty, "l1" or "l2", by cross-validation; the model itself is not changed.
 
     With `X_dev` and `y_dev` the models are trained on all of X and scored on those. `values` are 10 from the largest
     that matters (`l1_max`) to a hundredth of it when they are not given, or for l2 from 100 to 0.01. `score` is
-    "likelihood" or "accuracy".
+    "likelihood", "accuracy", or a function of a model, rows and their labels as numbers of sorted classes.
 
     >>> X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]] * 5)
     >>> choose_penalty(LogisticRegression(), X, [1, 1, 0, 0] * 5, penalty="l2", values=[100.0, 0.1], n_folds=4).best
     0.1
     """
     check_choice("penalty", penalty, ("l1", "l2"))
-    check_choice("score", score, ("likelihood", "accuracy"))
+    if isinstance(score, str):
+        check_choice("score", score, ("likelihood", "accuracy"))
     check_range("n_folds", n_folds, at_least=2, whole=True)
     combined = isinstance(model, CombinationLogistic)
     if combined and penalty == "l2":
@@ -107,7 +108,9 @@ def choose_penalty(
     scores = np.empty((len(parts), len(grid)))
     for fold, (X_in, y_in, X_out, y_out) in enumerate(track(parts, "folds")):
         for k, fitted in enumerate(_along(plain, X_in, y_in, penalty, grid)):
-            if score == "accuracy":
+            if callable(score):
+                scores[fold, k] = score(fitted, X_out, y_out)
+            elif score == "accuracy":
                 scores[fold, k] = fitted.score(X_out, y_out)
             else:
                 scores[fold, k] = fitted.predict_log_proba(X_out)[np.arange(len(y_out)), y_out].mean()

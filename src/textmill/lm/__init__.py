@@ -10,6 +10,7 @@ quantizing      smaller files: numbers of 4 to 16 bits
 perplexity      how well a model predicts documents, as SRILM reports it
 queries         what comes next, how often was this seen
 formats         ARPA files in and out
+pairs           pair n-grams: from strings to strings
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from textmill.lm.leave_one_out import LeaveOneOut
     from textmill.lm.mixing import Mixture
     from textmill.lm.ngram import NGramModel, SentenceScores
+    from textmill.lm.pairs import Candidate, OutputAcceptor, PairModel, UnalignedPairs
     from textmill.lm.perplexity import PerplexityReport, perplexity_report
     from textmill.lm.pruning import prune
     from textmill.lm.quantizing import quantize
@@ -29,12 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SMOOTHINGS",
+    "Candidate",
     "LeaveOneOut",
     "Mixture",
     "NGram",
     "NGramModel",
+    "OutputAcceptor",
+    "PairModel",
     "PerplexityReport",
     "SentenceScores",
+    "UnalignedPairs",
     "arpa_of",
     "frequent_ngrams",
     "from_arpa",
@@ -53,6 +59,7 @@ __getattr__, __dir__ = deferred(
         "leave_one_out": "LeaveOneOut",
         "mixing": "Mixture",
         "ngram": "NGramModel SentenceScores",
+        "pairs": "Candidate OutputAcceptor PairModel UnalignedPairs",
         "perplexity": "PerplexityReport perplexity_report",
         "pruning": "prune",
         "quantizing": "quantize",

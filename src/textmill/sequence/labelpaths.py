@@ -178,6 +178,7 @@ def best_label_paths(
         expansions=expansions,
         paths=0 if search == "label" else limits.paths or PATHS,
         seconds=limits.seconds or 0.0,
+        masses=True,
         threads=effective_jobs(n_jobs),
     )
     answers, at, one = [], 0, 0
@@ -242,6 +243,7 @@ def best_labels_flat(
         expansions=limits.expansions or expansions,
         paths=0 if search == "label" else limits.paths or PATHS,
         seconds=limits.seconds or 0.0,
+        masses=False,
         threads=effective_jobs(n_jobs),
     )
     if counts.all():

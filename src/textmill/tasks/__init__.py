@@ -10,6 +10,7 @@ polarity     how many stars a review gives: scores on a scale, and the phrases t
 segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
+transcription   letters as sounds, names in another script, kanji from their readings
 """
 
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
+    from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
@@ -34,9 +36,11 @@ __all__ = [
     "Correction",
     "DependencyParser",
     "Forger",
+    "KanjiRestorer",
     "LanguageCounts",
     "LanguageIdentifier",
     "LanguageSegmenter",
+    "LetterCRF",
     "Matches",
     "Normalizer",
     "PolarityScorer",
@@ -45,6 +49,7 @@ __all__ = [
     "SimilarDocuments",
     "SpellingCorrector",
     "TopicSegmenter",
+    "Transcriber",
     "query_shards",
 ]
 
@@ -60,5 +65,6 @@ __getattr__, __dir__ = deferred(
         "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
         "similarity": "Matches SimilarDocuments query_shards",
+        "transcription": "KanjiRestorer LetterCRF Transcriber",
     },
 )

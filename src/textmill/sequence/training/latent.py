@@ -25,7 +25,8 @@ from textmill._native import sequence as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
-from textmill.sequence.training.objective import PART_CELLS, ChainObjective, Part, frequencies, slices
+from textmill.sequence.training import objective as chains
+from textmill.sequence.training.objective import ChainObjective, Part, frequencies, slices
 
 __all__ = ["LatentObjective", "SecondOrderObjective"]
 
@@ -52,7 +53,7 @@ class LatentObjective(ChainObjective):
 
     @cached_property
     def _addresses(self) -> list[Any]:
-        tokens = max(1, PART_CELLS // self.layout.labels)
+        tokens = max(1, chains.PART_CELLS // self.layout.labels)
         return [(self.layout, part, self.owner) for part in slices(self.data, tokens)]
 
     @property

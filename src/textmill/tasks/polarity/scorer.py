@@ -520,7 +520,10 @@ def half_width(scorer: PolarityScorer, texts: Sequence[str], values: Floats, sca
 
 
 def choose_l2(X: Any, labels: Any, random_state: int = 0) -> float:
-    """The penalty of least held-out surprise, by at most 10,000 reviews; 0.1 where a score has fewer than 3.
+    """The penalty that explains most of held-out scores, by at most 10,000 reviews; 0.1 where a score has fewer than 3.
+
+    What is explained is the share of the squared error of their mean plus the share of their surprise: the model serves
+    two criteria, and by likelihood alone it hedges more than a squared error forgives.
 
     >>> choose_l2(np.eye(4), [1, 2, 1, 2])
     0.1
@@ -532,6 +535,16 @@ def choose_l2(X: Any, labels: Any, random_state: int = 0) -> float:
     fewest = int(np.unique(values, return_counts=True)[1].min())
     if fewest < 3:
         return 0.1
+    steps, labels = np.unique(values, return_inverse=True)
+    shares = np.bincount(labels) / len(values)
+    square, surprise = float(np.var(values)), -float(shares @ np.log(shares))
+
+    def explained(model: Any, rows: Any, right: Any) -> float:
+        probabilities = model.predict_log_proba(rows)
+        errors = (np.exp(probabilities) @ steps - steps[right]) ** 2
+        likely = probabilities[np.arange(len(right)), right]
+        return 2.0 - float(errors.mean()) / square + float(likely.mean()) / surprise
+
     return choose_penalty(
         LogisticRegression(tolerance=1e-2),
         X,
@@ -539,6 +552,7 @@ def choose_l2(X: Any, labels: Any, random_state: int = 0) -> float:
         penalty="l2",
         values=PENALTIES,
         n_folds=min(5, fewest),
+        score=explained,
         random_state=random_state,
     ).best
 

@@ -1,0 +1,213 @@
+"""Transcription: textmill against Phonetisaurus on pronunciations, one thread, and quality on names.
+
+Times are processor seconds of one thread; those of Phonetisaurus are its programs run one after the other as its own
+script does (phonetisaurus-align, estimate-ngram, phonetisaurus-arpa2wfst; phonetisaurus-g2pfst). The appendix trains
+with one command for all languages, choices on development words, and reads the test once; --only quality skips it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import tempfile
+import unicodedata
+import warnings
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.harness import Job, Options
+from textmill.lm import PairModel
+from textmill.metrics import paired_bootstrap
+from textmill.tasks.transcription import Transcriber, evaluate_transcriptions, read_transcriptions, script_pack
+
+PACKAGES = ["phonetisaurus"]
+LANGUAGES = ("ady", "bul", "fre", "gre", "hin", "ice", "kor", "vie")
+THREE = ("ady", "bul", "fre")
+ORDER = 8  # Phonetisaurus's own
+BLANK = "\u2423"  # stands for a blank within a word of Vietnamese
+
+
+def jobs(options: Options) -> list[Job]:
+    """Training and decoding on the CMU dictionary, and the search on 3,600 words."""
+    warnings.simplefilter("ignore")
+    folder = Path(tempfile.mkdtemp(prefix="textmill-bench-"))
+    cmu = options.data / "g2p-cmu"
+    lexicon, words = cmu / "g014b2b.train", cmu / "g014b2b.words"
+    if options.quick:
+        some = lexicon.read_text(encoding="utf-8").splitlines(keepends=True)[::20]
+        lexicon = folder / "some.train"
+        lexicon.write_text("".join(some), encoding="utf-8")
+    train = read_transcriptions(str(lexicon))
+    names = words.read_text(encoding="utf-8").split()
+    references = dict(zip(*read_transcriptions(str(cmu / "g014b2b.ref")).references(), strict=True))
+
+    @cache
+    def ours() -> PairModel:
+        return PairModel(order=ORDER, n_jobs=1).fit(train.words, train.outputs)
+
+    @cache
+    def theirs() -> Path:
+        Phonetisaurus(folder / "cmu").train(lexicon)
+        return folder / "cmu"
+
+    def quality() -> str:
+        right = [ours().predict(names), Phonetisaurus(theirs()).best(words, names)[1]]
+        errors = [
+            100 * np.mean([tuple(y) not in references[w] for w, y in zip(names, ys, strict=True)]) for ys in right
+        ]
+        return f"word error {errors[0]:.2f} against {errors[1]:.2f} %"
+
+    french = options.data / "g2p-sigmorphon2020" / "fre_train.tsv"
+    french_train = read_transcriptions(str(french))
+    french_dev = read_transcriptions(str(french.with_name("fre_dev.tsv")))
+    return [
+        Job(
+            "train on the CMU dictionary, order 8",
+            lambda: seconds(lambda: PairModel(order=ORDER, n_jobs=1).fit(train.words, train.outputs)),
+            lambda: Phonetisaurus(folder / "again").train(lexicon),
+            "phonetisaurus",
+            quality,
+            figure="returned",
+            bar=10.0,
+        ),
+        Job(
+            "decode 12,000 words, best output",
+            lambda: seconds(lambda: ours().predict(names)),
+            lambda: Phonetisaurus(theirs()).best(words, names)[0],
+            "phonetisaurus-g2pfst",
+            figure="returned",
+            bar=2.0,
+        ),
+        Job(
+            "search on 3,600 words (at most 10 times)",
+            lambda: seconds(
+                lambda: Transcriber(n_jobs=1).fit(
+                    french_train.words, french_train.outputs, french_dev.words, french_dev.outputs
+                )
+            ),
+            lambda: Phonetisaurus(folder / "french").train(french),
+            "phonetisaurus, training",
+            figure="returned",
+            bar=0.1,
+        ),
+    ]
+
+
+def seconds(work: Any) -> float:
+    """Processor seconds of this process."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    work()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+class Phonetisaurus:
+    """The programs of its wheel, in a folder for their files."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder = folder
+        package = Path(str(metadata.distribution("phonetisaurus").locate_file("phonetisaurus")))
+        self.programs = package / "bin" / "x86_64"
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(package / "lib" / "x86_64")}
+
+    def run(self, program: str, *arguments: str) -> tuple[float, str]:
+        """Processor seconds and what was printed."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [str(self.programs / program), *arguments]
+        done = subprocess.run(command, env=self.environment, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        return spent, done.stdout.decode("utf-8", "replace")
+
+    def train(self, lexicon: Path) -> float:
+        """Processor seconds of training."""
+        corpus, arpa = self.folder / "corpus", self.folder / "model.arpa"
+        return (
+            self.run("phonetisaurus-align", f"--input={lexicon}", f"--ofile={corpus}", "--seq1_del=false")[0]
+            + self.run("estimate-ngram", "-o", str(ORDER), "-t", str(corpus), "-wl", str(arpa))[0]
+            + self.run("phonetisaurus-arpa2wfst", f"--lm={arpa}", f"--ofile={self.folder / 'model.fst'}")[0]
+        )
+
+    def best(self, wordlist: Path, words: list[str]) -> tuple[float, list[list[str]]]:
+        """Processor seconds, and the best output of each word."""
+        model = f"--model={self.folder / 'model.fst'}"
+        spent, text = self.run("phonetisaurus-g2pfst", model, f"--wordlist={wordlist}", "--nbest=1")
+        answers = {line.split("\t")[0]: line.split("\t")[-1].split() for line in text.splitlines() if line}
+        return spent, [answers.get(word, []) for word in words]
+
+
+def appendix() -> str:
+    """Word error of all languages by one command, with paired intervals; names in katakana and Arabic."""
+    options = Options()
+    lines = ["", "sigmorphon 2020, word error %, choices on dev, test read once", ""]
+    lines.append("| language | textmill | Phonetisaurus | difference, 95 % by paired bootstrap |\n|---|---|---|---|")
+    errors: dict[str, tuple[float, float]] = {}
+    for language in LANGUAGES:
+        ours, theirs = (np.array(side, dtype=float) for side in _language(options.data, language))
+        errors[language] = (100 * ours.mean(), 100 * theirs.mean())
+        first, second = (np.column_stack([side, np.ones(len(side))]) for side in (ours, theirs))
+        difference = paired_bootstrap(first, second, lambda sums: sums[..., 0] / sums[..., 1])
+        lines.append(
+            f"| {language} | {errors[language][0]:.2f} | {errors[language][1]:.2f} | "
+            f"{100 * difference.difference:+.2f}, p = {difference.p_value:.3f} |"
+        )
+    for name, some in (("ady, bul, fre", THREE), ("all", LANGUAGES)):
+        means = np.mean([errors[language] for language in some], axis=0)
+        lines.append(f"| mean of {name} | {means[0]:.2f} | {means[1]:.2f} | |")
+    lines += ["", *_names(options.data)]
+    return "\n".join(lines)
+
+
+def _language(data: Path, language: str) -> tuple[list[bool], list[bool]]:
+    """Which test words are wrong, by us and by Phonetisaurus (in NFD, with a sign for blanks)."""
+    folder = data / "g2p-sigmorphon2020"
+    train, dev, test = (
+        read_transcriptions(str(folder / f"{language}_{part}.tsv")) for part in ("train", "dev", "test")
+    )
+    words, references = test.references()
+    model = Transcriber().fit(train.words, train.outputs, dev.words, dev.outputs)
+    ours = [row[0].output if row else [] for row in model.predict_best(words, 1, cached=False)]
+    with tempfile.TemporaryDirectory() as place:
+        peer = Phonetisaurus(Path(place))
+        lexicon, wordlist = Path(place) / "lexicon", Path(place) / "words"
+        plain = [unicodedata.normalize("NFD", word).replace(" ", BLANK) for word in words]
+        rows = zip(train.words, train.outputs, strict=True)
+        text = "".join(f"{unicodedata.normalize('NFD', w).replace(' ', BLANK)}\t{' '.join(o)}\n" for w, o in rows)
+        lexicon.write_text(text, encoding="utf-8")
+        wordlist.write_text("\n".join(plain) + "\n", encoding="utf-8")
+        peer.train(lexicon)
+        theirs = peer.best(wordlist, plain)[1]
+    return tuple([tuple(y) not in right for y, right in zip(ys, references, strict=True)] for ys in (ours, theirs))  # type: ignore[return-value]
+
+
+def _names(data: Path) -> list[str]:
+    """Accuracy of pair models on names: katakana directly and as sounds, Arabic."""
+    lines = ["| names | order | ACC | top 3 | top 10 | F | MRR |", "|---|---|---|---|---|---|---|"]
+    for name, notation, order in (
+        ("katakana", None, 6), ("katakana", "katakana", 6), ("katakana", "katakana", 2), ("arabic", None, 6),
+    ):  # fmt: skip
+        folder = data / "transliteration"
+        train, test = (
+            read_transcriptions(str(folder / f"wd_{name}_{part}"), outputs="characters") for part in ("64", "20")
+        )
+        words, references = test.references()
+        pack = None if notation is None else script_pack(notation)
+        outputs = train.outputs if pack is None else [pack.encode(output) for output in train.outputs]
+        model = PairModel(order=order, max_output=2 if pack is None else 3).fit(train.words, outputs)
+        acceptor = None if pack is None else pack.acceptor(model.output_symbols_)
+        rows = model.predict_best(words, 10, acceptor=acceptor)
+        texts = [[one.output if pack is None else pack.decode(one.output) for one in row] for row in rows]
+        scores = evaluate_transcriptions(
+            [[text for text in row if text is not None] for row in texts], [list(right) for right in references]
+        )
+        lines.append(
+            f"| {name}, {'as sounds' if pack else 'direct'} | {order} | {scores.mean('accuracy'):.3f} | "
+            f"{scores.top(3):.3f} | {scores.top(10):.3f} | {scores.mean('f'):.3f} | {scores.mean('mrr'):.3f} |"
+        )
+    return lines

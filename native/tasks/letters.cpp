@@ -1,0 +1,499 @@
+#include "tasks/letters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "base/parallel.h"
+#include "base/random.h"
+
+namespace textmill::tasks {
+namespace {
+
+constexpr double kNone = -std::numeric_limits<double>::infinity();
+constexpr std::size_t kWords = 16;   // handed to a thread at once
+constexpr std::size_t kTried = 500;  // words that a first step size is tried on
+constexpr double kSmallest = 1e-3;   // scale at which weights are multiplied out
+constexpr std::uint64_t kNoTest = ~std::uint64_t{0};
+
+std::uint64_t mixed(std::uint64_t h, std::uint64_t value) {
+  h = (h ^ value) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 32;
+}
+
+double log_add(double a, double b) {
+  if (a < b) std::swap(a, b);
+  return b == kNone ? a : a + std::log1p(std::exp(b - a));
+}
+
+// The keys of the tests of letter t. Outside of the word stand two signs, left and right.
+template <class F>
+void for_each_test(std::span<const std::int32_t> word, std::size_t t, const Windows& windows, F&& body) {
+  const auto n = static_cast<std::int32_t>(word.size()), at = static_cast<std::int32_t>(t);
+  const auto letter = [&](std::int32_t i) -> std::uint64_t {
+    if (i < 0) return i == -1 ? 1 : 0;
+    if (i >= n) return i == n ? 2 : 0;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(word[static_cast<std::size_t>(i)]) + 4);
+  };
+  const std::uint64_t own = mixed(0x51ED270B, letter(at));
+  body(own);
+  for (std::int32_t from = -windows.window; from <= windows.window; ++from) {
+    std::uint64_t h = mixed(own, static_cast<std::uint64_t>(from + 1000));
+    for (std::int32_t to = from; to <= windows.window && to - from < windows.longest; ++to) {
+      const std::uint64_t next = letter(at + to);
+      if (next == 0) break;  // beyond the sign outside
+      h = mixed(h, next);
+      if (from == 0 && to == 0) continue;
+      body(h);
+    }
+  }
+}
+
+class TestIndex {
+ public:
+  explicit TestIndex(std::span<const std::uint64_t> keys) {
+    std::size_t size = 64;
+    while (size < 2 * keys.size()) size *= 2;
+    slots_.assign(size, {kNoTest, -1});
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::size_t slot = keys[i] & (size - 1);
+      while (slots_[slot].second >= 0) slot = (slot + 1) & (size - 1);
+      slots_[slot] = {keys[i], static_cast<std::int32_t>(i)};
+    }
+  }
+  std::int32_t find(std::uint64_t key) const {
+    std::size_t slot = key & (slots_.size() - 1);
+    while (slots_[slot].second >= 0 && slots_[slot].first != key) slot = (slot + 1) & (slots_.size() - 1);
+    return slots_[slot].second;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::int32_t>> slots_;
+};
+
+std::uint64_t pair_key(std::int32_t before, std::int32_t letter) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(before)) << 32 | static_cast<std::uint32_t>(letter);
+}
+
+// The potentials of one word, and sums over labellings. Letters without labels have one that has no weight.
+class Lattice {
+ public:
+  Lattice(const LetterLabels& labels, const Windows& windows, const LetterWeights& where, const TestIndex& tests,
+          const TestIndex& pairs)
+      : labels_(labels), windows_(windows), where_(where), tests_(tests), pairs_(pairs) {}
+
+  // Finds the tests of a word.
+  void open(std::span<const std::int32_t> word) {
+    word_ = word;
+    active_.clear();
+    active_begin_.assign(1, 0);
+    size_.clear();
+    unary_begin_.assign(1, 0);
+    step_begin_.assign(1, 0);
+    pair_.clear();
+    for (std::size_t t = 0; t < word.size(); ++t) {
+      const std::size_t K = labels_.count(word[t]);
+      if (K > 0)
+        for_each_test(word, t, windows_, [&](std::uint64_t key) {
+          const std::int32_t test = tests_.find(key);
+          if (test >= 0) active_.push_back(where_.begin[static_cast<std::size_t>(test)]);
+        });
+      active_begin_.push_back(active_.size());
+      size_.push_back(std::max<std::size_t>(1, K));
+      unary_begin_.push_back(unary_begin_.back() + size_.back());
+      step_begin_.push_back(step_begin_.back() + (t == 0 ? 0 : size_[t - 1] * size_[t]));
+      const std::int32_t pair =
+          t == 0 || K == 0 || labels_.count(word[t - 1]) == 0 ? -1 : pairs_.find(pair_key(word[t - 1], word[t]));
+      pair_.push_back(pair < 0 ? -1 : where_.pair_begin[static_cast<std::size_t>(pair)]);
+    }
+  }
+
+  // Fills the potentials, with weights that are to be multiplied by `scale`.
+  void weigh(std::span<const float> weights, std::span<const float> pair_weights, std::span<const float> label_weights,
+             double scale) {
+    unary_.assign(unary_begin_.back(), 0.0);
+    step_.assign(step_begin_.back(), 0.0);
+    for (std::size_t t = 0; t < word_.size(); ++t) {
+      const std::size_t K = size_[t];
+      double* u = unary_.data() + unary_begin_[t];
+      for (std::size_t a = active_begin_[t]; a < active_begin_[t + 1]; ++a) {
+        const float* w = weights.data() + active_[a];
+        for (std::size_t k = 0; k < K; ++k) u[k] += w[k];
+      }
+      for (std::size_t k = 0; k < K; ++k) u[k] *= scale;
+      if (t == 0 || !has_labels(t) || !has_labels(t - 1)) continue;
+      double* s = step_.data() + step_begin_[t];
+      for (std::size_t j = 0; j < size_[t - 1]; ++j)
+        for (std::size_t k = 0; k < K; ++k) {
+          double w = label_weights[label(t - 1, j) * labels_.all_labels() + label(t, k)];
+          if (pair_[t] >= 0) w += pair_weights[static_cast<std::size_t>(pair_[t]) + j * K + k];
+          s[j * K + k] = scale * w;
+        }
+    }
+  }
+
+  // Log sums: alpha over what is before and at t, beta over what is behind t; returns ln Z.
+  double sum() {
+    const std::size_t T = word_.size();
+    alpha_.assign(unary_.size(), 0.0);
+    beta_.assign(unary_.size(), 0.0);
+    if (T == 0) return 0.0;
+    std::copy(unary_.begin(), unary_.begin() + static_cast<std::ptrdiff_t>(size_[0]), alpha_.begin());
+    for (std::size_t t = 1; t < T; ++t)
+      for (std::size_t k = 0; k < size_[t]; ++k)
+        alpha_[unary_begin_[t] + k] = unary_[unary_begin_[t] + k] + sum_of(size_[t - 1], [&](std::size_t j) {
+                                        return alpha_[unary_begin_[t - 1] + j] + step(t, j, k);
+                                      });
+    for (std::size_t t = T - 1; t-- > 0;)
+      for (std::size_t j = 0; j < size_[t]; ++j)
+        beta_[unary_begin_[t] + j] = sum_of(size_[t + 1], [&](std::size_t k) {
+          return step(t + 1, j, k) + unary_[unary_begin_[t + 1] + k] + beta_[unary_begin_[t + 1] + k];
+        });
+    return log_z_ = sum_of(size_[T - 1], [&](std::size_t k) { return alpha_[unary_begin_[T - 1] + k]; });
+  }
+
+  // Adds eta times the gradient of ln p(gold) to the weights; returns -ln p(gold).
+  double learn(std::span<const std::int32_t> gold, double eta, std::span<float> weights, std::span<float> pair_weights,
+               std::span<float> label_weights) {
+    double loss = log_z_;
+    for (std::size_t t = 0; t < word_.size(); ++t) {
+      const std::size_t K = size_[t];
+      const auto right = static_cast<std::size_t>(gold[t]);
+      loss -= unary_[unary_begin_[t] + right];
+      if (t > 0) loss -= step(t, static_cast<std::size_t>(gold[t - 1]), right);
+      if (!has_labels(t)) continue;
+      gradient_.assign(K, 0.0F);
+      for (std::size_t k = 0; k < K; ++k)
+        gradient_[k] =
+            static_cast<float>(eta * ((k == right ? 1.0 : 0.0) -
+                                      std::exp(alpha_[unary_begin_[t] + k] + beta_[unary_begin_[t] + k] - log_z_)));
+      for (std::size_t a = active_begin_[t]; a < active_begin_[t + 1]; ++a) {
+        float* w = weights.data() + active_[a];
+        for (std::size_t k = 0; k < K; ++k) w[k] += gradient_[k];
+      }
+      if (t == 0 || !has_labels(t - 1)) continue;
+      for (std::size_t j = 0; j < size_[t - 1]; ++j)
+        for (std::size_t k = 0; k < K; ++k) {
+          const double p = std::exp(alpha_[unary_begin_[t - 1] + j] + step(t, j, k) + unary_[unary_begin_[t] + k] +
+                                    beta_[unary_begin_[t] + k] - log_z_);
+          const bool seen = k == right && j == static_cast<std::size_t>(gold[t - 1]);
+          const auto g = static_cast<float>(eta * ((seen ? 1.0 : 0.0) - p));
+          label_weights[label(t - 1, j) * labels_.all_labels() + label(t, k)] += g;
+          if (pair_[t] >= 0) pair_weights[static_cast<std::size_t>(pair_[t]) + j * K + k] += g;
+        }
+    }
+    return loss;
+  }
+
+  bool has_labels(std::size_t t) const { return labels_.count(word_[t]) > 0; }
+  std::size_t label(std::size_t t, std::size_t k) const {
+    return static_cast<std::size_t>(
+        labels_.labels[static_cast<std::size_t>(labels_.label_begin[static_cast<std::size_t>(word_[t])]) + k]);
+  }
+  std::span<const std::int32_t> written(std::size_t t, std::size_t k) const {
+    if (!has_labels(t)) return {};
+    const auto begin = static_cast<std::size_t>(labels_.write_begin[label(t, k)]);
+    return labels_.writes.subspan(begin, static_cast<std::size_t>(labels_.write_begin[label(t, k) + 1]) - begin);
+  }
+  double step(std::size_t t, std::size_t j, std::size_t k) const { return step_[step_begin_[t] + j * size_[t] + k]; }
+  double unary(std::size_t t, std::size_t k) const { return unary_[unary_begin_[t] + k]; }
+  double behind(std::size_t t, std::size_t k) const { return beta_[unary_begin_[t] + k]; }
+  std::size_t size(std::size_t t) const { return size_[t]; }
+  std::size_t length() const { return word_.size(); }
+
+ private:
+  template <class F>
+  static double sum_of(std::size_t n, F&& value) {
+    double most = kNone;
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, value(i));
+    if (most == kNone || n == 1) return most;
+    double total = 0.0;
+    for (std::size_t i = 0; i < n; ++i) total += std::exp(value(i) - most);
+    return most + std::log(total);
+  }
+
+  const LetterLabels& labels_;
+  const Windows& windows_;
+  const LetterWeights& where_;
+  const TestIndex& tests_;
+  const TestIndex& pairs_;
+  std::span<const std::int32_t> word_;
+  std::vector<std::int64_t> active_;  // where the weights of true tests begin
+  std::vector<std::size_t> active_begin_, size_, unary_begin_, step_begin_;
+  std::vector<std::int64_t> pair_;  // where the weights of the pair of letters begin, or -1
+  std::vector<double> unary_, step_, alpha_, beta_;
+  std::vector<float> gradient_;
+  double log_z_ = 0.0;
+};
+
+// Outputs of words, from their lattice.
+class LetterDecoder {
+ public:
+  LetterDecoder(std::size_t k, std::size_t beam, double least) : k_(k), beam_(beam), least_(least) {}
+
+  void decode(const Lattice& lattice, double log_z, std::vector<double>& log_probability,
+              std::vector<std::vector<std::int32_t>>& labels) {
+    prefixes_.clear();
+    prefixes_.reserve(64);
+    next_prefix_ = 1;
+    layers_.assign(lattice.length() + 1, {});
+    layers_[0].push_back({0, -1, -1, 0.0, 0.0});
+    for (std::size_t t = 0; t < lattice.length(); ++t) {
+      grow(lattice, t);
+      select(lattice, t);
+    }
+    std::vector<Hypothesis>& last = layers_.back();
+    merged_.clear();
+    std::vector<Hypothesis> ends;
+    for (std::size_t h = 0; h < last.size(); ++h) {
+      const auto [at, fresh] = merged_.try_emplace(static_cast<std::uint64_t>(last[h].prefix), ends.size());
+      if (fresh) {
+        ends.push_back(last[h]);
+        ends.back().back = static_cast<std::int32_t>(h);
+        continue;
+      }
+      Hypothesis& old = ends[at->second];
+      old.sum = log_add(old.sum, last[h].sum);
+      if (last[h].best > old.best) {
+        old.best = last[h].best;
+        old.back = static_cast<std::int32_t>(h);
+      }
+    }
+    const std::size_t k = std::min(k_, ends.size());
+    std::partial_sort(
+        ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(k), ends.end(),
+        [](const Hypothesis& a, const Hypothesis& b) { return a.sum != b.sum ? a.sum > b.sum : a.prefix < b.prefix; });
+    for (std::size_t i = 0; i < k; ++i) {
+      log_probability.push_back(std::min(0.0, ends[i].sum - log_z));
+      std::vector<std::int32_t> path(lattice.length());
+      std::int32_t h = ends[i].back;
+      for (std::size_t t = lattice.length(); t-- > 0;) {
+        const Hypothesis& one = layers_[t + 1][static_cast<std::size_t>(h)];
+        path[t] = lattice.has_labels(t)
+                      ? static_cast<std::int32_t>(lattice.label(t, static_cast<std::size_t>(one.label)))
+                      : -1;
+        h = one.back;
+      }
+      labels.push_back(std::move(path));
+    }
+  }
+
+ private:
+  struct Hypothesis {
+    std::int32_t prefix, label, back;
+    double sum, best;
+  };
+
+  std::int32_t extended(std::int32_t prefix, std::span<const std::int32_t> symbols) {
+    for (const std::int32_t symbol : symbols) {
+      const auto [at, fresh] = prefixes_.try_emplace(pair_key(prefix, symbol), next_prefix_);
+      if (fresh) ++next_prefix_;
+      prefix = at->second;
+    }
+    return prefix;
+  }
+
+  void grow(const Lattice& lattice, std::size_t t) {
+    merged_.clear();
+    std::vector<Hypothesis>& next = layers_[t + 1];
+    for (std::size_t h = 0; h < layers_[t].size(); ++h) {
+      const Hypothesis from = layers_[t][h];
+      for (std::size_t k = 0; k < lattice.size(t); ++k) {
+        double p = lattice.unary(t, k);
+        if (t > 0) p += lattice.step(t, static_cast<std::size_t>(from.label), k);
+        const std::int32_t prefix = extended(from.prefix, lattice.written(t, k));
+        const auto [at, fresh] = merged_.try_emplace(pair_key(static_cast<std::int32_t>(k), prefix), next.size());
+        if (fresh) {
+          next.push_back(
+              {prefix, static_cast<std::int32_t>(k), static_cast<std::int32_t>(h), from.sum + p, from.best + p});
+          continue;
+        }
+        Hypothesis& old = next[at->second];
+        old.sum = log_add(old.sum, from.sum + p);
+        if (from.best + p > old.best) {
+          old.best = from.best + p;
+          old.back = static_cast<std::int32_t>(h);
+        }
+      }
+    }
+  }
+
+  // Drops what is left of the beam, by shares of Z.
+  void select(const Lattice& lattice, std::size_t t) {
+    std::vector<Hypothesis>& layer = layers_[t + 1];
+    const auto share = [&](const Hypothesis& h) {
+      return h.sum + lattice.behind(t, static_cast<std::size_t>(h.label));
+    };
+    double most = kNone;
+    for (const Hypothesis& h : layer) most = std::max(most, share(h));
+    std::erase_if(layer, [&](const Hypothesis& h) { return share(h) < most + least_; });
+    if (beam_ == 0 || layer.size() <= beam_) return;
+    std::stable_sort(layer.begin(), layer.end(),
+                     [&](const Hypothesis& a, const Hypothesis& b) { return share(a) > share(b); });
+    layer.resize(beam_);
+  }
+
+  std::size_t k_, beam_;
+  double least_;
+  std::unordered_map<std::uint64_t, std::int32_t> prefixes_;
+  std::unordered_map<std::uint64_t, std::size_t> merged_;
+  std::int32_t next_prefix_ = 1;
+  std::vector<std::vector<Hypothesis>> layers_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> letter_tests(const Words& words, const LetterLabels& labels, const Windows& windows,
+                                        std::size_t least) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const auto word = words.word(w);
+    for (std::size_t t = 0; t < word.size(); ++t)
+      if (labels.count(word[t]) > 0) for_each_test(word, t, windows, [&](std::uint64_t key) { keys.push_back(key); });
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::uint64_t> kept;
+  for (std::size_t i = 0; i < keys.size();) {
+    std::size_t j = i;
+    while (j < keys.size() && keys[j] == keys[i]) ++j;
+    if (j - i >= least && keys[i] != kNoTest) kept.push_back(keys[i]);
+    i = j;
+  }
+  return kept;
+}
+
+std::vector<double> train_letters(const Words& words, std::span<const std::int32_t> gold, const LetterLabels& labels,
+                                  const Windows& windows, const LetterWeights& where, std::span<float> weights,
+                                  std::span<float> pair_weights, std::span<float> label_weights,
+                                  const LetterTraining& training) {
+  const TestIndex tests(where.tests), pairs(where.pairs);
+  Lattice lattice(labels, windows, where, tests, pairs);
+  const std::size_t N = words.size();
+  const double lambda = training.l2 / static_cast<double>(std::max<std::size_t>(N, 1));
+  std::vector<std::size_t> order(N);
+  std::iota(order.begin(), order.end(), 0);
+  double scale = 1.0, square = 0.0;
+  const auto all = {weights, pair_weights, label_weights};
+  const auto multiply = [&](double factor) {
+    for (const auto& part : all)
+      for (float& w : part) w = static_cast<float>(w * factor);
+  };
+  const auto pass = [&](std::size_t count, double eta_0, double first) {
+    double loss = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t w = order[i];
+      const double eta = eta_0 / (1.0 + eta_0 * lambda * (first + static_cast<double>(i)));
+      lattice.open(words.word(w));
+      lattice.weigh(weights, pair_weights, label_weights, scale);
+      lattice.sum();
+      scale *= 1.0 - std::min(0.5, eta * lambda);
+      if (scale < kSmallest) {
+        multiply(scale);
+        scale = 1.0;
+      }
+      loss += lattice.learn(gold.subspan(static_cast<std::size_t>(words.offsets[w]), words.word(w).size()), eta / scale,
+                            weights, pair_weights, label_weights);
+    }
+    return loss;
+  };
+  const auto shuffle = [&](std::uint64_t item) {
+    base::Random random(training.seed, item);
+    for (std::size_t i = N; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  };
+  shuffle(0);
+  double best = 0.0, eta_0 = 0.1;  // tried on a few words, twice over: the second pass must be best
+  for (double eta = 0.4; eta > 0.004; eta /= 2.0) {
+    const std::size_t some = std::min(kTried, N);
+    pass(some, eta, 0.0);
+    const double loss = pass(some, eta, 0.0);
+    multiply(0.0);
+    scale = 1.0;
+    if (std::isfinite(loss) && (best == 0.0 || loss < best)) {
+      best = loss;
+      eta_0 = eta;
+    } else if (best != 0.0) {
+      break;
+    }
+  }
+  std::vector<double> trace;
+  for (std::size_t e = 0; e < training.epochs; ++e) {
+    shuffle(e + 1);
+    const double loss = pass(N, eta_0, static_cast<double>(e * N));
+    multiply(scale);
+    scale = 1.0;
+    square = 0.0;
+    for (const auto& part : all)
+      for (const float w : part) square += static_cast<double>(w) * w;
+    trace.push_back(loss + 0.5 * training.l2 * square);
+  }
+  return trace;
+}
+
+LetterAnswers decode_letters(const Words& words, const LetterLabels& labels, const Windows& windows,
+                             const LetterWeights& weights, std::size_t k, std::size_t beam, double least,
+                             std::size_t threads) {
+  const TestIndex tests(weights.tests), pairs(weights.pairs);
+  std::vector<std::vector<double>> log_probability(words.size());
+  std::vector<std::vector<std::vector<std::int32_t>>> labellings(words.size());
+  base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
+    Lattice lattice(labels, windows, weights, tests, pairs);
+    LetterDecoder decoder(k, beam, least);
+    for (std::size_t w = begin; w < end; ++w) {
+      lattice.open(words.word(w));
+      lattice.weigh(weights.weights, weights.pair_weights, weights.label_weights, 1.0);
+      const double log_z = lattice.sum();
+      decoder.decode(lattice, log_z, log_probability[w], labellings[w]);
+    }
+  });
+  LetterAnswers answers{{0}, {}, {}};
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    answers.log_probability.insert(answers.log_probability.end(), log_probability[w].begin(), log_probability[w].end());
+    for (const auto& one : labellings[w]) answers.labels.insert(answers.labels.end(), one.begin(), one.end());
+    answers.offsets.push_back(static_cast<std::int64_t>(answers.log_probability.size()));
+  }
+  return answers;
+}
+
+std::vector<double> score_letters(const Words& words, const Words& outputs, const LetterLabels& labels,
+                                  const Windows& windows, const LetterWeights& weights, std::size_t threads) {
+  const TestIndex tests(weights.tests), pairs(weights.pairs);
+  std::vector<double> scores(words.size(), kNone);
+  base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
+    Lattice lattice(labels, windows, weights, tests, pairs);
+    std::vector<double> now, next;  // [labels][symbols written]
+    for (std::size_t w = begin; w < end; ++w) {
+      const auto y = outputs.word(w);
+      const std::size_t width = y.size() + 1;
+      lattice.open(words.word(w));
+      lattice.weigh(weights.weights, weights.pair_weights, weights.label_weights, 1.0);
+      const double log_z = lattice.sum();
+      now.assign(width, kNone);
+      now[0] = 0.0;
+      std::size_t before = 1;
+      for (std::size_t t = 0; t < lattice.length(); ++t) {
+        next.assign(lattice.size(t) * width, kNone);
+        for (std::size_t k = 0; k < lattice.size(t); ++k) {
+          const auto written = lattice.written(t, k);
+          for (std::size_t from = 0; from + written.size() <= y.size(); ++from) {
+            if (!std::equal(written.begin(), written.end(), y.begin() + static_cast<std::ptrdiff_t>(from))) continue;
+            double& to = next[k * width + from + written.size()];
+            for (std::size_t j = 0; j < before; ++j) {
+              const double p = now[j * width + from];
+              if (p != kNone) to = log_add(to, p + lattice.unary(t, k) + (t > 0 ? lattice.step(t, j, k) : 0.0));
+            }
+          }
+        }
+        before = lattice.size(t);
+        std::swap(now, next);
+      }
+      for (std::size_t j = 0; j < before; ++j) scores[w] = log_add(scores[w], now[j * width + y.size()]);
+      scores[w] -= log_z;
+    }
+  });
+  return scores;
+}
+
+}  // namespace textmill::tasks

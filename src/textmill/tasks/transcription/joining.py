@@ -1,0 +1,120 @@
+"""Join several transcribers: candidates of all, weighed by a product of their probabilities.
+
+    p(y | x) = prod_m p_m(y | x)^w_m / sum over the candidates y' of the same            w_m >= 0
+    minimise  - sum over words of ln sum over right y of p(y | x) + strength |w - 1/M|^2      over development words
+
+The candidates of a word are the best outputs of each of M models; a model that did not list one is asked for its score.
+Words none of whose candidates is right say nothing. The problem is small, smooth and convex but for words with several
+right outputs; weights at zero leave a model out.
+
+Cost: that of asking each model for the candidates of the others. Reference: Och & Ney (2002), Discriminative training
+and maximum entropy models for statistical machine translation.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from textmill.arrays import Floats
+
+__all__ = ["CandidateTable", "join_weights"]
+
+_FLOOR = -30.0  # ln p of what a model cannot write at all
+_STRENGTH = 8.0  # of the pull towards equal weights
+_SMALLEST = 0.02  # weight below which a model is left out
+
+
+class CandidateTable(NamedTuple):
+    """Candidates of words, and ln p(y | x) of each by each model.
+
+    outputs[begin[i]:begin[i + 1]] are those of word i; scores (candidates, models).
+    """
+
+    begin: list[int]
+    outputs: list[Any]
+    scores: Floats
+
+    def log_posteriors(self, weights: Floats) -> Floats:
+        """ln p of each candidate by the join.
+
+        >>> table = CandidateTable([0, 2], ["a", "b"], np.log([[0.8], [0.2]]))
+        >>> np.exp(table.log_posteriors(np.array([1.0]))).round(3).tolist()
+        [0.8, 0.2]
+        """
+        values = self.scores @ weights
+        return values - np.repeat(_log_sums(values, self.begin), np.diff(self.begin))
+
+    def right(self, references: Sequence[frozenset[Any]]) -> Any:
+        """Which candidates are among the right outputs of their word.
+
+        >>> CandidateTable([0, 2], ["a", "b"], np.zeros((2, 1))).right([frozenset("b")]).tolist()
+        [False, True]
+        """
+        flags = [
+            output in references[i]
+            for i in range(len(self.begin) - 1)
+            for output in self.outputs[self.begin[i] : self.begin[i + 1]]
+        ]
+        return np.array(flags, dtype=bool)
+
+    def best(self, weights: Floats) -> list[Any]:
+        """The best candidate of each word, None where there is none.
+
+        >>> CandidateTable([0, 2, 2], ["a", "b"], np.log([[0.1], [0.9]])).best(np.ones(1))
+        ['b', None]
+        """
+        values = self.scores @ weights
+        return [
+            self.outputs[first + int(values[first:end].argmax())] if end > first else None
+            for first, end in zip(self.begin[:-1], self.begin[1:], strict=True)
+        ]
+
+
+def join_weights(table: CandidateTable, references: Sequence[frozenset[Any]], *, strength: float = _STRENGTH) -> Floats:
+    """The weights of models that make the right outputs of development words most probable.
+
+    >>> scores = np.log([[0.9, 0.4], [0.1, 0.6]] * 20)
+    >>> table = CandidateTable(list(range(0, 41, 2)), ["a", "b"] * 20, scores)
+    >>> first, second = join_weights(table, [frozenset("a")] * 20)
+    >>> first > second
+    np.True_
+    """
+    from scipy.optimize import minimize
+
+    models = table.scores.shape[1]
+    equal = np.full(models, 1.0 / models)
+    flags = table.right(references)
+    begin = np.array(table.begin)
+    used = [i for i in range(len(begin) - 1) if flags[begin[i] : begin[i + 1]].any()]
+    if not used or models == 1:
+        return equal
+    rows = np.concatenate([np.arange(begin[i], begin[i + 1]) for i in used])
+    sizes = [int(begin[i + 1] - begin[i]) for i in used]
+    scores, marks = table.scores[rows], flags[rows]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        values = scores @ weights
+        whole, good = _log_sums(values, starts), _log_sums(np.where(marks, values, -np.inf), starts)
+        p = np.exp(values - np.repeat(whole, sizes))
+        q = np.exp(np.where(marks, values, -np.inf) - np.repeat(good, sizes))
+        apart = weights - equal
+        return float((whole - good).sum() + strength * apart @ apart), scores.T @ (p - q) + 2.0 * strength * apart
+
+    result = minimize(objective, equal, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * models)
+    weights: Floats = np.where(result.x < _SMALLEST, 0.0, result.x)
+    return weights if weights.any() else equal
+
+
+def _log_sums(values: Floats, begin: Any) -> Floats:
+    """ln sum exp over runs; -inf for empty ones."""
+    sums = np.full(len(begin) - 1, -np.inf)
+    for i, (first, end) in enumerate(itertools.pairwise(begin)):
+        if end > first:
+            most = values[first:end].max()
+            sums[i] = most + np.log(np.exp(values[first:end] - most).sum()) if np.isfinite(most) else most
+    return sums
