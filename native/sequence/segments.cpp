@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWidest = 200.0;      // largest relative score that is exponentiated
 constexpr double kDrift = 400.0;       // most that the scores of O after different histories may part in a sentence
 constexpr double kTooLarge = 1e100;    // alphas are rescaled when one is larger
-constexpr std::size_t kManyTests = 8;  // entries for each test from which weights are padded for speed
+constexpr std::size_t kManyTests = 2;  // entries for each test from which weights are padded for speed
 constexpr std::size_t kRowBlock = 512, kTestBlock = 256, kSentences = 8;
 
 // Appends the rows to the matrix.

@@ -30,6 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from textmill._native import segments as native
@@ -292,6 +293,7 @@ def segment_patterns(preset: str = "rich", columns: int = 1, *, groups: Sequence
     return [pattern for group in GROUPS if group in groups for pattern in chosen[group]]
 
 
+@lru_cache(maxsize=1 << 16)
 def normalized(value: str) -> str:
     """The value in lower case, runs of digits as 0, names of Greek letters and the letters themselves as one of them.
 
@@ -301,6 +303,7 @@ def normalized(value: str) -> str:
     return _GREEK_LETTERS.sub("@", _GREEK_NAMES.sub("@", _DIGITS.sub("0", value.lower())))
 
 
+@lru_cache(maxsize=1 << 16)
 def word_form(value: str) -> str:
     """How a word is written, as letters: capitals, digits, hyphens, Greek letters, Roman numerals.
 
