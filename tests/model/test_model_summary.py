@@ -48,6 +48,8 @@ def test_every_kind_of_model_has_a_summary_without_internals(kind, tmp_path):
     assert "purpose: " in text
     assert "bytes" not in text
     assert "_:" not in text
+    if not isinstance(model, Estimator):
+        return  # counts have no parameters
     defaults = type(model)().get_params(deep=False)
     shown = summarize(tmp_path / "m.mill").options
     for name, value in model.get_params(deep=False).items():

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from textmill.numeric import linalg, sparse
 
 __all__ = [
     "Decomposition",
+    "Projection",
     "blas_threads",
     "cut",
     "factored",
@@ -156,6 +157,35 @@ def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     out = np.empty((X.shape[0], D.shape[1]))
     native.csr_dense(X.indptr, X.indices, _data(X), columns=X.shape[1], dense=D, out=out, threads=threads)
     return out
+
+
+class Projection:
+    """Rows times the transposed components, (k, m); divided by `divisors` (k,), if there are any.
+
+    Few rows need few of the m terms: only these are taken out of the components. The whole is turned once, as soon as a
+    chunk needs much of it. The results are the same bytes either way.
+
+    >>> Projection(np.array([[1.0, 2.0, 3.0]]))(sparse.csr_matrix([[0.0, 1.0, 1.0]]), 1).tolist()
+    [[5.0]]
+    """
+
+    def __init__(self, components: Floats, divisors: Floats | None = None) -> None:
+        self._components, self._divisors = components, divisors
+
+    def __call__(self, X: sparse.csr_matrix, threads: int) -> Floats:
+        """The products of some rows."""
+        if 4 * X.nnz >= self._components.shape[1]:
+            return product(X, self._whole, threads)
+        columns, places = np.unique(X.indices, return_inverse=True)
+        few = sparse.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), shape=(X.shape[0], len(columns)))
+        return product(few, self._turned(self._components[:, columns]), threads)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        return self._turned(self._components)
+
+    def _turned(self, components: Floats) -> Floats:
+        return np.ascontiguousarray(components.T if self._divisors is None else components.T / self._divisors)
 
 
 def transposed_product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:

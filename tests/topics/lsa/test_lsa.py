@@ -21,6 +21,7 @@ import textmill
 from textmill.corpus import TopicStream, Vocabulary, preset, read_documents
 from textmill.errors import DataError
 from textmill.topics import LSA, PCA, FewerTopics
+from textmill.topics.decomposition import Projection
 from textmill.topics.lsa.accuracy import relative_errors, similarity_rmse
 from textmill.topics.lsa.merging import merge_qr
 from textmill.topics.lsa.passes import Plan, node
@@ -546,3 +547,14 @@ def test_the_last_sigma_of_a_word_is_written_as_one():
     model = LSA(n_topics=1, vectorizer=TextVectorizer()).fit(texts)
     assert '"της"' in model.describe_topics()
     assert "τησ" in model.vectorizer_.vocabulary_.terms_
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_one_question_takes_only_its_own_words_and_gives_the_same_bytes(scaled, monkeypatch):
+    random = np.random.default_rng(0)
+    X = sparse.random(60, 400, density=0.05, random_state=random, format="csr")
+    model = LSA(n_topics=5).fit(X)
+    together = model.transform(X, scaled=scaled)
+    monkeypatch.setattr(Projection, "_whole", property(lambda self: pytest.fail("all terms were copied")))
+    for i in range(60):
+        assert model.transform(X[i], scaled=scaled).tobytes() == together[i : i + 1].tobytes()

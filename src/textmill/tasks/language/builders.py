@@ -36,7 +36,7 @@ _BLOCK = re.compile(
 
 
 def length_class(n_words: int) -> str:
-    """The class of a text of so many words.
+    """The class of a text by its number of words.
 
     >>> [length_class(words) for words in (1, 5, 6, 51)]
     ['single', 'small', 'medium', 'large']

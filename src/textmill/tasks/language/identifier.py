@@ -86,20 +86,31 @@ class LanguageScores:
 class LanguageIdentifier(Classifier, Model):
     """Tell the languages of texts by the words they use.
 
-    Parameters: alpha (share of the background in each language), background ("balanced", "union", or `LanguageCounts`),
-    evidence ("positive": only what speaks for a language; "all": the whole log-likelihood ratio), min_relevance and
-    min_count (of words that are kept), order (letters of the longest n-gram for unknown words, 0 for none), min_share
-    and prior (n-grams: least mean share, weight of the shorter n-gram), letters_alpha and letters_scale (how much
-    letters may say), letters_weight (how much they say of words of the dictionary, 0 for nothing: for counts that are
-    few), accents ("keep" or "strip"), beta (of F for the thresholds), held_out (share of the texts that thresholds are
-    tuned on), decoys (languages that are known and never answered), ambiguity (probability below the best one's at
-    which a language is not asserted beside it), compact (a byte for each relevance instead of four), n_jobs.
+    Parameters:
+        alpha: Share of the background in each language.
+        background: "balanced", "union", or `LanguageCounts` of texts of their own.
+        evidence: "positive", only what speaks for a language, or "all", the whole log-likelihood ratio.
+        min_relevance: Relevances below this are left out.
+        min_count: Words that occur less often are left out.
+        order: Letters of the longest n-gram for unknown words; 0 for none.
+        min_share: Least mean share of an n-gram that is taken.
+        prior: Weight of the shorter n-gram in the probability of a letter.
+        letters_alpha: Share of the background in what letters say.
+        letters_scale: Factor of what letters say.
+        letters_weight: How much letters say of words of the dictionary; 0 for nothing. For counts that are few.
+        accents: "keep", or "strip" for words without accents.
+        beta: Weight of recall in F, by which thresholds are tuned.
+        held_out: Share of the texts that thresholds and probabilities are tuned on.
+        decoys: Languages that are learnt and never answered.
+        ambiguity: A language is not asserted when its probability is below this share of the best one's.
+        compact: Whether a relevance takes a byte in place of four.
+        n_jobs: Threads; None for all cores.
 
     Attributes: classes_ (languages), thresholds_, length_part_ (c of t_L(n) = t_L - c / sqrt(n)), temperature_, prior_.
 
     >>> identifier = LanguageIdentifier(min_count=1, held_out=0, order=0)
     >>> identifier.fit(["the the cat sat", "pes pes cat sel"], ["en", "cs"]).set_thresholds({"en": 0.3, "cs": 0.3})
-    LanguageIdentifier(held_out=0, min_count=1, order=0)
+    LanguageIdentifier(min_count=1, order=0, held_out=0)
     >>> answer = identifier.detect("the cat sat on")
     >>> answer.languages, round(answer.ranking[0][1], 4)
     (('en',), 0.3209)

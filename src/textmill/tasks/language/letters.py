@@ -45,7 +45,7 @@ def script_shares(counts: LanguageCounts) -> NDArray[np.float32]:
     """log p(script | L), scripts x languages; what a language is not written in has a thousandth.
 
     >>> shares = script_shares(LanguageCounts.from_texts(["ja", "да"], ["de", "ru"]))
-    >>> np.round(np.exp(shares[1:3]), 3).tolist()
+    >>> np.exp(shares[1:3]).astype(float).round(3).tolist()
     [[1.0, 0.001], [0.001, 1.0]]
     """
     scripts = native.scripts(counts.words_.bytes, counts.words_.offsets)

@@ -52,11 +52,17 @@ class LanguageSegment:
 class LanguageSegmenter(Estimator):
     """Cut texts where their language changes.
 
-    Parameters: identifier (a fitted `LanguageIdentifier`; None for the bundled one), method ("viterbi", "smoothing" or
-    "letters"), languages (those that are asked for, None for all), penalty (price of a change; None for
-    1.75 times the range of relevances), unknown
-    (relevance of a word to no language, viterbi), half_width (of the medians), min_words and min_unknown (shortest
-    piece, shortest piece without language, smoothing), models (fitted character models, letters), n_jobs.
+    Parameters:
+        identifier: A fitted `LanguageIdentifier`; None for the bundled one.
+        method: "viterbi", "smoothing" or "letters".
+        languages: Those that are asked for; None for all.
+        penalty: Price of a change of language, of viterbi and letters; None for 1.75 times the range of relevances.
+        unknown: Relevance of a word to no language, of viterbi.
+        half_width: Words on either side in the medians of smoothing.
+        min_words: Shortest piece of smoothing.
+        min_unknown: Shortest piece without a language of smoothing.
+        models: Fitted character models, of letters.
+        n_jobs: Threads; None for all cores.
 
     >>> identifier = LanguageIdentifier(min_count=1, held_out=0, order=0)
     >>> identifier = identifier.fit(["the cat sat on the mat", "pes a kočka spí doma"], ["en", "cs"])

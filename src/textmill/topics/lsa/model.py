@@ -41,7 +41,7 @@ from textmill.model import (
 )
 from textmill.numeric import linalg
 from textmill.topics.chunks import Chunks
-from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut, orthonormal, product, with_signs
+from textmill.topics.decomposition import EPS, Decomposition, Projection, blas_threads, cut, orthonormal, with_signs
 from textmill.topics.lsa.basecase import CHUNK_METHODS, ChunkMethod
 from textmill.topics.lsa.merging import merge
 from textmill.topics.lsa.passes import Plan, Sum, add_sums, node, power, ritz, sketch
@@ -253,10 +253,10 @@ class LSA(TopicModel):
     def project(self, X: Any, *, scaled: bool = False) -> Iterator[Floats]:
         """Give the rows of `transform` chunk by chunk, for streams of any length."""
         check_fitted(self)
-        basis = np.ascontiguousarray(self.components_.T / self.singular_values_ if scaled else self.components_.T)
+        projection = Projection(self.components_, self.singular_values_ if scaled else None)
         threads = effective_jobs(self.n_jobs)
-        for chunk in self._chunks(X, self.chunk_size).over(len(basis), type(self).__name__):
-            yield product(chunk, basis, threads)
+        for chunk in self._chunks(X, self.chunk_size).over(self.components_.shape[1], type(self).__name__):
+            yield projection(chunk, threads)
 
     def intervals(self) -> Floats:
         """Return for each factor the interval that holds the true singular value, (k, 2); inf where none is known.
