@@ -48,6 +48,8 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         {
             "Transducers from scratch": "tutorials/transducers.md",
             "Align spellings and sounds": "tutorials/alignment.md",
+            "Grammars": "tutorials/grammars.md",
+            "What machines are good for": "tutorials/transducer-applications.md",
             "operations in pictures": "transducer-operations.md",
             "how they work": "how/transducers.md",
             "how strings are aligned": "how/alignment.md",
@@ -94,11 +96,21 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "tasks": (
-        ["tasks", "tasks.coherence", "tasks.language", "tasks.names", "tasks.polarity", "tasks.pronunciation"],
+        [
+            "tasks",
+            "tasks.coherence",
+            "tasks.language",
+            "tasks.names",
+            "tasks.normalization",
+            "tasks.polarity",
+            "tasks.pronunciation",
+        ],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
             "Deduplicate a customer list": "tutorials/names.md",
+            "Numbers as words, and back": "tutorials/normalization.md",
+            "Correct spelling with your own texts": "tutorials/correction.md",
             "Cut a long document by topic": "tutorials/segmentation.md",
             "Chunks for retrieval": "tutorials/chunks.md",
             "how texts are cut": "how/segmentation.md",

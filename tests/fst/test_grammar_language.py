@@ -282,7 +282,7 @@ def check_mutants(count: int, seed: int) -> None:
         except DataError as fault:
             faults.append((str(fault), mutant))
         assert time.process_time() - begin < 5, mutant
-    assert machines > count // 2
+    assert machines > count // 10
     assert len(faults) > count // 4
     assert [fault for fault in faults if not re.match(r"m:\d+:\d+: ", fault[0])] == []
 

@@ -6,6 +6,13 @@ normalizer   Normalizer: a grammar on running text, both ways, with alignments
 english/     the grammars, in the language of `fst.read_grammar`
 """
 
-from textmill.tasks.normalization.normalizer import LANGUAGES, Normalizer
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.normalization.normalizer import LANGUAGES, Normalizer
 
 __all__ = ["LANGUAGES", "Normalizer"]
+
+__getattr__, __dir__ = deferred(__name__, {"normalizer": "LANGUAGES Normalizer"})
