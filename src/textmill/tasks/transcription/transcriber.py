@@ -226,6 +226,7 @@ class Transcriber(Estimator, Model):
         >>> Transcriber(search=False).fit(*sample_names()).predict(["nakano"])
         ['ナカノ']
         """
+        check_fitted(self)
         empty: Any = "" if self.text_output_ else []
         return [best[0].output if best else empty for best in self.predict_best(X, 1)]
 
