@@ -84,7 +84,9 @@ def test_what_everything_stands_on_asks_for_all_tests(tool: ModuleType, file: st
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_native_code_asks_for_the_tests_of_its_package(tool: ModuleType, package: str) -> None:
-    assert {"tests/native", f"tests/{package}"} <= set(tool.tests_of(f"native/{package}/anything.cpp"))
+    assert {"tests/native", f"tests/{tool.HOMES.get(package, package)}"} <= set(
+        tool.tests_of(f"native/{package}/anything.cpp")
+    )
 
 
 def test_every_source_file_asks_for_tests_that_exist(tool: ModuleType) -> None:

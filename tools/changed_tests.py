@@ -20,6 +20,7 @@ from pathlib import Path
 GATES = ["tests/test_gates.py", "tests/test_public.py"]
 ALL = "tests"  # without the slow ones, which pyproject.toml leaves out
 ROOT_FILES = {"pyproject.toml", "CMakeLists.txt", "tests/conftest.py"}
+HOMES = {"language": "tasks"}  # native folders of a job, and the package that has it
 SHARED = ("tests/reference/", "tests/files/", "native/base/", "src/textmill/_native/")
 
 
@@ -41,7 +42,8 @@ def tests_of(name: str) -> list[str]:
             return [name] if path.exists() else []
         return [str(path.parent)] if path.parent.exists() else []
     if parts[0] == "native":
-        packages = {parts[1]} if parts[1] != "bind" else _native_packages(path)
+        folders = {parts[1]} if parts[1] != "bind" else _native_packages(path)
+        packages = {HOMES.get(folder, folder) for folder in folders}
         return ["tests/native", *(test for package in sorted(packages) for test in _of_package(package))]
     if parts[:3] == ("src", "textmill", "cli"):
         return _of_command(path.stem)

@@ -14,7 +14,9 @@ from textmill import fst
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "transducer-operations.md"
 ELSEWHERE = {  # modules with other pages
-    "align", "alignment", "archives", "brackets", "draw", "formats", "semirings", "stringpairs", "strings",
+    "align", "alignment", "ambiguity", "archives", "brackets", "dna", "draw", "edits", "formats", "grammar",
+    "grammar_compiler", "grammar_explain", "grammar_syntax", "grammar_testing", "lexicons", "ngrams", "patterns",
+    "phones", "rewriting", "semirings", "stringpairs", "strings", "thrax", "unicode",
 }  # fmt: skip
 
 

@@ -32,7 +32,10 @@ class PairwiseSVM(Classifier, KernelModel):
     """Classify by votes of support vector machines, one for each pair of classes.
 
     Parameters:
-        kernel, degree, gamma, coef0: The kernel, see `make_kernel`.
+        kernel: "linear", "polynomial" or "rbf"; see `make_kernel`.
+        degree: Of the polynomial kernel.
+        gamma: Factor of the dot product, or of the squared distance.
+        coef0: Summand of the polynomial kernel.
         cost: Price of an error, C of LIBSVM.
         neutral: Score to which ties go; None for the middle of the classes, if they are numbers.
         tolerance: Largest violation of the optimality conditions.

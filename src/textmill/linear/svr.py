@@ -41,7 +41,10 @@ class SupportVectorRegression(Regressor, KernelModel):
     """Regression with a tube: errors up to `tube` cost nothing, larger ones in proportion.
 
     Parameters:
-        kernel, degree, gamma, coef0: The kernel, see `make_kernel`.
+        kernel: "linear", "polynomial" or "rbf"; see `make_kernel`.
+        degree: Of the polynomial kernel.
+        gamma: Factor of the dot product, or of the squared distance.
+        coef0: Summand of the polynomial kernel.
         cost: Price of an error beyond the tube, C of LIBSVM.
         tube: Half of the width of the tube.
         method: "smo", "descent" (linear kernel only) or "auto", by the number of rows.
