@@ -101,6 +101,7 @@ def test_built_texts_are_scored(run, tmp_path):
     ("arguments", "message"),
     [
         (["build", "volume.txt", "-o", "x", "--segments", "many"], "--segments must be a number or a range"),
+        (["text", "nowhere.txt"], "No such file"),
         (["evaluate", "empty"], "the folder has no files"),
         (["text", "volume.txt", "--method", "magic"], "method must be one of"),
         (["chunks", "volume.txt", "--max-tokens", "0"], "max_tokens must be"),
@@ -113,3 +114,4 @@ def test_mistakes_are_named(run, tmp_path, arguments, message):
     result = run(*arguments)
     assert result.exit_code != 0
     assert message in result.output + str(result.exception)
+    assert "id\tsegment" not in result.stdout

@@ -68,12 +68,12 @@ def text(
             for string in task.segment_stream(segmenter, track(pieces, "segmenting", unit="lines"), **limits):
                 out.write(json_line({"text": string}) + "\n")
             return
-        if to == "table":
-            out.write("id\tsegment\ttokens\tbegin\tend\twords\n")
         for i, (name, string) in enumerate(track(_texts(sources, reading), "segmenting", unit="texts")):
             cut = segmenter.segment(string, n_segments=segments, **limits)
             if i == 0:
                 _draw(task, cut, name, plot, report)
+                if to == "table":  # not before the first text could be read
+                    out.write("id\tsegment\ttokens\tbegin\tend\twords\n")
             out.writelines(_forms(cut, name, to, gaps))
 
 
