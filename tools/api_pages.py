@@ -104,6 +104,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "tasks.normalization",
             "tasks.polarity",
             "tasks.pronunciation",
+            "tasks.voicemail",
         ],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",

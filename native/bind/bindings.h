@@ -30,5 +30,6 @@ void bind_tasks(nanobind::module_& m);
 void bind_topics(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
+void bind_voicemail(nanobind::module_& m);
 
 }  // namespace textmill::bind

@@ -11,6 +11,7 @@ segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
 similarity   documents like a text or like another document, in an index of many
 transcription   letters as sounds, names in another script, kanji from their readings
+voicemail    who called, and which number to call back
 """
 
 from typing import TYPE_CHECKING
