@@ -7,7 +7,9 @@ namespace textmill::bind {
 
 void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
+void bind_counted(nanobind::module_& m);
 void bind_counts(nanobind::module_& m);
+void bind_entities(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_forest(nanobind::module_& m);

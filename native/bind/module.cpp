@@ -32,7 +32,10 @@ NB_MODULE(_native, m) {
   nanobind::module_ sequence =
       m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);
+  textmill::bind::bind_counted(sequence);
   textmill::bind::bind_expected_utility(sequence);
+  nanobind::module_ entities = m.def_submodule("entities", "Candidate phrases of named entities and their features.");
+  textmill::bind::bind_entities(entities);
   nanobind::module_ strings =
       m.def_submodule("strings", "Similarities of strings, alignments, and the search of names.");
   textmill::bind::bind_strings(strings);

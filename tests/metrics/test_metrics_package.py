@@ -18,6 +18,7 @@ SUBJECTS = (
     "regression",
     "segmentation",
     "significance",
+    "spans",
     "utility",
 )
 

@@ -7,6 +7,7 @@ segmentation     P_k, WindowDiff, boundary precision and recall
 edits            word and symbol error rate, alignment, sequence accuracy
 ranking          MRR, MAP, NDCG, precision and recall at k
 regression       squared and absolute error, R^2, correlation, from moments that merge
+spans            spans that match strictly, or contain what they should
 significance     bootstrap intervals, paired tests, McNemar, chi-square
 """
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         paired_bootstrap,
         randomization_test,
     )
+    from textmill.metrics.spans import SPAN_CRITERIA, SpanCounts, span_counts
     from textmill.metrics.utility import (
         FWeight,
         GMeanUtility,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "SPAN_CRITERIA",
     "AccuracyCounts",
     "BinaryCounts",
     "ChiSquare",
@@ -78,6 +81,7 @@ __all__ = [
     "RegressionCounts",
     "ScoreCounts",
     "Segmentation",
+    "SpanCounts",
     "Utility",
     "UtilitySum",
     "WindowCounts",
@@ -102,6 +106,7 @@ __all__ = [
     "recall_at",
     "reciprocal_rank",
     "signature",
+    "span_counts",
     "window_diff",
 ]
 
@@ -118,6 +123,7 @@ __getattr__, __dir__ = deferred(
         "segmentation": "Segmentation WindowCounts boundary_counts pk window_diff",
         "significance": "ChiSquare Difference Interval PairedCounts bootstrap_figures bootstrap_interval "
         "chi_square_fit chi_square_independence paired_bootstrap randomization_test",
+        "spans": "SPAN_CRITERIA SpanCounts span_counts",
         "utility": "FWeight GMeanUtility LinearUtility MCCUtility RatioUtility RecallFloorUtility Utility UtilitySum "
         "named_utility",
     },

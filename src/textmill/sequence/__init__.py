@@ -9,6 +9,7 @@ attributes   CRFsuite's data files
 comparison   paired tests of two taggers
 chainmodel   what trained chains share: prediction, confidence, exchange with other formats
 confusions   what a tagger got wrong, in context
+counted      conditional Markov models by counting
 counts       what each pattern brings to a model
 crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
@@ -31,6 +32,8 @@ labeling     files labelled, in the layout of Wapiti
 markov       conditional Markov models
 probability_files   probabilities of items from files
 pruning      what a beam costs in decoding for F
+stepchain    chains given by distributions of the next label
+classified   chains whose distribution is any classifier
 runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trigrams     tests of three states
@@ -61,8 +64,10 @@ if TYPE_CHECKING:
         gold_spans,
     )
     from textmill.sequence.chainmodel import ChainModel
+    from textmill.sequence.classified import ClassifierMarkov
     from textmill.sequence.comparison import TagComparison, compare_columns, compare_tags
     from textmill.sequence.confusions import TagError, column_errors, errors_by_kind, tag_errors
+    from textmill.sequence.counted import CountedMarkov, Evidence, default_chain
     from textmill.sequence.counts import active_tests, count_by_pattern, patterns_of_tests
     from textmill.sequence.crf import CRF
     from textmill.sequence.crfsuite import attributes_of, read_crfsuite, write_crfsuite
@@ -189,6 +194,7 @@ if TYPE_CHECKING:
         expected_window_rate,
     )
     from textmill.sequence.state_analysis import StateAnalysis, StateUse, StateWord, analyze_states
+    from textmill.sequence.stepchain import StepChain
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
         ALGORITHMS,
@@ -236,12 +242,15 @@ __all__ = [
     "ChainModel",
     "ChainScorer",
     "ChainWeights",
+    "ClassifierMarkov",
     "Command",
     "ConditionalMarkov",
     "CountFunction",
+    "CountedMarkov",
     "Decoding",
     "Encoded",
     "Encoder",
+    "Evidence",
     "Expectation",
     "Explanation",
     "FeatureCounts",
@@ -282,6 +291,7 @@ __all__ = [
     "StateAnalysis",
     "StateUse",
     "StateWord",
+    "StepChain",
     "TagComparison",
     "TagError",
     "TagRepairs",
@@ -310,6 +320,7 @@ __all__ = [
     "decode_joint_f",
     "decode_sets",
     "decode_utility",
+    "default_chain",
     "default_patterns",
     "describe_default",
     "draw_training",
@@ -403,6 +414,8 @@ __getattr__, __dir__ = deferred(
         "chainmodel": "ChainModel",
         "comparison": "TagComparison compare_columns compare_tags",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
+        "classified": "ClassifierMarkov",
+        "counted": "CountedMarkov Evidence default_chain",
         "counts": "active_tests count_by_pattern patterns_of_tests",
         "crf": "CRF",
         "crossval": "Split cross_validate folds",
@@ -442,6 +455,7 @@ __getattr__, __dir__ = deferred(
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
         "state_analysis": "StateAnalysis StateUse StateWord analyze_states",
+        "stepchain": "StepChain",
         "trainable": "NoWeights",
         "tuning": "TunedCell best_cell draw_tuning tune_taggers write_tuning",
         "training.algorithms": "ALGORITHMS CG LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",

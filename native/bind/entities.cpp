@@ -1,0 +1,291 @@
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <string>
+
+#include "base/intern.h"
+#include "bind/bindings.h"
+#include "bind/cells.h"
+#include "bind/counted.h"
+#include "entities/candidates.h"
+#include "entities/phrases.h"
+
+namespace textmill::bind {
+namespace {
+
+using entities::Position;
+
+constexpr std::size_t kMostWords = std::size_t{1} << 20;  // whose views are remembered
+
+nb::tuple to_python(entities::Candidates&& found) {
+  return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.begin)),
+                        to_numpy(std::move(found.end)), to_numpy(std::move(found.probability)));
+}
+
+entities::PhraseLabels checked_phrase_labels(const sequence::Histories& histories, std::size_t begin,
+                                             std::size_t inside, double least) {
+  require(begin < histories.labels && inside < histories.labels && begin != inside, "there are no such labels");
+  require(least > 0.0 && least <= 1.0, "least must lie above 0 and at most 1");
+  return {begin, inside};
+}
+
+nb::tuple find_candidates(const StepSource& source, std::size_t begin, std::size_t inside, double least,
+                          std::size_t threads) {
+  const entities::PhraseLabels labels = checked_phrase_labels(source.histories(), begin, inside, least);
+  require(threads > 0, "threads must be at least 1");
+  const std::vector<std::size_t> tasks = tasks_of(source.offsets());
+  entities::Candidates found;
+  {
+    nb::gil_scoped_release nogil;
+    std::vector<entities::Candidates> blocks(tasks.size() - 1);
+    base::parallel_for(blocks.size(), threads, [&](std::size_t task) {
+      std::vector<double> scratch;
+      entities::Candidates block;
+      for (std::size_t s = tasks[task]; s < tasks[task + 1]; ++s) {
+        const auto length = static_cast<std::size_t>(source.offsets()[s + 1] - source.offsets()[s]);
+        entities::find_candidates({source.histories(), length, source.of(s, scratch), nullptr}, labels, least, block);
+        block.offsets.push_back(static_cast<std::int64_t>(block.begin.size()));
+      }
+      blocks[task] = std::move(block);
+    });
+    found = entities::join_candidates(blocks);
+  }
+  return to_python(std::move(found));
+}
+
+// Candidates of training sentences, each by the counts without its fold: sentences folds[f] .. folds[f + 1] - 1.
+nb::tuple jackknife_candidates(const CountedModel& model, const PyTokenTests& given,
+                               In<std::int32_t, 1> labels_of_tokens, In<std::int64_t, 1> folds, std::size_t begin,
+                               std::size_t inside, double least, std::size_t threads) {
+  const entities::PhraseLabels labels = checked_phrase_labels(model.histories(), begin, inside, least);
+  require(threads > 0, "threads must be at least 1");
+  const sequence::TokenTests tests = checked_tests(given, model.tests());
+  const auto bounds = view(folds);
+  check_offsets(bounds, tests.offsets.size() - 1, "folds");
+  require(labels_of_tokens.size() + 1 == tests.indptr.size(), "there must be one label a token");
+  for (const std::int32_t y : view(labels_of_tokens))
+    require(y >= -1 && y < static_cast<std::int64_t>(model.histories().labels), "there is no label ", y);
+  entities::Candidates found;
+  {
+    nb::gil_scoped_release nogil;
+    const sequence::CountTable table = model.table();
+    const sequence::BackOff back_off = model.back_off();
+    const sequence::Histories& histories = model.histories();
+    const sequence::Events events = sequence::events_of(tests.offsets, view(labels_of_tokens), histories);
+    const std::size_t cells = histories.size(histories.order) * histories.labels;
+    std::vector<entities::Candidates> blocks(bounds.size() - 1);
+    base::parallel_for(blocks.size(), threads, [&](std::size_t fold) {
+      const auto first = static_cast<std::size_t>(bounds[fold]), last = static_cast<std::size_t>(bounds[fold + 1]);
+      std::vector<double> counts(table.count.begin(), table.count.end()), steps;
+      sequence::subtract_events(table, tests, events, histories, static_cast<std::size_t>(tests.offsets[first]),
+                                static_cast<std::size_t>(tests.offsets[last]), counts);
+      entities::Candidates block;
+      for (std::size_t s = first; s < last; ++s) {
+        const auto length = static_cast<std::size_t>(tests.offsets[s + 1] - tests.offsets[s]);
+        steps.resize(std::max(steps.size(), length * cells));
+        sequence::fill_steps(table, counts, back_off, histories, tests, s, steps.data());
+        entities::find_candidates({histories, length, steps.data(), nullptr}, labels, least, block);
+        block.offsets.push_back(static_cast<std::int64_t>(block.begin.size()));
+      }
+      blocks[fold] = std::move(block);
+    });
+    found = entities::join_candidates(blocks);
+  }
+  return to_python(std::move(found));
+}
+
+void choose(In<std::int64_t, 1> offsets, In<std::int32_t, 1> begin, In<std::int32_t, 1> end, In<double, 1> score,
+            double threshold, Out<std::uint8_t, 1> chosen, std::size_t threads) {
+  check_offsets(view(offsets), begin.size(), "candidates");
+  require(end.size() == begin.size() && score.size() == begin.size() && chosen.size() == begin.size(),
+          "candidates must be equally many");
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    require(begin.data()[i] >= 0 && begin.data()[i] < end.data()[i], "candidate ", i, " is empty");
+    require(std::isfinite(score.data()[i]), "scores must be finite");
+  }
+  require(threads > 0 && std::isfinite(threshold), "threads must be at least 1, the threshold finite");
+  nb::gil_scoped_release nogil;
+  entities::choose_candidates(view(offsets), view(begin), view(end), view(score), threshold,
+                              {chosen.data(), chosen.size()}, threads);
+}
+
+// Sums of rows of weights [features][classes] over the features of each phrase.
+void score_rows(In<double, 2> weights, In<std::int64_t, 1> offsets, In<std::int32_t, 1> ids, Out<double, 2> out,
+                std::size_t threads) {
+  const std::size_t F = weights.shape(0), K = weights.shape(1);
+  check_offsets(view(offsets), ids.size(), "rows");
+  for (const std::int32_t id : view(ids))
+    require(id >= 0 && static_cast<std::size_t>(id) < F, "features must lie from 0 to ", F, " - 1, got ", id);
+  require(out.shape(0) + 1 == offsets.size() && out.shape(1) == K && threads > 0, "out must be rows x classes");
+  nb::gil_scoped_release nogil;
+  base::parallel_blocks(out.shape(0), 1024, threads, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row) {
+      double* sums = out.data() + row * K;
+      std::fill(sums, sums + K, 0.0);
+      for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
+        const double* w = weights.data() + static_cast<std::size_t>(ids.data()[i]) * K;
+        for (std::size_t k = 0; k < K; ++k) sums[k] += w[k];
+      }
+    }
+  });
+}
+
+// The features of phrases, and the views of words that were met.
+class Phrases {
+ public:
+  Phrases(const std::vector<std::tuple<int, std::int32_t, std::int32_t>>& templates, std::size_t width)
+      : table_(checked(templates, width)), width_(width) {}
+
+  // Takes the features of a model, sorted as `arrays` gives them.
+  void load(In<std::int32_t, 1> template_of, In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
+    check_offsets(view(offsets), bytes.size(), "values");
+    require(offsets.size() == template_of.size() + 1, "there must be one value a feature");
+    const std::lock_guard lock(mutex_);
+    require(table_.features() == 0, "features are there already");
+    for (std::size_t f = 0; f < template_of.size(); ++f) {
+      const std::int32_t of = template_of.data()[f];
+      require(of >= 0 && static_cast<std::size_t>(of) < table_.templates().size(), "there is no template ", of);
+      const std::string_view value(reinterpret_cast<const char*>(bytes.data()) + offsets.data()[f],
+                                   static_cast<std::size_t>(offsets.data()[f + 1] - offsets.data()[f]));
+      require(static_cast<std::size_t>(table_.add(of, table_.value_id(value))) == f, "feature ", f, " is there twice");
+    }
+  }
+
+  // Values of the views of all distinct words of the cells, and whether they are keywords. `describe` gets a list of
+  // words that were not met before and gives for each a tuple of its views, and at last whether it is a keyword.
+  nb::tuple views(const Cells& cells, nb::callable describe) {
+    require(cells.finished() && !cells.cells().columns().empty(), "the cells must be finished first");
+    const base::InternTable& words = cells.cells().table(0);
+    const std::lock_guard lock(mutex_);
+    if (met_.size() > kMostWords) {
+      met_.clear();
+      views_.clear();
+      keyword_.clear();
+    }
+    std::vector<std::uint32_t> row(words.size());
+    nb::list unknown;
+    const std::size_t before = met_.size();
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      row[w] = met_.insert(words[w], words.hash(w));
+      if (row[w] >= before) unknown.append(nb::str(words[w].data(), words[w].size()));
+    }
+    if (unknown.size() > 0) take(nb::list(describe(unknown)), unknown.size());
+    std::vector<std::int32_t> values;
+    std::vector<std::uint8_t> keyword;
+    values.reserve(words.size() * width_);
+    for (const std::uint32_t r : row) {
+      values.insert(values.end(), views_.begin() + static_cast<std::ptrdiff_t>(r * width_),
+                    views_.begin() + static_cast<std::ptrdiff_t>((r + 1) * width_));
+      keyword.push_back(keyword_[r]);
+    }
+    return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(keyword)));
+  }
+
+  nb::tuple rows(const Cells& cells, In<std::int32_t, 1> views, In<std::uint8_t, 1> keyword,
+                 In<std::int64_t, 1> phrases, In<std::int32_t, 1> begin, In<std::int32_t, 1> end, bool grow,
+                 std::size_t threads) {
+    const sequence::Cells& plain = cells.cells();
+    require(cells.finished() && !plain.columns().empty(), "the cells must be finished first");
+    require(keyword.size() == plain.table(0).size() && views.size() == keyword.size() * width_,
+            "views must be those of the cells");
+    require(phrases.size() == plain.offsets().size(), "there must be one list of phrases a sentence");
+    check_offsets(view(phrases), begin.size(), "phrases");
+    require(end.size() == begin.size() && threads > 0, "phrases must have as many ends as beginnings");
+    for (std::size_t s = 0; s + 1 < phrases.size(); ++s) {
+      const std::int64_t length = plain.offsets()[s + 1] - plain.offsets()[s];
+      for (std::int64_t i = phrases.data()[s]; i < phrases.data()[s + 1]; ++i)
+        require(begin.data()[i] >= 0 && begin.data()[i] < end.data()[i] && end.data()[i] <= length, "phrase ", i,
+                " is not in its sentence");
+    }
+    entities::PhraseTable::Rows rows;
+    {
+      nb::gil_scoped_release nogil;
+      const std::lock_guard lock(mutex_);
+      const entities::Sentences sentences{plain.offsets(), plain.ids(0), view(views), width_, view(keyword)};
+      rows = grow ? table_.fresh(sentences, view(phrases), view(begin), view(end))
+                  : std::as_const(table_).known(sentences, view(phrases), view(begin), view(end), threads);
+    }
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.ids)));
+  }
+
+  Numpy<std::int32_t, 1> sort() {
+    const std::lock_guard lock(mutex_);
+    return to_numpy(table_.sort());
+  }
+  std::size_t size() const { return table_.features(); }
+
+  nb::tuple arrays() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::int32_t> template_of;
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::int64_t> offsets{0};
+    for (std::size_t f = 0; f < table_.features(); ++f) {
+      template_of.push_back(table_.template_of(f));
+      const std::string_view value = table_.value(f);
+      bytes.insert(bytes.end(), value.begin(), value.end());
+      offsets.push_back(static_cast<std::int64_t>(bytes.size()));
+    }
+    return nb::make_tuple(to_numpy(std::move(template_of)), to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
+  }
+
+ private:
+  static std::vector<entities::Template> checked(
+      const std::vector<std::tuple<int, std::int32_t, std::int32_t>>& templates, std::size_t width) {
+    std::vector<entities::Template> out;
+    for (const auto& [position, place, of_view] : templates) {
+      require(position >= 0 && position <= static_cast<int>(Position::kKeyword), "there is no position ", position);
+      require(place >= 1 && place <= 1000000, "places count from 1, got ", place);
+      require(of_view >= 0 && static_cast<std::size_t>(of_view) < width, "there is no view ", of_view);
+      out.push_back({static_cast<Position>(position), place, of_view});
+    }
+    return out;
+  }
+
+  void take(const nb::list& described, std::size_t words) {
+    require(described.size() == words, "there must be a description of each word");
+    for (const nb::handle one : described) {
+      require(PyTuple_Check(one.ptr()) && static_cast<std::size_t>(PyTuple_GET_SIZE(one.ptr())) == width_ + 1,
+              "a description must be a tuple of ", width_, " views and a truth value");
+      for (std::size_t v = 0; v < width_; ++v) {
+        PyObject* value = PyTuple_GET_ITEM(one.ptr(), static_cast<Py_ssize_t>(v));
+        views_.push_back(value == Py_None ? -1 : table_.value_id(utf8_of(value, 0, 0)));
+      }
+      keyword_.push_back(PyTuple_GET_ITEM(one.ptr(), static_cast<Py_ssize_t>(width_)) == Py_True);
+    }
+  }
+
+  mutable std::mutex mutex_;
+  entities::PhraseTable table_;
+  std::size_t width_;
+  base::InternTable met_;              // words whose views are known
+  std::vector<std::int32_t> views_;    // [words met][width]
+  std::vector<std::uint8_t> keyword_;  // [words met]
+};
+
+}  // namespace
+
+void bind_entities(nb::module_& m) {
+  nb::class_<Phrases>(m, "Phrases", "Features of phrases.")
+      .def(nb::init<const std::vector<std::tuple<int, std::int32_t, std::int32_t>>&, std::size_t>(), "templates"_a,
+           "width"_a)
+      .def("load", &Phrases::load, "template_of"_a, "bytes"_a, "offsets"_a)
+      .def("views", &Phrases::views, "cells"_a, "describe"_a)
+      .def("rows", &Phrases::rows, "cells"_a, "views"_a, "keyword"_a, "phrases"_a, "begin"_a, "end"_a, "grow"_a,
+           "threads"_a)
+      .def("sort", &Phrases::sort)
+      .def("__len__", &Phrases::size)
+      .def("arrays", &Phrases::arrays);
+  m.def("find_candidates", &find_candidates, "source"_a, "begin"_a, "inside"_a, "least"_a, "threads"_a,
+        "Phrases that a chain finds probable.");
+  m.def("jackknife_candidates", &jackknife_candidates, "model"_a, "tests"_a, "labels"_a, "folds"_a, "begin"_a,
+        "inside"_a, "least"_a, "threads"_a, "The same of training sentences, without the counts of their fold.");
+  m.def("choose", &choose, "offsets"_a, "begin"_a, "end"_a, "score"_a, "threshold"_a, "chosen"_a.noconvert(),
+        "threads"_a, "The set of phrases without overlaps of the greatest sum of scores above the threshold.");
+  m.def("score_rows", &score_rows, "weights"_a, "offsets"_a, "ids"_a, "out"_a.noconvert(), "threads"_a,
+        "Sums of the weights of features.");
+}
+
+}  // namespace textmill::bind
