@@ -14,6 +14,7 @@
 #include "vectors/best.h"
 #include "vectors/coarse.h"
 #include "vectors/inverted.h"
+#include "vectors/lists.h"
 #include "vectors/scan.h"
 #include "vectors/vafile.h"
 
@@ -221,6 +222,70 @@ Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps,
   });
 }
 
+// Rows and their keys.
+using Reached = std::tuple<Numpy<std::int64_t, 1>, Numpy<double, 1>>;
+
+Reached reach_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats1 query,
+                     In<double, 1> least, std::size_t threads) {
+  const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
+  require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
+  require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
+  require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
+  require(least.size() == rows && threads > 0, "there must be one least key a row, and threads");
+  require(query.size() == (*x).columns, "the query must have ", (*x).columns, " columns");
+  for (const float q : view(query)) require(std::abs(q) <= 1e18f, "queries must be finite and at most 1e18");
+  std::vector<std::int64_t> found;
+  std::vector<double> keys;
+  {
+    nb::gil_scoped_release nogil;
+    const vectors::Coarse coarse{stride, view(cells), view(steps), view(errors)};
+    vectors::reach(*x, coarse, vectors::prepare(*x, query.data()), view(least), found, keys, threads);
+  }
+  return {to_numpy(std::move(found)), to_numpy(std::move(keys))};
+}
+
+// The k nearest of all rows, filled tile by tile, by any number of threads.
+class NearestLists {
+ public:
+  NearestLists(std::size_t rows, std::size_t k) : k_(k), lists_(rows, k) { require(k > 0, "k must be at least 1"); }
+
+  void add(const DenseView& x, std::size_t x_first, std::size_t x_base, const DenseView& y, std::size_t y_first,
+           std::size_t y_base, Floats2 products, std::size_t x_count, std::size_t y_count) {
+    for (const auto& [of, first, base, count] :
+         {std::tuple{&x, x_first, x_base, x_count}, {&y, y_first, y_base, y_count}}) {
+      require((**of).head == (**of).columns, "rows must be whole");
+      require(first <= (**of).rows && count <= (**of).rows - first, "rows ", first, " to ", first + count,
+              " are not there");
+      require(base <= lists_.size() && count <= lists_.size() - base, "there is no list for row ", base + count);
+    }
+    require((*x).columns == (*y).columns && (*x).kind == (*y).kind, "both sides must have the same columns and kind");
+    require(products.shape(0) >= x_count && products.shape(1) >= y_count, "products must be rows x rows");
+    nb::gil_scoped_release nogil;
+    lists_.add({&*x, x_first, x_count, x_base}, {&*y, y_first, y_count, y_base}, products.data(), products.shape(1));
+  }
+
+  // Takes up what `lists` gave before; -1 stands for no row.
+  void resume(In<std::int64_t, 2> rows, In<double, 2> keys) {
+    require(rows.shape(0) == lists_.size() && rows.shape(1) == k_, "rows must be ", lists_.size(), " x ", k_);
+    require(keys.shape(0) == rows.shape(0) && keys.shape(1) == rows.shape(1), "there must be one key a row");
+    for (const std::int64_t row : view(rows))
+      require(row >= -1 && row < static_cast<std::int64_t>(lists_.size()), "there is no row ", row);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows.data()[i] >= 0) lists_.offer(i / k_, keys.data()[i], rows.data()[i]);
+  }
+
+  void lists(Out<std::int64_t, 2> rows, Out<double, 2> keys) const {
+    require(rows.shape(0) == lists_.size() && rows.shape(1) == k_, "rows must be ", lists_.size(), " x ", k_);
+    require(keys.shape(0) == rows.shape(0) && keys.shape(1) == rows.shape(1), "there must be one key a row");
+    nb::gil_scoped_release nogil;
+    lists_.fill(k_, view(rows), view(keys));
+  }
+
+ private:
+  std::size_t k_;
+  vectors::Lists lists_;
+};
+
 using Csr = std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, Floats1>;  // offsets, columns, values
 
 void check_csr(const char* name, const Csr& m, std::size_t extent) {
@@ -291,11 +356,56 @@ class PostingsView {
     });
   }
 
+  Reached reach(Csr query, Bytes1 allowed, In<double, 1> least) const {
+    require(allowed.size() == 0 || allowed.size() == x_.rows, "allowed must have one entry a row, or none");
+    check_csr("query", query, x_.terms);
+    const auto& [offsets, columns, values] = query;
+    require(offsets.size() == 2, "there must be one query");
+    require(least.size() == x_.rows, "there must be one least key a row");
+    for (const float q : view(values)) require(std::abs(q) <= 1e18f, "queries must be finite and at most 1e18");
+    vectors::Postings x = x_;
+    x.allowed = view(allowed);
+    std::vector<std::int64_t> found;
+    std::vector<double> keys;
+    {
+      nb::gil_scoped_release nogil;
+      vectors::reach(x, {view(columns), view(values)}, view(least), found, keys);
+    }
+    return {to_numpy(std::move(found)), to_numpy(std::move(keys))};
+  }
+
  private:
   Csr rows_, terms_;
   Floats1 largest_, smallest_, halves_;
   vectors::Postings x_;
 };
+
+// The best of sparse rows without postings.
+Found scan_sparse(const std::string& kind, Csr rows, std::size_t terms, Csr queries, Bytes1 allowed, std::int64_t k,
+                  double least, std::size_t threads) {
+  require(threads > 0, "threads must be at least 1");
+  const auto& [row_offsets, columns, values] = rows;
+  require(row_offsets.size() > 0, "offsets must not be empty");
+  const std::size_t n = row_offsets.size() - 1;
+  require(allowed.size() == 0 || allowed.size() == n, "allowed must have one entry a row, or none");
+  check_csr("rows", rows, terms);
+  check_csr("queries", queries, terms);
+  const auto& [offsets, query_columns, query_values] = queries;
+  for (const float q : view(query_values)) require(std::abs(q) <= 1e18f, "queries must be finite and at most 1e18");
+  vectors::Postings x{};
+  x.kind = kind_of(kind);
+  x.rows = n;
+  x.terms = terms;
+  x.row_offsets = view(row_offsets);
+  x.columns = view(columns);
+  x.values = view(values);
+  x.allowed = view(allowed);
+  const auto o = view(offsets);
+  return each_query(o.size() - 1, wanted_of(k, least), threads, [&](std::size_t i, Best& best) {
+    const auto begin = static_cast<std::size_t>(o[i]), size = static_cast<std::size_t>(o[i + 1]) - begin;
+    return vectors::scan(x, {view(query_columns).subspan(begin, size), view(query_values).subspan(begin, size)}, best);
+  });
+}
 
 }  // namespace
 
@@ -314,7 +424,19 @@ void bind_search(nb::module_& m) {
       .def(nb::init<const std::string&, Csr, Csr, Floats1, Floats1, Floats1, double>(), "kind"_a, "rows"_a, "terms"_a,
            "largest"_a, "smallest"_a, "halves"_a, "longest"_a)
       .def("search", &PostingsView::search, "queries"_a, "allowed"_a, "k"_a, "least"_a, "first"_a, "threads"_a,
-           "The best rows for sparse queries.");
+           "The best rows for sparse queries.")
+      .def("reach", &PostingsView::reach, "query"_a, "allowed"_a, "least"_a,
+           "Rows whose key with a query is at least their own.");
+  nb::class_<NearestLists>(m, "NearestLists", "The k nearest of every row, filled by tiles of products.")
+      .def(nb::init<std::size_t, std::size_t>(), "rows"_a, "k"_a)
+      .def("add", &NearestLists::add, "x"_a, "x_first"_a, "x_base"_a, "y"_a, "y_first"_a, "y_base"_a,
+           "products"_a.noconvert(), "x_count"_a, "y_count"_a, "Offer all pairs of two stretches of rows.")
+      .def("resume", &NearestLists::resume, "rows"_a, "keys"_a, "Take up lists that were filled before.")
+      .def("lists", &NearestLists::lists, "rows"_a.noconvert(), "keys"_a.noconvert(), "Write all lists, best first.");
+  m.def("reach_coarse", &reach_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "query"_a, "least"_a,
+        "threads"_a, "Rows whose key with a query is at least their own.");
+  m.def("scan_sparse", &scan_sparse, "kind"_a, "rows"_a, "terms"_a, "queries"_a, "allowed"_a, "k"_a, "least"_a,
+        "threads"_a, "The best of sparse rows without postings, for sparse queries.");
   m.def("scan", &scan, "x"_a, "queries"_a, "k"_a, "least"_a, "threads"_a,
         "The best rows for each query, one after the other.");
   m.def("exact_keys", &exact_keys, "x"_a, "query"_a, "rows"_a, "out"_a.noconvert(), "Exact keys of some rows.");

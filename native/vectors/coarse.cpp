@@ -53,6 +53,29 @@ void make_sums(const std::int8_t* c, std::size_t rows, std::size_t stride, const
   sums_plain(c, rows, stride, g, out);
 }
 
+// The query in whole numbers.
+struct Rounded {
+  std::vector<std::int16_t> g;  // [stride]
+  float t, length;              // step, and |q| rounded up
+  double allowance;             // of what rounding took away
+};
+
+Rounded round(const Dense& x, const Coarse& coarse, const Query& query) {
+  float most = 0.0f;
+  for (std::size_t j = 0; j < x.columns; ++j) most = std::max(most, std::abs(query.values[j]));
+  const double largest = std::min(32767.0, std::floor(0x1p31 / (128.0 * static_cast<double>(x.columns))) - 1.0);
+  const double step = most > 0.0f ? most / largest : 1.0;
+  std::vector<std::int16_t> g(coarse.stride);
+  double error = 0.0;
+  for (std::size_t j = 0; j < x.columns; ++j) {
+    g[j] = static_cast<std::int16_t>(std::nearbyint(query.values[j] / step));
+    const double left = query.values[j] - step * g[j];
+    error += left * left;
+  }
+  return {std::move(g), static_cast<float>(step), static_cast<float>(std::sqrt(query.square) * (1.0 + 1e-6)),
+          2.0 * x.longest * std::sqrt(error)};
+}
+
 }  // namespace
 
 void coarsen(std::span<const float> values, std::size_t columns, std::span<std::int8_t> cells, std::span<float> steps,
@@ -81,19 +104,7 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
 
 std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
                    std::size_t threads) {
-  float most = 0.0f;
-  for (std::size_t j = 0; j < x.columns; ++j) most = std::max(most, std::abs(query.values[j]));
-  const double largest = std::min(32767.0, std::floor(0x1p31 / (128.0 * static_cast<double>(x.columns))) - 1.0);
-  const double step = most > 0.0f ? most / largest : 1.0;
-  std::vector<std::int16_t> g(coarse.stride);
-  double error = 0.0;
-  for (std::size_t j = 0; j < x.columns; ++j) {
-    g[j] = static_cast<std::int16_t>(std::nearbyint(query.values[j] / step));
-    const double left = query.values[j] - step * g[j];
-    error += left * left;
-  }
-  const double allowance = 2.0 * x.longest * std::sqrt(error);
-  const auto t = static_cast<float>(step), length = static_cast<float>(std::sqrt(query.square) * (1.0 + 1e-6));
+  const auto [g, t, length, allowance] = round(x, coarse, query);
   const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
   std::vector<Best> found(blocks, Best(wanted));
   std::vector<std::size_t> read(blocks);
@@ -129,6 +140,36 @@ std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wan
     count += read[block];
   }
   return count;
+}
+
+void reach(const Dense& x, const Coarse& coarse, const Query& query, std::span<const double> least,
+           std::vector<std::int64_t>& rows, std::vector<double>& keys, std::size_t threads) {
+  const auto rounded = round(x, coarse, query);
+  const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
+  std::vector<std::vector<Hit>> found(blocks);
+  base::parallel_for(blocks, threads, [&](std::size_t block) {
+    std::array<std::int32_t, kRows> sums;
+    const std::size_t end = std::min(x.rows, (block + 1) * kBlock);
+    for (std::size_t first = block * kBlock; first < end; first += kRows) {
+      const std::size_t count = std::min(kRows, end - first);
+      make_sums(coarse.cells.data() + first * coarse.stride, count, coarse.stride, rounded.g.data(), sums.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t r = first + i;
+        float bound = static_cast<float>(sums[i]) * rounded.t * coarse.steps[r] + coarse.errors[r] * rounded.length;
+        if (!x.halves.empty()) bound -= x.halves[r];
+        const double needed =
+            (x.kind == Kind::product ? least[r] : (least[r] + query.square) / 2.0) - query.margin - rounded.allowance;
+        if (bound < needed || (!x.allowed.empty() && !x.allowed[r])) continue;
+        const double key = exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns);
+        if (key >= least[r]) found[block].push_back({key, static_cast<std::int64_t>(r)});
+      }
+    }
+  });
+  for (const std::vector<Hit>& hits : found)
+    for (const Hit& hit : hits) {
+      rows.push_back(hit.row);
+      keys.push_back(hit.key);
+    }
 }
 
 }  // namespace textmill::vectors

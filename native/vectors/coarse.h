@@ -11,6 +11,8 @@
 // Cost: one byte a number read, and full rows for the few that pass.
 #pragma once
 
+#include <vector>
+
 #include "vectors/scan.h"
 
 namespace textmill::vectors {
@@ -31,5 +33,10 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
 // Offers all wanted rows for one query to `best`; returns how many full rows were read.
 std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
                    std::size_t threads);
+
+// Appends to `rows` and `keys`, in the order of rows, those whose key with the query is at least least[row]; least may be
+// -infinity (all) or infinity (none).
+void reach(const Dense& x, const Coarse& coarse, const Query& query, std::span<const double> least,
+           std::vector<std::int64_t>& rows, std::vector<double>& keys, std::size_t threads);
 
 }  // namespace textmill::vectors

@@ -197,4 +197,44 @@ std::size_t search(const Postings& x, const SparseQuery& query, Wanted wanted, s
   return sum;
 }
 
+std::size_t scan(const Postings& x, const SparseQuery& query, Best& best) {
+  std::vector<float> dense(x.kind == Kind::product ? x.terms : 0);
+  if (x.kind == Kind::product)
+    for (std::size_t i = 0; i < query.columns.size(); ++i)
+      dense[static_cast<std::size_t>(query.columns[i])] = query.values[i];
+  std::size_t read = 0;
+  for (std::size_t row = 0; row < x.rows; ++row) {
+    if (!x.allowed.empty() && !x.allowed[row]) continue;
+    best.offer(x.kind == Kind::product ? product_of(x, row, dense) : distance_of(x, row, query),
+               static_cast<std::int64_t>(row));
+    ++read;
+  }
+  return read;
+}
+
+void reach(const Postings& x, const SparseQuery& query, std::span<const double> least, std::vector<std::int64_t>& rows,
+           std::vector<double>& keys) {
+  std::vector<float> dense(x.terms), sums(x.rows);
+  double square = 0.0;
+  for (std::size_t i = 0; i < query.columns.size(); ++i) {
+    const auto t = static_cast<std::size_t>(query.columns[i]);
+    dense[t] = query.values[i];
+    square += static_cast<double>(query.values[i]) * query.values[i];
+    for (auto e = static_cast<std::size_t>(x.term_offsets[t]); e < static_cast<std::size_t>(x.term_offsets[t + 1]); ++e)
+      sums[static_cast<std::size_t>(x.documents[e])] += query.values[i] * x.weights[e];
+  }
+  const double margin =
+      static_cast<double>(query.columns.size() + 16) * kRounding * x.longest * (std::sqrt(square) + x.longest) + 1e-37;
+  for (std::size_t row = 0; row < x.rows; ++row) {
+    if (!x.allowed.empty() && !x.allowed[row]) continue;
+    const double half = x.halves.empty() ? 0.0 : x.halves[row];
+    const double needed = x.kind == Kind::product ? least[row] : (least[row] + square) / 2.0;
+    if (static_cast<double>(sums[row]) - half + margin < needed) continue;
+    const double key = x.kind == Kind::product ? product_of(x, row, dense) : distance_of(x, row, query);
+    if (!(key >= least[row])) continue;
+    rows.push_back(static_cast<std::int64_t>(row));
+    keys.push_back(key);
+  }
+}
+
 }  // namespace textmill::vectors

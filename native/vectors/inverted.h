@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "vectors/best.h"
 #include "vectors/scan.h"
@@ -50,5 +51,14 @@ struct SparseQuery {
 // Offers all wanted rows from `first` on for one query to `best`; returns how many exact keys were computed.
 std::size_t search(const Postings& x, const SparseQuery& query, Wanted wanted, std::size_t first, Best& best,
                    std::size_t threads);
+
+// The same by reading every row, for few rows that have no postings: only rows, terms, row_offsets, columns, values and
+// allowed of x are looked at. Cost: one visit of each entry.
+std::size_t scan(const Postings& x, const SparseQuery& query, Best& best);
+
+// Appends to `rows` and `keys`, in the order of rows, those whose key with the query is at least least[row]; least may be
+// -infinity (all) or infinity (none). Cost: one addition for each posting of the query's terms.
+void reach(const Postings& x, const SparseQuery& query, std::span<const double> least, std::vector<std::int64_t>& rows,
+           std::vector<double>& keys);
 
 }  // namespace textmill::vectors

@@ -1,4 +1,4 @@
-"""Find similar documents: index them, search by text or by document, list near-duplicates."""
+"""Find similar documents: in an index of one file, or in a collection that is written to while others ask it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, JsonLines, answers
-from textmill.cli._outputs import output_argument, output_option
+from textmill.cli._outputs import check_output, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._similar_collections import app as collections
+from textmill.cli._similar_collections import is_collection, show_matches
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(collections)
 
-_Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`.")]
-_Changed = Annotated[Path, output_argument("Index made by `textmill similar index`; it is replaced.", "INDEX")]
+_Index = Annotated[
+    Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`, or a collection.")
+]
+_Changed = Annotated[
+    Path,
+    typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`, or a collection; it is changed."),
+]
 _Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
 
 
@@ -58,7 +66,7 @@ def index(
 def query(
     indexes: Annotated[
         list[Path],
-        typer.Argument(metavar="INDEX...", help="Index made by `textmill similar index`; several are searched as one."),
+        typer.Argument(metavar="INDEX...", help="Index or collection; several indexes are searched as one."),
     ],
     text: Annotated[str | None, typer.Option(help="Search for documents like this text.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Search for documents like this one of the index.")] = None,  # noqa: A002
@@ -66,6 +74,15 @@ def query(
         str | None, typer.Option(help="Search for documents like each one of this file; - for stdin.")
     ] = None,
     k: Annotated[int, answers("Number of documents to find.")] = 10,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Collections: method to compare by; repeat it to fuse several.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILTER", help="Collections: only documents with FIELD=VALUE; also != >= <= > < ~."),
+    ] = None,
+    like: Annotated[list[str] | None, typer.Option(help="Collections: id of a document that is wanted.")] = None,
+    unlike: Annotated[list[str] | None, typer.Option(help="Collections: id of a document that is not wanted.")] = None,
     *,
     reading: Reading,
     cluster: Annotated[
@@ -81,6 +98,19 @@ def query(
     from textmill.model import load
     from textmill.tasks import SimilarDocuments, query_shards
 
+    if is_collection(indexes):
+        if file is None:
+            reading.refuse("none are read; they belong to --file")
+        elif text is not None or id is not None:
+            raise DataError("pass only one of --text, --id and --file")
+        questions: list[Any] = (
+            [("query", text, id)] if file is None else [(one.id, one.text, None) for one in reading.documents([file])]
+        )
+        show_matches(indexes[0], questions, k=k, method=method, where=where, like=like, unlike=unlike, json=json)
+        return
+    for name, value in {"--method": method, "--where": where, "--like": like, "--unlike": unlike}.items():
+        if value:
+            raise DataError(f"{name} is for collections, made by `textmill similar collect`; leave it out")
     if [text, id, file].count(None) != 2:
         raise DataError("pass exactly one of --text, --id and --file")
     if file is None:
@@ -111,13 +141,15 @@ def add(
     *,
     reading: Reading,
 ) -> None:
-    """Add documents to an index, in place.
+    """Add documents to an index, in place; `upsert` does so with a collection.
 
     Example: textmill similar add news-index.mill today.jsonl
     """
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import SimilarDocuments
+
+    check_output(index)
 
     similar = load(index, expect=SimilarDocuments)
     added = similar.add(reading.documents(sources))
@@ -130,14 +162,20 @@ def remove(
     index: _Changed,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the documents to remove.")],
 ) -> None:
-    """Remove documents from an index, in place.
+    """Remove documents from an index or a collection, in place.
 
     Example: textmill similar remove news-index.mill n7 n12
     """
     from textmill.model import load
     from textmill.readable import counted
-    from textmill.tasks import SimilarDocuments
+    from textmill.tasks import Collection, SimilarDocuments
 
+    if is_collection([index]):
+        collection = Collection.open(index)
+        removed = collection.delete(ids)
+        typer.echo(f"{counted(removed, 'documents')} removed, {len(collection)} in all")
+        return
+    check_output(index)
     similar = load(index, expect=SimilarDocuments)
     similar.remove(ids)
     similar.save(index)

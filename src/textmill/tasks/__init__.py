@@ -9,7 +9,7 @@ normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
-similarity   documents like a text or like another document, in an index of many
+similarity   documents like a text or like another document, in an index or a collection of many
 transcription   letters as sounds, names in another script, kanji from their readings
 voicemail    who called, and which number to call back
 """
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
-    from textmill.tasks.similarity import Matches, SimilarDocuments, query_shards
+    from textmill.tasks.similarity import Collection, Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
 
 __all__ = [
     "BaselineScorer",
     "Chunker",
     "CoherenceDetector",
+    "Collection",
     "Correction",
     "DependencyParser",
     "Forger",
@@ -65,7 +66,7 @@ __getattr__, __dir__ = deferred(
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
-        "similarity": "Matches SimilarDocuments query_shards",
+        "similarity": "Collection Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",
     },
 )

@@ -4,6 +4,7 @@ weighting    SMART weights of bags of words, TF-IDF among them
 vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
 index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
+growth       arrays that grow at the end
 approximate  nearest neighbours that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
 kdtree       why there is no tree here
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from textmill.vectors.approximate import ApproximateIndex
     from textmill.vectors.coarse import CoarseScan
     from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
-    from textmill.vectors.index import Answers, Index, Neighbors
+    from textmill.vectors.index import Answers, Index, Neighbors, Ranked
     from textmill.vectors.inverted import InvertedIndex
     from textmill.vectors.kdtree import TreeComparison, compare_with_tree
+    from textmill.vectors.measured import prepare_rows, scores_of
     from textmill.vectors.scan import PrefixScan, Scan
     from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
     from textmill.vectors.vafile import VAFile
@@ -36,6 +38,7 @@ __all__ = [
     "NegativeWeights",
     "Neighbors",
     "PrefixScan",
+    "Ranked",
     "Scan",
     "ShardedIndex",
     "TextVectorizer",
@@ -48,6 +51,8 @@ __all__ = [
     "open_shards",
     "pairwise",
     "pairwise_matrix",
+    "prepare_rows",
+    "scores_of",
     "similarity_of_distance",
     "write_shards",
 ]
@@ -58,9 +63,10 @@ __getattr__, __dir__ = deferred(
         "approximate": "ApproximateIndex",
         "coarse": "CoarseScan",
         "distance": "MEASURES compare pairwise pairwise_matrix similarity_of_distance",
-        "index": "Answers Index Neighbors",
+        "index": "Answers Index Neighbors Ranked",
         "inverted": "InvertedIndex",
         "kdtree": "TreeComparison compare_with_tree",
+        "measured": "prepare_rows scores_of",
         "scan": "PrefixScan Scan",
         "shards": "ShardedIndex open_shards write_shards",
         "vafile": "VAFile",

@@ -57,9 +57,9 @@ class CoarseScan(DenseRows):
         """Add rows behind the others."""
         super().append(X)
         cells, steps, errors = _rounded(X)
-        self.cells_ = np.concatenate([self.cells_, cells])
-        self.steps_ = np.concatenate([self.steps_, steps])
-        self.errors_ = np.concatenate([self.errors_, errors])
+        self.extend("cells_", cells)
+        self.extend("steps_", steps)
+        self.extend("errors_", errors)
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""

@@ -17,31 +17,34 @@ batch or number of threads. "inverted" sums its products in another order; its s
 How measures become searches by product or distance stands in `measured.py`.
 
 Ids are whole numbers, given out in rising order and never again. A removed vector is only marked; when more than half
-are, the index is compacted. Cost of `add`: a copy of the index, so add many at a time.
+are, the index is compacted. Cost of `add`: the new rows, and now and then a copy of the index, so that over many calls
+each row is copied a few times.
 Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, section 2.4.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
-from textmill.numeric import is_sparse, sparse
+from textmill.numeric import SparseRows, is_sparse, sparse
 from textmill.tables import Column, Table
 from textmill.vectors.coarse import CoarseScan
+from textmill.vectors.growth import Growing
 from textmill.vectors.inverted import InvertedIndex
 from textmill.vectors.measured import INDEX_MEASURES, keys_of, kind_of, prepared, scores_of
 from textmill.vectors.scan import DenseRows, Found, PrefixScan, Scan, Wish
 from textmill.vectors.vafile import VAFile
 
-__all__ = ["Answers", "Index", "Neighbors"]
+__all__ = ["Answers", "Index", "Neighbors", "Ranked"]
 
 METHODS = ("auto", "scan", "coarse", "prefix", "va", "inverted")
 
@@ -104,7 +107,18 @@ class Answers(Table, Sequence[Neighbors]):
         return Neighbors(self.ids[part], self.scores[part], self.reasons[i])
 
 
-class Index(Estimator, Model):
+class Ranked(NamedTuple):
+    """Ids and keys of the answers to all queries one after the other, best first: those of query i from offsets[i] on.
+
+    A key is larger for a nearer vector, whatever the measure; `scores_of` turns keys into scores.
+    """
+
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    keys: NDArray[np.float64]
+
+
+class Index(Growing, Estimator, Model):
     """Find the nearest of many vectors.
 
     Parameters:
@@ -120,7 +134,7 @@ class Index(Estimator, Model):
         alive_: False for removed vectors, (rows,).
         columns_: Number of columns.
         next_: First id that was never given.
-        engine_: Structure that is searched.
+        engine_: Structure that is searched, made whole when it is asked for.
 
     >>> index = Index().fit([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
     >>> neighbors = index.query([[0.0, 2.0]], k=2)[0]
@@ -139,7 +153,7 @@ class Index(Estimator, Model):
     alive_: NDArray[np.bool_]
     columns_: int
     next_: int
-    engine_: Any
+    _engine: Any
 
     def __init__(
         self,
@@ -162,6 +176,23 @@ class Index(Estimator, Model):
         check_choice("method", self.method, METHODS)
         rows, empty = prepared(self.measure, X, "X")
         self._refuse_empty(empty, "X")
+        return self._build(rows, ids)
+
+    @classmethod
+    def of(cls, rows: Any, *, ids: ArrayLike | None = None, **parameters: Any) -> Index:
+        """Return the index of vectors that are prepared already, taken out of others by `vectors_of`.
+
+        >>> index = Index().fit([[3.0, 4.0], [1.0, 0.0]])
+        >>> Index.of(index.vectors_of([1])).query([[1.0, 0.0]])[0].ids.tolist()
+        [0]
+        """
+        index = cls(**parameters)
+        check_choice("measure", index.measure, INDEX_MEASURES)
+        check_choice("method", index.method, METHODS)
+        return index._build(rows.csr() if isinstance(rows, SparseRows) else rows, ids)
+
+    def _build(self, rows: Any, ids: ArrayLike | None) -> Index:
+        """Index prepared rows."""
         kind, method = kind_of(self.measure), self.method
         if method == "auto":
             method = "inverted" if is_sparse(rows) else "coarse"
@@ -184,6 +215,21 @@ class Index(Estimator, Model):
         return self
 
     @property
+    def engine_(self) -> Any:
+        """The structure that is searched, with everything in it."""
+        if "_engine" not in vars(self):
+            raise AttributeError("this Index has no engine_ yet; call fit")
+        self._engine.settle()
+        return self._engine
+
+    @engine_.setter
+    def engine_(self, engine: Any) -> None:
+        self._engine = engine
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_engine" in vars(self) and "next_" in vars(self)  # without asking for the whole engine
+
+    @property
     def n_features_in_(self) -> int:
         """The number of columns, as scikit-learn asks for it."""
         check_fitted(self)
@@ -202,11 +248,26 @@ class Index(Estimator, Model):
         rows, empty = self._rows(X, "X")
         self._refuse_empty(empty, "X")
         names = _checked_ids(ids, rows.shape[0], self.next_)
-        self.engine_.append(rows)
-        self.ids_ = np.concatenate([self.ids_, names])
-        self.alive_ = np.concatenate([self.alive_, np.ones(len(names), np.bool_)])
+        self._engine.append(rows)
+        self.extend("ids_", names)
+        self.extend("alive_", np.ones(len(names), np.bool_))
         self.next_ = int(names[-1]) + 1 if len(names) else self.next_
         return names
+
+    def copy(self) -> Index:
+        """Return another index of the same vectors, in the same memory; what is added to one is not in the other.
+
+        >>> index = Index().fit([[1.0, 0.0]])
+        >>> before = index.copy()
+        >>> index.add([[0.0, 1.0]]).tolist(), len(index), len(before)
+        ([1], 2, 1)
+        """
+        check_fitted(self)
+        other = copy.copy(self)
+        vars(other).update(vars(self))
+        other._engine = copy.copy(self._engine)
+        vars(other._engine).update(vars(self._engine))
+        return other
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove vectors by id; their ids are not given again.
@@ -234,7 +295,7 @@ class Index(Estimator, Model):
         """
         check_fitted(self)
         if not self.alive_.all():
-            self.engine_.keep(self.alive_)
+            self._engine.keep(self.alive_)
             self.ids_ = self.ids_[self.alive_]
             self.alive_ = np.ones(len(self.ids_), np.bool_)
 
@@ -271,12 +332,38 @@ class Index(Estimator, Model):
         check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
         rows = self._rows_of(ids)
-        answers = self._search(self.engine_.take(rows), np.zeros(len(rows), np.bool_), k + 1, -math.inf, self._mask())
+        answers = self._search(self._engine.take(rows), np.zeros(len(rows), np.bool_), k + 1, -math.inf, self._mask())
         parts = []
         for row, answer in zip(rows, answers, strict=True):
             others = answer.ids != self.ids_[row]  # a vector of which more than k are copies may not have found itself
             parts.append(Neighbors(answer.ids[others][:k], answer.scores[others][:k]))
         return _answers(parts, answers)
+
+    def vectors_of(self, ids: ArrayLike) -> Any:
+        """Return the stored vectors of some ids, as `nearest` takes them: float32, dense or `SparseRows`.
+
+        >>> Index().fit([[3.0, 4.0], [1.0, 0.0]]).vectors_of([1]).tolist()
+        [[1.0, 0.0]]
+        """
+        check_fitted(self)
+        return self._engine.take(self._rows_of(ids))
+
+    def nearest(
+        self, rows: Any, *, k: int = 10, allow: ArrayLike | None = None, deny: ArrayLike | None = None
+    ) -> Ranked:
+        """Return what `query` does, for vectors as `vectors_of` and `prepare_rows` give them, with keys for scores.
+
+        They are not prepared again, so keys have the bits that another index with these vectors would give, whichever
+        is asked: answers of several indexes are merged as if they were one.
+
+        >>> one, other = Index().fit([[3.0, 4.0]]), Index().fit([[1.0, 2.0], [2.0, 1.0]])
+        >>> one.nearest(other.vectors_of([0])).keys[0] == other.nearest(one.vectors_of([0])).keys[0]
+        np.True_
+        """
+        check_range("k", k, at_least=1, whole=True)
+        check_fitted(self)
+        empty = np.diff(rows.indptr) == 0 if is_sparse(rows) else ~rows.any(axis=1)
+        return self._ranked(rows, empty, k, -math.inf, self._allowed(allow, deny))[0]
 
     def pairs(self, *, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
         """Yield all pairs at least so near, as in `within`, in blocks of smaller ids, larger ids and scores.
@@ -322,26 +409,32 @@ class Index(Estimator, Model):
         self, Q: Any, empty: NDArray[np.bool_], k: int, least: float, allowed: NDArray[np.uint8] | None
     ) -> Answers:
         """Search for prepared rows; `empty` ones have no answer where zeros have no meaning."""
+        (offsets, ids, keys), empty, count, read = self._ranked(Q, empty, k, least, allowed)
+        nothing = "the index is empty, or all of it was filtered out" if count == 0 else None
+        reasons = tuple(_ZERO if zero else nothing for zero in empty.tolist())
+        return Answers(offsets, ids, scores_of(self.measure, keys), reasons, read, Q.shape[0] * len(self.ids_))
+
+    def _ranked(
+        self, Q: Any, empty: NDArray[np.bool_], k: int, least: float, allowed: NDArray[np.uint8] | None
+    ) -> tuple[Ranked, NDArray[np.bool_], int, int]:
+        """Ids and keys of all queries, which of these had no answer to expect, and how much was searched and read."""
         if self.measure == "euclidean":
             empty = np.zeros_like(empty)
         count = len(self.ids_) if allowed is None else int(np.count_nonzero(allowed))
         asked = np.flatnonzero(~empty)
         if count == 0 or not len(asked):
             matches = Found(np.zeros(len(asked) + 1, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
-        elif isinstance(self.engine_, DenseRows) and count * _FEW <= len(self.ids_) and allowed is not None:
-            matches = _of_few(self.engine_, Q[asked], k, least, np.flatnonzero(allowed))
+        elif isinstance(self._engine, DenseRows) and count * _FEW <= len(self.ids_) and allowed is not None:
+            matches = _of_few(self._engine, Q[asked], k, least, np.flatnonzero(allowed))
         else:
             wish = Wish(min(k, count), least, allowed)
-            matches = self.engine_.search(
+            matches = self._engine.search(
                 Q if len(asked) == Q.shape[0] else Q[asked], wish, effective_jobs(self.n_jobs)
             )
         sizes = np.zeros(Q.shape[0], np.int64)
         sizes[asked] = np.diff(matches.offsets)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        nothing = "the index is empty, or all of it was filtered out" if count == 0 else None
-        reasons = tuple(_ZERO if zero else nothing for zero in empty.tolist())
-        scores = scores_of(self.measure, matches.keys)
-        return Answers(offsets, self.ids_[matches.rows], scores, reasons, matches.read, Q.shape[0] * len(self.ids_))
+        return Ranked(offsets, self.ids_[matches.rows], matches.keys), empty, count, matches.read
 
     def _rows(self, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
         """Rows as the engine takes them, once they have the right length."""
@@ -351,7 +444,7 @@ class Index(Estimator, Model):
                 f"{name} has vectors of {rows.shape[1]} numbers but the index of {self.columns_}; "
                 "use the model that the index was made with"
             )
-        wants_sparse = isinstance(self.engine_, InvertedIndex)
+        wants_sparse = isinstance(self._engine, InvertedIndex)
         if wants_sparse and not is_sparse(rows):
             rows = sparse.csr_matrix(rows)
         elif not wants_sparse and is_sparse(rows):

@@ -7,8 +7,10 @@ rare ones first. As soon as the terms left cannot lift an unseen row among the k
 
 the few rows that still can are computed exactly and the remaining, longest postings are never read.
 
-Cost of a query: at most one addition per posting of its terms, whatever the number of other terms. Memory: rows and
-postings, 16 bytes per non-zero. Reference: Turtle & Flood (1995), Query evaluation: strategies and optimizations.
+Rows that are added wait without postings and are read one by one, until they are many enough to be worth making the
+postings anew. Cost of a query: at most one addition per posting of its terms, whatever the number of other terms, and
+one visit of each entry of a waiting row. Memory: rows and postings, 16 bytes per non-zero. Reference: Turtle & Flood
+(1995), Query evaluation: strategies and optimizations.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ from textmill.corpus import csr_arrays
 from textmill.errors import ModelFileError
 from textmill.model import Model, effective_jobs
 from textmill.numeric import SparseRows, sparse
+from textmill.vectors.growth import Growing
 from textmill.vectors.scan import Found, Wish
 
-__all__ = ["InvertedIndex"]
+__all__ = ["InvertedIndex", "Waiting"]
 
 _NO_BYTES = np.zeros(0, np.uint8)
+_WAITING = 1 << 16  # entries that may wait in any index, and
+_SHARE = 8  # one of so many entries in a large one
 
 
-class InvertedIndex(Model):
+class InvertedIndex(Growing, Model):
     """Sparse rows and the postings of their terms; `kind` as in `Scan`.
 
     >>> X = sparse.csr_matrix(np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
@@ -68,6 +73,7 @@ class InvertedIndex(Model):
     halves_: Singles | None
     kind_: str
     longest_: float
+    _later: Waiting | None = None
 
     @classmethod
     def build(cls, kind: str, X: sparse.csr_matrix) -> InvertedIndex:
@@ -78,26 +84,53 @@ class InvertedIndex(Model):
         return index
 
     def __len__(self) -> int:
-        return len(self.row_offsets_) - 1
+        return len(self.row_offsets_) - 1 + (0 if self._later is None else len(self._later))
 
-    def append(self, X: sparse.csr_matrix) -> None:
-        """Add rows behind the others; makes all postings anew, so add many at a time."""
-        self._take(sparse.vstack([self._rows(), X], format="csr"))
+    def append(self, X: Any) -> None:
+        """Add rows behind the others."""
+        self._later = Waiting(self.kind_, len(self.largest_)) if self._later is None else self._later.copy()
+        self._later.append(X)
+        if len(self._later.columns) > max(_WAITING, len(self.columns_) // _SHARE):
+            self.settle()
+
+    def settle(self) -> None:
+        """Make postings of the rows that wait."""
+        if self._later is not None:
+            later, self._later = self._later, None
+            self._take(sparse.vstack([self._rows(), later.rows().csr()], format="csr"))
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""
+        self.settle()
         self._take(self._rows()[np.flatnonzero(rows)])
 
     def take(self, rows: NDArray[np.int64]) -> SparseRows:
         """Return the vectors of some rows, ready to be searched for."""
-        shape = len(self), len(self.largest_)
-        return SparseRows(self.values_, self.columns_, self.row_offsets_, shape)[rows]
+        whole = SparseRows(self.values_, self.columns_, self.row_offsets_, (0, len(self.largest_)))
+        if self._later is None:
+            return whole[rows]
+        first = len(self.row_offsets_) - 1
+        old, new = rows < first, rows >= first
+        parts = whole[rows[old]], self._later.rows()[rows[new] - first]
+        joined = SparseRows(
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([parts[0].indptr, parts[0].indptr[-1] + parts[1].indptr[1:]]),
+            (len(rows), len(self.largest_)),
+        )
+        return joined[np.argsort(np.concatenate([np.flatnonzero(old), np.flatnonzero(new)]))]
 
     def search(self, Q: Any, wish: Wish, n_jobs: int | None = None, first: NDArray[np.int64] | None = None) -> Found:
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
+        if first is not None:
+            self.settle()
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
-        return Found(*self._postings().search(csr_arrays(Q), mask, wish.k, wish.least, starts, effective_jobs(n_jobs)))
+        jobs, settled = effective_jobs(n_jobs), len(self.row_offsets_) - 1
+        matches = Found(*self._postings().search(csr_arrays(Q), mask[:settled], wish.k, wish.least, starts, jobs))
+        if self._later is None:
+            return matches
+        return _best_of(matches, self._later.search(Q, wish, settled, jobs), wish.k)
 
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""
@@ -106,7 +139,8 @@ class InvertedIndex(Model):
         self._postings()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_made"}  # views stay in their process
+        self.settle()
+        return {name: value for name, value in super().__getstate__().items() if name != "_made"}  # a view stays here
 
     def _take(self, X: sparse.csr_matrix) -> None:
         self.row_offsets_, self.columns_, self.values_ = csr_arrays(X)
@@ -139,6 +173,62 @@ class InvertedIndex(Model):
             except ValueError as fault:
                 raise ModelFileError(str(fault)) from None
         return self._made
+
+
+class Waiting(Growing):
+    """Sparse rows that are read one by one.
+
+    >>> waiting = Waiting("product", 2)
+    >>> waiting.append(SparseRows(np.array([0.6, 0.8]), np.array([0, 1], np.int32), np.array([0, 2]), (1, 2)))
+    >>> len(waiting)
+    1
+    """
+
+    def __init__(self, kind: str, terms: int) -> None:
+        self.kind, self.terms = kind, terms
+        self.offsets = np.zeros(1, np.int64)
+        self.columns = np.zeros(0, np.int32)
+        self.values = np.zeros(0, np.float32)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def copy(self) -> Waiting:
+        """The same rows, to which others may be added."""
+        other = Waiting(self.kind, self.terms)
+        vars(other).update(vars(self))
+        return other
+
+    def append(self, X: Any) -> None:
+        """Add rows."""
+        offsets, columns, values = csr_arrays(X)
+        self.extend("offsets", self.offsets[-1] + offsets[1:] - offsets[0])
+        self.extend("columns", columns)
+        self.extend("values", values.astype(np.float32, copy=False))
+
+    def rows(self) -> SparseRows:
+        """The rows as arrays."""
+        return SparseRows(self.values, self.columns, self.offsets, (len(self), self.terms))
+
+    def search(self, Q: Any, wish: Wish, first: int, jobs: int) -> Found:
+        """The wanted rows of each query; they are counted from `first` on."""
+        mask = _NO_BYTES if wish.allowed is None else wish.allowed[first:]
+        rows = self.offsets, self.columns, self.values
+        matches = Found(*native.scan_sparse(self.kind, rows, self.terms, csr_arrays(Q), mask, wish.k, wish.least, jobs))
+        return matches._replace(rows=matches.rows + first)
+
+
+def _best_of(one: Found, other: Found, k: int) -> Found:
+    """The k best of two answers to each query, 0 for all; the rows of the second come after those of the first."""
+    query = np.concatenate(
+        [np.repeat(np.arange(len(part.offsets) - 1), np.diff(part.offsets)) for part in (one, other)]
+    )
+    keys, rows = np.concatenate([one.keys, other.keys]), np.concatenate([one.rows, other.rows])
+    order = np.lexsort((rows, -keys, query))
+    place = np.arange(len(order)) - np.searchsorted(query[order], query[order])
+    order = order[place < k] if k else order
+    counts = np.bincount(query[order], minlength=len(one.offsets) - 1)
+    return Found(np.concatenate([[0], np.cumsum(counts)]), rows[order], keys[order], one.read + other.read)
 
 
 def _extremes(of: np.ufunc, terms: sparse.csr_matrix) -> Singles:

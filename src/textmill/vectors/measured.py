@@ -19,7 +19,7 @@ from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.numeric import SparseRows, is_sparse, sparse
 
-__all__ = ["INDEX_MEASURES", "keys_of", "kind_of", "prepared", "scores_of"]
+__all__ = ["INDEX_MEASURES", "keys_of", "kind_of", "prepare_rows", "prepared", "scores_of"]
 
 INDEX_MEASURES = ("cosine", "euclidean", "hellinger")
 
@@ -78,6 +78,15 @@ def prepared(measure: str, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
         block = slice(first, first + _BLOCK)
         out[block], empty[block] = _prepared(measure, X[block].astype(np.float64), name, first)
     return out, empty
+
+
+def prepare_rows(measure: str, X: Any, name: str = "X") -> Any:
+    """Return vectors as `Index.nearest` takes them: float32, dense or CSR, of the form that the measure compares.
+
+    >>> prepare_rows("cosine", [[3.0, 4.0]]).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    return prepared(measure, X, name)[0]
 
 
 def _matrix(X: Any, name: str) -> Any:

@@ -30,6 +30,7 @@ from textmill._native import vectors as native
 from textmill.arrays import Singles
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, check_range, effective_jobs
+from textmill.vectors.growth import Growing
 
 __all__ = ["FEW_QUERIES", "DenseRows", "Found", "PrefixScan", "Scan", "Wish"]
 
@@ -58,7 +59,7 @@ class Found(NamedTuple):
     read: int  # rows that were read in full, for all queries together
 
 
-class DenseRows(Model):
+class DenseRows(Growing, Model):
     """Vectors in float32 with their half squared lengths; what the dense ways of searching share."""
 
     format_version: ClassVar[int] = 1
@@ -79,17 +80,20 @@ class DenseRows(Model):
         return len(self.vectors_)
 
     def append(self, X: Singles) -> None:
-        """Add rows behind the others; copies them all, so add many at a time."""
+        """Add rows behind the others."""
         halves, longest = _lengths(self.kind_, X)
-        self.vectors_ = np.concatenate([self.vectors_, X])
-        if self.halves_ is not None and halves is not None:
-            self.halves_ = np.concatenate([self.halves_, halves])
+        self.extend("vectors_", X)
+        if halves is not None:
+            self.extend("halves_", halves)
         self.longest_ = max(self.longest_, longest)
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""
         self.vectors_ = self.vectors_[rows]
         self.halves_ = None if self.halves_ is None else self.halves_[rows]
+
+    def settle(self) -> None:
+        """Make ready what was put off; nothing is."""
 
     def take(self, rows: NDArray[np.int64]) -> Singles:
         """Return the vectors of some rows, ready to be searched for."""
@@ -191,8 +195,8 @@ class PrefixScan(DenseRows):
         """Add rows behind the others."""
         super().append(X)
         heads, tails = _cut(X, self.heads_.shape[1])
-        self.heads_ = np.concatenate([self.heads_, heads])
-        self.tails_ = np.concatenate([self.tails_, tails])
+        self.extend("heads_", heads)
+        self.extend("tails_", tails)
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""

@@ -70,7 +70,7 @@ class VAFile(DenseRows):
             self.edges_ = self.edges_.copy()
             np.minimum(self.edges_[:, 0], X.min(axis=0), out=self.edges_[:, 0])
             np.maximum(self.edges_[:, -1], X.max(axis=0), out=self.edges_[:, -1])
-        self.cells_ = np.concatenate([self.cells_, self._approximate(X)])
+        self.extend("cells_", self._approximate(X))
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""

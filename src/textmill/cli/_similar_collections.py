@@ -1,0 +1,154 @@
+"""Collections on the command line: make one, write to it, ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, Seed
+from textmill.cli._outputs import folder_option
+from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
+
+__all__ = ["app", "is_collection", "show_matches"]
+
+app = typer.Typer()
+
+_Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin; NAME=INPUT gives a source its name."),
+]
+_Folder = Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection made by `textmill similar collect`.")]
+
+
+@app.command()
+@with_options
+def collect(
+    sources: _Sources,
+    output: Annotated[Path, folder_option("The folder of the collection, which is made.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="How to compare: tfidf, lsa, lda, nmf, plsa, pca; repeat it for more; default: tfidf, lsa."),
+    ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(help="Trained model to compare by, under the name of its file; repeat it for more."),
+    ] = None,
+    topics: Annotated[int | None, typer.Option(help="Number of topics; default: by the number of documents.")] = None,
+    min_df: Annotated[
+        int | None, typer.Option(help="Leave out words in fewer documents; default: 5, or 1 below 100 documents.")
+    ] = None,
+    max_df: Annotated[
+        float | None,
+        typer.Option(help="Leave out words in a larger share of documents; default: 0.3, or 1 below 100 documents."),
+    ] = None,
+    seed: Seed = 0,
+    *,
+    reading: Reading,
+    jobs: Jobs = None,
+) -> None:
+    """Make a collection: documents with titles and fields, models trained on them, their vectors.
+
+    Example: textmill similar collect dml=articles.jsonl numdam=texts/ -o library --method tfidf --method lsa
+    """
+    from textmill.errors import DataError
+    from textmill.model import load
+    from textmill.readable import counted
+    from textmill.tasks import Collection
+
+    named: Any = method
+    settings = {"n_topics": topics, "min_df": min_df, "max_df": max_df, "random_state": seed}
+    if model:
+        if method or any(value is not None for value in (topics, min_df, max_df)):
+            raise DataError("--model brings a trained model; leave out --method and the options of training")
+        named, settings = {path.stem: load(path) for path in model}, {}
+    documents: dict[str, Any] = {}
+    for name, source in _named(sources):
+        documents[name] = chain(documents.get(name, ()), reading.documents([source]))
+    library = Collection.create(output, documents, methods=named, n_jobs=jobs, **settings)
+    typer.echo(f"{counted(len(library), 'documents')} in {output}, compared by {', '.join(library.methods)}")
+
+
+@app.command()
+@with_options
+def upsert(
+    collection: _Folder,
+    sources: _Sources,
+    *,
+    reading: Reading,
+    jobs: Jobs = None,
+) -> None:
+    """Write documents into a collection, in place of those with the same ids; others may ask it meanwhile.
+
+    Example: textmill similar upsert library today.jsonl
+    """
+    from textmill.readable import counted
+    from textmill.tasks import Collection
+
+    library = Collection.open(collection, n_jobs=jobs)
+    written = sum(library.upsert(reading.documents([source]), source=name) for name, source in _named(sources))
+    typer.echo(f"{counted(written, 'documents')} written, {len(library)} in all")
+
+
+def is_collection(paths: Sequence[Path]) -> bool:
+    """Whether a collection is named, alone."""
+    from textmill.errors import DataError
+
+    folders = [path for path in paths if path.is_dir()]
+    if folders and len(paths) > 1:
+        raise DataError("a collection is asked alone; name one", source=str(folders[0]))
+    return bool(folders)
+
+
+def show_matches(
+    folder: Path,
+    asked: Sequence[tuple[str, str | None, str | None]],
+    *,
+    k: int,
+    method: list[str] | None,
+    where: list[str] | None,
+    like: list[str] | None,
+    unlike: list[str] | None,
+    json: bool,
+) -> None:
+    """Ask a collection and print what it found; `asked` are names, texts and ids of questions."""
+    from textmill.tasks import Collection
+    from textmill.tasks.similarity import Question, parse_filters
+
+    questions = [
+        Question(id=identifier, text=text, like=tuple(like or ()), unlike=tuple(unlike or ()))
+        for _, text, identifier in asked
+    ]
+    methods: Any = method[0] if method and len(method) == 1 else method or None
+    answers = Collection.open(folder).query_many(questions, method=methods, k=k, where=parse_filters(where or ()))
+    columns = {"query": ""} if len(asked) > 1 else {}
+    table = None if json else Printed(columns | {"score": ".4f", "id": "", "title": ""})
+    for (name, _, _), matches in zip(asked, answers, strict=True):
+        rows = [
+            dict(zip(("score", "id", "title"), row, strict=True))
+            for row in zip(*matches.to_dict().values(), strict=True)
+        ]
+        if table is None:
+            typer.echo(json_line({"query": name, "found": rows, "reason": matches.reason}))
+            continue
+        if matches.reason is not None:
+            typer.echo(f"{name}: nothing found: {matches.reason}", err=True)
+        for row in rows:
+            table.row(query=name, **row)
+
+
+def _named(sources: Sequence[str]) -> list[tuple[str, str]]:
+    """Sources with their names: what stands before =, or the name of the file or folder."""
+    pairs = []
+    for source in sources:
+        name, mark, path = source.partition("=")
+        if mark and not Path(source).exists():
+            pairs.append((name, path))
+        else:
+            pairs.append(("stdin" if source == "-" else Path(source).name or source, source))
+    return pairs

@@ -1,0 +1,257 @@
+"""A collection of documents on disk that answers "what is similar to this?": read by many, written by one.
+
+    collection.json      what belongs together: shards, journal, methods; replaced whole
+    documents-N.mill     ids, titles, texts and fields of the documents of shard N
+    METHOD-N.mill        their vectors by one method, an `Index`
+    model-METHOD-N.mill  the model of a method
+    journal-N            what was written since (`journal.py`)
+
+Every write of a document gets a number above all before it, a new version of an old document, too. Answers are ordered
+by score, then by number. A reader holds a snapshot, which is not changed while it is asked; `refresh` takes the next
+one. The models are frozen: a document that comes later is seen with their words. When more than a tenth of the
+documents, or of the words in new documents, is new to them, `StaleModel` is warned of, and `rebuild` trains anew.
+
+Cost: opening reads headers and the journal; a question is one search in each shard (few: they double in size); a write
+is one line of the journal, one flush, and its own vectors. Memory: what is asked of the mapped files, and the journal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from textmill.errors import warn_caller
+from textmill.model import check_range
+from textmill.tables import Rows
+from textmill.tasks.similarity.articles import Article, articles_of
+from textmill.tasks.similarity.documents import Matches
+from textmill.tasks.similarity.filters import Where
+from textmill.tasks.similarity.methods import Method
+from textmill.tasks.similarity.questions import Question, ask
+from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot, summarize_fields
+from textmill.tasks.similarity.store import Store, build_collection
+
+__all__ = ["Collection", "StaleModel"]
+
+_CHUNK = 1000  # documents that are written together
+_RECENT = 2000  # documents of the journal before they become a shard
+_STALE = 0.1  # share of new documents or unknown words from which models are old, and
+_FEW = (20, 1000)  # documents and words that are too few to say so
+
+
+class StaleModel(UserWarning):
+    """So much of a collection is new to its models that they should be trained anew."""
+
+
+class Collection:
+    """Documents with title, text and fields, found by what they are similar to.
+
+    Made by `Collection.create`, opened by `Collection.open`; several processes may read it while one writes.
+
+    >>> from textmill.vectors import TextVectorizer, Weighting
+    >>> texts = ["the mill grinds corn", "a storm at sea", "corn for the old mill"]
+    >>> words = TextVectorizer(weighting=Weighting(idf="n/d"))
+    >>> library = Collection.create("library", texts, methods={"tfidf": words})
+    >>> library.query(text="corn mill", k=1).ids, library.query(id="0", k=1).ids
+    (['0'], ['2'])
+    >>> library.upsert([{"id": "sea", "text": "the sea and the storm", "year": 1990}])
+    1
+    >>> library.query(id="1", k=1, where={"year": 1990}).ids, library.get("sea").fields
+    (['sea'], {'year': 1990})
+    >>> library.delete(["1"])
+    1
+    >>> library.ids()
+    ['0', '2', 'sea']
+    """
+
+    def __init__(self, store: Store, *, n_jobs: int | None = None) -> None:
+        self._store = store
+        self._snapshot = store.open()
+        self._warned: set[str] = set()
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> Collection:
+        """Open a collection; it is locked only while something is written.
+
+        >>> Collection.open("/no such folder")
+        Traceback (most recent call last):
+        textmill.errors.DataError: /no such folder: no collection: there is no collection.json; make one with ...
+        """
+        return cls(Store(Path(folder), n_jobs=n_jobs), n_jobs=n_jobs)
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        documents: Iterable[Any] | Mapping[str, Iterable[Any]],
+        *,
+        methods: Mapping[str, Any] | Iterable[Method] | Iterable[str] | None = None,
+        n_jobs: int | None = None,
+        **settings: Any,
+    ) -> Collection:
+        """Make a collection in a new folder and return it; documents are read once.
+
+        `documents` are texts, `Document`s, mappings or `Article`s, or a mapping from names of sources to such.
+        `methods` are kinds ("tfidf", "lsa", "lda" and others; None for tfidf and lsa), to which `settings` go as to
+        `make_method`, or a mapping from names to models; models that are not fitted are fitted to these documents.
+        """
+        articles: Iterable[Article]
+        if isinstance(documents, Mapping):
+            articles = (one for name, part in documents.items() for one in articles_of(part, str(name)))
+        else:
+            articles = articles_of(documents)
+        store = Store(Path(folder), n_jobs=n_jobs)
+        build_collection(store, articles, methods, settings, n_jobs)
+        return cls(store, n_jobs=n_jobs)
+
+    @property
+    def folder(self) -> Path:
+        """Where the collection is."""
+        return self._store.folder
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the collection holds at this moment; it stays as it is."""
+        return self._snapshot
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        """The methods by name; the first one is asked where none is named."""
+        return self._snapshot.methods
+
+    def __len__(self) -> int:
+        return len(self._snapshot)
+
+    def __contains__(self, identifier: object) -> bool:
+        return isinstance(identifier, str) and self._snapshot.find(identifier) is not None
+
+    def __iter__(self) -> Iterator[Article]:
+        return self._snapshot.articles()
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents, in the order in which they were written."""
+        return [name for _, name in self._snapshot.names()]
+
+    def get(self, identifier: str) -> Article:
+        """Return a document.
+
+        An unknown or deleted id is a `DataError`.
+        """
+        return self._snapshot.get(identifier)
+
+    def fields(self) -> Rows[FieldSummary]:
+        """Return the fields that documents have: name, how many documents have it, how many values, an example."""
+        return summarize_fields(self._snapshot)
+
+    def values(self, field: str) -> list[Any]:
+        """Return the values of a field in the order of `ids`, None where a document has none."""
+        return self._snapshot.values(field)
+
+    def query(
+        self,
+        *,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+        vector: Any = None,
+        like: Sequence[str] = (),
+        unlike: Sequence[str] = (),
+        method: str | Sequence[str] | None = None,
+        k: int = 10,
+        where: Where | None = None,
+    ) -> Matches:
+        """Return the k documents most similar to a document, a text or a vector, or to several documents.
+
+        `like` and `unlike` are ids of documents that were judged: they move the question, or are one by themselves
+        (Rocchio). They and the document `id` are not in the answer. `method` is a name of `methods`, or several, whose
+        answers are fused by their ranks. `where` filters by fields, see `filters`.
+        """
+        question = Question(id=id, text=text, vector=vector, like=tuple(like), unlike=tuple(unlike))
+        return self.query_many([question], method=method, k=k, where=where)[0]
+
+    def query_many(
+        self,
+        questions: Sequence[Question],
+        *,
+        method: str | Sequence[str] | None = None,
+        k: int = 10,
+        where: Where | None = None,
+    ) -> list[Matches]:
+        """Return the answers to several questions, which are searched together."""
+        check_range("k", k, at_least=1, whole=True)
+        return ask(self._snapshot, questions, method=method, k=k, where=where)
+
+    def upsert(self, documents: Iterable[Any], *, source: str | None = None) -> int:
+        """Write documents, in place of those with the same ids, and return how many; they are on the disk then.
+
+        Those of a long stream are written in chunks: after a fault the ones before it are there.
+        """
+        written = 0
+        with self._store.writing():
+            self._take(self._store.refreshed(self._snapshot))
+            articles = articles_of(documents, source, first=self._snapshot.next_number)
+            while chunk := list(islice(articles, _CHUNK)):
+                self._take(self._store.write(self._snapshot, chunk))
+                written += len(chunk)
+                if len(self._snapshot.recent.documents) > _RECENT:
+                    self._take(self._store.fold(self._snapshot))
+        self._warn_if_stale()
+        return written
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Delete documents and return how many; an unknown id is refused before anything is deleted."""
+        names = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
+        with self._store.writing():
+            self._take(self._store.refreshed(self._snapshot))
+            for name in names:
+                self._snapshot.get(name)
+            if names:
+                self._take(self._store.delete(self._snapshot, names))
+        return len(names)
+
+    def refresh(self) -> bool:
+        """Take over what others have written since; returns whether there was something.
+
+        Cheap when there is nothing new: two looks at the folder.
+        """
+        before = self._snapshot
+        self._take(self._store.refreshed(before))
+        return self._snapshot is not before
+
+    def compact(self) -> None:
+        """Turn the journal into a shard and give back the room of what was deleted; models and answers stay."""
+        with self._store.writing():
+            self._take(self._store.fold(self._store.refreshed(self._snapshot), whole=True))
+
+    def rebuild(
+        self, methods: Mapping[str, Any] | Iterable[Method] | Iterable[str] | None = None, **settings: Any
+    ) -> None:
+        """Train the models anew on the documents that are there now; readers see the old ones until it is done.
+
+        `methods` and `settings` as in `create`; None for the same models with the same parameters.
+        """
+        with self._store.writing():
+            self._take(self._store.rebuild(self._store.refreshed(self._snapshot), methods, settings, self.n_jobs))
+        self._warned.clear()
+
+    def staleness(self) -> tuple[float, float]:
+        """Return the shares of documents and of words in them that came after the models were trained.
+
+        The second is that of unknown words in the new documents.
+        """
+        return self._snapshot.staleness()
+
+    def _take(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def _warn_if_stale(self) -> None:
+        documents, words = self.staleness()
+        new = (documents * len(self), sum(self._snapshot.words))
+        facts = ((documents, "documents are newer than the models"), (words, "words of new documents are unknown"))
+        for (share, what), count, few in zip(facts, new, _FEW, strict=True):
+            if share > _STALE and count >= few and what not in self._warned:
+                self._warned.add(what)
+                warn_caller(f"{share:.0%} of the {what}; train them anew with rebuild", StaleModel)

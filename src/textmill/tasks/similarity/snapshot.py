@@ -1,0 +1,208 @@
+"""What a collection holds at one moment: its parts, which documents of them are alive, its methods.
+
+A snapshot is never changed, so any number of threads may ask it while the next one is made. Parts are in the order of
+their numbers; the last one is in memory (`recent`), the others are mapped files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from textmill.arrays import Ints, Masks
+from textmill.errors import DataError
+from textmill.tables import Rows
+from textmill.tasks.similarity.articles import Article
+from textmill.tasks.similarity.filters import Where, as_condition
+from textmill.tasks.similarity.methods import Method
+from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
+from textmill.vectors import Index
+
+__all__ = ["FieldSummary", "Part", "Place", "Snapshot", "summarize_fields"]
+
+
+class Place(NamedTuple):
+    """Where a document is: its part, its row there, its number."""
+
+    part: Part
+    row: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents, their vectors by method, and the numbers of those that are dead."""
+
+    documents: DocumentShard | RecentDocuments
+    indexes: Mapping[str, Index]
+    dead: Ints
+    serial: int = -1
+
+    @cached_property
+    def alive(self) -> Masks:
+        """Which rows are alive."""
+        return ~np.isin(self.documents.numbers_, self.dead)
+
+    @property
+    def numbers(self) -> Ints:
+        """The numbers of the rows, rising."""
+        return self.documents.numbers_
+
+    def without(self, numbers: Ints) -> Part:
+        """The same part with more dead documents."""
+        if not len(numbers):
+            return self
+        return replace(self, dead=np.union1d(self.dead, numbers))
+
+    def chosen(self, where: Where | None) -> Ints | None:
+        """The numbers of the documents that a filter lets through; None for all."""
+        if not where:
+            return None
+        mask = np.ones(len(self.documents), np.bool_)
+        for name, wanted in where.items():
+            condition = as_condition(wanted)
+            values = self.column(name)
+            mask &= np.fromiter(map(condition, values), np.bool_, len(values))
+        return self.numbers[mask]
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a field; id, title and source are fields as well."""
+        if name == "id":
+            return list(self.documents.ids_)
+        if name == "title":
+            return list(self.documents.titles_)
+        if name == "source":
+            return [self.documents.source(row) for row in range(len(self.documents))]
+        return self.documents.column(name)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Parts and methods, how far the journal was read, and what came since the models were trained."""
+
+    manifest: dict[str, Any]
+    parts: tuple[Part, ...]
+    methods: dict[str, Method]
+    next_number: int
+    journal_end: int = 0
+    words: tuple[int, int] = (0, 0)  # known and unknown, of documents that the models were not trained on
+    changes: tuple[tuple[str, int], ...] = field(default=(), repr=False)  # of the journal: "write" or "delete", number
+
+    @property
+    def recent(self) -> Part:
+        """The part in memory."""
+        return self.parts[-1]
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """The numbers of all documents that are alive, rising."""
+        return np.concatenate([part.numbers[part.alive] for part in self.parts])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def find(self, identifier: str) -> Place | None:
+        """Where a document is, by its id."""
+        for part in reversed(self.parts):
+            row = part.documents.find(identifier)
+            if row is not None and part.alive[row]:
+                return Place(part, row, int(part.numbers[row]))
+        return None
+
+    def place(self, identifier: str) -> Place:
+        """Where a document is; an error if there is none of that id."""
+        place = self.find(identifier)
+        if place is None:
+            shown = identifier if len(identifier) <= 80 else identifier[:80] + "…"
+            raise DataError(f"there is no document with the id '{shown}' (it may have been deleted); check the id")
+        return place
+
+    def by_number(self, number: int) -> Place:
+        """Where the document of a number is."""
+        for part in reversed(self.parts):
+            row = int(np.searchsorted(part.numbers, number))
+            if row < len(part.numbers) and part.numbers[row] == number:
+                return Place(part, row, number)
+        raise KeyError(number)
+
+    def get(self, identifier: str) -> Article:
+        """The document of an id."""
+        place = self.place(identifier)
+        return place.part.documents.article(place.row)
+
+    def articles(self) -> Iterator[Article]:
+        """All documents, in the order of their numbers."""
+        for part in self.parts:
+            for row in np.flatnonzero(part.alive).tolist():
+                yield part.documents.article(row)
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """Number and id of all documents."""
+        for part in self.parts:
+            for number, name, alive in zip(part.numbers.tolist(), part.documents.ids_, part.alive, strict=True):
+                if alive:
+                    yield number, name
+
+    def values(self, name: str) -> list[Any]:
+        """The values of a field of all documents."""
+        return [
+            value for part in self.parts for value, alive in zip(part.column(name), part.alive, strict=True) if alive
+        ]
+
+    def method(self, name: str | None) -> Method:
+        """A method by name, None for the first."""
+        if name is None:
+            return next(iter(self.methods.values()))
+        if name not in self.methods:
+            raise DataError(f"the collection has no method '{name}'; it has {', '.join(self.methods)}")
+        return self.methods[name]
+
+    def vectors_of(self, method: str, numbers: Ints) -> Any:
+        """The stored vectors of documents, in this order."""
+        from textmill.tasks.similarity.stacking import stacked
+
+        pieces, order = [], []
+        for part in self.parts:
+            here = np.flatnonzero(np.isin(numbers, part.numbers))
+            if len(here):
+                pieces.append(part.indexes[method].vectors_of(numbers[here]))
+                order.append(here)
+        rows = stacked(pieces)
+        return rows[np.argsort(np.concatenate(order))] if len(pieces) > 1 else rows
+
+    def staleness(self) -> tuple[float, float]:
+        """Shares of new documents, and of unknown words in them."""
+        first = self.manifest["trained"]
+        new = int(np.count_nonzero(self.numbers >= first))
+        words = sum(self.words)
+        return new / len(self) if len(self) else 0.0, self.words[1] / words if words else 0.0
+
+
+class FieldSummary(NamedTuple):
+    """A field: its name, the number of documents that have it and of different values, and the most frequent value."""
+
+    name: str
+    documents: int
+    values: int
+    example: str
+
+
+def summarize_fields(snapshot: Snapshot) -> Rows[FieldSummary]:
+    """What fields the documents have."""
+    names = sorted(set().union(*(part.documents.field_names() for part in snapshot.parts)))
+    rows = []
+    for name in names:
+        counts: Counter[str] = Counter()
+        documents = 0
+        for value in snapshot.values(name):
+            if value is not None:
+                documents += 1
+                counts.update(map(str, value) if isinstance(value, list) else [str(value)])
+        if documents:
+            rows.append(FieldSummary(name, documents, len(counts), counts.most_common(1)[0][0] if counts else ""))
+    return Rows(rows, FieldSummary)
