@@ -66,6 +66,7 @@ class Evidence {  // a model and the arrays that it looks at
     require(tags.size() == slots.size() && std::has_single_bit(slots.size()), "slots and tags must be a power of two");
     require(languages >= 1 && languages <= language::kMostLanguages, "there must be 1 to ", language::kMostLanguages,
             " languages, got ", languages);
+    require(order <= language::kMostLetters, "n-grams have at most ", language::kMostLetters, " letters, got ", order);
     require(step >= 0 && alpha > 0 && alpha < 1, "alpha must lie between 0 and 1");
     require(script.shape(0) == language::kScripts && script.shape(1) == languages, "scripts must have ",
             language::kScripts, " rows and ", languages, " columns");
@@ -108,6 +109,20 @@ void identify(const Evidence& evidence, const Texts& texts, In<std::uint8_t, 1> 
       words.data()[2 * i] = static_cast<std::int64_t>(sums.words);
       words.data()[2 * i + 1] = static_cast<std::int64_t>(sums.in_dictionary);
     }
+  });
+}
+
+void best_languages(const Evidence& evidence, const Texts& texts, In<std::uint8_t, 1> chosen,
+                    In<std::uint8_t, 1> answered, In<double, 1> prior, Out<std::int64_t, 1> best, std::size_t threads) {
+  const Model model = evidence.with(chosen);
+  const std::size_t n = model.languages;
+  require(answered.size() == n && prior.size() == n, "there must be an answer and a prior for each of ", n,
+          " languages");
+  require(best.size() == texts.size(), "there must be a place for each text");
+  nb::gil_scoped_release nogil;
+  base::parallel_blocks(texts.size(), 32, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      best.data()[i] = static_cast<std::int64_t>(language::best_language(model, texts[i], view(answered), view(prior)));
   });
 }
 
@@ -227,6 +242,17 @@ nb::object write_records(In<std::uint8_t, 1> keys, In<std::int64_t, 1> offsets, 
     require(to - from <= language::kMostLanguages, "a word has too many languages, at ", i);
     records.push_back(static_cast<std::uint8_t>(kind << 7 | (last - first)));
     records.insert(records.end(), keys.data() + first, keys.data() + last);
+    const std::size_t row =
+        to > from ? std::size_t{*std::max_element(languages.data() + from, languages.data() + to)} + 1 : 0;
+    if (row <= language::kMostLanguages && 2 * (to - from) > row) {  // shorter as a row
+      records.push_back(language::kRowMark);
+      records.push_back(static_cast<std::uint8_t>(row));
+      put(rest.data()[i]);
+      std::vector<float> dense(row, rest.data()[i]);
+      for (std::size_t p = from; p < to; ++p) dense[languages.data()[p]] = values.data()[p];
+      for (const float value : dense) put(value);
+      continue;
+    }
     records.push_back(static_cast<std::uint8_t>(to - from));
     put(rest.data()[i]);
     records.insert(records.end(), languages.data() + from, languages.data() + to);
@@ -249,6 +275,7 @@ nb::tuple read_records(In<std::uint8_t, 1> records, float step, std::uint8_t kin
     offsets.push_back(static_cast<std::int64_t>(keys.size()));
     rest.push_back(table.value(record.rest));
     for (std::size_t p = 0; p < record.pairs; ++p) {
+      if (record.is_row() && table.value(record.values, p) == rest.back()) continue;
       languages.push_back(record.languages[p]);
       values.push_back(table.value(record.values, p));
     }
@@ -366,6 +393,8 @@ void bind_language(nb::module_& m) {
       .def("columns", &columns);
   m.def("identify", &identify, "evidence"_a, "texts"_a, "chosen"_a, "known"_a.noconvert(), "total"_a.noconvert(),
         "words"_a.noconvert(), "threads"_a, "Sums of relevances of each text.");
+  m.def("best_languages", &best_languages, "evidence"_a, "texts"_a, "chosen"_a, "answered"_a, "prior"_a,
+        "best"_a.noconvert(), "threads"_a, "The best language of each text; their number for a text without evidence.");
   m.def("signal", &signal, "evidence"_a, "texts"_a, "text"_a, "chosen"_a,
         "Words of a text: spans, kinds of evidence, keys and their ends, relevances.");
   m.def("segment", &segment, "evidence"_a, "texts"_a, "chosen"_a, "penalty"_a, "unknown"_a, "threads"_a,

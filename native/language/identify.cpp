@@ -1,21 +1,23 @@
 #include "language/identify.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "base/math.h"
 
 namespace textmill::language {
 namespace {
 
-inline constexpr std::size_t kAhead = 16;  // words whose slots are fetched together
+inline constexpr std::size_t kAhead = 16;  // words that are looked up together
 
 struct Pending {
   char key[kLongest];
   std::uint64_t hash;
+  std::size_t slot;  // of the first record that may be the word's
   Word word;
 };
 
-// Collects words, fetches their slots together, then calls visit(word, hash).
+// Collects words, fetches their tags together, then their records, then calls visit(entry).
 template <class Visit>
 class Queue {
  public:
@@ -32,7 +34,12 @@ class Queue {
     if (++size_ == kAhead) flush();
   }
   void flush() {
-    for (std::size_t i = 0; i < size_; ++i) visit_(entries_[i].word, entries_[i].hash);
+    for (std::size_t i = 0; i < size_; ++i) {
+      Pending& entry = entries_[i];
+      entry.slot = entry.word.key.empty() ? table_.slots.size() : table_.candidate(entry.hash);
+      table_.prefetch_record(entry.slot);
+    }
+    for (std::size_t i = 0; i < size_; ++i) visit_(entries_[i]);
     size_ = 0;
   }
 
@@ -42,6 +49,26 @@ class Queue {
   Pending entries_[kAhead];
   std::size_t size_ = 0;
 };
+
+struct Gram {
+  std::uint64_t hash;
+  std::uint16_t begin, end;  // bytes of the word
+  std::uint32_t slot;        // of the first record that may be its own
+};
+
+// The record of the first of these n-grams that has one. Slots are known up to the first candidate.
+bool longest(const Table& table, const char* word, const Gram* grams, const Gram* end, Record& record) {
+  const auto key = [&](const Gram& gram) {
+    return std::string_view(word + gram.begin, static_cast<std::size_t>(gram.end - gram.begin));
+  };
+  const Gram* gram = grams;
+  while (gram < end && gram->slot == table.slots.size()) ++gram;
+  if (gram == end) return false;
+  if (table.find(key(*gram), Kind::Gram, gram->hash, gram->slot, record)) return true;
+  while (++gram < end)  // it was the record of another string
+    if (table.find(key(*gram), Kind::Gram, gram->hash, record)) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -60,24 +87,49 @@ bool guess(const Model& model, const Word& word, float* out) {
   for (std::size_t i = 0; i < bytes; ++i)
     if ((static_cast<unsigned char>(marked[i]) & 0xC0) != 0x80) starts[letters++] = i;
   starts[letters] = bytes;
-  std::int32_t steps[kRow] = {};  // values of a byte are added as whole numbers
-  const bool bytes_only = model.table.step > 0;
+  // The table is larger than the caches: what all n-grams need is fetched before the first one is read.
+  const Table& table = model.table;
+  Gram grams[(kLongest + 2) * kMostLetters];
+  std::size_t first[kLongest + 3];  // n-grams that end with letter i, the longest first: first[i] .. first[i + 1]
+  std::size_t size = 0;
+  for (std::size_t i = 1; i < letters; ++i) {
+    first[i] = size;
+    for (std::size_t from = i + 1 > model.order ? i + 1 - model.order : 0; from <= i; ++from) {
+      const std::size_t length = starts[i + 1] - starts[from];
+      if (length > kLongest) continue;
+      const std::uint64_t hash = stored_hash({marked + starts[from], length}, Kind::Gram);
+      table.prefetch(hash);
+      grams[size++] = {hash, static_cast<std::uint16_t>(starts[from]), static_cast<std::uint16_t>(starts[i + 1]),
+                       static_cast<std::uint32_t>(table.slots.size())};
+    }
+  }
+  first[letters] = size;
+  for (std::size_t i = 1; i < letters; ++i)
+    for (std::size_t g = first[i]; g < first[i + 1]; ++g) {
+      grams[g].slot = static_cast<std::uint32_t>(table.candidate(grams[g].hash));
+      if (grams[g].slot < table.slots.size()) break;  // shorter ones count only if this is another's
+    }
+  for (std::size_t g = 0; g < size; ++g) table.prefetch_record(grams[g].slot);
+  std::int16_t steps[kRow] = {};  // values of a byte are added as whole numbers: at most 127 times kLongest + 2
+  const bool bytes_only = table.step > 0;
   for (std::size_t i = 1; i < letters; ++i) {
     Record record;
-    for (std::size_t from = i + 1 > model.order ? i + 1 - model.order : 0; from <= i; ++from) {
-      const std::string_view gram(marked + starts[from], starts[i + 1] - starts[from]);
-      if (gram.size() > kLongest || !model.table.find(gram, Kind::Gram, stored_hash(gram, Kind::Gram), record))
-        continue;
-      if (bytes_only) {
-        const auto rest = static_cast<std::int8_t>(*record.rest);
-        const auto* values = reinterpret_cast<const std::int8_t*>(record.values);
-        for (std::size_t p = 0; p < record.pairs; ++p) steps[record.languages[p]] += values[p] - rest;
-      } else {
-        const float rest = model.table.value(record.rest);
-        for (std::size_t p = 0; p < record.pairs; ++p)
-          out[record.languages[p]] += model.table.value(record.values, p) - rest;
-      }
-      break;
+    if (!longest(table, marked, grams + first[i], grams + first[i + 1], record)) continue;
+    if (bytes_only) {
+      const auto rest = static_cast<std::int8_t>(*record.rest);
+      const auto* values = reinterpret_cast<const std::int8_t*>(record.values);
+      if (record.is_row())
+        for (std::size_t l = 0; l < record.pairs; ++l)
+          steps[l] = static_cast<std::int16_t>(steps[l] + values[l] - rest);
+      else
+        for (std::size_t p = 0; p < record.pairs; ++p) {
+          std::int16_t& sum = steps[record.languages[p]];
+          sum = static_cast<std::int16_t>(sum + values[p] - rest);
+        }
+    } else {
+      const float rest = model.table.value(record.rest);
+      for (std::size_t p = 0; p < record.pairs; ++p)
+        out[record.languages[p]] += model.table.value(record.values, p) - rest;
     }
   }
   if (bytes_only)
@@ -87,18 +139,20 @@ bool guess(const Model& model, const Word& word, float* out) {
   for (std::size_t l = 0; l < N; ++l)
     if (model.chosen[l]) best = std::max(best, out[l]);
   if (!(best > -std::numeric_limits<float>::infinity())) return false;
-  const float nothing = std::log(model.alpha);
-  float sum = 0;
+  double ratio[kRow];
+  double sum = 0;
   std::size_t chosen = 0;
-  float ratio[kRow];
   for (std::size_t l = 0; l < N; ++l) {
-    const float distance = (out[l] - best) * model.scale;
-    ratio[l] = model.chosen[l] && distance > -9.0f ? std::exp(distance) : 0.0f;
-    sum += ratio[l];
+    ratio[l] =
+        model.chosen[l] ? static_cast<double>((out[l] - best) * model.scale) : -std::numeric_limits<double>::infinity();
     chosen += model.chosen[l];
   }
-  const float factor = (1 - model.alpha) * static_cast<float>(chosen) / sum;
-  for (std::size_t l = 0; l < N; ++l) out[l] = ratio[l] == 0 ? nothing : std::log(model.alpha + factor * ratio[l]);
+  base::exp({ratio, N}, {ratio, N});
+  for (std::size_t l = 0; l < N; ++l) sum += ratio[l];
+  const double factor = (1.0 - model.alpha) * static_cast<double>(chosen) / sum;
+  for (std::size_t l = 0; l < N; ++l) ratio[l] = model.alpha + factor * ratio[l];
+  base::log({ratio, N}, {ratio, N});
+  for (std::size_t l = 0; l < N; ++l) out[l] = static_cast<float>(ratio[l]);
   return true;
 }
 
@@ -122,10 +176,10 @@ Sums identify(const Model& model, const Source& source, float* known, float* tot
   float common = 0;
   std::int64_t steps[kRow] = {}, common_steps = 0;
   const bool bytes_only = table.step > 0;
-  const auto visit = [&](const Word& word, std::uint64_t hash) {
+  const auto visit = [&](const Pending& entry) {
     ++sums.words;
     Record record;
-    if (!word.key.empty() && table.find(word.key, Kind::Word, hash, record)) {
+    if (table.find(entry.word.key, Kind::Word, entry.hash, entry.slot, record)) {
       ++sums.in_dictionary;
       if (bytes_only) {
         const auto rest = static_cast<std::int8_t>(*record.rest);
@@ -138,7 +192,7 @@ Sums identify(const Model& model, const Source& source, float* known, float* tot
         for (std::size_t p = 0; p < record.pairs; ++p)
           dictionary[record.languages[p]] += table.value(record.values, p) - rest;
       }
-    } else if (guess(model, word, row)) {
+    } else if (guess(model, entry.word, row)) {
       for (std::size_t l = 0; l < N; ++l) letters[l] += row[l];
     }
   };
@@ -151,6 +205,19 @@ Sums identify(const Model& model, const Source& source, float* known, float* tot
     total[l] = known[l] + letters[l];
   }
   return sums;
+}
+
+std::size_t best_language(const Model& model, const Source& source, std::span<const std::uint8_t> answered,
+                          std::span<const double> prior) {
+  const std::size_t N = model.languages;
+  float known[kRow], total[kRow];
+  const Sums sums = identify(model, source, known, total);
+  const auto [least, most] = std::minmax_element(total, total + N);
+  if (sums.words == 0 || *least == *most) return N;
+  std::size_t best = N;
+  for (std::size_t l = 0; l < N; ++l)
+    if (answered[l] && (best == N || total[l] + prior[l] > total[best] + prior[best])) best = l;
+  return best;
 }
 
 }  // namespace textmill::language

@@ -22,13 +22,15 @@
 
 namespace textmill::language {
 
+inline constexpr std::size_t kMostLetters = 8;  // of an n-gram
+
 struct Model {  // views: the caller owns the memory
   Table table;
-  std::size_t languages;                 // N <= kMostLanguages
-  std::size_t order;                     // letters of the longest n-gram; 0: unknown words say nothing
-  float scale;                           // of the sum over letters
-  float alpha;                           // of unknown words
-  std::span<const float> script;         // log p(script | L) [kScripts][N]
+  std::size_t languages;          // N <= kMostLanguages
+  std::size_t order;              // letters of the longest n-gram, at most kMostLetters; 0: unknown words say nothing
+  float scale;                    // of the sum over letters
+  float alpha;                    // of unknown words
+  std::span<const float> script;  // log p(script | L) [kScripts][N]
   std::span<const std::uint8_t> chosen;  // [N] whether a language is asked for
   bool without_accents;
 };
@@ -64,5 +66,10 @@ struct Sums {
 
 // Fills known [N] and total [N] with sums over the words of a text.
 Sums identify(const Model& model, const Source& source, float* known, float* total);
+
+// The language with the largest total + prior [N] among those that are answered, the first of equals; N for a text without
+// words, and for one whose words say the same of all languages.
+std::size_t best_language(const Model& model, const Source& source, std::span<const std::uint8_t> answered,
+                          std::span<const double> prior);
 
 }  // namespace textmill::language

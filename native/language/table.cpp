@@ -17,7 +17,7 @@ Slots index_records(std::span<const std::uint8_t> records, float step) {
   for (std::size_t offset = 0; offset < records.size(); offset += table.bytes_of(record)) {
     table.read(offset, record);
     const std::uint64_t hash = stored_hash(record.key, record.kind);
-    const auto tag = static_cast<std::uint8_t>(hash >> 56);
+    const std::uint8_t tag = tag_of(hash);
     std::size_t at = hash & mask;
     for (; made.slots[at] != 0; at = (at + 1) & mask) {
       Record other;

@@ -284,3 +284,42 @@ def test_a_damaged_table_is_no_crash() -> None:
         model.slots_ = random.integers(0, 2**32, model.slots_.size, dtype=np.uint32)
         vars(model).pop("_native", None)
         model.predict(TEXTS[:4])
+
+
+def test_a_model_of_the_first_format_still_finds_every_word() -> None:
+    """Its slots may have the tag 0 where they are taken: two of them do, those of 'gdhddh' and of the n-gram 'ad'."""
+    model = load(Path(__file__).parents[2] / "files" / "language" / "language-1.mill", expect=LanguageIdentifier)
+    assert model.word("gdhddh") is not None
+    words = list(model.words())
+    assert len(words) > 600
+    assert all(model.word(word) is not None for word in words)
+    assert model.predict(["gdhddh", "eaca"]).tolist() == ["bb", "aa"]
+
+
+def test_the_predicted_language_has_the_largest_sum(tmp_path: Path) -> None:
+    model = plain(order=3, decoys=["cs"]).fit(TEXTS, LABELS).set_prior({"en": 0.001})
+    texts = [*TEXTS[::6], "kočka cat", "42", "", "zzz", "catka", "the řeka"]
+    sums = model.sums(texts)
+    for languages in (None, ["cs", "en"], ["cs"]):
+        chosen = model.sums(texts, languages=languages) if languages else sums
+        total = chosen.total + model.prior_
+        total[:, [code not in (languages or ["en"]) for code in model.classes_]] = -np.inf
+        expected = [
+            "und" if not words or np.ptp(row) == 0 else model.classes_[best]
+            for words, row, best in zip(chosen.words, chosen.total, np.argmax(total, axis=1), strict=True)
+        ]
+        assert model.predict(texts, languages=languages).tolist() == expected
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_what_most_languages_share_is_kept_as_a_row_and_reads_the_same(compact: bool) -> None:
+    """A word of three of four languages is shorter as a row; one of a single language is not."""
+    shared = "alpha alpha alpha beta"
+    texts = [f"{shared} eins zwei", f"{shared} one two", f"{shared} un deux", "uno due tre quattro"]
+    model = plain(evidence="all", order=2, compact=compact).fit(texts, ["de", "en", "fr", "it"])
+    evidence = {word.word: word.relevance for word in model.explain("alpha quattro")}
+    assert evidence["alpha"]["de"] == evidence["alpha"]["en"] == evidence["alpha"]["fr"] > 0 > evidence["alpha"]["it"]
+    assert evidence["quattro"]["it"] > 0 > evidence["quattro"]["de"]
+    again = model.with_words({})
+    assert again.records_.tobytes() == model.records_.tobytes()
+    assert model.select(["de", "it"]).detect("alpha beta").language == "de"

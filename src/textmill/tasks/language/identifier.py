@@ -23,9 +23,19 @@ from numpy.typing import NDArray
 from textmill._native import language as native
 from textmill.errors import DataError
 from textmill.model import Classifier, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs, load
+from textmill.model.file import Saved
 from textmill.tasks.language.counts import LanguageCounts, check_language
-from textmill.tasks.language.letters import letter_evidence, script_shares
-from textmill.tasks.language.relevance import entry_words, word_relevances
+from textmill.tasks.language.letters import script_shares
+from textmill.tasks.language.records import (
+    GRAM,
+    WORD,
+    blended_records,
+    columns_of,
+    letter_records,
+    rest_of,
+    without_accents,
+    word_records,
+)
 from textmill.tasks.language.thresholds import fit_temperature, probabilities, tune_thresholds
 
 __all__ = ["LanguageAnswer", "LanguageIdentifier", "LanguageScores", "WordEvidence", "held_apart"]
@@ -33,10 +43,6 @@ __all__ = ["LanguageAnswer", "LanguageIdentifier", "LanguageScores", "WordEviden
 Floats = NDArray[np.float64]
 _BATCH = 4096  # texts scored together
 _EVIDENCE = ("none", "dictionary", "letters")
-_WORD, _GRAM = 0, 1  # kinds of records
-_BLEND = 20_000  # words blended together
-_UNSEEN = 0.02  # occurrences of a word that a language does not have, for blending
-_NEAR_NOTHING = 0.9  # above log(alpha) by no more than this, a relevance is not worth a pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,7 @@ class LanguageIdentifier(Classifier, Model):
     ()
     """
 
-    format_version = 1
+    format_version = 2
     layout: ClassVar[Mapping[str, str]] = {
         "slots_": "slot: uint32",
         "tags_": "slot: uint8",
@@ -245,8 +251,8 @@ class LanguageIdentifier(Classifier, Model):
         self.prior_ = np.zeros(len(languages))
         self.script_ = script_shares(counts)
         most = float(np.log(self.alpha + (1 - self.alpha) * len(languages)))
-        letters = _letter_records(counts if letters_from is None else letters_from, self)
-        words = _blended_records(counts, self, letters) if self.letters_weight > 0 else _word_records(counts, self)
+        letters = letter_records(counts if letters_from is None else letters_from, self)
+        words = blended_records(counts, self, letters) if self.letters_weight > 0 else word_records(counts, self)
         self._set_records(words, letters, max(most, 8.0))
         self.thresholds_ = np.full(len(languages), most / 4)
         self.length_part_ = 0.0
@@ -314,14 +320,17 @@ class LanguageIdentifier(Classifier, Model):
         """The best language of each text; "und" for a text without any evidence."""
         texts = list(X)
         codes = np.append(self._codes(), "und")
-        numbers: list[NDArray[np.intp]] = []
-        answered = self._chosen(languages, answers=True)
-        for start in range(0, len(texts), _BATCH):
-            sums = self.sums(texts[start : start + _BATCH], languages=languages)
-            total = np.where(answered, sums.total + self.prior_, -np.inf)
-            best = np.argmax(total, axis=1)
-            numbers.append(np.where(_silent(sums), len(codes) - 1, best))
-        result: NDArray[Any] = codes[np.concatenate([np.zeros(0, dtype=np.intp), *numbers])]
+        best = np.empty(len(texts), dtype=np.int64)
+        native.best_languages(
+            self._native,
+            native.Texts(texts),
+            self._chosen(languages),
+            self._chosen(languages, answers=True),
+            self.prior_,
+            best,
+            effective_jobs(self.n_jobs),
+        )
+        result: NDArray[Any] = codes[best]
         return result
 
     def predict_proba(self, X: Iterable[str | bytes]) -> Floats:
@@ -396,7 +405,7 @@ class LanguageIdentifier(Classifier, Model):
         """
         check_fitted(self)
         codes = self._codes()
-        keys, _, begin, languages, values = _columns(self.records_, self.step_, _WORD)
+        keys, _, begin, languages, values = columns_of(self.records_, self.step_, WORD)
         table: dict[str, dict[str, float]] = {}
         for i, word in enumerate(keys):
             pairs = range(int(begin[i]), int(begin[i + 1]))
@@ -420,7 +429,7 @@ class LanguageIdentifier(Classifier, Model):
         """
         check_fitted(self)
         words = self.words()
-        rest = dict(zip(*_rest(self.records_, self.step_), strict=True))
+        rest = dict(zip(*rest_of(self.records_, self.step_), strict=True))
         usual = float(np.log(self.alpha)) if self.evidence == "all" else 0.0
         for word, relevance in changes.items():
             if native.keys(native.Texts([word]), 0, self.accents_ == "strip") != [word]:
@@ -439,15 +448,15 @@ class LanguageIdentifier(Classifier, Model):
         records = native.write_records(
             table.bytes,
             table.offsets,
-            _WORD,
+            WORD,
             np.array([rest.get(word, usual) for word in ordered], dtype=np.float32),
             np.cumsum(sizes),
             np.array([language for language, _ in pairs], dtype=np.uint8),
             np.array([value for _, value in pairs], dtype=np.float32),
             self.step_,
         )
-        keys, others, begin, languages, values = _columns(self.records_, self.step_, _GRAM)
-        grams = native.write_records(keys.bytes, keys.offsets, _GRAM, others, begin, languages, values, self.step_)
+        keys, others, begin, languages, values = columns_of(self.records_, self.step_, GRAM)
+        grams = native.write_records(keys.bytes, keys.offsets, GRAM, others, begin, languages, values, self.step_)
         edited._index(np.concatenate([records, grams]))
         return edited
 
@@ -466,8 +475,8 @@ class LanguageIdentifier(Classifier, Model):
         number[chosen] = np.arange(len(chosen))
         smaller = self._copy()
         parts = []
-        for kind in (_WORD, _GRAM):
-            keys, rest, begin, of_pair, values = _columns(self.records_, self.step_, kind)
+        for kind in (WORD, GRAM):
+            keys, rest, begin, of_pair, values = columns_of(self.records_, self.step_, kind)
             stay = number[of_pair] >= 0
             left = np.concatenate([[0], np.cumsum(stay)])[begin]
             full = np.diff(left) > 0
@@ -506,9 +515,9 @@ class LanguageIdentifier(Classifier, Model):
         bare = self._copy()
         bare.accents_ = "strip"
         parts = []
-        for kind in (_WORD, _GRAM):
-            keys, rest, begin, languages, values = _columns(self.records_, self.step_, kind)
-            stripped = _strip(keys)
+        for kind in (WORD, GRAM):
+            keys, rest, begin, languages, values = columns_of(self.records_, self.step_, kind)
+            stripped = without_accents(keys)
             order = sorted(range(len(stripped)), key=lambda i: stripped[i].encode())
             merged: dict[str, tuple[float, dict[int, float]]] = {}
             for i in order:
@@ -580,6 +589,15 @@ class LanguageIdentifier(Classifier, Model):
             self.slots_, self.tags_, self.records_, self.step_, len(self.classes_), order, self.letters_scale,
             self.letters_alpha, self.script_, self.accents_ == "strip",
         )  # fmt: skip
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """In format 1 the tag of a slot that was taken could be 0; now that is the tag of a free one."""
+        saved.format = 2
+        if saved.fitted:
+            tags, slots = saved.arrays["tags_"], saved.arrays["slots_"]
+            saved.arrays["tags_"] = np.where((tags == 0) & (slots != 0), 1, tags).astype(np.uint8)
+        return saved
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_native"}
@@ -694,97 +712,3 @@ def _several_lengths(texts: list[str], labels: list[int]) -> tuple[list[str], li
             cut_texts.append(" ".join(pieces[start : start + size]))
             cut_labels.append(label)
     return cut_texts, cut_labels
-
-
-def _word_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
-    relevance = word_relevances(counts, model.alpha, model.background)
-    words = entry_words(counts)
-    often = np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count
-    stay = often[words]
-    if model.evidence == "positive":
-        stay &= relevance > model.min_relevance
-        rest = 0.0
-    else:
-        stay &= np.abs(relevance) >= model.min_relevance
-        rest = float(np.log(model.alpha))
-    size = np.bincount(words[stay], minlength=len(counts.words_))
-    rows = np.flatnonzero(often)
-    table = counts.words_.take(rows)
-    begin = np.concatenate([[0], np.cumsum(size[rows])]).astype(np.int64)
-    languages = counts.language_ids_[stay].astype(np.uint8)
-    others = np.full(len(table), rest, dtype=np.float32)
-    return table.bytes, table.offsets, _WORD, others, begin, languages, relevance[stay].astype(np.float32)
-
-
-def _blended_records(counts: LanguageCounts, model: LanguageIdentifier, letters: Any) -> Any:
-    """Relevances from frequencies times what letters say, to the power of `letters_weight`.
-
-    q(L | w) ~ (TF(w, C_L) / #(C_L) + _UNSEEN / #(C_L)) p_letters(w | L)^weight        rel = log(alpha + (1 - alpha) N
-    q)
-    """
-    if letters is None:
-        raise DataError("letters_weight needs n-grams; set order to 1 at least")
-    records = native.write_records(*letters, 0.0)
-    slots, tags = native.index_records(records, 0.0)
-    number = len(counts.languages_)
-    guess = native.Evidence(
-        slots, tags, records, 0.0, number, model.order, 1.0, 1e-4, script_shares(counts), model.accents == "strip"
-    )
-    words = entry_words(counts)
-    rows = np.flatnonzero(np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count)
-    table = counts.words_.take(rows)
-    everyone = np.ones(number, dtype=np.uint8)
-    least = float(np.log(model.alpha))
-    sizes, languages, values = [np.zeros(1, dtype=np.int64)], [], []
-    for start in range(0, len(rows), _BLEND):
-        part = rows[start : start + _BLEND]
-        dense = np.full((len(part), number), _UNSEEN)
-        for i, row in enumerate(part):
-            entries = slice(int(counts.begin_[row]), int(counts.begin_[row + 1]))
-            dense[i, counts.language_ids_[entries]] += counts.counts_[entries]
-        text = "\n".join(table[i] for i in range(start, start + len(part)))
-        said = native.signal(guess, native.Texts([text]), 0, everyone)[4].reshape(-1, number)
-        if len(said) != len(part):
-            raise DataError("the counts hold keys that are no words; count texts again")
-        logs = np.log(dense / counts.totals_) + model.letters_weight * said
-        share = np.exp(logs - logs.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        relevance = np.log(model.alpha + (1 - model.alpha) * number * share)
-        listed = relevance > max(model.min_relevance, least + _NEAR_NOTHING)
-        sizes.append(listed.sum(axis=1))
-        languages.append(np.nonzero(listed)[1].astype(np.uint8))
-        values.append(relevance[listed].astype(np.float32))
-    rest = np.full(len(rows), least if model.evidence == "all" else 0.0, dtype=np.float32)
-    begin = np.cumsum(np.concatenate(sizes)).astype(np.int64)
-    return table.bytes, table.offsets, _WORD, rest, begin, np.concatenate(languages), np.concatenate(values)
-
-
-def _letter_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
-    if model.order == 0:
-        return None
-    grams = letter_evidence(counts, order=model.order, min_share=model.min_share, prior=model.prior)
-    return grams.keys.bytes, grams.keys.offsets, _GRAM, grams.rest, grams.begin, grams.languages, grams.values
-
-
-def _columns(records: NDArray[np.uint8], step: float, kind: int) -> Any:
-    keys, offsets, rest, begin, languages, values = native.read_records(records, step, kind)
-    return StringTable.from_arrays(keys, offsets), rest, begin, languages, values
-
-
-def _rest(records: NDArray[np.uint8], step: float) -> tuple[list[str], list[float]]:
-    keys, rest, _, _, _ = _columns(records, step, _WORD)
-    return keys.to_list(), rest.tolist()
-
-
-def _strip(keys: StringTable) -> list[str]:
-    """Keys without accents; marks of n-grams stay."""
-    bare = []
-    for key in keys:
-        if key.isascii():
-            bare.append(key)
-        else:
-            parts = [
-                mark if mark in "<>" else "".join(native.keys(native.Texts([mark]), 0, True)) or mark for mark in key
-            ]
-            bare.append("".join(parts))
-    return bare
