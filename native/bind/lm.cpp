@@ -362,6 +362,7 @@ class Table {
     lm::Drawn drawn;
     {
       nb::gil_scoped_release nogil;
+      index();
       std::call_once(summed_, [&] { sums_ = lm::running_sums(model_, threads); });
       drawn = lm::sample(model_, sums_, state, sentences, longest, unknown, seed, first_sentence, threads);
     }

@@ -23,8 +23,10 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_linear(linear);
   textmill::bind::bind_counts(linear);
   textmill::bind::bind_support(linear);
-  nanobind::module_ lm = m.def_submodule("lm", "N-gram models: counting, smoothing, scoring, sampling.");
+  nanobind::module_ lm = m.def_submodule("lm", "N-gram models, word classes, discriminative models.");
   textmill::bind::bind_lm(lm);
+  textmill::bind::bind_lm_classes(lm);
+  textmill::bind::bind_lm_kernel(lm);
   nanobind::module_ segments =
       m.def_submodule("segments", "Segments of sentences: their tests, sums over segmentations.");
   textmill::bind::bind_segments(segments);
@@ -42,6 +44,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_strings_joins(strings);
   nanobind::module_ tasks = m.def_submodule("tasks", "Jobs: parsing of dependencies, cutting texts by topic.");
   textmill::bind::bind_tasks(tasks);
+  textmill::bind::bind_fluency(tasks);
   textmill::bind::bind_letters(tasks);
   textmill::bind::bind_segmentation(tasks);
   textmill::bind::bind_pronunciation(tasks);

@@ -162,3 +162,22 @@ def test_documents_are_scored_by_all_others(capsys: pytest.CaptureFixture[str], 
     assert rows[0]["perplexity"] == pytest.approx(model.fit(texts[2:]).perplexity(texts[:1]))
     assert "has no field 'x'" in failure(capsys, *command, "--group-field", "x")
     assert run(capsys, *command[:-1])[-1].startswith("# perplexity ")
+
+
+def test_classes_are_learned_shown_saved_and_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, model = tmp_path / "text.txt", tmp_path / "c.mill"
+    path.write_text("the mill turns\na mill stands\nthe wheel turns\na wheel stands\n" * 3)
+    common = ("--tokenizer", "whitespace")
+    header, *rows = run(capsys, "lm", "classes", path, *common, "--classes", 3, "-o", model)
+    assert header == "class\tcount\tmembers"
+    assert len(rows) == 3
+    assert any({"mill", "wheel"} == set(row.split("\t")[2].split(", ")) for row in rows)
+    tree = ("--classes", 4, "--method", "hierarchical", "-k", 1)
+    coded = [json.loads(row) for row in run(capsys, "lm", "classes", path, *common, *tree, "--json")]
+    assert len({row["code"] for row in coded}) == 4
+    assert all(len(row["members"]) == 1 for row in coded)
+    _, first, *_ = run(capsys, "lm", "classes", path, *common, "--model", model)
+    numbers, chunks = first.split("\t")
+    assert chunks == "the | mill | turns"
+    assert len(numbers.split()) == 3
+    assert "too few" in failure(capsys, "lm", "classes", path, *common, "--classes", 99)

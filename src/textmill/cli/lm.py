@@ -1,4 +1,4 @@
-"""Language models of words: train, score, mix, prune and convert n-gram models, ask what comes next, draw new text."""
+"""Language models of words: train, score, mix, prune and convert n-gram models, draw new text, learn word classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from textmill.cli._json import json_line
+from textmill.cli._lm_classes import app as classes
 from textmill.cli._lm_options import (
     Case,
     LanguageModel,
@@ -31,6 +32,7 @@ from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(tools)
+app.add_typer(classes)
 
 _Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="The words before it.")]
 

@@ -11,6 +11,13 @@ perplexity      how well a model predicts documents, as SRILM reports it
 queries         what comes next, how often was this seen
 formats         ARPA files in and out
 pairs           pair n-grams: from strings to strings
+classes         classes of words and chunks, by exchange
+class_codes     classes split in two, with codes of bits
+discriminative  passive-aggressive learning with kernels: right or wrong
+feature_sets    examples as sets of features
+calibration     from margins to probabilities
+user_kernels    rounds with a kernel written in Python
+expansion       kernels as weights of conjunctions, for speed
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +25,10 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.lm.classes import ClassMember, WordClasses
+    from textmill.lm.discriminative import PassiveAggressive
+    from textmill.lm.expansion import ExpandedKernel
+    from textmill.lm.feature_sets import FeatureSets
     from textmill.lm.formats import arpa_of, from_arpa, read_model, to_arpa
     from textmill.lm.leave_one_out import LeaveOneOut
     from textmill.lm.mixing import Mixture
@@ -32,15 +43,20 @@ if TYPE_CHECKING:
 __all__ = [
     "SMOOTHINGS",
     "Candidate",
+    "ClassMember",
+    "ExpandedKernel",
+    "FeatureSets",
     "LeaveOneOut",
     "Mixture",
     "NGram",
     "NGramModel",
     "OutputAcceptor",
     "PairModel",
+    "PassiveAggressive",
     "PerplexityReport",
     "SentenceScores",
     "UnalignedPairs",
+    "WordClasses",
     "arpa_of",
     "frequent_ngrams",
     "from_arpa",
@@ -55,6 +71,10 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "classes": "ClassMember WordClasses",
+        "discriminative": "PassiveAggressive",
+        "expansion": "ExpandedKernel",
+        "feature_sets": "FeatureSets",
         "formats": "arpa_of from_arpa read_model to_arpa",
         "leave_one_out": "LeaveOneOut",
         "mixing": "Mixture",

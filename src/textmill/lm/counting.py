@@ -30,7 +30,7 @@ from textmill.errors import DataError
 from textmill.model import StringTable, effective_jobs
 from textmill.progress import track
 
-__all__ = ["BEGIN", "END", "SPECIAL", "UNKNOWN", "Counts", "Room", "counted", "sequences"]
+__all__ = ["BEGIN", "END", "SPECIAL", "UNKNOWN", "Counts", "Ids", "Room", "counted", "read_ids", "sequences"]
 
 Tree = tuple[Ints, NDArray[np.int32], NDArray[np.int32], Ints]  # levels, last words, first children, counts
 Batch = tuple[Ints, NDArray[np.int32]]  # where sentences begin, ids of their words
@@ -51,6 +51,14 @@ class Counts(NamedTuple):
     words: StringTable
     tree: Tree
     sentences: int
+
+
+class Ids(NamedTuple):
+    """The words by id, where sentences begin, and the ids of their words."""
+
+    words: StringTable
+    offsets: Ints
+    tokens: NDArray[np.int32]
 
 
 class Room:
@@ -129,6 +137,36 @@ def counted(
     stretches = _stretches(sentences, words, order, tokenizer, fixed is None, n_jobs, step)
     tree, total = _reduced(stretches, words, effective_jobs(n_jobs)) if limit is None else _merged(stretches, words)
     return Counts(_names(words), tree, total)
+
+
+def read_ids(
+    sentences: Iterable[Any],
+    *,
+    tokenizer: TokenizerLike,
+    vocabulary: Iterable[str] | None,
+    min_count: int,
+    n_jobs: int | None,
+) -> Ids:
+    """Read sentences into memory, 4 bytes for each word; words outside `vocabulary`, or rarer than `min_count`, are 0.
+
+    >>> read_ids(["to be", "to do"], tokenizer=None, vocabulary=["to"], min_count=1, n_jobs=1).tokens.tolist()
+    [3, 0, 3, 0]
+    """
+    fixed = None if vocabulary is None else _checked_vocabulary(vocabulary)
+    table = _table(fixed)
+    batches = list(sequences(sentences, table, tokenizer, n_jobs, grow=fixed is None))
+    if not batches:
+        raise DataError(_EMPTY)
+    tokens = np.maximum(np.concatenate([ids for _, ids in batches]), UNKNOWN)
+    lengths = np.concatenate([np.diff(offsets) for offsets, _ in batches])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    words = _names(table)
+    if fixed is None and min_count > 1:
+        frequent = np.bincount(tokens, minlength=len(words)) >= min_count
+        frequent[: len(SPECIAL)] = True
+        tokens = np.where(frequent, np.cumsum(frequent) - 1, UNKNOWN).astype(np.int32)[tokens]
+        words = words.take(np.flatnonzero(frequent))
+    return Ids(words, offsets, tokens)
 
 
 def _reduced(stretches: Iterator[tuple[Tree, int]], words: native_corpus.TermTable, threads: int) -> tuple[Tree, int]:

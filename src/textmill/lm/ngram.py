@@ -378,6 +378,29 @@ class NGramModel(Estimator, Model):
         >>> model.sample(5, random_state=7)[2:] == model.sample(3, random_state=7, first=2)
         True
         """
+        offsets, ids = self.sample_ids(
+            sentences, longest=longest, context=context, unknown=unknown, random_state=random_state, first=first
+        )
+        words = self._tables()[2]
+        bounds, drawn = offsets.tolist(), ids.tolist()
+        return [[words[i] for i in drawn[begin:end]] for begin, end in pairwise(bounds)]
+
+    def sample_ids(
+        self,
+        sentences: int = 1,
+        *,
+        longest: int = 1000,
+        context: Sequence[str] = (),
+        unknown: bool = False,
+        random_state: RandomState = 0,
+        first: int = 0,
+    ) -> tuple[Ints, NDArray[np.int32]]:
+        """Draw the same sentences as `sample`, as offsets and ids of words.
+
+        >>> offsets, ids = NGramModel(order=2).fit(["to be"]).sample_ids(2)
+        >>> len(offsets), int(ids.min()) > 2
+        (3, True)
+        """
         check_range("sentences", sentences, at_least=0, whole=True)
         check_range("longest", longest, at_least=0, whole=True)
         check_range("first", first, at_least=0, below=2**64, whole=True)
@@ -391,9 +414,18 @@ class NGramModel(Estimator, Model):
             first_sentence=first,
             threads=effective_jobs(self.n_jobs),
         )
-        words = self._tables()[2]
-        bounds, drawn = offsets.tolist(), ids.tolist()
-        return [[words[i] for i in drawn[begin:end]] for begin, end in pairwise(bounds)]
+        return offsets, ids
+
+    def encode(self, sentences: Iterable[Any]) -> tuple[Ints, NDArray[np.int32]]:
+        """Return sentences as offsets and ids of words, 0 for unknown ones.
+
+        >>> [array.tolist() for array in NGramModel(order=2).fit(["to be"]).encode(["to do", ""])]
+        [[0, 2, 2], [3, 0]]
+        """
+        batches = list(self._sequences(sentences))
+        lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for offsets, _ in batches)])
+        ids = np.concatenate([np.zeros(0, np.int32), *(ids for _, ids in batches)])
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), np.maximum(ids, UNKNOWN)
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
