@@ -162,8 +162,9 @@ def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
 class Projection:
     """Rows times the transposed components, (k, m); divided by `divisors` (k,), if there are any.
 
-    Few rows need few of the m terms: only these are taken out of the components. The whole is turned once, as soon as a
-    chunk needs much of it. The results are the same bytes either way.
+    Rows need only the terms that they have: these are taken out of the components, so a question costs its own words.
+    The whole is turned, once, for chunks of many more entries than there are terms. The results are the same bytes
+    either way.
 
     >>> Projection(np.array([[1.0, 2.0, 3.0]]))(sparse.csr_matrix([[0.0, 1.0, 1.0]]), 1).tolist()
     [[5.0]]
@@ -174,7 +175,7 @@ class Projection:
 
     def __call__(self, X: sparse.csr_matrix, threads: int) -> Floats:
         """The products of some rows."""
-        if 4 * X.nnz >= self._components.shape[1]:
+        if X.nnz >= 4 * self._components.shape[1]:
             return product(X, self._whole, threads)
         columns, places = np.unique(X.indices, return_inverse=True)
         few = sparse.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), shape=(X.shape[0], len(columns)))

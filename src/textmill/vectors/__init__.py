@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from textmill.vectors.approximate import ApproximateIndex
     from textmill.vectors.coarse import CoarseScan
     from textmill.vectors.distance import MEASURES, compare, pairwise, pairwise_matrix, similarity_of_distance
+    from textmill.vectors.growth import Growing
     from textmill.vectors.index import Answers, Index, Neighbors, Ranked
     from textmill.vectors.inverted import InvertedIndex
     from textmill.vectors.kdtree import TreeComparison, compare_with_tree
@@ -33,6 +34,7 @@ __all__ = [
     "Answers",
     "ApproximateIndex",
     "CoarseScan",
+    "Growing",
     "Index",
     "InvertedIndex",
     "NegativeWeights",
@@ -63,6 +65,7 @@ __getattr__, __dir__ = deferred(
         "approximate": "ApproximateIndex",
         "coarse": "CoarseScan",
         "distance": "MEASURES compare pairwise pairwise_matrix similarity_of_distance",
+        "growth": "Growing",
         "index": "Answers Index Neighbors Ranked",
         "inverted": "InvertedIndex",
         "kdtree": "TreeComparison compare_with_tree",

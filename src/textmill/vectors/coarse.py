@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
-from textmill.arrays import Singles
+from textmill.arrays import Floats, Singles
 from textmill.errors import ModelFileError
 from textmill.model import effective_jobs
 from textmill.vectors.scan import FEW_QUERIES, DenseRows, Found, Wish
@@ -83,6 +83,12 @@ class CoarseScan(DenseRows):
                 threads=effective_jobs(n_jobs),
             )
         )
+
+    def reach(self, query: Singles, least: Floats, n_jobs: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return rows and keys of those whose key with a query is at least their own."""
+        arrays = {"cells": self.cells_, "steps": self.steps_, "errors": self.errors_}
+        rows, keys = native.reach_coarse(self._view(None), **arrays, query=query[0], least=least, threads=n_jobs)
+        return rows, keys
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""

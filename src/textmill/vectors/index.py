@@ -365,6 +365,22 @@ class Index(Growing, Estimator, Model):
         empty = np.diff(rows.indptr) == 0 if is_sparse(rows) else ~rows.any(axis=1)
         return self._ranked(rows, empty, k, -math.inf, self._allowed(allow, deny))[0]
 
+    def reach(self, rows: Any, least: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return ids and keys of the vectors whose key with one prepared row is at least their own, by row of the
+        index.
+
+        `least` has a key for each of `ids_`: -inf for any, inf for none.
+
+        >>> index = Index().fit([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+        >>> index.reach(index.vectors_of([0]), np.array([np.inf, 0.5, 0.5]))[0].tolist()
+        [1]
+        """
+        check_fitted(self)
+        if least.shape != self.ids_.shape or rows.shape != (1, self.columns_):
+            raise DataError(f"one row of {self.columns_} numbers and {len(self.ids_)} least keys are needed")
+        places, keys = self._engine.reach(rows, np.where(self.alive_, least, np.inf), effective_jobs(self.n_jobs))
+        return self.ids_[places], keys
+
     def pairs(self, *, threshold: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
         """Yield all pairs at least so near, as in `within`, in blocks of smaller ids, larger ids and scores.
 

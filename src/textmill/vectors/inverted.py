@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import vectors as native
-from textmill.arrays import Singles
+from textmill.arrays import Floats, Singles
 from textmill.corpus import csr_arrays
 from textmill.errors import ModelFileError
 from textmill.model import Model, effective_jobs
@@ -131,6 +131,17 @@ class InvertedIndex(Growing, Model):
         if self._later is None:
             return matches
         return _best_of(matches, self._later.search(Q, wish, settled, jobs), wish.k)
+
+    def reach(self, query: Any, least: Floats, n_jobs: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return rows and keys of those whose key with a query is at least their own."""
+        settled = len(self.row_offsets_) - 1
+        rows, keys = self._postings().reach(csr_arrays(query), _NO_BYTES, np.ascontiguousarray(least[:settled]))
+        if self._later is None:
+            return rows, keys
+        more = self._later.search(query, Wish(0), settled, n_jobs)
+        near = more.keys >= least[more.rows]
+        order = np.argsort(more.rows[near])
+        return np.concatenate([rows, more.rows[near][order]]), np.concatenate([keys, more.keys[near][order]])
 
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from textmill._native import vectors as native
-from textmill.arrays import Singles
+from textmill.arrays import Floats, Singles
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, check_range, effective_jobs
 from textmill.vectors.growth import Growing
@@ -104,6 +104,22 @@ class DenseRows(Growing, Model):
         out = np.empty(len(rows))
         native.exact_keys(self._view(None), query, rows, out)
         return out
+
+    def reach(self, query: Singles, least: Floats, n_jobs: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return rows and keys of those whose key with a query (1, columns) is at least their own."""
+        length = float(np.sqrt(np.einsum("ij,ij->", query, query, dtype=np.float64)))
+        margin = (query.shape[1] + 16) * 2.0**-23 * self.longest_ * (length + self.longest_) + 1e-37
+        bounds = (self.vectors_ @ query[0]).astype(np.float64) + margin
+        if self.halves_ is not None:
+            bounds = 2 * (bounds - self.halves_) - length**2
+        rows = np.flatnonzero(bounds >= least)
+        keys = self.keys(query[0], rows)
+        near = keys >= least[rows]
+        return rows[near], keys[near]
+
+    def view(self, allowed: NDArray[np.uint8] | None) -> Any:
+        """Return the rows as native kernels take them."""
+        return self._view(allowed)
 
     def rest(self, start: int) -> Scan:
         """Return the rows from `start` on, sharing their memory."""

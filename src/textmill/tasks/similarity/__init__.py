@@ -2,11 +2,14 @@
 
 documents    SimilarDocuments: a model and an index of the vectors of many documents, in one file
 articles     documents of a collection: id, title, text, fields, source
+building     the making of all lists of neighbors
 collection   Collection: open, ask, write, delete
 filters      which documents may be found
 fusion       several ranked lists as one
 journal      what was written last, safe at any moment
+merging      several indexes that answer as one
 methods      models and measures by which documents are compared
+neighbors    NeighborTable: the nearest documents of every document
 questions    a document, a text, a vector, judged documents, and their answers
 shards       documents in files that are mapped
 snapshot     what a collection holds at one moment
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from textmill.tasks.similarity.filters import parse_filters
     from textmill.tasks.similarity.fusion import fuse_ranks
     from textmill.tasks.similarity.methods import Method, make_method
+    from textmill.tasks.similarity.neighbors import NeighborTable
     from textmill.tasks.similarity.questions import Question
     from textmill.tasks.similarity.shards import DocumentShard
     from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot
@@ -36,6 +40,7 @@ __all__ = [
     "FieldSummary",
     "Matches",
     "Method",
+    "NeighborTable",
     "Question",
     "SimilarDocuments",
     "Snapshot",
@@ -56,6 +61,7 @@ __getattr__, __dir__ = deferred(
         "filters": "parse_filters",
         "fusion": "fuse_ranks",
         "methods": "Method make_method",
+        "neighbors": "NeighborTable",
         "questions": "Question",
         "shards": "DocumentShard",
         "snapshot": "FieldSummary Snapshot",

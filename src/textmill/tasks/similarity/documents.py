@@ -206,6 +206,16 @@ class SimilarDocuments(Estimator, Model):
         check_fitted(self)
         return [self._named(one) for one in self.index_.neighbors_of(self._numbers(ids), k=k)]
 
+    def number_of(self, identifier: str) -> int:
+        """Return the number that a document has in the index, by its id.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> SimilarDocuments(model=TextVectorizer().fit(["a", "b"])).fit(["a", "b"]).number_of("1")
+        1
+        """
+        check_fitted(self)
+        return self._numbers([identifier])[0]
+
     def pairs(self, *, threshold: float) -> Iterator[tuple[str, str, float]]:
         """Yield the ids and score of all pairs of documents at least so near; see `Index.pairs`.
 

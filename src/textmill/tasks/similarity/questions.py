@@ -24,9 +24,9 @@ from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.documents import Matches
 from textmill.tasks.similarity.filters import Where
 from textmill.tasks.similarity.fusion import fuse_ranks
+from textmill.tasks.similarity.merging import Searched, merge_nearest, stacked
 from textmill.tasks.similarity.methods import Method, similarities
 from textmill.tasks.similarity.snapshot import Snapshot
-from textmill.tasks.similarity.stacking import stacked
 
 __all__ = ["Question", "ask", "rank"]
 
@@ -81,34 +81,10 @@ def rank(
     snapshot: Snapshot, method: Method, rows: Any, k: int, where: Where | None = None, without: Sequence[set[int]] = ()
 ) -> list[tuple[Ints, Floats]]:
     """Return numbers and keys of the documents nearest to prepared rows, those in `without[i]` left out."""
-    count = rows.shape[0]
-    wanted = k + max(map(len, without), default=0)
-    queries, numbers, keys = [], [], []
-    for part in snapshot.parts:
-        allow = part.chosen(where)
-        if not len(part.documents) or (allow is not None and not len(allow)):
-            continue
-        ranked = part.indexes[method.name].nearest(
-            rows, k=wanted, allow=allow, deny=part.dead if len(part.dead) else None
-        )
-        queries.append(np.repeat(np.arange(count), np.diff(ranked.offsets)))
-        numbers.append(ranked.ids)
-        keys.append(ranked.keys)
-    if not queries:
-        return [(np.zeros(0, np.int64), np.zeros(0))] * count
-    query, number, key = np.concatenate(queries), np.concatenate(numbers), np.concatenate(keys)
-    if is_sparse(rows) and method.measure == "cosine":  # without a word in common there is no likeness
-        common = key > 0
-        query, number, key = query[common], number[common], key[common]
-    order = np.lexsort((number, -key, query))
-    bounds = np.searchsorted(query[order], np.arange(count + 1))
-    answers = []
-    for i in range(count):
-        some = order[bounds[i] : bounds[i + 1]]
-        if without and without[i]:
-            some = some[~np.isin(number[some], list(without[i]))]
-        answers.append((number[some[:k]], key[some[:k]]))
-    return answers
+    parts = [
+        Searched(part.indexes[method.name], part.chosen(where), part.dead) for part in snapshot.parts if part.indexes
+    ]
+    return merge_nearest(parts, rows, k, without)
 
 
 def _ask(

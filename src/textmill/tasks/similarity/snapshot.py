@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from textmill.errors import DataError
 from textmill.tables import Rows
 from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.filters import Where, as_condition
+from textmill.tasks.similarity.merging import stacked
 from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
 from textmill.vectors import Index
@@ -91,7 +92,6 @@ class Snapshot:
     next_number: int
     journal_end: int = 0
     words: tuple[int, int] = (0, 0)  # known and unknown, of documents that the models were not trained on
-    changes: tuple[tuple[str, int], ...] = field(default=(), repr=False)  # of the journal: "write" or "delete", number
 
     @property
     def recent(self) -> Part:
@@ -164,8 +164,6 @@ class Snapshot:
 
     def vectors_of(self, method: str, numbers: Ints) -> Any:
         """The stored vectors of documents, in this order."""
-        from textmill.tasks.similarity.stacking import stacked
-
         pieces, order = [], []
         for part in self.parts:
             here = np.flatnonzero(np.isin(numbers, part.numbers))

@@ -30,6 +30,7 @@ from textmill.model import load
 from textmill.progress import track
 from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.journal import append_entries, read_entries
+from textmill.tasks.similarity.merging import stacked
 from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
 from textmill.tasks.similarity.snapshot import Part, Snapshot
@@ -237,8 +238,6 @@ class Store:
 
     def _write_shard(self, serial: int, parts: Sequence[Part], methods: dict[str, Method]) -> dict[str, Any]:
         """One shard of what is alive in several parts."""
-        from textmill.tasks.similarity.stacking import stacked
-
         alive = [part.numbers[part.alive] for part in parts]
         articles = [part.documents.article(row) for part in parts for row in np.flatnonzero(part.alive).tolist()]
         numbers = np.concatenate(alive)
@@ -360,17 +359,14 @@ def _applied(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snapshot:
         return snapshot
     written: list[tuple[int, Article]] = []
     gone: list[int] = []
-    changes = []
     for entry in entries:
         writes = entry["do"] == "write"
         old = entry["replaces"] if writes else entry["number"]
         if old is not None:
             gone.append(old)
-            changes.append(("delete", old))
         if writes:
             names = ("id", "title", "text", "fields", "source")
             written.append((entry["number"], Article(*(entry[name] for name in names))))
-            changes.append(("write", entry["number"]))
     *stored, recent = snapshot.parts
     words = snapshot.words
     if written:
@@ -395,7 +391,6 @@ def _applied(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snapshot:
         parts=tuple(parts),
         next_number=max(snapshot.next_number, *(number + 1 for number, _ in written), 0),
         words=words,
-        changes=(*snapshot.changes, *changes),
     )
 
 

@@ -44,7 +44,7 @@ from textmill.model import (
 )
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.topics.decomposition import product, with_signs
+from textmill.topics.decomposition import Projection, with_signs
 from textmill.topics.factors.krylov import block_krylov, significant
 from textmill.topics.factors.rows import PART, Part, Rows
 from textmill.topics.model import TopicModel
@@ -200,6 +200,7 @@ class PCA(TopicModel):
         >>> pca.documents_, pca.mean_.round(4).tolist()
         (3, [1.3333, 0.6667, 0.3333])
         """
+        vars(self).pop("_centered", None)
         self._check()
         if not self.__sklearn_is_fitted__():
             self._start(X)
@@ -236,15 +237,22 @@ class PCA(TopicModel):
 
     def transform(self, X: Any) -> Floats:
         """Return the projections of documents, less the mean, one row each."""
-        Q = None
-        parts = []
-        for part in self.rows_of(X, negative=True):
-            Q = np.ascontiguousarray(self.components_.T) if Q is None else Q
-            parts.append(product(part, Q, effective_jobs(self.n_jobs)) - self.mean_ @ Q)
+        check_fitted(self)
+        projection = Projection(self.components_)
+        center = self._center()
+        parts = [projection(part, effective_jobs(self.n_jobs)) - center for part in self.rows_of(X, negative=True)]
         if not parts:
             return np.zeros((0, len(self.components_)))
         projections = np.concatenate(parts)
         return projections / np.sqrt(np.maximum(self.explained_variance_, 1e-300)) if self.whiten else projections
+
+    def _center(self) -> Floats:
+        """The projection of the mean, made once for a model: a question costs its own words."""
+        derived = vars(self).get("_centered")
+        if derived is None or derived[0] is not self.components_:
+            derived = self._centered = (self.components_, self.components_ @ self.mean_)
+        center: Floats = derived[1]
+        return center
 
     def inverse_transform(self, projections: Any) -> Floats:
         """Return the dense rows that have these projections, in the space of the components.
