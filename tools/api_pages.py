@@ -95,6 +95,13 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "the measures": "how/measures.md",
         },
     ),
+    "web": (
+        ["web"],
+        {
+            "Look at your models in a browser": "tutorials/workbench.md",
+            "serving models": "serving.md",
+        },
+    ),
     "tasks": (
         [
             "tasks",

@@ -37,6 +37,7 @@ __all__ = [
     "topics",
     "trees",
     "vectors",
+    "web",
 ]
 
 

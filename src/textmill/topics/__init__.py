@@ -54,7 +54,15 @@ if TYPE_CHECKING:
     from textmill.topics.map import Plane, draw_map, plane
     from textmill.topics.model import FewerTopics, TopicModel
     from textmill.topics.operators import Operator, as_operator
-    from textmill.topics.pictures import Trends, draw_model, draw_topics, draw_training, draw_trends, topic_trends
+    from textmill.topics.pictures import (
+        Trends,
+        draw_model,
+        draw_topics,
+        draw_training,
+        draw_trends,
+        topic_plane,
+        topic_trends,
+    )
     from textmill.topics.projecting import save_projections
     from textmill.topics.quality import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -112,6 +120,7 @@ __all__ = [
     "topic_difference",
     "topic_diversity",
     "topic_exclusivity",
+    "topic_plane",
     "topic_trends",
 ]
 
@@ -138,7 +147,7 @@ __getattr__, __dir__ = deferred(
         "factors.nmf": "NMF",
         "factors.pca": "PCA",
         "operators": "Operator as_operator",
-        "pictures": "Trends draw_model draw_topics draw_training draw_trends topic_trends",
+        "pictures": "Trends draw_model draw_topics draw_training draw_trends topic_plane topic_trends",
         "factors.plsa": "PLSA",
         "projecting": "save_projections",
         "quality": "topic_coherence topic_diversity topic_exclusivity",
