@@ -44,7 +44,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "fst": (
-        ["fst"],
+        ["fst", "fst.lazy"],
         {
             "Transducers from scratch": "tutorials/transducers.md",
             "Align spellings and sounds": "tutorials/alignment.md",
@@ -52,6 +52,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "What machines are good for": "tutorials/transducer-applications.md",
             "operations in pictures": "transducer-operations.md",
             "how they work": "how/transducers.md",
+            "how lazy machines work": "how/lazy-machines.md",
             "how strings are aligned": "how/alignment.md",
         },
     ),

@@ -3,6 +3,9 @@
 
 #include <initializer_list>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "bind/arrays.h"
 #include "fst/algebra.h"
 #include "fst/machine.h"
+#include "fst/minimize.h"
 #include "fst/queues.h"
 #include "fst/symbols.h"
 
@@ -149,12 +153,30 @@ void change(AnyMachine& any, nb::handle weight, F f) {
       any.handle);
 }
 
+template <class... S>
+auto encoder_variant(Semirings<S...>) -> std::variant<std::shared_ptr<fst::Encoder<S>>...>;
+
+struct AnyEncoder {
+  decltype(encoder_variant(All{})) handle;
+  std::shared_ptr<std::mutex> turn = std::make_shared<std::mutex>();  // tables grow while others encode: one at a time
+};
+// That of a semiring; a fault if it was made for another.
+template <class S>
+std::shared_ptr<fst::Encoder<S>> encoder_of(const AnyEncoder& encoder, const S& semiring) {
+  const auto* held = std::get_if<std::shared_ptr<fst::Encoder<S>>>(&encoder.handle);
+  bool fits = held != nullptr;
+  if constexpr (std::same_as<S, Dynamic>) fits = fits && (*held)->semiring().algebra == semiring.algebra;
+  if (!fits) fst::fail("the encoder was made for another semiring than ", std::string(semiring.name()));
+  return *held;
+}
+
 // auto, fifo, lifo, shortest, state, top
 fst::Queue queue_of(const std::string& name);
 
 void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
 void bind_fst_grammar(nb::module_& m);
+void bind_fst_lazy(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
 void bind_fst_semirings(nb::module_& m);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bind/fst.h"
-#include "fst/compose.h"
+#include "bind/fst_options.h"
 #include "fst/distance.h"
 #include "fst/paths.h"
 #include "fst/propagation.h"
@@ -34,8 +34,6 @@ fst::Filter filter_of(const std::string& name) {
   fail("no filter is called '", name, "'; there are auto, sequence, alt_sequence, match, no_match, trivial and null");
 }
 
-using Labels = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
-
 fst::Rewrite rewrite_of(const std::string& name) {
   if (name == "auto") return fst::Rewrite::acceptors;
   if (name == "always") return fst::Rewrite::always;
@@ -48,17 +46,6 @@ fst::Matcher matcher_of(const std::string& name) {
   if (name == "sorted") return fst::Matcher::sorted;
   if (name == "hash") return fst::Matcher::hash;
   fail("arcs are matched by 'auto', 'sorted' or 'hash', not '", name, "'");
-}
-
-fst::ComposeOptions compose_options(const std::string& filter, bool connect, const Labels& left, const Labels& right,
-                                    bool phi_finals, bool phi_loop, const std::string& rewrite,
-                                    const std::string& matcher) {
-  const auto specials = [](const Labels& labels) {
-    const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
-    return fst::Specials{one(std::get<0>(labels)), one(std::get<1>(labels)), one(std::get<2>(labels))};
-  };
-  return {filter_of(filter), connect,  specials(left),      specials(right),
-          phi_finals,        phi_loop, rewrite_of(rewrite), matcher_of(matcher)};
 }
 
 // A result of which this is known.
@@ -122,6 +109,17 @@ nb::object distances(const AnyMachine& machine, bool backward, double delta, con
 }
 
 }  // namespace
+
+fst::ComposeOptions compose_options(const std::string& filter, bool connect, const SpecialLabels& left,
+                                    const SpecialLabels& right, bool phi_finals, bool phi_loop,
+                                    const std::string& rewrite, const std::string& matcher) {
+  const auto specials = [](const SpecialLabels& labels) {
+    const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
+    return fst::Specials{one(std::get<0>(labels)), one(std::get<1>(labels)), one(std::get<2>(labels))};
+  };
+  return {filter_of(filter), connect,  specials(left),      specials(right),
+          phi_finals,        phi_loop, rewrite_of(rewrite), matcher_of(matcher)};
+}
 
 fst::Queue queue_of(const std::string& name) {
   const std::pair<const char*, fst::Queue> kinds[] = {
@@ -188,8 +186,9 @@ void bind_fst_operations(nb::module_& m) {
   m.def("connect", [](const AnyMachine& a) { return with(a, [](const auto& x) { return any(fst::connect(x)); }); });
   m.def(
       "compose",
-      [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const Labels& left,
-         const Labels& right, bool phi_finals, bool phi_loop, const std::string& rewrite, const std::string& matcher) {
+      [](const AnyMachine& a, const AnyMachine& b, const std::string& filter, bool connect, const SpecialLabels& left,
+         const SpecialLabels& right, bool phi_finals, bool phi_loop, const std::string& rewrite,
+         const std::string& matcher) {
         const auto options = compose_options(filter, connect, left, right, phi_finals, phi_loop, rewrite, matcher);
         return with(a, b, [&](const auto& x, const auto& y) {
           auto made = fst::compose(x, y, options);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bind/fst.h"
+#include "bind/fst_options.h"
 #include "fst/determinize.h"
 #include "fst/disambiguate.h"
 #include "fst/epsilons.h"
@@ -19,37 +20,30 @@ namespace {
 
 using fst::fail;
 
-template <class... S>
-auto encoder_variant(Semirings<S...>) -> std::variant<std::shared_ptr<fst::Encoder<S>>...>;
-
-struct AnyEncoder {
-  decltype(encoder_variant(All{})) handle;
-  mutable std::mutex turn{};  // tables grow while others encode: one at a time
-};
-
 // f(machine, encoder) of one semiring.
 template <class F>
 auto with_encoder(const AnyMachine& machine, const AnyEncoder& encoder, F f) {
   return with(machine, [&](const auto& x) {
-    using S = typename std::decay_t<decltype(x)>::Semiring;
-    const auto* held = std::get_if<std::shared_ptr<fst::Encoder<S>>>(&encoder.handle);
-    if (!held) fail("the encoder was made for another semiring than ", std::string(x.semiring().name()));
-    if constexpr (std::same_as<S, Dynamic>) {
-      if ((*held)->semiring().algebra != x.semiring().algebra)
-        fail("the encoder was made for another semiring than ", x.semiring().name());
-    }
-    const std::lock_guard lock(encoder.turn);
-    return f(x, **held);
+    const auto held = encoder_of(encoder, x.semiring());
+    const std::lock_guard lock(*encoder.turn);
+    return f(x, *held);
   });
 }
 
 template <class F>
 auto with_codes(const AnyEncoder& encoder, F f) {
-  const std::lock_guard lock(encoder.turn);
+  const std::lock_guard lock(*encoder.turn);
   return std::visit([&](const auto& held) { return f(*held); }, encoder.handle);
 }
 
 }  // namespace
+
+fst::Outputs outputs_of(const std::string& name) {
+  if (name == "functional") return fst::Outputs::functional;
+  if (name == "nonfunctional") return fst::Outputs::nonfunctional;
+  if (name == "disambiguate") return fst::Outputs::best;
+  fail("det_type is functional, nonfunctional or disambiguate, not '", name, "'");
+}
 
 void bind_fst_optimize(nb::module_& m) {
   m.def("remove_epsilons", [](const AnyMachine& a, bool connect, const std::string& queue) {
@@ -63,12 +57,7 @@ void bind_fst_optimize(nb::module_& m) {
         check(machine);
         if (!(delta > 0.0)) fail("delta must be above 0, got ", delta);
         fst::DeterminizeOptions options;
-        options.outputs = outputs == "functional"      ? fst::Outputs::functional
-                          : outputs == "nonfunctional" ? fst::Outputs::nonfunctional
-                          : outputs == "disambiguate"
-                              ? fst::Outputs::best
-                              : (fail("det_type is functional, nonfunctional or disambiguate, not '", outputs, "'"),
-                                 fst::Outputs::best);
+        options.outputs = outputs_of(outputs);
         options.delta = delta;
         options.most_states = most_states;
         options.kept_states = kept_states.value_or(fst::kMostStates);
@@ -143,7 +132,7 @@ void bind_fst_optimize(nb::module_& m) {
             return std::visit(
                 [&](auto& held) {
                   const auto w = to_weight(held->semiring(), weight);
-                  const std::lock_guard lock(e.turn);
+                  const std::lock_guard lock(*e.turn);
                   const auto one = [](std::int64_t label) { return label == -1 ? fst::kNoLabel : check_label(label); };
                   return held->of(one(ilabel), one(olabel), w);  // -1 twice: the code of a final weight
                 },

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bind/fst.h"
+#include "bind/fst_options.h"
 #include "fst/compare.h"
 #include "fst/factor.h"
 #include "fst/gallic.h"
@@ -18,16 +19,6 @@ namespace textmill::bind {
 namespace {
 
 using fst::fail;
-
-fst::CallLabels call_labels(const std::string& name) {
-  const std::pair<const char*, fst::CallLabels> kinds[] = {{"neither", fst::CallLabels::neither},
-                                                           {"input", fst::CallLabels::input},
-                                                           {"output", fst::CallLabels::output},
-                                                           {"both", fst::CallLabels::both}};
-  for (const auto& [key, kind] : kinds)
-    if (name == key) return kind;
-  fail("labels of calls are 'neither', 'input', 'output' or 'both', not '", name, "'");
-}
 
 AnyMachine replace(const std::vector<std::pair<std::int64_t, AnyMachine*>>& machines,
                    const fst::ReplaceOptions& options) {
@@ -70,13 +61,6 @@ AnyMachine convert(const AnyMachine& machine, const AnySemiring& semiring) {
   });
 }
 
-std::shared_ptr<fst::GallicAlgebra> gallic_of(const AnySemiring& semiring) {
-  const auto* dynamic = std::get_if<Dynamic>(&semiring.object);
-  auto gallic = dynamic ? std::dynamic_pointer_cast<fst::GallicAlgebra>(dynamic->algebra) : nullptr;
-  if (!gallic) fail("the semiring is not gallic; take gallic(A), gallic_left(A), ... over that of the machine");
-  return gallic;
-}
-
 template <class S>
 void try_from_gallic(const Machine<Dynamic>& machine, const fst::GallicAlgebra& gallic,
                      std::optional<AnyMachine>& made) {
@@ -103,6 +87,44 @@ AnyMachine factor_weights(const AnyMachine& machine, bool arcs, bool finals, std
 }
 
 }  // namespace
+
+fst::CallLabels call_labels(const std::string& name) {
+  const std::pair<const char*, fst::CallLabels> kinds[] = {{"neither", fst::CallLabels::neither},
+                                                           {"input", fst::CallLabels::input},
+                                                           {"output", fst::CallLabels::output},
+                                                           {"both", fst::CallLabels::both}};
+  for (const auto& [key, kind] : kinds)
+    if (name == key) return kind;
+  fail("labels of calls are 'neither', 'input', 'output' or 'both', not '", name, "'");
+}
+
+std::shared_ptr<fst::GallicAlgebra> gallic_of(const AnySemiring& semiring) {
+  const auto* dynamic = std::get_if<Dynamic>(&semiring.object);
+  auto gallic = dynamic ? std::dynamic_pointer_cast<fst::GallicAlgebra>(dynamic->algebra) : nullptr;
+  if (!gallic) fail("the semiring is not gallic; take gallic(A), gallic_left(A), ... over that of the machine");
+  return gallic;
+}
+
+fst::WeightMap weight_map_of(const std::string& name) {
+  const std::pair<const char*, fst::WeightMap> kinds[] = {
+      {"invert", fst::WeightMap::invert},  {"plus", fst::WeightMap::plus},         {"times", fst::WeightMap::times},
+      {"power", fst::WeightMap::power},    {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove},
+      {"reverse", fst::WeightMap::reverse}};
+  for (const auto& [key, kind] : kinds)
+    if (name == key) return kind;
+  fail("no map of weights is called '", name, "'");
+}
+
+fst::ArcMap arc_map_of(const std::string& name) {
+  const std::pair<const char*, fst::ArcMap> kinds[] = {{"superfinal", fst::ArcMap::superfinal},
+                                                       {"input_epsilon", fst::ArcMap::input_epsilon},
+                                                       {"output_epsilon", fst::ArcMap::output_epsilon},
+                                                       {"arc_sum", fst::ArcMap::arc_sum},
+                                                       {"arc_unique", fst::ArcMap::arc_unique}};
+  for (const auto& [key, kind] : kinds)
+    if (name == key) return kind;
+  fail("no map of arcs is called '", name, "'");
+}
 
 void bind_fst_transform(nb::module_& m) {
   m.def("equal", [](const AnyMachine& a, const AnyMachine& b, double delta) {
@@ -137,38 +159,24 @@ void bind_fst_transform(nb::module_& m) {
   m.def(
       "map_weights",
       [](const AnyMachine& a, const std::string& kind, nb::handle weight, double number) {
-        const std::pair<const char*, fst::WeightMap> kinds[] = {
-            {"invert", fst::WeightMap::invert},     {"plus", fst::WeightMap::plus},
-            {"times", fst::WeightMap::times},       {"power", fst::WeightMap::power},
-            {"quantize", fst::WeightMap::quantize}, {"rmweight", fst::WeightMap::remove},
-            {"reverse", fst::WeightMap::reverse}};
-        for (const auto& [key, map] : kinds) {
-          if (kind != key) continue;
-          check(a);
-          return std::visit(
-              [&, map = map](auto held) {
-                const auto& k = held->semiring();
-                const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
-                auto made = fst::map_weights(std::as_const(*held), map, w, number);
-                made.know(
-                    fst::reweighted(held->known()) |
-                    (map == fst::WeightMap::remove ? fst::property::unweighted | fst::property::unweighted_cycles : 0));
-                return any(std::move(made));
-              },
-              a.handle);
-        }
-        fail("no map of weights is called '", kind, "'");
+        const fst::WeightMap map = weight_map_of(kind);
+        check(a);
+        return std::visit(
+            [&](auto held) {
+              const auto& k = held->semiring();
+              const auto w = weight.is_none() ? k.one() : to_weight(k, weight);
+              auto made = fst::map_weights(std::as_const(*held), map, w, number);
+              made.know(
+                  fst::reweighted(held->known()) |
+                  (map == fst::WeightMap::remove ? fst::property::unweighted | fst::property::unweighted_cycles : 0));
+              return any(std::move(made));
+            },
+            a.handle);
       },
       "machine"_a, "kind"_a, "weight"_a.none(), "number"_a);
   m.def("map_arcs", [](const AnyMachine& a, const std::string& kind) {
-    const std::pair<const char*, fst::ArcMap> kinds[] = {{"superfinal", fst::ArcMap::superfinal},
-                                                         {"input_epsilon", fst::ArcMap::input_epsilon},
-                                                         {"output_epsilon", fst::ArcMap::output_epsilon},
-                                                         {"arc_sum", fst::ArcMap::arc_sum},
-                                                         {"arc_unique", fst::ArcMap::arc_unique}};
-    for (const auto& [key, map] : kinds)
-      if (kind == key) return with(a, [map = map](const auto& x) { return any(fst::map_arcs(x, map)); });
-    fail("no map of arcs is called '", kind, "'");
+    const fst::ArcMap map = arc_map_of(kind);
+    return with(a, [map](const auto& x) { return any(fst::map_arcs(x, map)); });
   });
   m.def("convert", &convert);
   m.def("to_gallic", [](const AnyMachine& machine, const AnySemiring& semiring) {

@@ -1,120 +1,13 @@
 #include "fst/compose.h"
 
 #include <optional>
-#include <unordered_map>
 
+#include "fst/compose_parts.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
 namespace textmill::fst {
 namespace {
-
-// Numbers of (s1, s2, f), in order of first sight. Open addressing, at most half full.
-class PairTable {
- public:
-  using Key = std::uint64_t;
-  static Key key(std::int32_t s1, std::int32_t s2, std::uint32_t f) {
-    return std::uint64_t{static_cast<std::uint32_t>(s1)} << 33 | std::uint64_t{static_cast<std::uint32_t>(s2)} << 2 | f;
-  }
-  // Slots lie all over the memory: to fetch those of many keys at once takes little more time than to fetch one.
-  void fetch_slot(Key key) const { __builtin_prefetch(&slots_[place(key) & mask_]); }
-  void fetch_key(Key key) const {
-    if (const std::uint32_t number = slots_[place(key) & mask_]) __builtin_prefetch(&keys_[number - 1]);
-  }
-  std::int32_t of(Key key) {
-    std::size_t at = place(key) & mask_;
-    for (; slots_[at] != 0; at = (at + 1) & mask_)
-      if (keys_[slots_[at] - 1] == key) return static_cast<std::int32_t>(slots_[at] - 1);
-    if (keys_.size() >= kMostStates) fail("the composition has more than 2,147,483,647 states");
-    keys_.push_back(key);
-    slots_[at] = static_cast<std::uint32_t>(keys_.size());
-    if (keys_.size() * 2 > slots_.size()) grow();
-    return static_cast<std::int32_t>(keys_.size() - 1);
-  }
-  std::size_t size() const { return keys_.size(); }
-  std::int32_t first(std::size_t i) const { return static_cast<std::int32_t>(keys_[i] >> 33); }
-  std::int32_t second(std::size_t i) const { return static_cast<std::int32_t>(keys_[i] >> 2 & 0x7FFFFFFF); }
-  std::uint32_t filter(std::size_t i) const { return keys_[i] & 3; }
-
- private:
-  static std::uint64_t place(std::uint64_t key) {
-    key *= 0x9E3779B97F4A7C15u;
-    return key ^ key >> 32;
-  }
-  void grow() {
-    slots_.assign(slots_.size() * 2, 0);
-    mask_ = slots_.size() - 1;
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      std::size_t at = place(keys_[i]) & mask_;
-      while (slots_[at] != 0) at = (at + 1) & mask_;
-      slots_[at] = static_cast<std::uint32_t>(i + 1);
-    }
-  }
-  std::vector<Key> keys_;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024, 0);  // number + 1; 0: empty
-  std::size_t mask_ = 1023;
-};
-
-constexpr std::uint32_t kForbidden = 4;
-
-// The first place at or after `from` whose label is not below the wanted one.
-template <class Arc, class Label>
-std::size_t search(std::span<const Arc> arcs, std::size_t from, std::int32_t wanted, Label label) {
-  std::size_t n = arcs.size() - from;
-  if (n > 8) {  // gallop, then bisect: labels that are looked up one after another lie near each other
-    std::size_t step = 4;
-    while (step < n && label(arcs[from + step]) < wanted) {
-      from += step;
-      n -= step;
-      step *= 2;
-    }
-    n = std::min(n, step);
-    while (n > 0) {
-      const std::size_t half = n / 2;
-      if (label(arcs[from + half]) < wanted) {
-        from += half + 1;
-        n -= half + 1;
-      } else {
-        n = half;
-      }
-    }
-    return from;
-  }
-  while (from < arcs.size() && label(arcs[from]) < wanted) ++from;
-  return from;
-}
-
-// Arcs of a machine by state and input label; the arcs of a state are entered when it is first searched.
-template <class S>
-class HashedArcs {
- public:
-  explicit HashedArcs(const Machine<S>& machine) : machine_(machine), known_(machine.states(), false) {}
-  template <class Body>
-  void each(std::int32_t s, std::int32_t label, Body body) {
-    const auto arcs = machine_.arcs(s);
-    if (!known_[s]) {
-      known_[s] = true;
-      for (std::size_t a = arcs.size(); a-- > 0;) {  // backwards: a list begins with the first arc
-        const auto [at, is_new] = first_.try_emplace(key(s, arcs[a].ilabel), kEnd);
-        before_.push_back({static_cast<std::uint32_t>(a), at->second});
-        at->second = static_cast<std::uint32_t>(before_.size() - 1);
-      }
-    }
-    const auto found = first_.find(key(s, label));
-    if (found == first_.end()) return;
-    for (std::uint32_t at = found->second; at != kEnd; at = before_[at].second) body(arcs[before_[at].first]);
-  }
-
- private:
-  static constexpr std::uint32_t kEnd = 0xFFFFFFFF;
-  static std::uint64_t key(std::int32_t s, std::int32_t label) {
-    return std::uint64_t{static_cast<std::uint32_t>(s)} << 32 | static_cast<std::uint32_t>(label);
-  }
-  const Machine<S>& machine_;
-  std::vector<bool> known_;                                      // [N]
-  std::unordered_map<std::uint64_t, std::uint32_t> first_;       // into before_
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> before_;  // arc, the next with the same label
-};
 
 template <class S>
 class Composer {
@@ -126,12 +19,14 @@ class Composer {
       : a_(a), b_(b), k_(a.semiring()), options_(options), a_sorted_(a_sorted), b_sorted_(b_sorted), out_(k_) {
     rewrites_ = options.rewrite == Rewrite::always ||
                 (options.rewrite == Rewrite::acceptors && is(options.left.any() ? a : b, property::acceptor));
-    if (options.matcher == Matcher::hash) hashed_.emplace(b);
+    if (options.matcher == Matcher::hash) hashed_.emplace();
+    if (options.left.any()) left_.emplace(a, k_, options.left, options);
+    if (options.right.any()) right_.emplace(b, k_, options.right, options);
   }
 
   Machine<S> run() {
     if (a_.start() == kNoState || b_.start() == kNoState) return Machine<S>(k_);
-    pairs_.of(PairTable::key(a_.start(), b_.start(), 0));
+    pairs_.of(PairKey(a_.start(), b_.start(), 0));
     for (std::size_t q = 0; q < pairs_.size();) {
       const std::size_t known = pairs_.size(), first = out_.arcs();
       for (std::size_t i = 0; i < kTogether && targets_.size() < 8 * kTogether && q < known; ++i) expand(q++);
@@ -147,27 +42,30 @@ class Composer {
   static constexpr std::size_t kTogether = 32;  // states whose arcs are made before they are told where they lead
 
   void expand(std::size_t q) {
-    s1_ = pairs_.first(q);
-    s2_ = pairs_.second(q);
-    f_ = pairs_.filter(q);
+    const PairKey key = pairs_[q];
+    s1_ = key.first();
+    s2_ = key.second();
+    f_ = key.filter();
+    if (left_) left_->begin(s1_);
+    if (right_) right_->begin(s2_);
     out_.open(final_weight());
     const auto& x = a_.state(s1_);
     const auto& y = b_.state(s2_);
     const auto arcs1 = a_.arcs(s1_), arcs2 = b_.arcs(s2_);
     if (x.noepsilons > 0 || y.niepsilons > 0) epsilons(arcs1, arcs2);
-    if (options_.right.any()) {
+    if (right_) {
       for (const Arc& arc : arcs1)
         if (arc.olabel != 0) special_right(arc);
       return;
     }
-    if (options_.left.any()) {
+    if (left_) {
       for (const Arc& arc : arcs2)
         if (arc.ilabel != 0) special_left(arc);
       return;
     }
     if (hashed_) {
       for (const Arc& arc : arcs1)
-        if (arc.olabel != 0) hashed_->each(s2_, arc.olabel, [&](const Arc& other) { real(arc, other); });
+        if (arc.olabel != 0) hashed_->each(s2_, arcs2, arc.olabel, [&](const Arc& other) { real(arc, other); });
       return;
     }
     const bool search_b = b_sorted_ && (!a_sorted_ || arcs1.size() <= arcs2.size());
@@ -197,7 +95,7 @@ class Composer {
   void emit(std::int32_t ilabel, std::int32_t olabel, const Weight& w, std::int32_t n1, std::int32_t n2,
             std::uint32_t f) {
     out_.push({ilabel, olabel, w, kNoState});
-    targets_.push_back(PairTable::key(n1, n2, f));
+    targets_.push_back(PairKey(n1, n2, f));
     pairs_.fetch_slot(targets_.back());
   }
   void real(const Arc& x, const Arc& y) {
@@ -207,7 +105,8 @@ class Composer {
   void epsilons(std::span<const Arc> arcs1, std::span<const Arc> arcs2) {
     const auto& x = a_.state(s1_);
     const auto& y = b_.state(s2_);
-    const std::uint32_t a_moves = a_alone(y.niepsilons == 0, y.niepsilons == y.narcs && !b_.is_final(s2_));
+    const std::uint32_t a_moves =
+        a_alone(options_.filter, f_, y.niepsilons == 0, y.niepsilons == y.narcs && !b_.is_final(s2_));
     if (a_moves != kForbidden) {
       for (const Arc& arc : arcs1) {
         if (arc.olabel == 0) {
@@ -217,7 +116,8 @@ class Composer {
         }
       }
     }
-    const std::uint32_t b_moves = b_alone(x.noepsilons == 0, x.noepsilons == x.narcs && !a_.is_final(s1_));
+    const std::uint32_t b_moves =
+        b_alone(options_.filter, f_, x.noepsilons == 0, x.noepsilons == x.narcs && !a_.is_final(s1_));
     if (b_moves != kForbidden) {
       for (const Arc& arc : arcs2) {
         if (arc.ilabel == 0) {
@@ -227,9 +127,7 @@ class Composer {
         }
       }
     }
-    const bool together = options_.filter == Filter::trivial || options_.filter == Filter::null ||
-                          (options_.filter == Filter::match && f_ == 0);
-    if (!together || x.noepsilons == 0 || y.niepsilons == 0) return;
+    if (!together(options_.filter, f_) || x.noepsilons == 0 || y.niepsilons == 0) return;
     for (const Arc& first : arcs1) {
       if (first.olabel != 0) continue;
       for (const Arc& second : arcs2)
@@ -237,100 +135,22 @@ class Composer {
     }
   }
 
-  std::uint32_t a_alone(bool no_epsilons, bool only_epsilons) const {
-    switch (options_.filter) {
-      case Filter::sequence: return f_ == 0 ? 0 : kForbidden;
-      case Filter::alt_sequence: return only_epsilons ? kForbidden : no_epsilons ? 0 : 1;
-      case Filter::match:
-        return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 1) : f_ == 1 ? 1 : kForbidden;
-      case Filter::null: return kForbidden;
-      default: return 0;
-    }
-  }
-  std::uint32_t b_alone(bool no_epsilons, bool only_epsilons) const {
-    switch (options_.filter) {
-      case Filter::sequence: return only_epsilons ? kForbidden : no_epsilons ? 0 : 1;
-      case Filter::alt_sequence: return f_ == 0 ? 0 : kForbidden;
-      case Filter::match:
-        return f_ == 0 ? (no_epsilons ? 0 : only_epsilons ? kForbidden : 2) : f_ == 2 ? 2 : kForbidden;
-      case Filter::null: return kForbidden;
-      default: return 0;
-    }
-  }
-
-  // Follows the phi arcs of one machine from a state: calls body(state, weight) until it returns true or no phi is left.
-  template <class Label, class Body>
-  void follow(const Machine<S>& machine, std::int32_t s, std::int32_t phi, Label label, Body body) const {
-    Weight w = k_.one();
-    for (std::int32_t steps = 0; !body(s, w) && phi != kNoLabel; ++steps) {
-      const auto arcs = machine.arcs(s);
-      const std::size_t at = search(arcs, 0, phi, label);
-      if (at == arcs.size() || label(arcs[at]) != phi) return;
-      if (options_.phi_loop && arcs[at].nextstate == s) return;
-      if (steps > machine.states()) fail("the phi arcs of state ", s, " lead round in a cycle");
-      w = k_.times(w, arcs[at].weight);
-      s = arcs[at].nextstate;
-    }
-  }
-
-  Weight final_weight() const {
-    const auto of = [&](const Machine<S>& machine, std::int32_t s, std::int32_t phi, auto label) {
-      if (phi == kNoLabel || machine.is_final(s) || !options_.phi_finals) return machine.final(s);
-      Weight found = k_.zero();
-      follow(machine, s, phi, label, [&](std::int32_t t, const Weight& w) {
-        if (!machine.is_final(t)) return false;
-        found = k_.times(w, machine.final(t));
-        return true;
-      });
-      return found;
-    };
-    const Weight x = of(a_, s1_, options_.left.phi, [](const Arc& arc) { return arc.olabel; });
-    const Weight y = of(b_, s2_, options_.right.phi, [](const Arc& arc) { return arc.ilabel; });
+  Weight final_weight() {
+    const Weight x = left_ ? left_->final() : a_.final(s1_), y = right_ ? right_->final() : b_.final(s2_);
     if (k_.equal(x, k_.zero()) || k_.equal(y, k_.zero())) return k_.zero();
     return k_.times(x, y);
   }
-
-  // The arcs of a state that match a label, through sigma, rho and phi: calls take(arc, weight before it, was special).
-  template <class Label, class Take>
-  void matches(const Machine<S>& machine, std::int32_t s, const Specials& specials, std::int32_t wanted, Label label,
-               Take take) const {
-    follow(machine, s, specials.phi, label, [&](std::int32_t t, const Weight& w) {
-      const auto arcs = machine.arcs(t);
-      bool found = false;
-      const auto all = [&](std::int32_t key, bool special) {
-        for (std::size_t i = search(arcs, 0, key, label); i < arcs.size() && label(arcs[i]) == key; ++i) {
-          take(arcs[i], w, special ? key : kNoLabel);
-          found = true;
-        }
-      };
-      if (wanted != specials.phi && wanted != specials.rho && wanted != specials.sigma) all(wanted, false);
-      if (specials.sigma != kNoLabel) all(specials.sigma, true);
-      if (!found && specials.rho != kNoLabel) all(specials.rho, true);
-      if (!found && specials.phi != kNoLabel && options_.phi_loop) {
-        const std::size_t at = search(arcs, 0, specials.phi, label);
-        if (at < arcs.size() && label(arcs[at]) == specials.phi && arcs[at].nextstate == t) {
-          take(arcs[at], w, specials.phi);
-          found = true;
-        }
-      }
-      return found;
+  void special_right(const Arc& x) {
+    right_->each(x.olabel, [&](const Arc& y, const Weight& w, std::int32_t special) {
+      const std::int32_t olabel = rewrites_ && special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
+      emit(x.ilabel, olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
     });
   }
-  void special_right(const Arc& x) {
-    matches(
-        b_, s2_, options_.right, x.olabel, [](const Arc& arc) { return arc.ilabel; },
-        [&](const Arc& y, const Weight& w, std::int32_t special) {
-          const std::int32_t olabel = rewrites_ && special != kNoLabel && y.olabel == special ? x.olabel : y.olabel;
-          emit(x.ilabel, olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
-        });
-  }
   void special_left(const Arc& y) {
-    matches(
-        a_, s1_, options_.left, y.ilabel, [](const Arc& arc) { return arc.olabel; },
-        [&](const Arc& x, const Weight& w, std::int32_t special) {
-          const std::int32_t ilabel = rewrites_ && special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
-          emit(ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
-        });
+    left_->each(y.ilabel, [&](const Arc& x, const Weight& w, std::int32_t special) {
+      const std::int32_t ilabel = rewrites_ && special != kNoLabel && x.ilabel == special ? y.ilabel : x.ilabel;
+      emit(ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
+    });
   }
 
   const Machine<S>& a_;
@@ -338,10 +158,12 @@ class Composer {
   const S& k_;
   const ComposeOptions& options_;
   bool a_sorted_, b_sorted_, rewrites_;
-  std::optional<HashedArcs<S>> hashed_;
+  std::optional<HashedArcs<Weight>> hashed_;
+  std::optional<SpecialArcs<S, Machine<S>, true>> left_;
+  std::optional<SpecialArcs<S, Machine<S>, false>> right_;
   Builder<S> out_;
-  PairTable pairs_;
-  std::vector<PairTable::Key> targets_;  // of the arcs made last
+  StateTable<PairKey> pairs_;
+  std::vector<PairKey> targets_;  // of the arcs made last
   std::int32_t s1_ = 0, s2_ = 0;
   std::uint32_t f_ = 0;
 };

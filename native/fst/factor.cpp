@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "fst/lazy_transform.h"
+
 namespace textmill::fst {
 namespace {
 
@@ -67,52 +69,79 @@ class Factors {
   std::vector<std::pair<Id, Id>> found_;
 };
 
-}  // namespace
+// States are (state, weight still to be paid); behind the end the state is kNoState.
+class Factored final : public Cached<Dynamic::Weight> {
+ public:
+  using W = Dynamic::Weight;
+  Factored(LazyPointer<W> a, const Dynamic& k, bool arcs, bool finals, std::size_t longest, std::size_t limit)
+      : Cached(a->ring_pointer(), limit),
+        a_(std::move(a)),
+        k_(k),
+        arcs_(arcs),
+        finals_(finals),
+        longest_(longest),
+        factors_(*k_.algebra) {}
 
-Machine<Dynamic> factor_weights(const Machine<Dynamic>& machine, bool arcs, bool finals, std::size_t most_states) {
-  const Dynamic& k = machine.semiring();
-  Builder<Dynamic> out(k);
-  if (machine.start() == kNoState) return out.finish(kNoState);
-  Factors factors(*k.algebra);
-  struct Place {
-    std::int32_t state;  // kNoState: behind the end
-    Id rest;
-  };
-  std::size_t longest = 0;  // that can wait on a way that takes no arc twice
-  for (std::int32_t s = 0; s < machine.states(); ++s) {
-    longest += factors.labels(machine.final(s).id);
-    for (const auto& arc : machine.arcs(s)) longest += factors.labels(arc.weight.id);
-  }
-  std::vector<Place> places;
-  std::unordered_map<std::uint64_t, std::int32_t> number;
-  const auto to = [&](std::int32_t state, Id rest) {
-    const auto [at, is_new] = number.try_emplace(std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | rest,
-                                                 static_cast<std::int32_t>(places.size()));
-    if (is_new) {
-      if (factors.labels(rest) > longest)
-        fail("the weights on a cycle through state ", state,
-             " hold more labels than it has arcs: they cannot be factored");
-      if (places.size() >= most_states) fail("more than ", most_states, " states; raise max_states");
-      places.push_back({state, rest});
-    }
-    return at->second;
-  };
-  to(machine.start(), Algebra::kOne);
-  for (std::size_t q = 0; q < places.size(); ++q) {
-    const auto [s, rest] = places[q];
-    const Dynamic::Weight end = s == kNoState ? Dynamic::Weight{rest} : k.times({rest}, machine.final(s));
-    const auto ends = finals ? factors.of(end.id) : std::vector<std::pair<Id, Id>>();
-    out.open(ends.empty() ? end : k.zero());
+ protected:
+  std::int32_t compute_start() override { return a_->start() == kNoState ? kNoState : to(a_->start(), Algebra::kOne); }
+  std::int32_t count() override { return static_cast<std::int32_t>(places_.size()); }
+  void compute(std::int32_t q, Assembly<W>& out) override {
+    const auto [s, rest] = places_[q];
+    const W end = s == kNoState ? W{rest} : k_.times({rest}, a_->final(s));
+    const auto ends = finals_ ? factors_.of(end.id) : std::vector<std::pair<Id, Id>>();
+    out.open(ends.empty() ? end : k_.zero());
     if (s != kNoState)
-      for (const auto& arc : machine.arcs(s)) {
-        const Dynamic::Weight weight = k.times({rest}, arc.weight);
-        const auto parts = arcs ? factors.of(weight.id) : std::vector<std::pair<Id, Id>>();
+      for (const auto& arc : a_->state(s)) {
+        const W weight = k_.times({rest}, arc.weight);
+        const auto parts = arcs_ ? factors_.of(weight.id) : std::vector<std::pair<Id, Id>>();
         if (parts.empty()) out.push({arc.ilabel, arc.olabel, weight, to(arc.nextstate, Algebra::kOne)});
         for (const auto& [first, left] : parts) out.push({arc.ilabel, arc.olabel, {first}, to(arc.nextstate, left)});
       }
     for (const auto& [first, left] : ends) out.push({0, 0, {first}, to(kNoState, left)});
   }
-  return out.finish(0);
+
+ private:
+  std::int32_t to(std::int32_t state, Id rest) {
+    const auto [at, is_new] = number_.try_emplace(std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | rest,
+                                                  static_cast<std::int32_t>(places_.size()));
+    if (is_new) {
+      if (factors_.labels(rest) > longest_)
+        fail("the weights on a cycle through state ", state,
+             " hold more labels than it has arcs: they cannot be factored");
+      places_.push_back({state, rest});
+    }
+    return at->second;
+  }
+  struct Place {
+    std::int32_t state;
+    Id rest;
+  };
+  LazyPointer<W> a_;
+  Dynamic k_;
+  bool arcs_, finals_;
+  std::size_t longest_;
+  Factors factors_;
+  std::vector<Place> places_;
+  std::unordered_map<std::uint64_t, std::int32_t> number_;
+};
+
+}  // namespace
+
+LazyPointer<Dynamic::Weight> lazy_factor_weights(LazyPointer<Dynamic::Weight> a, const Dynamic& semiring, bool arcs,
+                                                 bool finals, std::size_t longest, std::size_t limit) {
+  return std::make_shared<Factored>(std::move(a), semiring, arcs, finals, longest, limit);
+}
+
+Machine<Dynamic> factor_weights(const Machine<Dynamic>& machine, bool arcs, bool finals, std::size_t most_states) {
+  const Dynamic& k = machine.semiring();
+  Factors factors(*k.algebra);
+  std::size_t longest = 0;  // that can wait on a way that takes no arc twice
+  for (std::int32_t s = 0; s < machine.states(); ++s) {
+    longest += factors.labels(machine.final(s).id);
+    for (const auto& arc : machine.arcs(s)) longest += factors.labels(arc.weight.id);
+  }
+  return {k, expand(*lazy_factor_weights(borrowed(ring_of(k), machine.bare()), k, arcs, finals, longest, kNoLimit),
+                    most_states)};
 }
 
 }  // namespace textmill::fst

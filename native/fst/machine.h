@@ -205,10 +205,15 @@ class Assembly {
     state.noepsilons += arc.olabel == 0;
   }
   void reserve(std::size_t states, std::size_t arcs);
+  void clear() {
+    states_.clear();
+    arcs_.clear();
+  }
   std::int32_t states() const { return static_cast<std::int32_t>(states_.size()); }
   std::size_t arcs() const { return arcs_.size(); }
   // Of the state that is open.
   std::span<Arc> open_arcs() { return {arcs_.data() + states_.back().pos, states_.back().narcs}; }
+  const State<W>& open_state() const { return states_.back(); }
   // The arcs made last, from a number of arcs() on.
   std::span<Arc> arcs_from(std::size_t first) { return std::span(arcs_).subspan(first); }
   // Replaces every next state.

@@ -71,17 +71,7 @@ Machine<S> decode(const Machine<S>& machine, const Encoder<S>& encoder) {
   const S& k = machine.semiring();
   Machine<S> out(machine);
   for (std::int32_t s = 0; s < out.states(); ++s) {
-    for (auto& arc : out.edit(s)) {
-      if (arc.ilabel == 0) continue;
-      if (static_cast<std::size_t>(arc.ilabel) > encoder.size())
-        fail("label ", arc.ilabel, " at state ", s, " is not one of the ", encoder.size(), " of the encoder");
-      if (encoder.labels() && arc.ilabel != arc.olabel)
-        fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
-      const auto code = encoder[arc.ilabel];
-      arc.ilabel = std::max(code.ilabel, 0);  // kNoLabel: a final weight
-      if (encoder.labels()) arc.olabel = std::max(code.olabel, 0);
-      if (encoder.weights()) arc.weight = k.times(arc.weight, code.weight);
-    }
+    for (auto& arc : out.edit(s)) arc = decoded(k, encoder, arc, s);
     out.recount(s);
   }
   if (!encoder.weights()) return out;

@@ -55,6 +55,21 @@ class Encoder : public Codes<typename S::Weight> {
   [[no_unique_address]] S semiring_;
 };
 
+// An arc of state s with what its label stands for; k has times(). A label of a final weight becomes epsilon.
+template <class K, class W>
+Arc<W> decoded(const K& k, const Codes<W>& codes, Arc<W> arc, std::int32_t s) {
+  if (arc.ilabel == 0) return arc;
+  if (static_cast<std::size_t>(arc.ilabel) > codes.size())
+    fail("label ", arc.ilabel, " at state ", s, " is not one of the ", codes.size(), " of the encoder");
+  if (codes.labels() && arc.ilabel != arc.olabel)
+    fail("an encoded machine is an acceptor, but state ", s, " has the labels ", arc.ilabel, " and ", arc.olabel);
+  const auto code = codes[arc.ilabel];
+  arc.ilabel = std::max(code.ilabel, 0);  // kNoLabel: a final weight
+  if (codes.labels()) arc.olabel = std::max(code.olabel, 0);
+  if (codes.weights()) arc.weight = k.times(arc.weight, code.weight);
+  return arc;
+}
+
 // An acceptor with labels of the encoder. Encoded final weights become arcs to one final state.
 template <class W>
 Automaton<W> encode(const Automaton<W>& machine, Codes<W>& encoder);

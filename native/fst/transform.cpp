@@ -1,6 +1,5 @@
 #include "fst/transform.h"
 
-#include <array>
 #include <cmath>
 #include <deque>
 #include <tuple>
@@ -10,27 +9,12 @@
 #include "fst/epsilons.h"
 #include "fst/examples.h"
 #include "fst/gallic.h"
+#include "fst/lazy_transform.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
 namespace textmill::fst {
 namespace {
-
-// Numbers of triples, in order of first sight.
-class Triples {
- public:
-  std::int32_t of(std::int32_t a, std::int32_t b, std::int32_t c) {
-    const std::int32_t key[] = {a, b, c};
-    const std::uint32_t id = table_.insert(key);
-    if (id >= kMostStates) fail("more than 2,147,483,647 states");
-    return static_cast<std::int32_t>(id);
-  }
-  std::size_t size() const { return table_.size(); }
-  std::array<std::int32_t, 3> operator[](std::size_t i) const { return {table_[i][0], table_[i][1], table_[i][2]}; }
-
- private:
-  SequenceTable table_;
-};
 
 // A fault if a machine calls itself, through others or at once: it would never be written out.
 template <class W>
@@ -219,77 +203,18 @@ Automaton<W> replace(const std::vector<std::pair<std::int32_t, const Automaton<W
   const auto root = number.find(options.root);
   if (root == number.end()) fail("the root label ", options.root, " has no machine");
   check_calls(machines, number, root->second);
-  const Automaton<W>& like = *machines[root->second].second;
-  Assembly<W> out;
-  if (like.start() == kNoState) return out.finish(like, kNoState);
-  Triples states, returns;  // (return, machine, state); (return before, machine, state to go on from)
-  returns.of(-1, -1, -1);   // 0: the end of all
-  states.of(0, root->second, like.start());
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (states.size() > options.most_states)
-      fail("the replaced machine has more than ", options.most_states, " states; raise max_states");
-    const auto [back, m, s] = states[i];
-    const Automaton<W>& machine = *machines[m].second;
-    out.open(back == 0 ? machine.final(s) : like.zero());
-    if (back != 0 && machine.is_final(s)) {
-      const auto [before, caller, next] = returns[back];
-      const bool reads = options.back == CallLabels::input || options.back == CallLabels::both;
-      const bool writes = options.back == CallLabels::output || options.back == CallLabels::both;
-      out.push({reads ? options.return_label : 0, writes ? options.return_label : 0, machine.final(s),
-                states.of(before, caller, next)});
-    }
-    for (auto arc : machine.arcs(s)) {
-      const auto called = number.find(arc.olabel);
-      if (called == number.end()) {
-        arc.nextstate = states.of(back, m, arc.nextstate);
-      } else {
-        const Automaton<W>& target = *machines[called->second].second;
-        if (target.start() == kNoState) continue;
-        arc.nextstate = states.of(returns.of(back, m, arc.nextstate), called->second, target.start());
-        if (options.call == CallLabels::neither || options.call == CallLabels::output) arc.ilabel = 0;
-        if (options.call == CallLabels::neither || options.call == CallLabels::input) arc.olabel = 0;
-      }
-      out.push(arc);
-    }
-  }
-  return out.finish(like, 0);
+  const auto ring = bare_ring(*machines[root->second].second);
+  std::vector<std::pair<std::int32_t, LazyPointer<W>>> leaves;
+  for (const auto& [label, machine] : machines) leaves.emplace_back(label, borrowed(ring, *machine));
+  return expand(*lazy_replace(std::move(leaves), options, kNoLimit), options.most_states);
 }
 
 template <class W>
 Automaton<W> synchronize(const Automaton<W>& machine) {
-  Assembly<W> out;
-  if (machine.start() == kNoState) return out.finish(machine, kNoState);
   const Automaton<W> trimmed = connect(machine);
-  if (trimmed.start() == kNoState) return out.finish(machine, kNoState);
-  StringPool pool;
-  Triples states;
+  if (trimmed.start() == kNoState) return Automaton<W>(machine.zero(), machine.one());
   check_delay(trimmed);
-  states.of(trimmed.start(), 0, 0);
-  const auto go = [&](std::int32_t s, std::uint32_t x, std::uint32_t y, const W& w) {
-    std::int32_t ilabel = 0, olabel = 0;
-    if ((x != 0 && y != 0) || s == kNoState) {
-      ilabel = x == 0 ? 0 : pool[x][0];
-      olabel = y == 0 ? 0 : pool[y][0];
-      x = x == 0 ? 0 : pool.suffix(x, 1);
-      y = y == 0 ? 0 : pool.suffix(y, 1);
-    }
-    out.push({ilabel, olabel, w, states.of(s, static_cast<std::int32_t>(x), static_cast<std::int32_t>(y))});
-  };
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto [s, in, written] = states[i];
-    const auto x = static_cast<std::uint32_t>(in), y = static_cast<std::uint32_t>(written);
-    const bool empty = x == 0 && y == 0;
-    if (s == kNoState) {
-      out.open(empty ? machine.one() : machine.zero());
-      if (!empty) go(kNoState, x, y, machine.one());
-      continue;
-    }
-    out.open(empty ? trimmed.final(s) : machine.zero());
-    if (!empty && trimmed.is_final(s)) go(kNoState, x, y, trimmed.final(s));
-    for (const auto& arc : trimmed.arcs(s))
-      go(arc.nextstate, pool.append(x, arc.ilabel), pool.append(y, arc.olabel), arc.weight);
-  }
-  return out.finish(machine, 0);
+  return expand(*lazy_synchronize(borrowed(bare_ring(machine), trimmed), kNoLimit));
 }
 
 template <class S>

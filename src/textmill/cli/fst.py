@@ -14,6 +14,7 @@ _VERBS = {
     verb: module
     for module, verbs in {
         "_fst_apply": "apply",
+        "_fst_chain": "chain",
         "_fst_compare": "equal equivalent isomorphic",
         "_fst_lexicon": "lexicon",
         "_fst_formats": "compile convert draw info print symbols",

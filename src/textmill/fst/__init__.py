@@ -9,6 +9,8 @@ brackets       generated symbols in strings: [name], [0x41]
 formats        OpenFst text and binary files; archives: many machines in one file
 rational       union, concatenation, closure, reversal, projection, sorting, trimming
 composition    composition, intersection, difference, complement
+lazy           machines whose states are computed when they are asked for; look-ahead
+planner        in which order a chain of machines is composed
 paths          distances, best paths, pruning, pushing
 optimization   epsilon removal, determinisation, minimisation
 encoding       labels and weights of arcs as single labels
@@ -123,6 +125,7 @@ if TYPE_CHECKING:
         run_cases,
     )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.lazy import LazyFst
     from textmill.fst.lexicons import (
         Neighbor,
         lexicon,
@@ -154,6 +157,7 @@ if TYPE_CHECKING:
         context_dependency,
         pronunciations,
     )
+    from textmill.fst.planner import ChainPlan, EstimatedSize, Joint, compose_chain, plan_chain
     from textmill.fst.rational import (
         arcsort,
         closure,
@@ -240,17 +244,21 @@ __all__ = [
     "Archive",
     "Case",
     "CaseResult",
+    "ChainPlan",
     "Change",
     "CompactFst",
     "Definition",
     "EncodedAlignments",
     "Encoder",
+    "EstimatedSize",
     "Explanation",
     "Fst",
     "Grammar",
     "GrammarText",
     "Import",
+    "Joint",
     "LabelReachability",
+    "LazyFst",
     "Link",
     "LinkPosterior",
     "NGramMachine",
@@ -296,6 +304,7 @@ __all__ = [
     "compile_text",
     "complement",
     "compose",
+    "compose_chain",
     "concat",
     "connect",
     "connect_calls",
@@ -348,6 +357,7 @@ __all__ = [
     "parse_alignment",
     "parse_grammar",
     "partial_copy",
+    "plan_chain",
     "primer_search",
     "print_text",
     "priority_union",
@@ -423,6 +433,7 @@ __getattr__, __dir__ = deferred(
         "grammars": "call_cycle call_order calls connect_calls inline_calls",
         "machine": "EPSILON NO_STATE PROPERTIES Arc Fst",
         "optimization": "determinize disambiguate minimize minimize_strings optimize rmepsilon",
+        "planner": "ChainPlan EstimatedSize Joint compose_chain plan_chain",
         "paths": "prune push reweight shortest_distance shortest_path total_weight",
         "rational": "arcsort closure concat connect invert project relabel relabel_symbols repeat reverse "
         "statesort topsort union",
@@ -443,6 +454,7 @@ __getattr__, __dir__ = deferred(
         "thrax": "open_grammar read_thrax translate_thrax",
         "ambiguity": "ambiguous_input endless_input",
         "scanning": "Change TextRewriter",
+        "lazy": "LazyFst",
         "lexicons": "Neighbor lexicon nearest read_lexicon",
         "edits": "best_alignment edit_distance edit_factors edit_transducer",
         "ngrams": "NGramMachine ngram_machine",
