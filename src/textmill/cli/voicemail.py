@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._options import Jobs, Json, JsonLines, answers
+from textmill.cli._options import Jobs, Json, JsonLines, Seed, answers
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._tables import Printed
 
@@ -19,6 +19,44 @@ _Marked = Annotated[
 ]
 _Locale = Annotated[str, typer.Option(help="Words of the locale: us, gb or a TOML file.")]
 _Fillers = Annotated[bool, typer.Option("--fillers", help="Pass over uh and um inside of numbers.")]
+
+
+@app.command()
+def generate(
+    messages: Annotated[int, typer.Option(min=0, help="Number of messages.")] = 1000,
+    output: Annotated[str, output_option("File to write, with mark-up; - for stdout.")] = "-",
+    callers: Annotated[str, typer.Option(help="Who calls: known, or new (people with other surnames).")] = "known",
+    background: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Sentences to fill messages with, one per line; default: our own."),
+    ] = None,
+    surnames: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Surnames, one per line; default: 2,000 of the US census.")
+    ] = None,
+    noise: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Word error rate of a recogniser that writes them down.")
+    ] = 0.0,
+    seed: Seed = 0,
+) -> None:
+    """Write made-up messages with gold mark-up, one per line.
+
+    Example: textmill voicemail generate --messages 2000 --callers new --noise 0.23 -o noisy.txt
+    """
+    from textmill.corpus import open_lines, writer
+    from textmill.tasks.voicemail import RecognizerChannel, VoicemailGenerator
+
+    world = VoicemailGenerator(
+        background=None if background is None else [line for _, line in open_lines(background)],
+        callers=callers,
+        surnames=None if surnames is None else [line.strip() for _, line in open_lines(surnames) if line.strip()],
+        random_state=seed,
+    )
+    stream = world.generate(messages)
+    if noise:
+        stream = RecognizerChannel(noise, random_state=seed).garble(stream)
+    with writer(output) as lines:
+        for message in stream:
+            lines.write(f"{message}\n")
 
 
 @app.command()
