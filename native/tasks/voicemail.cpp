@@ -104,7 +104,7 @@ double CandidateView::number(std::int32_t column) const {
   switch (column) {
     case 0: return one_.main;
     case 1: return one_.extension;
-    case 2: return one_.end - one_.begin;
+    case 2: return static_cast<double>(one_.end - one_.begin) / (one_.main + one_.extension);
     case 3: return message_.length() - one_.end;
     case 4: return static_cast<double>(one_.end) / message_.length();
     default: return message_.repetitions(at_);

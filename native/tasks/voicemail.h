@@ -2,7 +2,8 @@
 //
 //   start      c(w_0) .. c(w_11); place of the first "this is", greetings at the beginning, length of the message
 //   length     c(w_{s-2}) .. c(w_{s+10}); s, words to the next terminator, words to the end
-//   candidate  first digit, area and extension words, words around; digits, words, distance to the end, repetitions
+//   candidate  first digit, area and extension words, words around; digits, words per digit, distance to the end,
+//              repetitions
 //
 // c(w) is the word itself if it is in the closed list, else "first name" or "other". A caller is the start s and the
 // length l of the greatest P(s) P(l | s), l within the message; a candidate of the grammar is a number to call with the

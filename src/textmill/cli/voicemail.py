@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ _Marked = Annotated[
     list[str],
     typer.Argument(metavar="MESSAGES...", help="Marked messages, one per line; - for stdin."),
 ]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill voicemail train`.")]
 _Locale = Annotated[str, typer.Option(help="Words of the locale: us, gb or a TOML file.")]
 _Fillers = Annotated[bool, typer.Option("--fillers", help="Pass over uh and um inside of numbers.")]
 
@@ -57,6 +58,157 @@ def generate(
     with writer(output) as lines:
         for message in stream:
             lines.write(f"{message}\n")
+
+
+@app.command()
+def train(
+    messages: _Marked,
+    output: Annotated[Path, output_option("The model file to write.")],
+    locale: _Locale = "us",
+    confidence: Annotated[
+        float | None, typer.Option(help="Confidence of pruning; smaller trees below 0.25; default: choose it.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least probability of a caller or name; default: choose it.")
+    ] = None,
+    number_threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least probability of a number; default: choose it.")
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Train a model on marked messages.
+
+    Thresholds and pruning that are not given are those of the greatest F on messages that the trees did not see.
+
+    Example: textmill voicemail train train.txt -o calls.mill
+    """
+    from textmill.readable import counted
+    from textmill.tasks import VoicemailExtractor
+    from textmill.tasks.voicemail import read_messages
+
+    model = VoicemailExtractor(
+        locale=locale, confidence=confidence, threshold=threshold, number_threshold=number_threshold, n_jobs=jobs
+    )
+    marked = list(read_messages(messages))
+    model.fit(marked).save(output)
+    least = ", ".join(
+        f"{name} {value:.2f}"
+        for name, value in zip(("callers", "names", "numbers"), model.thresholds_.tolist(), strict=True)
+    )
+    typer.echo(f"{counted(len(marked), 'messages')}; least probabilities: {least}")
+
+
+@app.command()
+def extract(
+    model: _Model,
+    source: Annotated[
+        str, typer.Argument(metavar="[MESSAGES]", help="A file with one message per line, or - for stdin.")
+    ] = "-",
+    contacts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A table of contacts with the fields name and number.")
+    ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Lines are pieces of a message, ended by an empty line: an answer after each."),
+    ] = False,
+    reasons: Annotated[bool, typer.Option("--reasons", help="Add the tests that led to an answer.")] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Print who called and which numbers to call back, one JSON object per message, as messages are read.
+
+    Marks in the input are not looked at. Keys: message, sender, confidence, anonymous, numbers, spans, reasons; with
+    --contacts also contacts, with --partial also complete.
+
+    Example: textmill voicemail extract calls.mill new.txt --contacts people.csv
+    """
+    import sys
+    from itertools import islice
+
+    from textmill.cli._json import json_line
+    from textmill.corpus import open_lines
+    from textmill.tasks.voicemail import parse_message, partial_texts, read_contacts
+
+    loaded = _load(model, jobs)
+    people = None if contacts is None else read_contacts(contacts)
+    name = "standard input" if source == "-" else source
+
+    def show(number: int, answer: Any, **more: Any) -> None:
+        result = {"message": number, **more, **answer.to_dict()}
+        if people is not None:
+            result["contacts"] = [
+                {"name": one.contact.name, "probability": round(one.probability, 4), "evidence": one.evidence}
+                for one in people.identify(answer)
+            ]
+        typer.echo(json_line(result))
+
+    lines = open_lines(source)
+    if partial:
+        for piece in partial_texts(text for _, text in lines):
+            show(piece.message, loaded.extract([piece.text], reasons=reasons)[0], complete=piece.complete)
+            sys.stdout.flush()
+        return
+    while chunk := list(islice(lines, 1000 if source != "-" else 1)):
+        messages = [parse_message(text, source=name, line=line) for line, text in chunk]
+        for (line, _), answer in zip(chunk, loaded.extract(messages, reasons=reasons), strict=True):
+            show(line, answer)
+
+
+@app.command()
+def evaluate(
+    model: _Model,
+    messages: _Marked,
+    k: Annotated[int, answers("Number of errors to print, the surest of each kind first.")] = 10,
+    errors: Annotated[bool, typer.Option("--errors", help="Print errors in context instead of figures.")] = False,
+    json: JsonLines = False,
+    jobs: Jobs = None,
+) -> None:
+    """Print precision, recall and F of a model on marked messages, by several criteria, with 95 % intervals.
+
+    Callers, names and numbers (telno) strictly, by containment, and for callers by containment of the name; then the
+    number grammar alone: grammar takes all its candidates, prune those of four digits or more, digits is the baseline.
+    With --errors: kind, label, message, gold, proposed, confidence, context.
+
+    Example: textmill voicemail evaluate calls.mill test.txt --errors -k 20
+    """
+    from itertools import groupby, islice
+
+    from textmill.tasks.voicemail import evaluate_answers, evaluate_spans, plain_rules, read_messages
+
+    loaded = _load(model, jobs)
+    marked = list(read_messages(messages))
+    result = evaluate_answers(marked, loaded.extract(marked))
+    if errors:
+        columns = ("kind", "label", "message", "gold", "proposed", "confidence", "context")
+        table = Printed(dict.fromkeys(columns, "") | {"confidence": ".3f"}, json=json)
+        for _, group in groupby(result.errors, key=lambda error: error.kind):
+            for error in islice(group, k):
+                table.row(**error._asdict() | {"message": error.message + 1})
+        return
+    figures = dict.fromkeys(("precision", "recall", "f1", "low", "high"), ".4f")
+    table = Printed({"system": "", "label": "", "criterion": "", **figures, "proposed": "", "gold": ""}, json=json)
+    for row in result.rows:
+        table.row(system="trees", **row._asdict())
+    for system, spans in plain_rules(marked, loaded.locale_).items():
+        table.row(system=system, **evaluate_spans(marked, spans, "telno")._asdict())
+
+
+@app.command()
+def rules(
+    model: _Model,
+    tree: Annotated[
+        str, typer.Option(help="caller start, caller length, name start, name length or number.")
+    ] = "number",
+    json: JsonLines = False,
+) -> None:
+    """Print a tree of a model as rules, in the order of its leaves.
+
+    Columns: cases and errors of training, label, rule. Of numbers label 1 is to be called; a start of -1 is no caller.
+
+    Example: textmill voicemail rules calls.mill --tree 'name length'
+    """
+    table = Printed({"cases": "g", "errors": "g", "label": "", "rule": ""}, json=json)
+    for rule in _load(model, None).rules(tree):
+        table.row(cases=float(rule.cases), errors=float(rule.errors), label=str(rule.label), rule=str(rule))
 
 
 @app.command()
@@ -167,3 +319,10 @@ def grammar(
                         amount=quantity(words, locale),
                         words=" ".join(words),
                     )
+
+
+def _load(path: Path, jobs: int | None) -> Any:
+    from textmill.model import load
+    from textmill.tasks import VoicemailExtractor
+
+    return load(path, expect=VoicemailExtractor).set_params(n_jobs=jobs)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Collection, Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
+    from textmill.tasks.voicemail import VoicemailExtractor
 
 __all__ = [
     "BaselineScorer",
@@ -52,6 +53,7 @@ __all__ = [
     "SpellingCorrector",
     "TopicSegmenter",
     "Transcriber",
+    "VoicemailExtractor",
     "query_shards",
 ]
 
@@ -68,5 +70,6 @@ __getattr__, __dir__ = deferred(
         "pronunciation": "PronunciationModel",
         "similarity": "Collection Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",
+        "voicemail": "VoicemailExtractor",
     },
 )

@@ -5,6 +5,13 @@ locale       words of a locale: numbers, greetings, first names
 numbers      spoken numbers as digits, by a grammar of high recall
 transducer   the same grammar for n-best lists and lattices
 statistics   where spans begin and how long they are
+extractor    VoicemailExtractor: who called, and which number to call; callers and candidates are its trees
+answers      what is found in a message; repeated numbers put together
+reasons      the tests that led a tree to its answer
+streams      partial transcripts and n-best lists
+contacts     names and numbers looked up in a list of contacts
+taggers      log-linear taggers to compare with
+evaluation   precision and recall by three criteria, errors in context
 generate     made-up messages with gold mark-up; productions and speaking are its parts
 recognizer   a recogniser's errors on messages
 """
@@ -14,6 +21,20 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.tasks.voicemail.answers import CallbackNumber, FoundNumber, FoundSpan, VoicemailAnswer, merge_numbers
+    from textmill.tasks.voicemail.candidates import FAMILIES
+    from textmill.tasks.voicemail.contacts import Contact, ContactMatch, Contacts, read_contacts
+    from textmill.tasks.voicemail.evaluation import (
+        SpanError,
+        SpanFigures,
+        VoicemailEvaluation,
+        evaluate_answers,
+        evaluate_spans,
+        grammar_figures,
+        plain_rules,
+        span_errors,
+    )
+    from textmill.tasks.voicemail.extractor import TREES, VoicemailExtractor
     from textmill.tasks.voicemail.generate import VoicemailGenerator, spoken_sentences
     from textmill.tasks.voicemail.locale import LOCALES, Locale, read_locale
     from textmill.tasks.voicemail.messages import (
@@ -40,6 +61,8 @@ if TYPE_CHECKING:
         describe_messages,
         draw_distribution,
     )
+    from textmill.tasks.voicemail.streams import NbestAnswer, PartialText, answer_nbest, partial_texts
+    from textmill.tasks.voicemail.taggers import SpanTagger
     from textmill.tasks.voicemail.transducer import (
         NumberPosterior,
         hypothesis_weights,
@@ -51,34 +74,59 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "FAMILIES",
     "LABELS",
     "LOCALES",
+    "TREES",
+    "CallbackNumber",
+    "Contact",
+    "ContactMatch",
+    "Contacts",
+    "FoundNumber",
     "FoundNumbers",
+    "FoundSpan",
     "Locale",
     "MarkedSpan",
     "Message",
+    "NbestAnswer",
     "NumberGrammar",
     "NumberPosterior",
+    "PartialText",
     "RecognizerChannel",
     "SpanDistribution",
+    "SpanError",
+    "SpanFigures",
+    "SpanTagger",
     "SpokenNumber",
+    "VoicemailAnswer",
+    "VoicemailEvaluation",
+    "VoicemailExtractor",
     "VoicemailGenerator",
     "VoicemailStatistics",
+    "answer_nbest",
     "caller_name",
     "describe_messages",
     "draw_distribution",
+    "evaluate_answers",
+    "evaluate_spans",
     "format_number",
+    "grammar_figures",
     "hypothesis_weights",
     "lattice_hypotheses",
+    "merge_numbers",
     "message_texts",
     "number_transducer",
     "numbers_in_lattice",
     "numbers_in_nbest",
     "parse_message",
+    "partial_texts",
+    "plain_rules",
     "quantity",
+    "read_contacts",
     "read_locale",
     "read_messages",
     "sound_code",
+    "span_errors",
     "spoken_sentences",
     "transduce",
     "write_messages",
@@ -87,12 +135,20 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "answers": "CallbackNumber FoundNumber FoundSpan VoicemailAnswer merge_numbers",
+        "candidates": "FAMILIES",
+        "contacts": "Contact ContactMatch Contacts read_contacts",
+        "evaluation": "SpanError SpanFigures VoicemailEvaluation evaluate_answers evaluate_spans "
+        "grammar_figures plain_rules span_errors",
+        "extractor": "TREES VoicemailExtractor",
         "generate": "VoicemailGenerator spoken_sentences",
         "locale": "LOCALES Locale read_locale",
         "messages": "LABELS MarkedSpan Message caller_name parse_message read_messages write_messages",
         "numbers": "FoundNumbers NumberGrammar SpokenNumber format_number message_texts quantity",
         "recognizer": "RecognizerChannel sound_code",
         "statistics": "SpanDistribution VoicemailStatistics describe_messages draw_distribution",
+        "streams": "NbestAnswer PartialText answer_nbest partial_texts",
+        "taggers": "SpanTagger",
         "transducer": "NumberPosterior hypothesis_weights lattice_hypotheses number_transducer numbers_in_lattice "
         "numbers_in_nbest transduce",
     },

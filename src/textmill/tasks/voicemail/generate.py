@@ -18,6 +18,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from textmill.errors import DataError
 from textmill.model import check_range
@@ -168,20 +169,17 @@ class _Composition:
             count = int(generator.random() < SECOND)
         elif generator.random() < chance:
             count = 1 + (generator.random() < SECOND)
-        pieces: list[Callable[[], None]] = [
-            lambda text=text: self._say(text)
-            for text in world.sentences(generator)  # type: ignore[misc]
-        ]
+        pieces: list[Callable[[], None]] = [partial(self._say, text) for text in world.sentences(generator)]
         for kind, rate in (("long distractor", world._long), ("short distractor", world._short)):
             for _ in range(_poisson(rate, generator)):
-                pieces.insert(generator.randint(0, len(pieces)), lambda kind=kind: self._say(self._form(kind)))  # type: ignore[misc]
+                pieces.insert(generator.randint(0, len(pieces)), partial(self._say_form, kind))
         again: list[Callable[[], None]] = []
         for _ in range(count):
             digits = number_to_call(generator)
             place = generator.randint((len(pieces) + 1) // 2, len(pieces))
-            pieces.insert(place, lambda digits=digits: self._give(digits))  # type: ignore[misc]
+            pieces.insert(place, partial(self._give, digits))
             if generator.random() < REPEATED:
-                again.append(lambda digits=digits: self._give(digits, again=True))  # type: ignore[misc]
+                again.append(partial(self._give, digits, again=True))
                 if generator.random() < 0.6:
                     pieces.insert(place + 1, again.pop())
         for piece in [*pieces, *again]:
@@ -297,6 +295,9 @@ class _Composition:
             repeated = spoken[at - 1 : at] if generator.random() < 0.4 else []
             words = " ".join([*spoken[:at], *slip.split(), *repeated, *spoken[at:]])
         self._say(words, "telno")
+
+    def _say_form(self, symbol: str) -> None:
+        self._say(self._form(symbol))
 
     def _form(self, symbol: str) -> str:
         return self._forms(symbol, {})

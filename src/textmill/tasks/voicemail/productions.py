@@ -12,7 +12,7 @@ from pathlib import Path
 
 from textmill.errors import DataError
 
-__all__ = ["People", "Productions", "read_productions"]
+__all__ = ["People", "Person", "Productions", "read_productions"]
 
 _FOLDER = Path(__file__).parent / "stock"
 _SYMBOL = re.compile(r"<([a-z0-9 ]+)>")
