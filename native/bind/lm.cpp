@@ -230,11 +230,12 @@ class LeaveOut {
     nb::gil_scoped_release nogil;
     model_.emplace(rules, tree, view(suffix_), view(counts_), unknown, begin, end, open, fixed, threads);
     words_ = tree.words();
+    orders_ = tree.order();
   }
 
   // Groups are rows: first and last removed, first and last scored sentence.
   nb::tuple score(Levels removed_offsets, Ids removed, Levels scored_offsets, Ids scored, In<std::int64_t, 2> groups,
-                  std::size_t threads) {
+                  bool shorter_models, std::size_t threads) {
     require(threads >= 1, "threads must be at least 1");
     check_sentences(view(removed_offsets), view(removed), -1, words_);
     check_sentences(view(scored_offsets), view(scored), -1, words_);
@@ -256,22 +257,24 @@ class LeaveOut {
     const std::size_t size = scored.size() + scored_offsets.size() - 1;
     std::vector<double> out(size);
     std::vector<std::int8_t> unknown(size), order(size);
+    std::vector<double> shorter(shorter_models ? size * (orders_ - 1) : 0);
     std::optional<lm::LeaveOut::Fault> fault;
     {
       nb::gil_scoped_release nogil;
       fault = model_->score({view(removed_offsets), view(removed)}, {view(scored_offsets), view(scored)}, cut, out,
-                            unknown, order, threads);
+                            unknown, order, shorter, threads);
     }
     nb::object wrong = nb::none();
     if (fault) wrong = nb::make_tuple(fault->group, fault->sentence, fault->word, fault->emptied);
-    return nb::make_tuple(to_numpy(std::move(out)), to_numpy(std::move(unknown)), to_numpy(std::move(order)), wrong);
+    return nb::make_tuple(to_numpy(std::move(out)), to_numpy(std::move(unknown)), to_numpy(std::move(order)),
+                          to_numpy(std::move(shorter)), wrong);
   }
 
  private:
   Levels level_;
   Ids word_, first_, suffix_;
   Levels counts_;
-  std::size_t words_ = 0;
+  std::size_t words_ = 0, orders_ = 1;
   std::optional<lm::LeaveOut> model_;
 };
 
@@ -581,8 +584,9 @@ void bind_lm(nb::module_& m) {
            "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, nb::kw_only(), "method"_a, "min_count"_a, "limit"_a,
            "unknown"_a, "begin"_a, "end"_a, "open"_a, "fixed"_a, "threads"_a)
       .def("score", &LeaveOut::score, "removed_offsets"_a, "removed"_a, "scored_offsets"_a, "scored"_a, "groups"_a,
-           nb::kw_only(), "threads"_a,
-           "log10 p of each token, whether it is unknown, length of its n-gram; what was never counted or None.");
+           nb::kw_only(), "shorter_models"_a, "threads"_a,
+           "log10 p of each token, whether it is unknown, length of its n-gram, log10 p by shorter models; what was "
+           "never counted or None.");
   m.def("find", &find, "level"_a, "word"_a, "first"_a, "rows"_a,
         "The nodes of n-grams, -1 for those that are not there.");
   nb::class_<Table>(m, "Table", "A back-off model.")

@@ -49,6 +49,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_segmentation(tasks);
   textmill::bind::bind_pronunciation(tasks);
   textmill::bind::bind_voicemail(tasks);
+  textmill::bind::bind_readability(tasks);
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
   textmill::bind::bind_gibbs(topics);

@@ -116,13 +116,18 @@ class LeaveOut::Overlay {
   }
 
   // p of a word after contexts[n], the nodes of the last n words from n = 0 on (-1: never seen); the length of the n-gram
-  // that has a probability of its own.
-  double probability(std::span<const std::int32_t> contexts, std::int32_t word, std::int8_t& own_order) {
+  // that has a probability of its own. by_order[n - 1] becomes p by the n-grams up to n, where there is room for it.
+  double probability(std::span<const std::int32_t> contexts, std::int32_t word, std::int8_t& own_order,
+                     std::span<double> by_order) {
     double p = 1.0 / static_cast<double>(statistics_.words);
     own_order = 1;
     for (std::size_t n = 1; n <= contexts.size(); ++n) {
       const std::int32_t h = contexts[n - 1];
-      if (h < 0) break;
+      if (n > 1 && n - 2 < by_order.size()) by_order[n - 2] = p;
+      if (h < 0) {
+        for (std::size_t k = n - 1; k < by_order.size(); ++k) by_order[k] = p;
+        break;
+      }
       const Share share = share_after(h, n);
       if (share.denominator == 0.0) continue;
       const std::int32_t node = m_.lookup_.find(h, word);
@@ -312,7 +317,7 @@ LeaveOut::LeaveOut(const Rules& rules, const Tree& tree, std::span<const std::in
 std::optional<LeaveOut::Fault> LeaveOut::score(const Sentences& removed, const Sentences& scored,
                                                std::span<const Group> groups, std::span<double> out,
                                                std::span<std::int8_t> unknown, std::span<std::int8_t> order,
-                                               std::size_t threads) const {
+                                               std::span<double> shorter, std::size_t threads) const {
   std::vector<std::optional<Fault>> faults(groups.size());
   base::parallel_for(groups.size(), threads, [&](std::size_t g) {
     Overlay overlay(*this);
@@ -330,6 +335,7 @@ std::optional<LeaveOut::Fault> LeaveOut::score(const Sentences& removed, const S
       return;
     }
     std::vector<std::int32_t> contexts(tree_.order());
+    std::vector<double> by_order(shorter.empty() ? 0 : tree_.order() - 1);
     for (std::size_t s = groups[g].scored_from; s < groups[g].scored_to; ++s) {
       std::fill(contexts.begin(), contexts.end(), -1);
       contexts[0] = 0;
@@ -341,7 +347,8 @@ std::optional<LeaveOut::Fault> LeaveOut::score(const Sentences& removed, const S
         const bool known = overlay.is_word(token);
         const std::int32_t word = known ? token : unknown_;
         unknown[at] = !known || (i < to && token == unknown_);
-        out[at] = std::log10(overlay.probability(contexts, word, order[at]));
+        out[at] = std::log10(overlay.probability(contexts, word, order[at], by_order));
+        for (std::size_t n = 0; n < by_order.size(); ++n) shorter[n * out.size() + at] = std::log10(by_order[n]);
         for (std::size_t n = contexts.size() - 1; n > 0; --n)
           contexts[n] = contexts[n - 1] < 0 ? -1 : lookup_.find(contexts[n - 1], word);
       }

@@ -46,10 +46,12 @@ class LeaveOut {
   };
 
   // log10 p of each word of the scored sentences and, behind each, of its end; whether each is unknown; the length of the
-  // n-gram that has a probability of its own. One entry for each word and one for each end.
+  // n-gram that has a probability of its own. One entry for each word and one for each end. With `shorter`, of that size
+  // times the order of the model less one, also log10 p by the models of order 1, 2, ..., one behind the other; those are
+  // what training them gives unless the method counts continuations.
   std::optional<Fault> score(const Sentences& removed, const Sentences& scored, std::span<const Group> groups,
                              std::span<double> out, std::span<std::int8_t> unknown, std::span<std::int8_t> order,
-                             std::size_t threads) const;
+                             std::span<double> shorter, std::size_t threads) const;
 
  private:
   class Overlay;

@@ -107,7 +107,7 @@ class LeaveOneOut:
         ends = np.cumsum([0, *(len(documents[number]) for number in order)])
         bounds = ends[np.cumsum([0, *(len(numbers) for numbers in members.values())])]
         borders = np.column_stack([bounds[:-1], bounds[1:], bounds[:-1], bounds[1:]])
-        scored, unknown = self._scored((offsets, ids), (offsets, ids), borders)
+        scored, unknown, _ = self._scored((offsets, ids), (offsets, ids), borders)
         parts = [_part(offsets, scored, unknown, begin, end) for begin, end in pairwise(ends.tolist())]
         return [part for _, part in sorted(zip(order, parts, strict=True), key=lambda pair: pair[0])]
 
@@ -123,8 +123,35 @@ class LeaveOneOut:
         """
         out, scored = self._sequences(removed), self._sequences(sentences)
         borders = np.array([[0, len(out[0]) - 1, 0, len(scored[0]) - 1]])
-        values, unknown = self._scored(out, scored, borders)
+        values, unknown, _ = self._scored(out, scored, borders)
         return _part(scored[0], values, unknown, 0, len(scored[0]) - 1)
+
+    def scores_by_order(self, parts: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> list[tuple[SentenceScores, ...]]:
+        """Return for each part, (sentences to take out, sentences to score), the scores by order 1, 2, ... up to all.
+
+        One pass gives the models of all orders. Each is what training with that order gives, so the smoothing must not
+        count continuations, as both kinds of Kneser-Ney do.
+
+        >>> documents = [["the mill turns", "the mill stands"], ["a mill turns"], ["the wheel turns"]]
+        >>> held_out = LeaveOneOut(NGramModel(order=2, smoothing="witten-bell"))
+        >>> held_out = held_out.fit(sentence for document in documents for sentence in document)
+        >>> one, two = held_out.scores_by_order([(documents[0], documents[0])])[0]
+        >>> alone = NGramModel(order=1, smoothing="witten-bell").fit([*documents[1], *documents[2]])
+        >>> bool(np.allclose(one.log_probability, alone.scores(documents[0]).log_probability, rtol=1e-12))
+        True
+        """
+        if "kneser-ney" in self.model.smoothing:
+            raise DataError("scores_by_order needs a smoothing without continuation counts, such as witten-bell")
+        removed = self._sequences([sentence for out, _ in parts for sentence in out])
+        scored = self._sequences([sentence for _, own in parts for sentence in own])
+        ends = [np.cumsum([0, *(len(part[side]) for part in parts)]) for side in (0, 1)]
+        borders = np.column_stack([ends[0][:-1], ends[0][1:], ends[1][:-1], ends[1][1:]])
+        values, unknown, shorter = self._scored(removed, scored, borders, shorter_models=True)
+        orders = [*shorter.reshape(self.model.order - 1, len(values)), values]
+        return [
+            tuple(_part(scored[0], order, unknown, begin, end) for order in orders)
+            for begin, end in pairwise(ends[1].tolist())
+        ]
 
     def _sequences(self, sentences: Iterable[Any]) -> tuple[Ints, NDArray[np.int32]]:
         if not hasattr(self, "words_"):
@@ -134,10 +161,16 @@ class LeaveOneOut:
         return np.cumsum(np.concatenate(lengths)), np.concatenate([np.zeros(0, np.int32), *(ids for _, ids in batches)])
 
     def _scored(
-        self, removed: tuple[Ints, NDArray[np.int32]], scored: tuple[Ints, NDArray[np.int32]], borders: Ints
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        threads = effective_jobs(self.model.n_jobs)
-        values, unknown, _, fault = self._counts.score(*removed, *scored, borders, threads=threads)
+        self,
+        removed: tuple[Ints, NDArray[np.int32]],
+        scored: tuple[Ints, NDArray[np.int32]],
+        borders: Ints,
+        *,
+        shorter_models: bool = False,
+    ) -> tuple[Floats, NDArray[np.bool_], Floats]:
+        values, unknown, _, shorter, fault = self._counts.score(
+            *removed, *scored, borders, shorter_models=shorter_models, threads=effective_jobs(self.model.n_jobs)
+        )
         if fault is not None:
             _, sentence, word, emptied = fault
             if emptied:
@@ -149,7 +182,7 @@ class LeaveOneOut:
             raise DataError(
                 f"removed sentence {sentence} was never counted, or not so often: see '{' '.join(shown)}'; {remedy}"
             )
-        return values, unknown.astype(bool)
+        return values, unknown.astype(bool), shorter
 
 
 def _part(offsets: Ints, values: Floats, unknown: NDArray[np.bool_], begin: int, end: int) -> SentenceScores:

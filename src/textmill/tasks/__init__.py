@@ -9,6 +9,7 @@ normalization   numbers, dates, money and abbreviations as words, and back
 polarity     how many stars a review gives: scores on a scale, and the phrases that move them
 segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
+readability  how hard a text is: formulas, features, graders trained on texts with levels
 similarity   documents like a text or like another document, in an index or a collection of many
 transcription   letters as sounds, names in another script, kanji from their readings
 voicemail    who called, and which number to call back
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
+    from textmill.tasks.readability import LanguageResources, LevelLearner, LevelModels, ReadabilityGrader
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Collection, Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
@@ -42,12 +44,16 @@ __all__ = [
     "KanjiRestorer",
     "LanguageCounts",
     "LanguageIdentifier",
+    "LanguageResources",
     "LanguageSegmenter",
     "LetterCRF",
+    "LevelLearner",
+    "LevelModels",
     "Matches",
     "Normalizer",
     "PolarityScorer",
     "PronunciationModel",
+    "ReadabilityGrader",
     "ReviewFeatures",
     "SimilarDocuments",
     "SpellingCorrector",
@@ -68,6 +74,7 @@ __getattr__, __dir__ = deferred(
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
+        "readability": "LanguageResources LevelLearner LevelModels ReadabilityGrader",
         "similarity": "Collection Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",
         "voicemail": "VoicemailExtractor",

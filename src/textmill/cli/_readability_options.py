@@ -1,0 +1,181 @@
+"""Options of `textmill readability`: which texts, which annotations, which features and what learns from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._reading import Reading
+
+__all__ = ["Annotating", "Learning", "Levels", "annotated", "graded", "resources_of"]
+
+_Tagger = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Tagger of parts of speech, made by `textmill tag train`.")
+]
+_Parser = Annotated[Path | None, typer.Option(metavar="FILE", help="Parser, made by `textmill trees train`.")]
+_Annotations = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Annotations of each text, by its id: ID.conllu, ID.xml (CoreNLP) or ID.mrg (bracketed trees).",
+    ),
+]
+_WordNet = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Folder of WordNet for lexical chains, as Debian's wordnet-base.")
+]
+_Reduce = Annotated[
+    bool,
+    typer.Option("--reduce", help="Leave only letters, digits and plain punctuation of ASCII, in all texts alike."),
+]
+_Syllables = Annotated[Path | None, typer.Option(metavar="FILE", help="Rules of syllables; default: English.")]
+_Familiar = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Familiar words, one on each line; default: English.")
+]
+
+
+@dataclass(frozen=True)
+class Annotating:
+    """What annotates texts."""
+
+    tagger: _Tagger = None
+    parser: _Parser = None
+    annotations: _Annotations = None
+    wordnet: _WordNet = None
+    reduce: _Reduce = False
+    syllables: _Syllables = None
+    familiar: _Familiar = None
+
+    def tools(self) -> dict[str, Any]:
+        """Tagger, parser, folder of WordNet and resources, as `ReadabilityGrader` takes them."""
+        from textmill.model import load
+
+        return {
+            "tagger": None if self.tagger is None else load(self.tagger),
+            "parser": None if self.parser is None else load(self.parser),
+            "wordnet": None if self.wordnet is None else str(self.wordnet),
+            "resources": resources_of(self.syllables, self.familiar),
+            "reduce": self.reduce,
+        }
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Where levels and groups of texts stand."""
+
+    level_field: Annotated[
+        str | None, typer.Option(help="Field that holds the level; default: level, grade or label.")
+    ] = None
+    group_field: Annotated[
+        str | None,
+        typer.Option(help="Field that holds the article of which a text is a version; default: group or article."),
+    ] = None
+    order: Annotated[
+        str | None,
+        typer.Option(help="Levels, the easiest first, with commas; default: by number, or by Flesch-Kincaid grade."),
+    ] = None
+    articles_only: Annotated[bool, typer.Option("--articles-only", help="Leave out quizzes, puzzles and lists.")] = (
+        False
+    )
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Features and learner."""
+
+    features: Annotated[
+        str,
+        typer.Option(
+            help="Groups or names of features, with commas: shallow, formulas, pos, entity, chains, coreference, grid, "
+            "parse, lm, oov; a - in front leaves out."
+        ),
+    ] = "shallow,pos,entity,chains,coreference,grid,parse,lm,oov"
+    without_length: Annotated[
+        bool, typer.Option("--without-length", help="Leave out features that grow with the length of a text.")
+    ] = False
+    kind: Annotated[
+        str,
+        typer.Option(help="What learns: logistic, ordinal, svm, ordinal-svm, regression or majority."),
+    ] = "logistic"
+    l2: Annotated[str, typer.Option(help="L2 penalty of logistic and ordinal; auto: by cross-validation.")] = "1"
+    orders: Annotated[int, typer.Option("--orders", min=1, max=9, help="Longest n-grams of language models.")] = 5
+    smoothing: Annotated[
+        str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")
+    ] = "witten-bell"
+
+    def grader(self, annotating: Annotating, order: Any, seed: int, jobs: int | None) -> Any:
+        """The grader that is asked for, not trained."""
+        from textmill.errors import DataError
+        from textmill.tasks import LevelModels, ReadabilityGrader
+
+        try:
+            l2 = None if self.l2 == "auto" else float(self.l2)
+        except ValueError:
+            raise DataError(f"--l2 must be a number or auto, got {self.l2!r}") from None
+        return ReadabilityGrader(
+            features=[name.strip() for name in self.features.split(",") if name.strip()],
+            length=not self.without_length,
+            kind=self.kind,
+            l2=l2,
+            models=LevelModels(order=self.orders, smoothing=self.smoothing, n_jobs=jobs),
+            order=order,
+            random_state=seed,
+            n_jobs=jobs,
+            **annotating.tools(),
+        )
+
+
+def graded(data: list[str], reading: Reading, levels: Levels) -> Any:
+    """Texts with levels."""
+    from textmill.tasks.readability import read_graded_texts
+
+    return read_graded_texts(
+        data,
+        level_field=levels.level_field,
+        group_field=levels.group_field,
+        order=None if levels.order is None else [name.strip() for name in levels.order.split(",")],
+        articles_only=levels.articles_only,
+        errors=reading.errors,
+        format=reading.format,
+        encoding=reading.encoding,
+        text_field=reading.text_field,
+        id_field=reading.id_field,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(reading.delimiter, reading.delimiter),
+        unit="line" if reading.lines else None,
+    )
+
+
+def annotated(texts: list[str], ids: list[str], annotating: Annotating) -> list[Any]:
+    """Texts, or their annotations where a folder has them."""
+    if annotating.annotations is None:
+        return list(texts)
+    from textmill.errors import DataError
+    from textmill.tasks.readability import read_annotated
+
+    documents: list[Any] = []
+    for name in ids:
+        paths = [
+            path
+            for suffix in (".conllu", ".xml", ".mrg")
+            if (path := annotating.annotations / f"{name}{suffix}").exists()
+        ]
+        if not paths:
+            raise DataError(
+                f"there is no {name}.conllu, {name}.xml or {name}.mrg; annotate every text",
+                source=str(annotating.annotations),
+            )
+        documents.append(read_annotated(paths[0], name=name))
+    return documents
+
+
+def resources_of(syllables: Path | None, familiar: Path | None) -> Any:
+    """Resources from files; None where English will do."""
+    if syllables is None and familiar is None:
+        return None
+    from textmill.tasks.readability import LanguageResources, read_familiar_words, read_syllable_rules
+
+    vowels, patterns = (None, None) if syllables is None else read_syllable_rules(syllables)
+    words = None if familiar is None else read_familiar_words(familiar)
+    return LanguageResources(vowels=vowels, patterns=patterns, familiar=words, endings=None if familiar is None else ())

@@ -1,0 +1,364 @@
+"""Tell how hard texts are: formulas, features, graders trained on texts with levels, experiments, explanations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._options import Jobs, JsonLines, Seed, answers
+from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._readability_options import Annotating, Learning, Levels, annotated, graded, resources_of
+from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import Printed
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+_Texts = Annotated[
+    list[str],
+    typer.Argument(metavar="INPUT...", help="Files or folders of texts, - for one on each line of stdin."),
+]
+_Graded = Annotated[
+    list[str],
+    typer.Argument(metavar="TEXTS...", help="Texts with levels: CSV, TSV, JSONL or Parquet, - for stdin."),
+]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill readability train`.")]
+_Folds = Annotated[int, typer.Option(min=2, help="Number of folds; texts of an article are in one fold.")]
+_Repetitions = Annotated[int, typer.Option(min=1, help="Number of times that the folds are dealt anew.")]
+_Mode = Annotated[
+    str, typer.Option(help="nested: models of n-grams from the training fold alone; paper: one pass over all texts.")
+]
+
+
+@app.command()
+@with_options
+def score(
+    data: _Texts,
+    formulas: Annotated[
+        str, typer.Option(help="Formulas to print, with commas; all for all eleven.")
+    ] = "flesch_kincaid,reading_ease,fog,smog,dale_chall",
+    syllables: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rules of syllables; default: English.")
+    ] = None,
+    familiar: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Familiar words, one on each line; default: English.")
+    ] = None,
+    *,
+    reading: Reading,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print classic formulas of each text, its words and sentences: school grades, but reading ease, LIX and RIX.
+
+    Formulas: flesch_kincaid, reading_ease, fog, smog, dale_chall, coleman_liau, ari, spache, linsear_write, lix, rix.
+
+    Example: textmill readability score letter.txt --formulas all
+    """
+    from itertools import islice
+
+    from textmill.model import check_choice
+    from textmill.tasks.readability import FORMULAS, count_texts
+
+    names = list(FORMULAS) if formulas == "all" else _listed(formulas)
+    for name in names:
+        check_choice("--formulas", name, FORMULAS)
+    resources = resources_of(syllables, familiar)
+    table = Printed({"words": "", "sentences": "", **dict.fromkeys(names, ".2f"), "id": ""}, json=json)
+    documents = iter(reading.documents(data))
+    while chunk := list(islice(documents, 20_000)):
+        counts = count_texts([document.text for document in chunk], resources=resources, n_jobs=jobs)
+        scores = counts.formulas()
+        for row, document in enumerate(chunk):
+            values = {name: _number(scores[name][row]) for name in names}
+            table.row(words=int(counts.words[row]), sentences=int(counts.sentences[row]), **values, id=document.id)
+
+
+@app.command()
+@with_options
+def extract(
+    data: _Texts,
+    features: Annotated[
+        str, typer.Option(help="Groups or names of features, with commas; all for all that need no training.")
+    ] = "all",
+    *,
+    annotating: Annotating,
+    reading: Reading,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print the features of each text; a feature whose annotations are missing is printed as missing, never as 0.
+
+    Example: textmill readability extract letter.txt --features shallow,formulas
+    """
+    from textmill.tasks.readability import (
+        Annotator,
+        Layers,
+        WordNet,
+        chosen_features,
+        reduce_text,
+        static_features,
+    )
+
+    documents = list(reading.documents(data))
+    tools = annotating.tools()
+    texts = [reduce_text(one.text) if annotating.reduce else one.text for one in documents]
+    ids = [document.id for document in documents]
+    annotator = Annotator(tagger=tools["tagger"], parser=tools["parser"], resources=tools["resources"])
+    layers = Layers(annotator.annotate(annotated(texts, ids, annotating), ids=ids), tools["resources"], jobs)
+    wordnet = None if tools["wordnet"] is None else WordNet(tools["wordnet"])
+    features_by_name = static_features(layers, wordnet=wordnet)
+    chosen = features_by_name.choose(chosen_features(features_by_name.names, _listed(features)))
+    table = Printed({"id": "", **dict.fromkeys(chosen.names, ".5g")}, json=json)
+    for row, values in enumerate(chosen.values):
+        table.row(id=ids[row], **{name: _number(v) for name, v in zip(chosen.names, values, strict=True)})
+
+
+@app.command()
+@with_options
+def train(
+    data: _Graded,
+    output: Annotated[Path, output_option("The model file to write.")],
+    *,
+    levels: Levels,
+    learning: Learning,
+    annotating: Annotating,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+) -> None:
+    """Train a grader on texts with levels; the model file holds everything needed to grade further texts.
+
+    Versions of one article must share a group (--group-field), or the grader learns to know articles.
+
+    Example: textmill readability train texts.jsonl --features shallow,lm.words -o grader.mill
+    """
+    from textmill.readable import counted
+
+    texts = graded(data, reading, levels)
+    model = learning.grader(annotating, texts.order, seed, jobs)
+    model.fit(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+    model.save(output)
+    names = ", ".join(model.classes_.tolist())
+    typer.echo(f"{counted(len(texts), 'texts')}, levels {names}; {counted(len(model.feature_names_), 'features')}")
+
+
+@app.command()
+@with_options
+def predict(
+    model: _Model,
+    data: _Texts,
+    annotations: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Annotations of each text, by its id, as in training.")
+    ] = None,
+    *,
+    reading: Reading,
+    json: JsonLines = False,
+) -> None:
+    """Print level, expected number of the level (0 for the easiest), probability of each level and id of each text.
+
+    Example: textmill readability predict grader.mill letter.txt
+    """
+    loaded = _load(model)
+    documents = list(reading.documents(data))
+    texts = [document.text for document in documents]
+    ids = [document.id for document in documents]
+    result = loaded.grade(annotated(texts, ids, Annotating(annotations=annotations)), ids=ids)
+    odds = [f"p({name})" for name in result.order]
+    table = Printed({"level": "", "expected": ".3f", **dict.fromkeys(odds, ".3f"), "id": ""}, json=json)
+    for row, name in enumerate(ids):
+        p = {key: float(value) for key, value in zip(odds, result.probabilities[row], strict=True)}
+        table.row(level=str(result.levels[row]), expected=float(result.expected[row]), **p, id=name)
+
+
+@app.command()
+@with_options
+def evaluate(
+    data: _Graded,
+    folds: _Folds = 10,
+    repetitions: _Repetitions = 1,
+    mode: _Mode = "nested",
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Score this model on the texts, in place of training in folds.")
+    ] = None,
+    plot: Annotated[Path | None, figure_option("Draw how levels are answered to this file (.png, .svg, .pdf).")] = None,
+    *,
+    levels: Levels,
+    learning: Learning,
+    annotating: Annotating,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Print accuracy, squared error, agreement and F of each level, of a grader trained in folds over articles.
+
+    Example: textmill readability evaluate texts.jsonl --features shallow --folds 5
+    """
+    import numpy as np
+
+    from textmill.plot import save
+    from textmill.tasks.readability import CrossValidated, FeatureSet, cross_validate, draw_levels
+
+    texts = graded(data, reading, levels)
+    if model is not None:
+        loaded = _load(model)
+        order = loaded.classes_.tolist()
+        grades = loaded.grade(annotated(texts.texts, texts.ids, annotating), ids=texts.ids)
+        gold = np.array([order.index(level) for level in texts.levels])
+        answers = {"grader": np.array([[order.index(level) for level in grades.levels]])}
+        expected = {"grader": grades.expected[None, :]}
+        result = CrossValidated(order, gold, answers, expected, {"grader": len(loaded.feature_names_)})
+    else:
+        grader = learning.grader(annotating, texts.order, seed, jobs)
+        prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+        one = FeatureSet(grader.features, grader.learner(), grader.length)
+        result = cross_validate(
+            prepared,
+            {"grader": one},
+            models=grader.new_models(),
+            mode=mode,
+            n_folds=folds,
+            repetitions=repetitions,
+            random_state=seed,
+        )
+    if plot is not None:
+        save(draw_levels(result, "grader"), plot)
+    table = Printed({"figure": "", "value": ".4f"}, json=json)
+    for name, value in result.rows()[0]._asdict().items():
+        if name not in ("name", "p_value"):
+            table.row(figure=name, value=float(value))
+    for name, f in zip(result.order, result.confusion("grader").per_label().columns()["f1"], strict=True):
+        table.row(figure=f"f({name})", value=float(f))
+
+
+@app.command()
+@with_options
+def compare(
+    data: _Graded,
+    folds: _Folds = 10,
+    repetitions: _Repetitions = 1,
+    mode: _Mode = "nested",
+    report: Annotated[Path | None, further_output("Write tables and pictures as a page to this file.")] = None,
+    plot: Annotated[Path | None, figure_option("Draw how groups of features hang together (.png, .svg, .pdf).")] = None,
+    *,
+    levels: Levels,
+    learning: Learning,
+    annotating: Annotating,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Compare groups of features and learners by cross-validation over articles, with majority and formula.
+
+    Columns: set, number of features, accuracy and its deviation over repetitions, squared error, macro F, share within
+    one level, quadratic kappa, and p-value against the best (McNemar).
+
+    Example: textmill readability compare texts.jsonl --folds 5 --report page.html
+    """
+    from textmill.plot import save
+    from textmill.tasks.readability import compare_sets, draw_correlations, experiment_report
+
+    texts = graded(data, reading, levels)
+    grader = learning.grader(annotating, texts.order, seed, jobs)
+    prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+    result = compare_sets(
+        prepared,
+        grader.learner(),
+        models=grader.new_models(),
+        mode=mode,
+        n_folds=folds,
+        repetitions=repetitions,
+        random_state=seed,
+        length=grader.length,
+    )
+    if report is not None:
+        experiment_report(result, prepared.static).write(report)
+    if plot is not None:
+        save(draw_correlations(prepared.static), plot)
+    figures = dict.fromkeys(("accuracy", "deviation", "mse", "macro_f", "adjacent", "kappa", "p_value"), ".4f")
+    table = Printed({"name": "", "features": "", **figures}, json=json)
+    for row in result.rows():
+        table.row(**row._asdict())
+
+
+@app.command()
+@with_options
+def select(
+    data: _Graded,
+    method: Annotated[
+        str, typer.Option(help="groups (add the best group), filter (by correlations) or none (all features).")
+    ] = "groups",
+    folds: _Folds = 10,
+    *,
+    levels: Levels,
+    learning: Learning,
+    annotating: Annotating,
+    reading: Reading,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: JsonLines = False,
+) -> None:
+    """Choose features inside of each fold; print how often each was chosen, then honest and optimistic accuracy.
+
+    Example: textmill readability select texts.jsonl --method filter --features shallow,formulas --folds 5
+    """
+    from textmill.tasks.readability import chosen_features, select_nested
+
+    texts = graded(data, reading, levels)
+    grader = learning.grader(annotating, texts.order, seed, jobs)
+    prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+    features_by_name, _ = grader.training_table(prepared)
+    chosen = features_by_name.choose(chosen_features(features_by_name.names, grader.features, length=grader.length))
+    result = select_nested(
+        chosen, prepared.level, prepared.groups, grader.learner(), method=method, n_folds=folds, random_state=seed
+    )
+    table = Printed({"chosen": ".2f", "feature": ""}, json=json)
+    for name, share in zip(*result.columns().values(), strict=True):
+        table.row(chosen=float(share), feature=name)
+    table = Printed({"accuracy": ".4f", "optimistic": ".4f", "features": ".1f"}, json=json)
+    table.row(accuracy=result.accuracy, optimistic=result.optimistic, features=result.n_features)
+
+
+@app.command()
+@with_options
+def explain(
+    model: _Model,
+    data: _Texts,
+    k: Annotated[int, answers("Number of sentences to show.")] = 3,
+    *,
+    reading: Reading,
+    json: JsonLines = False,
+) -> None:
+    """Print what each group of features adds to the level of each text, and the sentences that make it hard.
+
+    Columns: id, what (group or sentence), part in the expected level, and the feature that adds most, or the sentence.
+
+    Example: textmill readability explain grader.mill letter.txt -k 5
+    """
+    from textmill.tasks.readability import explain_groups, hardest_sentences
+
+    loaded = _load(model)
+    table = Printed({"id": "", "what": "", "part": "+.3f", "detail": ""}, json=json)
+    for document in reading.documents(data):
+        for row in explain_groups(loaded, document.text):
+            detail = f"{row.feature} {row.value:.4g}, mean {row.mean:.4g}"
+            table.row(id=document.id, what=row.group, part=row.share, detail=detail)
+        for hard in hardest_sentences(loaded, document.text, k=k):
+            table.row(id=document.id, what=f"sentence {hard.sentence}", part=hard.difficulty, detail=hard.text)
+
+
+def _load(path: Path) -> Any:
+    from textmill.model import load
+    from textmill.tasks import ReadabilityGrader
+
+    return load(path, expect=ReadabilityGrader)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(value: Any) -> float | None:
+    return None if value != value else float(value)

@@ -1,0 +1,112 @@
+"""The commands of readability: score, extract, train, predict, evaluate, compare, select, explain."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from textmill.cli.app import app, main
+from textmill.tasks.readability import sample_graded_texts
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["readability", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows_of(output: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(output.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts at three levels, a letter and a model."""
+    path = tmp_path_factory.mktemp("readability")
+    graded = sample_graded_texts(12)
+    assert graded.groups is not None
+    lines = [
+        json.dumps({"id": i, "level": level, "article": group, "text": text})
+        for i, level, group, text in zip(graded.ids, graded.levels, graded.groups, graded.texts, strict=True)
+    ]
+    (path / "texts.jsonl").write_text("\n".join(lines) + "\n")
+    (path / "letter.txt").write_text("The mill is old. It turns all day, and the miller, who is tired, sleeps.")
+    run(
+        "train",
+        str(path / "texts.jsonl"),
+        "--features",
+        "shallow,lm.words",
+        "--orders",
+        "2",
+        "-o",
+        str(path / "grader.mill"),
+    )
+    return path
+
+
+def test_formulas_are_printed(folder: Path) -> None:
+    row = rows_of(run("score", str(folder / "letter.txt"), "--formulas", "all"))[0]
+    assert row["words"] == "15"
+    assert row["sentences"] == "2"
+    assert len(row) == 14
+    given = json.loads(run("score", str(folder / "letter.txt"), "--json"))
+    assert given["flesch_kincaid"] == pytest.approx(float(row["flesch_kincaid"]), abs=0.01)
+    with pytest.raises(SystemExit) as left:
+        main(["readability", "score", str(folder / "letter.txt"), "--formulas", "grade"])
+    assert left.value.code == 1
+
+
+def test_features_are_printed_and_missing_ones_are_marked(folder: Path) -> None:
+    row = rows_of(run("extract", str(folder / "letter.txt"), "--features", "shallow,pos.nouns"))[0]
+    assert row["shallow.words"] == "15"
+    assert row["pos.nouns.share"] == "-"
+    annotations = folder / "annotations"
+    annotations.mkdir(exist_ok=True)
+    name = row["id"]
+    (annotations / f"{name}.mrg").write_text("(S (NP (DT The) (NN mill)) (VP (VBZ turns)))\n")
+    found = run("extract", str(folder / "letter.txt"), "--annotations", str(annotations), "--features", "pos,parse")
+    assert rows_of(found)[0]["pos.nouns.share"] == "0.33333"
+
+
+def test_texts_are_graded_and_explained(folder: Path) -> None:
+    row = rows_of(run("predict", str(folder / "grader.mill"), str(folder / "letter.txt")))[0]
+    assert row["level"] in ("easy", "middle", "hard")
+    assert sum(float(row[f"p({level})"]) for level in ("easy", "middle", "hard")) == pytest.approx(1, abs=0.01)
+    rows = rows_of(run("explain", str(folder / "grader.mill"), str(folder / "letter.txt"), "-k", "1"))
+    assert [one["what"] for one in rows if not one["what"].startswith("sentence")] != []
+    assert sum(one["what"].startswith("sentence") for one in rows) == 1
+
+
+def test_experiments_are_run(folder: Path) -> None:
+    texts = str(folder / "texts.jsonl")
+    picture, page = folder / "levels.svg", folder / "page.html"
+    options = ["--features", "shallow", "--folds", "3"]
+    rows = rows_of(run("evaluate", texts, *options, "--plot", str(picture)))
+    figures = {row["figure"]: float(row["value"]) for row in rows}
+    assert figures["accuracy"] > 0.6
+    assert {"mse", "kappa", "adjacent", "f(easy)", "f(hard)"} <= figures.keys()
+    assert picture.read_text().startswith("<?xml")
+    scored = rows_of(run("evaluate", texts, "--model", str(folder / "grader.mill")))
+    assert scored[0]["figure"] == "features"
+    names = [row["name"] for row in rows_of(run("compare", texts, *options, "--report", str(page)))]
+    assert {"words per sentence", "shallow", "everything, ordinal", "everything, majority"} <= set(names)
+    assert "<svg" in page.read_text()
+    said = run("select", texts, *options, "--method", "filter")
+    assert "optimistic" in said
+
+
+def test_what_is_wrong_is_said_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = folder / "bare.jsonl"
+    rows = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
+    bare.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "article"}) + "\n" for row in rows))
+    with pytest.raises(SystemExit) as left:
+        main(["readability", "train", str(bare), "-o", str(folder / "x.mill")])
+    assert left.value.code == 1
+    assert "pass groups: the article of each text" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["readability", "train", str(bare), "--l2", "small", "-o", str(folder / "x.mill")])
+    assert "--l2 must be a number or auto" in capsys.readouterr().err
