@@ -23,6 +23,7 @@ void bind_lm(nanobind::module_& m);
 void bind_lm_classes(nanobind::module_& m);
 void bind_lm_kernel(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);
+void bind_grammar(nanobind::module_& m);
 void bind_pronunciation(nanobind::module_& m);
 void bind_readability(nanobind::module_& m);
 void bind_search(nanobind::module_& m);

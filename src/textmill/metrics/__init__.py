@@ -2,6 +2,7 @@
 
 classification   confusion tables, hits and misses of labels: accuracy, precision, recall, F, kappa, MCC
 utility          F in every convention; utilities over the four counts with their derivatives
+brackets         labelled brackets of trees
 curves           scores at every threshold: ROC, DET, precision-recall, equal error rate, best thresholds
 segmentation     P_k, WindowDiff, boundary precision and recall
 edits            word and symbol error rate, alignment, sequence accuracy
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.metrics.brackets import BracketCounts
     from textmill.metrics.classification import AccuracyCounts, BinaryCounts, Confusion, LabelCounts
     from textmill.metrics.conventions import signature
     from textmill.metrics.curves import OperatingPoint, ScoreCounts
@@ -62,6 +64,7 @@ __all__ = [
     "SPAN_CRITERIA",
     "AccuracyCounts",
     "BinaryCounts",
+    "BracketCounts",
     "ChiSquare",
     "Confusion",
     "Difference",
@@ -113,6 +116,7 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "brackets": "BracketCounts",
         "conventions": "signature",
         "classification": "AccuracyCounts BinaryCounts Confusion LabelCounts",
         "curves": "OperatingPoint ScoreCounts",

@@ -1,9 +1,13 @@
-"""Decision trees over values and numbers, small enough to read and quick enough to run on every letter.
+"""Trees: of decisions over values and numbers, and of sentences by a grammar from a treebank.
 
 rows          rows of values and numbers as codes
 categorical   CategoricalTree: C4.5's trees, learnt, pruned, saved
 inspection    a tree as text, as rules, as a picture
 code          a tree as C tables
+grammar       TreebankGrammar: the best trees of sentences
+rules         its rules, markovised and smoothed
+lexicon       its tags of words, known and unknown
+parsing       words into symbols, brackets into trees
 """
 
 from typing import TYPE_CHECKING
@@ -13,15 +17,20 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.trees.categorical import CategoricalTree, SplitWorths
     from textmill.trees.code import tree_code
+    from textmill.trees.grammar import TreebankGrammar, bare_tree
     from textmill.trees.inspection import Rule, TreeRules, draw_tree, tree_rules, tree_text
+    from textmill.trees.parsing import ScoredTree
     from textmill.trees.rows import EncodedRows
 
 __all__ = [
     "CategoricalTree",
     "EncodedRows",
     "Rule",
+    "ScoredTree",
     "SplitWorths",
     "TreeRules",
+    "TreebankGrammar",
+    "bare_tree",
     "draw_tree",
     "tree_code",
     "tree_rules",
@@ -33,7 +42,9 @@ __getattr__, __dir__ = deferred(
     {
         "categorical": "CategoricalTree SplitWorths",
         "code": "tree_code",
+        "grammar": "TreebankGrammar bare_tree",
         "inspection": "Rule TreeRules draw_tree tree_rules tree_text",
+        "parsing": "ScoredTree",
         "rows": "EncodedRows",
     },
 )
