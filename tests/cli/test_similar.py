@@ -67,3 +67,74 @@ def test_wrong_requests_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert code == 1
         assert message in err
         assert err.count("\n") == 1
+
+
+def test_a_collection_from_files_to_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library, articles = str(tmp_path / "library"), str(sample_path())
+    code, out, _ = said(capsys, "similar", "collect", f"news={articles}", "-o", library, "--topics", "20")
+    assert (code, out) == (0, f"308 documents in {library}, compared by tfidf, lsa\n")
+    code, out, _ = said(
+        capsys, "similar", "query", library, "--text", "tides of the moon", "-k", "2", "--method", "tfidf"
+    )
+    assert out.splitlines()[1].split("\t")[1].startswith("astronomy-")
+    (tmp_path / "new.jsonl").write_text('{"id": "new", "text": "the moon and the tides", "year": 1990}\n')
+    assert (
+        said(capsys, "similar", "upsert", library, str(tmp_path / "new.jsonl"))[1] == "1 document written, 309 in all\n"
+    )
+    asked = ["similar", "query", library, "--id", "astronomy-01", "--where", "year>=1990", "--json"]
+    assert json.loads(said(capsys, *asked)[1])["found"][0]["id"] == "new"
+    fused = ["similar", "query", library, "--id", "astronomy-01", "--method", "tfidf", "--method", "lsa", "-k", "3"]
+    assert len(said(capsys, *fused)[1].splitlines()) == 4
+    liked = ["similar", "query", library, "--like", "astronomy-01", "--unlike", "wildlife-20", "-k", "3"]
+    assert "astronomy-01" not in said(capsys, *liked)[1]
+    assert said(capsys, "similar", "remove", library, "new")[1] == "1 document removed, 308 in all\n"
+    assert (
+        said(capsys, "similar", "neighbors", library, "--method", "lsa", "-k", "5")[1]
+        == "308 lists of 5 neighbors by lsa\n"
+    )
+    pairs = said(capsys, "similar", "duplicates", library, "--threshold", "0.8", "--report", str(tmp_path / "t.html"))[
+        1
+    ]
+    assert "wildlife-20\twildlife-20-copy" in pairs
+    assert said(capsys, "similar", "pairs", library, "--threshold", "0.8")[1] == pairs
+    assert (tmp_path / "t.html").exists()
+    assert "overlap\t" in said(capsys, "similar", "compare", library, "tfidf", "lsa")[1]
+    assert "term\tearth" in said(capsys, "similar", "why", library, "astronomy-01", "astronomy-02", "-k", "40")[1]
+    code, out, _ = said(capsys, "similar", "evaluate", library, "--field", "subject")
+    assert [line.split("\t")[:2] for line in out.splitlines()[1:]] == [["tfidf", "class"], ["lsa", "class"]]
+    code, out, _ = said(capsys, "similar", "heatmap", library, "--field", "subject", "--plot", str(tmp_path / "m.svg"))
+    assert out.startswith("class\tnearest\n")
+    assert "skewness\t" in said(capsys, "similar", "hubs", library)[1]
+    assert said(capsys, "similar", "stats", library)[1].splitlines()[1].startswith("news\t308\t")
+    assert "subject\t" in said(capsys, "similar", "stats", library, "--fields")[1]
+    assert len(said(capsys, "similar", "stats", library, "--topics", "--method", "lsa")[1].splitlines()) == 21
+    assert said(capsys, "similar", "export", library, "-o", str(tmp_path / "n.csv"), "--method", "lsa", "-k", "2")[
+        1
+    ].startswith("616 rows")
+    tasks = str(tmp_path / "tasks.jsonl")
+    assert said(capsys, "similar", "intrusion", library, "-o", tasks, "--method", "lsa")[1].startswith("20 tasks")
+    model = str(tmp_path / "subjects.mill")
+    train = ["similar", "classify", model, articles, "--train", "--field", "subject", "--features", "500"]
+    assert "from 308 texts" in said(capsys, *train)[1] or "texts" in said(capsys, *train)[1]
+    assert "astronomy" in said(capsys, "similar", "classify", model, articles, "-k", "1")[1]
+
+
+def test_bags_are_collected_and_mistakes_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bags = tmp_path / "tiny.mm"
+    bags.write_text("%%MatrixMarket matrix coordinate integer general\n3 4 4\n1 1 2\n1 3 1\n2 2 1\n3 1 1\n")
+    library = str(tmp_path / "bags")
+    assert said(capsys, "similar", "collect", str(bags), "-o", library, "--method", "tfidf")[0] == 0
+    assert said(capsys, "similar", "query", library, "--id", "1")[1].splitlines()[1].split("\t")[1] == "3"
+    for arguments, message in [
+        (["query", library, "--id", "9"], "there is no document with the id '9'"),
+        (["query", library], "nothing is asked"),
+        (["query", library, "--text", "t1", "--method", "none"], "no method 'none'; it has tfidf"),
+        (["query", library, "--text", "t1", "--where", "year"], "'year' is no filter"),
+        (["collect", str(bags), "-o", library], "there is a collection already"),
+        (["upsert", str(tmp_path), str(bags)], "no collection: there is no collection.json"),
+        (["evaluate", library, "--field", "x"], "have a class in the field 'x'"),
+    ]:
+        code, _, err = said(capsys, "similar", *arguments)
+        assert code == 1
+        assert message in err
+        assert len(err.splitlines()) == 1

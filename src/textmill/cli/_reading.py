@@ -21,7 +21,7 @@ __all__ = ["Reading", "StopWords", "Terms", "describe_stop_words", "read_stop_wo
 _Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the input: csv, jsonl, parquet, review, tsv, txt or wikipedia; default: recognise it."
+        help="Format of the input: csv, html, jsonl, parquet, review, tsv, txt, wikipedia, xml; default: recognise it."
     ),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]

@@ -14,6 +14,7 @@ from textmill.cli._options import Jobs, Seed
 from textmill.cli._outputs import folder_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
+from textmill.cli._topic_options import is_bags
 
 __all__ = ["app", "is_collection", "show_matches"]
 
@@ -47,6 +48,11 @@ def collect(
         float | None,
         typer.Option(help="Leave out words in a larger share of documents; default: 0.3, or 1 below 100 documents."),
     ] = None,
+    formulas: Annotated[bool, typer.Option("--formulas", help="Count formulas in TeX or MathML as terms.")] = False,
+    formula_weight: Annotated[float, typer.Option(help="With --formulas: factor of the weights of formulas.")] = 1.0,
+    vocab: Annotated[
+        Path | None, typer.Option(help="For bags such as Matrix Market: a vocabulary, or a file with a term per line.")
+    ] = None,
     seed: Seed = 0,
     *,
     reading: Reading,
@@ -62,14 +68,15 @@ def collect(
     from textmill.tasks import Collection
 
     named: Any = method
-    settings = {"n_topics": topics, "min_df": min_df, "max_df": max_df, "random_state": seed}
+    settings: dict[str, Any] = {"n_topics": topics, "min_df": min_df, "max_df": max_df, "random_state": seed}
+    settings |= {"formulas": formulas, "formula_weight": formula_weight}
     if model:
         if method or any(value is not None for value in (topics, min_df, max_df)):
             raise DataError("--model brings a trained model; leave out --method and the options of training")
         named, settings = {path.stem: load(path) for path in model}, {}
     documents: dict[str, Any] = {}
     for name, source in _named(sources):
-        documents[name] = chain(documents.get(name, ()), reading.documents([source]))
+        documents[name] = chain(documents.get(name, ()), _read(source, reading, vocab, name))
     library = Collection.create(output, documents, methods=named, n_jobs=jobs, **settings)
     typer.echo(f"{counted(len(library), 'documents')} in {output}, compared by {', '.join(library.methods)}")
 
@@ -79,6 +86,9 @@ def collect(
 def upsert(
     collection: _Folder,
     sources: _Sources,
+    vocab: Annotated[
+        Path | None, typer.Option(help="For bags such as Matrix Market: a vocabulary, or a file with a term per line.")
+    ] = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -91,7 +101,7 @@ def upsert(
     from textmill.tasks import Collection
 
     library = Collection.open(collection, n_jobs=jobs)
-    written = sum(library.upsert(reading.documents([source]), source=name) for name, source in _named(sources))
+    written = sum(library.upsert(_read(path, reading, vocab, name), source=name) for name, path in _named(sources))
     typer.echo(f"{counted(written, 'documents')} written, {len(library)} in all")
 
 
@@ -140,6 +150,16 @@ def show_matches(
             typer.echo(f"{name}: nothing found: {matches.reason}", err=True)
         for row in rows:
             table.row(query=name, **row)
+
+
+def _read(source: str, reading: Reading, vocab: Path | None, name: str) -> Any:
+    """The documents of a source, which may be a file of bags."""
+    from textmill.tasks.similarity import bag_articles
+
+    if is_bags([source]):
+        reading.refuse("this is a file of bags")
+        return bag_articles(source, vocab=vocab, source=name)
+    return reading.documents([source])
 
 
 def _named(sources: Sequence[str]) -> list[tuple[str, str]]:

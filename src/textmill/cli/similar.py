@@ -11,12 +11,14 @@ from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, JsonLines, answers
 from textmill.cli._outputs import check_output, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._similar_analysis import app as analysis
 from textmill.cli._similar_collections import app as collections
 from textmill.cli._similar_collections import is_collection, show_matches
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(collections)
+app.add_typer(analysis)
 
 _Index = Annotated[
     Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`, or a collection.")
@@ -193,8 +195,14 @@ def pairs(
     Example: textmill similar pairs news-index.mill --threshold 0.95
     """
     from textmill.model import load
-    from textmill.tasks import SimilarDocuments
+    from textmill.tasks import Collection, SimilarDocuments
+    from textmill.tasks.similarity import near_duplicates
 
+    if is_collection([index]):
+        table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
+        for pair in near_duplicates(Collection.open(index), threshold=threshold):
+            table.row(**pair._asdict())
+        return
     similar = load(index, expect=SimilarDocuments)
     nearest = -1.0 if similar.measure == "cosine" else 1.0  # a cosine falls, a distance grows
     near = sorted(similar.pairs(threshold=threshold), key=lambda pair: nearest * pair[2])

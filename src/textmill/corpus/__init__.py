@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from textmill.corpus.counting import Cutter, TokenizerLike, byte_count, texts_of
     from textmill.corpus.dictionaries import read_dictionary, read_terms, write_dictionary, write_terms
     from textmill.corpus.features import NamedFeatures
+    from textmill.corpus.formulas import FormulaTokenizer, canonical_formula, is_formula
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
     from textmill.corpus.hidden_chains import HiddenChain, LabeledChains
@@ -104,6 +105,7 @@ __all__ = [
     "Document",
     "Documents",
     "DriftingStream",
+    "FormulaTokenizer",
     "HashedBags",
     "HiddenChain",
     "KnpSentence",
@@ -132,6 +134,7 @@ __all__ = [
     "bag_format",
     "binary_writer",
     "byte_count",
+    "canonical_formula",
     "check_bags",
     "check_tags",
     "convert_bags",
@@ -139,6 +142,7 @@ __all__ = [
     "corpus_report",
     "csr_arrays",
     "function_words_of",
+    "is_formula",
     "is_one_shot",
     "load_npz",
     "normalizer",
@@ -201,6 +205,7 @@ __getattr__, __dir__ = deferred(
         "counting": "Cutter TokenizerLike byte_count texts_of",
         "dictionaries": "read_dictionary read_terms write_dictionary write_terms",
         "features": "NamedFeatures",
+        "formulas": "FormulaTokenizer canonical_formula is_formula",
         "function_words": "FUNCTION_WORDS",
         "hashing": "HashedBags",
         "iob": "RepairedTags SCHEMES Span check_tags convert_tags repair_tags spans_of tags_of",

@@ -11,7 +11,9 @@ compression suffix behind it, or compressed content, does not matter.
     csv, tsv         rows under a header; blank lines are ignored
     parquet          rows of columns
     review           star reviews, fields in lines of <name> and </name>
-    wikipedia, xml   the pages of a MediaWiki dump, as plain text
+    html, htm        a page is a document, without its markup; formulas in MathML become $...$
+    xml, mathml      the same of XML; a MediaWiki dump gives its pages
+    wikipedia        the pages of a MediaWiki dump, as plain text
 
 Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
 
@@ -37,6 +39,7 @@ import numpy as np
 
 from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
+from textmill.corpus.markup import read_html, read_xml
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
 from textmill.corpus.reviews import read_star_reviews
@@ -531,14 +534,18 @@ def _read_whole_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields
 
 READERS: dict[str, Reader] = {
     "csv": read_csv,
+    "htm": read_html,
+    "html": read_html,
     "json": read_jsonl,
     "jsonl": read_jsonl,
+    "mathml": read_xml,
     "ndjson": read_jsonl,
     "parquet": read_parquet,
     "review": read_star_reviews,
     "tsv": read_tsv,
     "txt": _read_lines,
     "wikipedia": read_wikipedia,
-    "xml": read_wikipedia,
+    "xhtml": read_xml,
+    "xml": read_xml,
 }
 _PLAIN = (_read_lines, _read_whole_text)

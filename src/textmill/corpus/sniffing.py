@@ -4,6 +4,7 @@ r"""Which format a file or stream has whose name does not tell, by its beginning
     jsonl       it begins with {" or {}
     review      it begins with <review>
     wikipedia   it begins with <mediawiki
+    html, xml   it begins with <!doctype html or <html, with <?xml
     tsv, csv    the first line has several fields, all named and different, and one of them is that of the text
     txt         anything else that is text
     None        binary data: the beginning holds a NUL, or is that of a PDF file, an archive, an image
@@ -66,6 +67,10 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
         return "wikipedia"
     if start.startswith("<review>"):
         return "review"
+    if start[:14].lower().startswith(("<!doctype html", "<html")):
+        return "html"
+    if start.startswith("<?xml"):
+        return "xml"
     line = text.split("\n", 1)[0].rstrip("\r")
     if _is_header(line.split("\t"), text_field):
         return "tsv"

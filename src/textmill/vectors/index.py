@@ -349,9 +349,16 @@ class Index(Growing, Estimator, Model):
         return self._engine.take(self._rows_of(ids))
 
     def nearest(
-        self, rows: Any, *, k: int = 10, allow: ArrayLike | None = None, deny: ArrayLike | None = None
+        self,
+        rows: Any,
+        *,
+        k: int = 10,
+        threshold: float | None = None,
+        allow: ArrayLike | None = None,
+        deny: ArrayLike | None = None,
     ) -> Ranked:
-        """Return what `query` does, for vectors as `vectors_of` and `prepare_rows` give them, with keys for scores.
+        """Return what `query` does, or `within` if there is a threshold, for vectors as `vectors_of` and
+        `prepare_rows` give them, with keys for scores.
 
         They are not prepared again, so keys have the bits that another index with these vectors would give, whichever
         is asked: answers of several indexes are merged as if they were one.
@@ -363,6 +370,8 @@ class Index(Growing, Estimator, Model):
         check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
         empty = np.diff(rows.indptr) == 0 if is_sparse(rows) else ~rows.any(axis=1)
+        if threshold is not None:
+            return self._ranked(rows, empty, 0, self._least(threshold), self._allowed(allow, deny))[0]
         return self._ranked(rows, empty, k, -math.inf, self._allowed(allow, deny))[0]
 
     def reach(self, rows: Any, least: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

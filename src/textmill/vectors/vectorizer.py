@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import Vocabulary, check_bags
+from textmill.corpus import Vocabulary, check_bags, is_formula
 from textmill.errors import DataError
 from textmill.model import Model, StringTable, Transformer, check_fitted, check_range
 from textmill.model.file import Saved
@@ -35,6 +35,8 @@ class TextVectorizer(Transformer, Model):
         vocabulary: A `Vocabulary` whose parameters say how documents are cut and which terms are kept; None for its
             defaults.
         weighting: A `Weighting` whose parameters say how terms are weighed; None for its defaults (TF-IDF).
+        formula_weight: Factor of the weights of formulas, terms such as $x_i$, before rows are normalised; 0 leaves
+            them out.
 
     Attributes:
         vocabulary_: Fitted vocabulary; the next attributes are its own.
@@ -61,9 +63,16 @@ class TextVectorizer(Transformer, Model):
 
     vocabulary_: Vocabulary
 
-    def __init__(self, *, vocabulary: Vocabulary | None = None, weighting: Weighting | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        vocabulary: Vocabulary | None = None,
+        weighting: Weighting | None = None,
+        formula_weight: float = 1.0,
+    ) -> None:
         self.vocabulary = vocabulary
         self.weighting = weighting
+        self.formula_weight = formula_weight
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, weighting: Weighting | None = None) -> TextVectorizer:
@@ -199,6 +208,9 @@ class TextVectorizer(Transformer, Model):
         cached = vars(self).get("_weighting")
         if cached is None or cached[0] is not self.vocabulary_:
             weighting = Weighting.of(self.vocabulary_, **self._weighting_parameters())
+            if self.formula_weight != 1:
+                formulas = np.array([is_formula(term) for term in self.vocabulary_.terms_], np.bool_)
+                weighting.factors = np.where(formulas, self.formula_weight, 1.0)
             cached = self._weighting = (self.vocabulary_, weighting)
         return cached[1]
 
@@ -226,6 +238,7 @@ class TextVectorizer(Transformer, Model):
             if part is not None and not isinstance(part, kind):
                 raise DataError(f"{name} must be a {kind.__name__}, such as {example}, got {part!r}")
         Weighting(**self._weighting_parameters()).schemes()
+        check_range("formula_weight", self.formula_weight, at_least=0, below=np.inf)
         return Vocabulary() if self.vocabulary is None else Vocabulary(**self.vocabulary.get_params(deep=False))
 
     def _weighting_parameters(self) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class Weighting(Transformer, Model):
 
     document_frequency_: NDArray[np.int64]
     documents_: int
+    factors: NDArray[np.float64] | None = None  # of the columns, where some terms weigh less than others
     _counted: bool = False  # here, and not in another process
 
     def __init__(
@@ -249,6 +250,8 @@ class Weighting(Transformer, Model):
         letters = self.schemes()[which]
         self._check_columns(X.shape[1])
         weights = self.idf_ if letters[1] == "t" else None
+        if self.factors is not None:
+            weights = self.factors if weights is None else weights * self.factors
         return weigh(X, letters, weights, log_base=self.log_base, dtype=self.dtype, n_jobs=self.n_jobs)
 
     def _check_columns(self, columns: int) -> None:

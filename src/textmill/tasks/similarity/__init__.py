@@ -1,20 +1,17 @@
 """Similar documents: an index in one file, and collections on disk that are written to and asked at the same time.
 
 documents    SimilarDocuments: a model and an index of the vectors of many documents, in one file
-articles     documents of a collection: id, title, text, fields, source
-building     the making of all lists of neighbors
-collection   Collection: open, ask, write, delete
-filters      which documents may be found
-fusion       several ranked lists as one
-journal      what was written last, safe at any moment
-merging      several indexes that answer as one
-methods      models and measures by which documents are compared
-neighbors    NeighborTable: the nearest documents of every document
-questions    a document, a text, a vector, judged documents, and their answers
-shards       documents in files that are mapped
-snapshot     what a collection holds at one moment
-store        the folder of a collection
-training     models trained on a collection
+collection   Collection: open, ask, write, delete; articles, filters, questions, methods: what is in it, how it is asked
+store        the folder of a collection; shards, journal, snapshot, training: its parts
+neighbors    NeighborTable: the nearest documents of every document; building, merging: how it is made
+fusion       several ranked lists as one; hubs: documents in everybody's list
+explaining   why two documents are similar
+comparison   where two methods disagree; duplicates: pairs that are nearly the same
+agreement    neighbors and subject classes, with heat maps; classes: schemes of codes
+subjects     SubjectClassifier: codes suggested for texts
+mixtures     topics as tables and charts; intrusion: what people see in them
+languages    a model for each language, or one space for all; vectors from elsewhere
+reading      documents from bags of words, statistics of sources; exports: tables and static pages
 """
 
 from typing import TYPE_CHECKING
@@ -22,48 +19,138 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.tasks.similarity.agreement import (
+        Agreement,
+        ClassMap,
+        block_means,
+        class_map,
+        draw_class_map,
+        evaluate_classes,
+        linked_classes,
+    )
     from textmill.tasks.similarity.articles import Article, articles_of
+    from textmill.tasks.similarity.classes import ClassScheme, codes_of, guess_scheme
     from textmill.tasks.similarity.collection import Collection, StaleModel
+    from textmill.tasks.similarity.comparison import MethodComparison, PairOfScores, compare_methods, draw_differences
     from textmill.tasks.similarity.documents import Matches, SimilarDocuments, query_shards
+    from textmill.tasks.similarity.duplicates import NearPair, duplicate_groups, near_duplicates, write_duplicates
+    from textmill.tasks.similarity.explaining import SharedPart, explain_similarity
+    from textmill.tasks.similarity.exports import NeighborRow, export_neighbors, neighbor_rows, write_site
     from textmill.tasks.similarity.filters import parse_filters
     from textmill.tasks.similarity.fusion import fuse_ranks
+    from textmill.tasks.similarity.hubs import Hub, HubReport, correct_hubs, find_hubs
+    from textmill.tasks.similarity.intrusion import (
+        IntrusionTask,
+        score_topic_intrusion,
+        score_word_intrusion,
+        topic_intrusion,
+        word_intrusion,
+    )
+    from textmill.tasks.similarity.languages import FieldVectors, LanguageModels, fit_joint_space, mate_retrieval
     from textmill.tasks.similarity.methods import Method, make_method
+    from textmill.tasks.similarity.mixtures import MixturePart, TopicRow, draw_mixture, mixture_parts, topic_table
     from textmill.tasks.similarity.neighbors import NeighborTable
     from textmill.tasks.similarity.questions import Question
+    from textmill.tasks.similarity.reading import SourceStatistics, bag_articles, source_statistics
+    from textmill.tasks.similarity.scoring import pair_scores, score_matrix
     from textmill.tasks.similarity.shards import DocumentShard
     from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot
+    from textmill.tasks.similarity.subjects import SubjectClassifier, Suggestion, feature_scores
 
 __all__ = [
+    "Agreement",
     "Article",
+    "ClassMap",
+    "ClassScheme",
     "Collection",
     "DocumentShard",
     "FieldSummary",
+    "FieldVectors",
+    "Hub",
+    "HubReport",
+    "IntrusionTask",
+    "LanguageModels",
     "Matches",
     "Method",
+    "MethodComparison",
+    "MixturePart",
+    "NearPair",
+    "NeighborRow",
     "NeighborTable",
+    "PairOfScores",
     "Question",
+    "SharedPart",
     "SimilarDocuments",
     "Snapshot",
+    "SourceStatistics",
     "StaleModel",
+    "SubjectClassifier",
+    "Suggestion",
+    "TopicRow",
     "articles_of",
+    "bag_articles",
+    "block_means",
+    "class_map",
+    "codes_of",
+    "compare_methods",
+    "correct_hubs",
+    "draw_class_map",
+    "draw_differences",
+    "draw_mixture",
+    "duplicate_groups",
+    "evaluate_classes",
+    "explain_similarity",
+    "export_neighbors",
+    "feature_scores",
+    "find_hubs",
+    "fit_joint_space",
     "fuse_ranks",
+    "guess_scheme",
+    "linked_classes",
     "make_method",
+    "mate_retrieval",
+    "mixture_parts",
+    "near_duplicates",
+    "neighbor_rows",
+    "pair_scores",
     "parse_filters",
     "query_shards",
+    "score_matrix",
+    "score_topic_intrusion",
+    "score_word_intrusion",
+    "source_statistics",
+    "topic_intrusion",
+    "topic_table",
+    "word_intrusion",
+    "write_duplicates",
+    "write_site",
 ]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "agreement": "Agreement ClassMap block_means class_map draw_class_map evaluate_classes linked_classes",
         "articles": "Article articles_of",
+        "classes": "ClassScheme codes_of guess_scheme",
         "collection": "Collection StaleModel",
+        "comparison": "MethodComparison PairOfScores compare_methods draw_differences",
         "documents": "Matches SimilarDocuments query_shards",
+        "duplicates": "NearPair duplicate_groups near_duplicates write_duplicates",
+        "explaining": "SharedPart explain_similarity",
+        "exports": "NeighborRow export_neighbors neighbor_rows write_site",
         "filters": "parse_filters",
         "fusion": "fuse_ranks",
+        "hubs": "Hub HubReport correct_hubs find_hubs",
+        "intrusion": "IntrusionTask score_topic_intrusion score_word_intrusion topic_intrusion word_intrusion",
+        "languages": "FieldVectors LanguageModels fit_joint_space mate_retrieval",
         "methods": "Method make_method",
+        "mixtures": "MixturePart TopicRow draw_mixture mixture_parts topic_table",
         "neighbors": "NeighborTable",
         "questions": "Question",
+        "reading": "SourceStatistics bag_articles source_statistics",
+        "scoring": "pair_scores score_matrix",
         "shards": "DocumentShard",
         "snapshot": "FieldSummary Snapshot",
+        "subjects": "SubjectClassifier Suggestion feature_scores",
     },
 )

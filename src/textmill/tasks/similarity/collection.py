@@ -18,13 +18,14 @@ is one line of the journal, one flush, and its own vectors. Memory: what is aske
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textmill.errors import warn_caller
-from textmill.model import check_range
+from textmill.model import check_range, load
 from textmill.tables import Rows
 from textmill.tasks.similarity.articles import Article, articles_of
 from textmill.tasks.similarity.documents import Matches
@@ -33,6 +34,9 @@ from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.questions import Question, ask
 from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot, summarize_fields
 from textmill.tasks.similarity.store import Store, build_collection
+
+if TYPE_CHECKING:
+    from textmill.tasks.similarity.neighbors import NeighborTable
 
 __all__ = ["Collection", "StaleModel"]
 
@@ -71,6 +75,8 @@ class Collection:
         self._store = store
         self._snapshot = store.open()
         self._warned: set[str] = set()
+        self._tables: dict[str, NeighborTable | None] = {}
+        self._lock = threading.RLock()
         self.n_jobs = n_jobs
 
     @classmethod
@@ -236,6 +242,36 @@ class Collection:
         with self._store.writing():
             self._take(self._store.rebuild(self._store.refreshed(self._snapshot), methods, settings, self.n_jobs))
         self._warned.clear()
+
+    def keep_neighbors(self, table: NeighborTable) -> None:
+        """Keep a table of neighbors with the collection, for `neighbors` here and elsewhere."""
+        table.settle(self)
+        table.save(self.folder / f"neighbors-{table.method_}.mill")
+        self._tables[table.method_] = table
+
+    def neighbors(self, identifier: str, *, method: str | None = None, k: int = 10) -> Matches:
+        """Return the k nearest documents of a document: from the table that is kept, or else by a question.
+
+        A table is brought up to date when documents were written since.
+        """
+        check_range("k", k, at_least=1, whole=True)
+        name = self._snapshot.method(method).name
+        with self._lock:
+            table = self._table(name)
+            if table is None or table.k < k:
+                return self.query(id=identifier, method=name, k=k)
+            table.update(self)
+            matches = table.matches(self, identifier)
+        return Matches(matches.ids[:k], matches.scores[:k], matches.reason, titles=matches.titles[:k])
+
+    def _table(self, name: str) -> NeighborTable | None:
+        from textmill.tasks.similarity.neighbors import NeighborTable
+
+        path = self.folder / f"neighbors-{name}.mill"
+        if name not in self._tables:
+            self._tables[name] = load(path, expect=NeighborTable) if path.exists() else None
+        table = self._tables[name]
+        return table if table is not None and table.fits(self) else None
 
     def staleness(self) -> tuple[float, float]:
         """Return the shares of documents and of words in them that came after the models were trained.

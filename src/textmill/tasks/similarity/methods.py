@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from textmill.arrays import Floats
-from textmill.corpus import Vocabulary
+from textmill.corpus import FormulaTokenizer, Vocabulary
 from textmill.errors import DataError
 from textmill.model import Model, check_choice
 from textmill.tasks.similarity.articles import Article
@@ -108,13 +108,14 @@ def make_method(
     max_df: float | None = None,
     scheme: str | None = None,
     tokenizer: Any = None,
-    factors: Any = None,
+    formulas: bool = False,
+    formula_weight: float = 1.0,
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> Method:
     """Return an unfitted method: "tfidf", or a kind of topic model, "lsa", "lda", "nmf", "plsa", "pca" or "mixture".
 
-    None stands for what suits a collection of so many documents.
+    None stands for what suits the number of documents. `formulas` counts formulas, $...$, as terms.
 
     >>> make_method("lsa", n_documents=5000).model.n_topics
     200
@@ -123,12 +124,14 @@ def make_method(
     small = n_documents < _SMALL
     min_df = (1 if small else _MIN_DF) if min_df is None else min_df
     max_df = (1.0 if small else _MAX_DF) if max_df is None else max_df
+    if formulas:
+        tokenizer = FormulaTokenizer(tokenizer=tokenizer)
     vocabulary = Vocabulary(tokenizer=tokenizer, min_df=min_df, max_df=max_df, n_jobs=n_jobs)
     counts = kind in ("lda", "plsa", "mixture")
     weighting = Weighting(
-        scheme=scheme or ("nnn" if counts else "ntc"), idf="n/d" if small else "n/(1+d)", n_jobs=n_jobs
+        scheme=scheme or ("nnn" if counts else "ntc"), idf="n/d" if max_df >= 1 else "n/(1+d)", n_jobs=n_jobs
     )
-    vectorizer = TextVectorizer(vocabulary=vocabulary, weighting=weighting)
+    vectorizer = TextVectorizer(vocabulary=vocabulary, weighting=weighting, formula_weight=formula_weight)
     if kind == "tfidf":
         return Method(kind, vectorizer, "cosine")
     if n_topics is None:

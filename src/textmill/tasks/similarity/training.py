@@ -8,9 +8,10 @@ from typing import Any
 
 from textmill.errors import DataError
 from textmill.model import Estimator
+from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.methods import Method, as_methods, make_method
 
-__all__ = ["StoredTexts", "fit_methods", "unfitted"]
+__all__ = ["StoredArticles", "StoredTexts", "fit_methods", "unfitted"]
 
 _KINDS = ("tfidf", "lsa")  # unless told
 
@@ -30,6 +31,21 @@ class StoredTexts:
     def __iter__(self) -> Iterator[Any]:
         for shard in self._shards:
             yield from shard.texts()
+
+    def articles(self) -> StoredArticles:
+        """The whole documents, as often as they are asked for."""
+        return StoredArticles(self._shards)
+
+
+class StoredArticles:
+    """The documents of shards, as often as they are asked for."""
+
+    def __init__(self, shards: Sequence[Any]) -> None:
+        self._shards = shards
+
+    def __iter__(self) -> Iterator[Article]:
+        for shard in self._shards:
+            yield from (shard.article(row) for row in range(len(shard)))
 
 
 def fit_methods(
@@ -64,7 +80,10 @@ def unfitted(method: Method) -> Method:
 
 def _fitted(method: Method, texts: StoredTexts) -> Method:
     if not method.model.__sklearn_is_fitted__():
-        method.model.fit(texts)
+        if hasattr(method.model, "fit_articles"):
+            method.model.fit_articles(texts.articles())
+        else:
+            method.model.fit(texts)
     if method.vocabulary is not None and not len(method.vocabulary):
         raise DataError(
             f"no words are left for the method '{method.name}': the texts are empty, or min_df and max_df leave none; "
