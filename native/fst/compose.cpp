@@ -53,6 +53,22 @@ class Composer {
     const auto& y = b_.state(s2_);
     const auto arcs1 = a_.arcs(s1_), arcs2 = b_.arcs(s2_);
     if (x.noepsilons > 0 || y.niepsilons > 0) epsilons(arcs1, arcs2);
+    if (right_ && right_->only_phi()) {
+      right_->each_of(
+          s1_, arcs1, [](const Arc& arc) { return arc.olabel; },
+          [&](const Arc& x, const Arc& y, const Weight& w) {
+            emit(x.ilabel, y.olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
+          });
+      return;
+    }
+    if (left_ && left_->only_phi()) {
+      left_->each_of(
+          s2_, arcs2, [](const Arc& arc) { return arc.ilabel; },
+          [&](const Arc& y, const Arc& x, const Weight& w) {
+            emit(x.ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
+          });
+      return;
+    }
     if (right_) {
       for (const Arc& arc : arcs1)
         if (arc.olabel != 0) special_right(arc);

@@ -243,6 +243,51 @@ class SpecialArcs {
     }
   }
 
+  // Only phi, so that labels can be looked up all at once?
+  bool only_phi() const { return specials_.sigma == kNoLabel && specials_.rho == kNoLabel && !options_.phi_loop; }
+  // All arcs of a state of the other machine, in their order: calls take(its arc, arc, weight before that). Each state
+  // behind the phi arcs is passed over once, for the labels that were not found before it; where a state has most of the
+  // alphabet, as the shortest history of a model has, places are remembered for the next state that comes there with the
+  // same arcs.
+  template <class Of, class Take>
+  void each_of(std::int32_t other_state, std::span<const Arc> others, Of of, Take take) {
+    hits_.assign(others.size(), Hit{0, kNowhere});
+    left_.clear();
+    for (std::uint32_t i = 0; i < others.size(); ++i)
+      if (of(others[i]) != 0 && of(others[i]) != specials_.phi) left_.push_back(i);
+    for (std::uint32_t l = 0; !left_.empty(); ++l) {
+      const auto arcs = span_of(levels_[l].held);
+      const bool wide = arcs.size() > 256;
+      if (wide) remember(levels_[l].state, other_state, others.size());
+      std::size_t at = 0, kept = 0;
+      std::int32_t last = 0;
+      for (const std::uint32_t i : left_) {
+        const std::int32_t wanted = of(others[i]);
+        if (!wide || places_[i] == kNowhere) {
+          at = search(arcs, wanted < last ? 0 : at, wanted, label);
+          last = wanted;
+          if (wide) places_[i] = static_cast<std::uint32_t>(at);
+        }
+        const std::size_t place = wide ? places_[i] : at;
+        if (place < arcs.size() && label(arcs[place]) == wanted) {
+          hits_[i] = {l, static_cast<std::uint32_t>(place)};
+        } else {
+          left_[kept++] = i;
+        }
+      }
+      left_.resize(kept);
+      if (kept == 0 || !descend(l)) break;
+    }
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (hits_[i].place == kNowhere) continue;
+      const Level& level = levels_[hits_[i].level];
+      const auto arcs = span_of(level.held);
+      const std::int32_t wanted = of(others[i]);
+      for (std::size_t at = hits_[i].place; at < arcs.size() && label(arcs[at]) == wanted; ++at)
+        take(others[i], arcs[at], level.weight);
+    }
+  }
+
   // Calls take(arc, weight before it, the special label that matched or kNoLabel).
   template <class Take>
   void each(std::int32_t wanted, Take take) {
@@ -278,8 +323,18 @@ class SpecialArcs {
     std::size_t at = 0;     // where the last label was looked for
     std::int32_t last = 0;  // that label
   };
+  struct Hit {
+    std::uint32_t level, place;
+  };
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFF;
   static std::int32_t label(const Arc& arc) { return output ? arc.olabel : arc.ilabel; }
 
+  void remember(std::int32_t state, std::int32_t other_state, std::size_t n) {
+    if (state == wide_state_ && other_state == wide_other_) return;
+    wide_state_ = state;
+    wide_other_ = other_state;
+    places_.assign(n, kNowhere);
+  }
   void add(std::int32_t s, const Weight& w) {
     auto held = source_.arcs(s);
     const auto arcs = span_of(held);
@@ -317,7 +372,11 @@ class SpecialArcs {
   const K& k_;
   const Specials specials_;
   const ComposeOptions& options_;
-  std::vector<Level> levels_;  // the state and those behind its phi arcs, as far as they were needed
+  std::vector<Level> levels_;          // the state and those behind its phi arcs, as far as they were needed
+  std::vector<Hit> hits_;              // [arcs of the other state] where each was found
+  std::vector<std::uint32_t> left_;    // those that were not found yet
+  std::vector<std::uint32_t> places_;  // [arcs of the other state wide_other_] in the state wide_state_
+  std::int32_t wide_state_ = kNoState, wide_other_ = kNoState;
 };
 
 }  // namespace textmill::fst

@@ -110,7 +110,17 @@ class Composed final : public Cached<W> {
     const auto arcs1 = x.arcs(), arcs2 = y.arcs();
     const auto olabel = [](const Arc& arc) { return arc.olabel; };
     const auto ilabel = [](const Arc& arc) { return arc.ilabel; };
-    if (right_) {
+    if (right_ && right_->only_phi()) {
+      right_->each_of(s1_, arcs1, olabel, [&](const Arc& first, const Arc& second, const W& w) {
+        emit(first.ilabel, second.olabel, k.times(first.weight, k.times(w, second.weight)), first.nextstate,
+             second.nextstate, 0);
+      });
+    } else if (left_ && left_->only_phi()) {
+      left_->each_of(s2_, arcs2, ilabel, [&](const Arc& second, const Arc& first, const W& w) {
+        emit(first.ilabel, second.olabel, k.times(k.times(w, first.weight), second.weight), first.nextstate,
+             second.nextstate, 0);
+      });
+    } else if (right_) {
       for (const Arc& arc : arcs1)
         if (arc.olabel != 0)
           right_->each(arc.olabel, [&](const Arc& other, const W& w, std::int32_t special) {

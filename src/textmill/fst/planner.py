@@ -176,7 +176,7 @@ def plan_chain(machines: Sequence[Fst], *, names: Sequence[str] | None = None, b
                 sizes[first, last], costs[first, last] = EstimatedSize(machines[first].num_states, counted=True), 0
                 continue
             sizes[first, last] = _stretch(machines[first : last + 1], joints[first:last], budget)
-            cut = min(range(first, last), key=lambda k: costs[first, k] + costs[k + 1, last])
+            cut = min(reversed(range(first, last)), key=lambda k: costs[first, k] + costs[k + 1, last])
             cuts[first, last] = cut
             costs[first, last] = sizes[first, last].states + costs[first, cut] + costs[cut + 1, last]
     return ChainPlan(list(machines), called, sizes, cuts, joints, costs)
