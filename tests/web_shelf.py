@@ -49,9 +49,8 @@ def fill(folder: Path) -> None:
     ntc = TextVectorizer(vocabulary=Vocabulary(), weighting=Weighting(idf="n/d"))
     lsa = LSA(n_topics=20, vectorizer=ntc, random_state=0).fit(texts)
     SimilarDocuments(model=lsa).fit(documents).save(folder / "lsa.mill")
-    lda = LDA(n_topics=8, vectorizer=TextVectorizer(weighting=Weighting(scheme="nnn")), random_state=0, max_iter=5).fit(
-        texts
-    )
+    counts = TextVectorizer(vocabulary=Vocabulary(min_df=2, max_df=0.1), weighting=Weighting(scheme="nnn"))
+    lda = LDA(n_topics=8, vectorizer=counts, random_state=0, max_iter=30).fit(texts)
     lda.save(folder / "topics.mill")
     X = [["in", "Brno", "."], ["to", "Ústí", "!"], ["we", "saw", "Praha", "."]]
     y = [["O", "B-LOC", "O"], ["O", "B-LOC", "O"], ["O", "O", "B-LOC", "O"]]

@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from textmill.errors import DataError
 from textmill.web.library import Entry
 
-__all__ = ["Analysis", "Fact", "TextSpan", "analyses_of", "bundled_identifier"]
+__all__ = ["Analysis", "Fact", "TextSpan", "analyses_of", "bundled_identifier", "mixture_of"]
 
 _CLEAR = 0.05  # share of a topic that is shown; the rest is summed
 _DIRECTIONS = 8  # shown of a model whose topics are directions
@@ -205,7 +205,7 @@ def _coherence(text: str, model: Any) -> tuple[list[Fact], list[TextSpan]]:
             continue
         at = place.end()
         if sentence.offending:
-            note = f"{sentence.surprise:.2f} bits a word worse explained by the rest"
+            note = f"{sentence.surprise:.2f} bits per word worse explained by the rest"
             spans.append(TextSpan(begin=place.start(), end=place.end(), label="does not fit", note=note))
     return facts, spans
 
@@ -237,16 +237,36 @@ def _topics(text: str, model: Any) -> tuple[list[Fact], list[TextSpan]]:
             for t in order
         ], []
     explained = explain_text(model, text)
-    mixture = explained.mixture.tolist()
-    clear = sorted((t for t in range(len(mixture)) if mixture[t] >= _CLEAR), key=lambda t: -mixture[t])
-    facts = [Fact(name=f"topic {t + 1}", value=explained.labels[t], share=mixture[t]) for t in clear]
-    if len(clear) < len(mixture):
-        facts.append(Fact(name="other", value="all other topics", share=max(0.0, 1.0 - sum(mixture[t] for t in clear))))
+    facts = _mixture(explained.mixture.tolist(), explained.labels)
     spans = [
         TextSpan(begin=one.begin, end=one.end, label=f"topic {one.topic + 1}", confidence=_finite(one.probability))
         for one in explained.words
     ]
     return facts, spans
+
+
+def mixture_of(model: Any, text: str) -> list[Fact]:
+    """The topics of a text with at least 5 % of it, the largest first, and the rest together.
+
+    >>> from textmill.topics import LDA
+    >>> from textmill.vectors import TextVectorizer, Weighting
+    >>> counts = TextVectorizer(weighting=Weighting(scheme="nnn"))
+    >>> model = LDA(n_topics=2, vectorizer=counts, random_state=0).fit(["a mill", "the sea", "a sea"])
+    >>> round(sum(fact.share or 0 for fact in mixture_of(model, "a mill")), 6)
+    1.0
+    """
+    labels = [" ".join(word for word, _ in words) for words in model.topics(6)]
+    weights = model.transform([text])[0]
+    total = float(weights.sum())
+    return _mixture((weights / total).tolist(), labels) if total > 0 else []
+
+
+def _mixture(mixture: list[float], labels: Sequence[str]) -> list[Fact]:
+    clear = sorted((t for t in range(len(mixture)) if mixture[t] >= _CLEAR), key=lambda t: -mixture[t])
+    facts = [Fact(name=f"topic {t + 1}", value=labels[t], share=mixture[t]) for t in clear]
+    if len(clear) < len(mixture):
+        facts.append(Fact(name="other", value="all other topics", share=max(0.0, 1.0 - sum(mixture[t] for t in clear))))
+    return facts
 
 
 def _classes(text: str, model: Any) -> tuple[list[Fact], list[TextSpan]]:

@@ -22,7 +22,9 @@ from textmill import __version__
 from textmill.errors import DataError, ModelFileError
 from textmill.web.answers import Answer, Refusal, Scope, error_answer, json_answer
 from textmill.web.articles import Articles, articles_router
+from textmill.web.description import describe_in_3_0
 from textmill.web.guard import COOKIE, Guard, cookie_value, fault_of
+from textmill.web.holdings import Holdings
 from textmill.web.judgements import Judgements
 from textmill.web.library import Library
 from textmill.web.logs import Log
@@ -35,6 +37,7 @@ from textmill.web.tally import Tally
 from textmill.web.texts import texts_router
 from textmill.web.topics import topics_router
 from textmill.web.transducers import transducers_router
+from textmill.web.uploads import UPLOAD, uploads_router
 from textmill.web.work import Desk
 
 __all__ = ["Contents", "Token", "create_app"]
@@ -48,6 +51,7 @@ class Contents(BaseModel):
 
     version: str
     read_only: bool
+    collection: bool
     panels: dict[str, list[str]]
     faults: dict[str, str]
 
@@ -62,6 +66,7 @@ def create_app(
     settings: Settings,
     *,
     library: Library | None = None,
+    holdings: Holdings | None = None,
     tally: Tally | None = None,
     worker: int = 0,
     log: TextIO | None = None,
@@ -71,6 +76,7 @@ def create_app(
     Parameters:
         settings: What is served, and to whom.
         library: The files, where they are open already; None opens them.
+        holdings: The collection, where it is open already; None opens it.
         tally: Counts that all workers share; None for counts of this one.
         worker: Number of the worker.
         log: Where JSON lines go; None for nowhere.
@@ -92,6 +98,7 @@ def create_app(
         Judgements(settings.judgement_file()),
         counts.of(worker),
         Log(log, worker),
+        Holdings(settings.collection) if holdings is None and settings.collection is not None else holdings,
     )
     articles = Articles(service)
     api = FastAPI(
@@ -104,6 +111,7 @@ def create_app(
     )
     for router in (
         articles_router(service, articles),
+        uploads_router(service, articles),
         topics_router(service),
         texts_router(service),
         names_router(service),
@@ -111,6 +119,7 @@ def create_app(
         models_router(service),
     ):
         api.include_router(router, prefix="/api/v1")
+    describe_in_3_0(api)
     _add_session(api, settings)
     _add_contents(api, service, articles)
     _add_health(api, service, articles)
@@ -121,7 +130,7 @@ def create_app(
         service.tally,
         service.log,
         direct=articles.direct(),
-        streams=frozenset(["/api/v1/articles/upload"]),
+        streams=frozenset([UPLOAD]),
         policies={"/api/docs": API_POLICY},
     )
 
@@ -156,7 +165,7 @@ async def _watch(service: Service, articles: Articles) -> None:
         await asyncio.sleep(_WATCH)
         try:
             events = await service.desk.run(service.library.refresh)
-            if articles.refresh() or events:
+            if await service.desk.run(articles.refresh):
                 articles.forget()
             for name, event in events:
                 service.tally.add("takeovers", event == "taken over")
@@ -186,7 +195,13 @@ def _add_contents(api: FastAPI, service: Service, articles: Articles) -> None:
         panels = {view: [entry.name for entry in service.library.of(view)] for view in VIEWS}
         panels["articles"] = articles.methods()
         faults = {entry.name: entry.fault for entry in service.library if entry.fault is not None}
-        return Contents(version=__version__, read_only=service.settings.read_only, panels=panels, faults=faults)
+        return Contents(
+            version=__version__,
+            read_only=service.settings.read_only,
+            collection=service.holdings is not None,
+            panels=panels,
+            faults=faults,
+        )
 
 
 def _add_health(api: FastAPI, service: Service, articles: Articles) -> None:

@@ -1,4 +1,4 @@
-"""The panel of articles: search, read, neighbors by all methods beside each other, judgements.
+"""The panel of articles: search, read, neighbors by all methods beside each other, judgements, uploads.
 
     GET  /api/v1/article?id=...&k=10      an article and its neighbors     made once, then bytes from memory
     GET  /api/v1/search?text=...&k=10     neighbors of a text              questions that wait are searched together
@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from textmill.topics import TopicModel
+from textmill.web.analyses import Fact, mixture_of
 from textmill.web.answers import Answer, Direct, Refusal, json_answer
+from textmill.web.holdings import MethodSource
 from textmill.web.indexes import IndexSource, Near
 from textmill.web.service import Service
 from textmill.web.work import Together
@@ -26,10 +29,12 @@ from textmill.web.work import Together
 __all__ = [
     "ArticleAnswer",
     "ArticleList",
+    "ArticleText",
     "Articles",
     "GradeOf",
     "ListedArticle",
     "Method",
+    "MixtureAnswer",
     "Neighbor",
     "SearchAnswer",
     "SearchQuestion",
@@ -92,6 +97,22 @@ class ArticleList(BaseModel):
     articles: list[ListedArticle]
 
 
+class ArticleText(BaseModel):
+    """The text of an article, its fields, and where it came from."""
+
+    id: str
+    text: str
+    fields: dict[str, str]
+    source: str
+
+
+class MixtureAnswer(BaseModel):
+    """The shares of topics in a text, by one model."""
+
+    model: str
+    parts: list[Fact]
+
+
 class GradeOf(BaseModel):
     """Whether a neighbor of an article is relevant, as somebody judged it; None takes the judgement back."""
 
@@ -110,18 +131,30 @@ class Articles:
         self._together = Together(service.desk, self._search, queue=limits.queue, tally=service.tally)
         self._kept: OrderedDict[bytes, Answer] = OrderedDict()
         self._size = 0
-        self._sources: dict[str, IndexSource] = {}
+        self._version = 0
+        self._indexes: dict[str, IndexSource] = {}
         self._values: dict[str, Any] = {}
         self.refresh()
 
+    @property
+    def _sources(self) -> dict[str, Source]:
+        """All methods: those of the collection, then the index files."""
+        holdings = self._service.holdings
+        sources: dict[str, Source] = {} if holdings is None else dict(holdings.sources)
+        for name, source in self._indexes.items():
+            sources[f"{name} (file)" if name in sources else name] = source
+        return sources
+
     def refresh(self) -> bool:
-        """Look at the files again; whether any of them is another."""
+        """Look at the files and the collection again; whether any of them is another."""
+        holdings = self._service.holdings
+        changed = holdings is not None and holdings.refresh()
         values = {entry.name: entry.value for entry in self._service.library.of("articles")}
-        if values.keys() == self._values.keys() and all(values[name] is self._values[name] for name in values):
-            return False
-        self._sources = {entry.name: IndexSource(entry) for entry in self._service.library.of("articles")}
-        self._values = values
-        return True
+        if values.keys() != self._values.keys() or any(values[name] is not self._values[name] for name in values):
+            self._indexes = {entry.name: IndexSource(entry) for entry in self._service.library.of("articles")}
+            self._values = values
+            changed = True
+        return changed
 
     def methods(self) -> list[str]:
         """Names of the methods."""
@@ -135,15 +168,17 @@ class Articles:
         """Drop all answers, since what they were made of has changed."""
         self._kept.clear()
         self._size = 0
+        self._version += 1
 
     async def _article(self, query: bytes) -> Answer:
         stored = self._kept.get(query)
         if stored is not None:
             self._kept.move_to_end(query)
             return stored
-        values = _values(query)
+        values, version = _values(query), self._version
         answer = await self.article(values.get("id", ""), _whole(values.get("k", "10")))
-        self._keep(query, answer)
+        if version == self._version:  # or it was made of what is no longer there
+            self._keep(query, answer)
         return answer
 
     def _keep(self, query: bytes, answer: Answer) -> None:
@@ -156,12 +191,39 @@ class Articles:
     async def article(self, id: str, k: int) -> Answer:  # noqa: A002
         """An article and its neighbors."""
         self._service.check_k(k)
+        sources = self._having(id)
+        if all(source.is_quick(k) for source in sources.values()):
+            return _article_answer(id, sources, k)  # lists that are there cost less than a thread
+        return await self._service.desk.run(_article_answer, id, sources, k)
+
+    def _having(self, id: str) -> dict[str, Source]:  # noqa: A002
+        """The methods that know an article."""
         if len(id) > _LONGEST_ID:
             raise Refusal(422, f"the id has {len(id)} characters; the limit is {_LONGEST_ID}")
-        sources = [source for source in self._sources.values() if id in source]
+        sources = {name: source for name, source in self._sources.items() if id in source}
         if not sources:
             raise Refusal(404, "there is no article with this id")
-        return await self._service.desk.run(_article_answer, id, sources, k)
+        return sources
+
+    def text(self, id: str) -> ArticleText:  # noqa: A002
+        """What a collection has of an article."""
+        source = next((one for one in self._having(id).values() if isinstance(one, MethodSource)), None)
+        if source is None:
+            raise Refusal(404, "index files hold no texts; serve a collection")
+        article = source.article(id)
+        fields = {name: _shown(value) for name, value in article.fields.items()}
+        return ArticleText(id=article.id, text=article.words, fields=fields, source=article.source)
+
+    def mixtures(self, id: str) -> list[MixtureAnswer]:  # noqa: A002
+        """The shares of topics in an article, by every topic model that reads texts."""
+        text = self.text(id).text
+        models = [(entry.name, entry.value) for entry in self._service.library.of("topics")]
+        if self._service.holdings is not None:
+            methods = self._service.holdings.collection.methods
+            models += [(name, one.model) for name, one in methods.items() if isinstance(one.model, TopicModel)]
+        readers = [(name, model) for name, model in models if model.vectorizer_ is not None]
+        shares = [(name, model) for name, model in readers if not model.components_.min(initial=0) < 0]
+        return [MixtureAnswer(model=name, parts=mixture_of(model, text)) for name, model in shares]
 
     async def _search_short(self, query: bytes) -> Answer:
         values = _values(query)
@@ -178,7 +240,7 @@ class Articles:
 
     def _search(self, k: int, texts: Sequence[str]) -> list[Answer]:
         """Answers to several texts, searched together by each method."""
-        columns = [(source.name, source.search(texts, k)) for source in list(self._sources.values())]
+        columns = [(name, source.search(texts, k)) for name, source in self._sources.items()]
         return [
             json_answer({"methods": [_method(name, *lists[place]) for name, lists in columns]})
             for place in range(len(texts))
@@ -199,6 +261,9 @@ class Articles:
             raise Refusal(404, "there is no article with this id")
         self._service.judgements.put("article", grade.method, grade.id, grade.neighbor, grade.grade)
         self._service.tally.add("judgements")
+
+
+Source: TypeAlias = IndexSource | MethodSource
 
 
 def articles_router(service: Service, articles: Articles) -> APIRouter:
@@ -226,6 +291,16 @@ def articles_router(service: Service, articles: Articles) -> APIRouter:
         """Articles by the letters of their titles and ids."""
         return await service.desk.run(articles.listed, search, first, count)
 
+    @router.get("/articles/text")
+    async def text(id: str) -> ArticleText:  # noqa: A002
+        """The text and the fields of an article of the collection."""
+        return await service.desk.run(articles.text, id)
+
+    @router.get("/articles/mixtures")
+    async def mixtures(id: str) -> list[MixtureAnswer]:  # noqa: A002
+        """The shares of topics in an article of the collection: those of at least 5 %, and the rest."""
+        return await service.desk.run(articles.mixtures, id)
+
     @router.get("/articles/judgements")
     async def judgements(id: str) -> list[GradeOf]:  # noqa: A002
         """What was judged of the neighbors of an article."""
@@ -241,9 +316,14 @@ def articles_router(service: Service, articles: Articles) -> APIRouter:
     return router
 
 
-def _article_answer(id: str, sources: list[IndexSource], k: int) -> Answer:  # noqa: A002
-    methods = [_method(source.name, source.neighbors(id, k), None) for source in sources]
-    return json_answer({"id": id, "title": sources[0].title(id), "methods": methods})
+def _shown(value: Any) -> str:
+    """A field for people."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _article_answer(id: str, sources: dict[str, Source], k: int) -> Answer:  # noqa: A002
+    methods = [_method(name, source.neighbors(id, k), None) for name, source in sources.items()]
+    return json_answer({"id": id, "title": next(iter(sources.values())).title(id), "methods": methods})
 
 
 def _method(name: str, neighbors: list[Near], reason: str | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from textmill.web.library import Entry
 
-__all__ = ["IndexSource", "Near"]
+__all__ = ["IndexSource", "Near", "near_of"]
 
 
 class Near(NamedTuple):
@@ -32,7 +32,6 @@ class IndexSource:
     """
 
     def __init__(self, entry: Entry) -> None:
-        self.name = entry.name
         self._index: Any = entry.value
         alive = self._index.index_.ids_[self._index.index_.alive_]
         self._rows = dict(zip(self._index.names_.take(alive), alive.tolist(), strict=True))
@@ -42,6 +41,10 @@ class IndexSource:
 
     def __contains__(self, id: str) -> bool:  # noqa: A002
         return id in self._rows
+
+    def is_quick(self, k: int) -> bool:
+        """Whether neighbors are there already; here they are searched."""
+        return False
 
     def title(self, id: str) -> str:  # noqa: A002
         """What is shown of a document."""
@@ -58,14 +61,15 @@ class IndexSource:
 
     def neighbors(self, id: str, k: int) -> list[Near]:  # noqa: A002
         """The documents nearest to one."""
-        return _near(self._index.query_ids([id], k=k)[0])
+        return near_of(self._index.query_ids([id], k=k)[0])
 
     def search(self, texts: Sequence[str], k: int) -> list[tuple[list[Near], str | None]]:
         """The documents nearest to each text, and why there are none."""
-        return [(_near(one), one.reason) for one in self._index.query(texts, k=k)]
+        return [(near_of(one), one.reason) for one in self._index.query(texts, k=k)]
 
 
-def _near(matches: Any) -> list[Near]:
+def near_of(matches: Any) -> list[Near]:
+    """The rows of an answer."""
     titles = matches.titles or [""] * len(matches.ids)
     scores = matches.scores.tolist()
     return [Near(*one) for one in zip(matches.ids, titles, scores, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any
 
 from textmill.web.analyses import bundled_identifier
 from textmill.web.answers import Refusal
+from textmill.web.holdings import Holdings
 from textmill.web.judgements import Judgements
 from textmill.web.library import Library
 from textmill.web.logs import Log
@@ -28,6 +29,7 @@ class Service:
     judgements: Judgements
     tally: Tally
     log: Log
+    holdings: Holdings | None = None
 
     @cached_property
     def identifier(self) -> Any:

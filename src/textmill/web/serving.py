@@ -20,11 +20,12 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from textmill.errors import DataError
+from textmill.web.holdings import Holdings
 from textmill.web.library import Library
 from textmill.web.settings import Settings, is_loopback
 from textmill.web.tally import Tally
 
-__all__ = ["listen", "run_worker", "serve", "server_of"]
+__all__ = ["listen", "serve", "server_of"]
 
 _PATIENCE = 30  # seconds for what was begun, when a server ends
 _BACKLOG = 4096
@@ -40,10 +41,11 @@ def serve(settings: Settings, *, started: Callable[[str], None] | None = None, l
     settings.check()
     _raise_file_limit()
     library = Library(settings.files)
+    holdings = None if settings.collection is None else Holdings(settings.collection)
     tally = Tally(settings.workers)
     with contextlib.closing(listen(settings)) as listener:
         address = _address(settings, listener)
-        _Workers(settings, library, tally, listener, log).run(lambda: started(address) if started else None)
+        _Workers(settings, library, holdings, tally, listener, log).run(lambda: started(address) if started else None)
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -71,10 +73,17 @@ class _Workers:
     """The workers of a server, and who replaces them."""
 
     def __init__(
-        self, settings: Settings, library: Library, tally: Tally, listener: socket.socket, log: TextIO | None
+        self,
+        settings: Settings,
+        library: Library,
+        holdings: Holdings | None,
+        tally: Tally,
+        listener: socket.socket,
+        log: TextIO | None,
     ) -> None:
         self._settings = settings
         self._library = library
+        self._holdings = holdings
         self._tally = tally
         self._listener = listener
         self._log = log
@@ -113,7 +122,17 @@ class _Workers:
         try:
             for one in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(one, signal.SIG_DFL)
-            run_worker(self._settings, self._library, self._tally, self._listener, number, self._log)
+            from textmill.web.application import create_app
+
+            app = create_app(
+                self._settings,
+                library=self._library,
+                holdings=self._holdings,
+                tally=self._tally,
+                worker=number,
+                log=self._log,
+            )
+            server_of(app, self._settings).run(sockets=[self._listener])
             code = 0
         except BaseException as error:
             sys.stderr.write(f"textmill: a worker ended: {type(error).__name__}\n")
@@ -138,6 +157,8 @@ class _Workers:
                 raise DataError("workers end as soon as they are started; look into the log")
             if os.waitstatus_to_exitcode(status) != 0:
                 self._library.refresh()
+                if self._holdings is not None:
+                    self._holdings.refresh()
             self._start(number)
 
     def _end(self, *_: Any) -> None:
@@ -158,16 +179,6 @@ class _Workers:
         for pid in self._pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-
-
-def run_worker(
-    settings: Settings, library: Library, tally: Tally, listener: socket.socket, number: int, log: TextIO | None
-) -> None:
-    """Answer requests of a socket until SIGTERM."""
-    from textmill.web.application import create_app
-
-    app = create_app(settings, library=library, tally=tally, worker=number, log=log)
-    server_of(app, settings).run(sockets=[listener])
 
 
 def server_of(app: Any, settings: Settings) -> Any:

@@ -1,5 +1,5 @@
 // Articles: search by a text, browse, and the lists of all methods beside each other.
-import { h, field, say } from "../dom.js";
+import { h, bar, field, say } from "../dom.js";
 import { get, send } from "../server.js";
 
 const LONG = 1500; // letters of a text that go into an address
@@ -56,13 +56,22 @@ async function browse(values, go) {
 async function article(values, contents) {
   const id = values.get("id");
   const [found, judged] = await Promise.all([get("/article", { id, k: values.get("k") ?? 10 }), get("/articles/judgements", { id })]);
+  const held = contents.collection ? await Promise.all([get("/articles/text", { id }), get("/articles/mixtures", { id })]).catch(() => null) : null;
   const grades = new Map(judged.map((one) => [`${one.method}\n${one.neighbor}`, one.grade]));
   const judge = (method) => (one) => contents.read_only ? null : form(id, method.name, one, grades.get(`${method.name}\n${one.id}`));
   return {
     title: found.title || found.id,
-    content: [h("p", { class: "id" }, found.id), h("h2", {}, "Similar articles"),
+    content: [h("p", { class: "id" }, found.id), ...(held ? shown(...held) : []), h("h2", {}, "Similar articles"),
       h("div", { class: "methods" }, found.methods.map((method) => list(method, judge(method)))), h("p", {}, h("a", { href: "/articles" }, "All articles"))],
   };
+}
+
+function shown(article, mixtures) {
+  const facts = Object.entries({ ...article.fields, source: article.source }).filter(([, value]) => value);
+  const charts = mixtures.map((one) => h("section", { class: "mixture" }, h("h2", {}, `Topics (${one.model})`), h("dl", {}, one.parts.flatMap((part) => [
+    h("dt", {}, part.name), h("dd", {}, part.value, bar(part.share))]))));
+  return [h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, h("bdi", {}, value))])),
+    h("div", { class: "text article", dir: "auto", tabindex: "0", role: "region", "aria-label": "Text" }, article.text), ...charts];
 }
 
 function form(id, method, neighbor, grade) {
