@@ -107,6 +107,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         [
             "tasks",
             "tasks.coherence",
+            "tasks.entities",
             "tasks.language",
             "tasks.names",
             "tasks.normalization",
@@ -126,6 +127,8 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "Which language is this?": "tutorials/language.md",
             "Teach it your own languages": "tutorials/own-languages.md",
             "how languages are told apart": "how/language.md",
+            "Names in a new language in a minute": "tutorials/new-language-names.md",
+            "how names are found": "how/entities.md",
             "How many stars is this review?": "tutorials/review-scores.md",
             "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",

@@ -98,6 +98,10 @@ class Cells {
   Numpy<std::int64_t, 1> offsets() const {
     return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end()));
   }
+  Numpy<std::int32_t, 1> ids(std::size_t slot) const {
+    require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
+    return to_numpy(std::vector<std::int32_t>(cells_.ids(slot).begin(), cells_.ids(slot).end()));
+  }
   const sequence::Cells& cells() const { return cells_; }
 
  private:
@@ -149,7 +153,7 @@ inline std::vector<sequence::Source> made_sources(const Cells& cells, const std:
     const base::InternTable& table = cells.cells().table(slot);
     const std::size_t expected = boundaries + (only_boundaries ? 0 : table.size());
     require(strings.size() == expected, "source ", i, " must have ", expected, " strings, got ", strings.size());
-    sequence::Source source{slot, {}};
+    sequence::Source source{slot, {}, {}, 0};
     source.pieces.reserve(table.size() + boundaries);
     if (only_boundaries)
       for (std::size_t v = 0; v < table.size(); ++v) source.pieces.push_back(table[v]);
@@ -162,6 +166,13 @@ inline std::vector<sequence::Source> made_sources(const Cells& cells, const std:
     for (const std::size_t end : ends) {
       source.pieces.push_back(std::string_view(arenas[i]).substr(begin, end - begin));
       begin = end;
+    }
+    source.size = source.pieces.size();
+    if (!only_boundaries) {  // functions give few strings
+      base::InternTable distinct;
+      for (const std::string_view piece : source.pieces)
+        source.codes.push_back(distinct.insert(piece, base::hash_bytes(piece)));
+      source.size = distinct.size();
     }
     made.push_back(std::move(source));
   }

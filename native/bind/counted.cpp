@@ -33,6 +33,7 @@ CountedModel::CountedModel(const PyHistories& given, const PyTable& table, int m
   const std::size_t Y = histories_.labels;
   for (const std::int32_t order : orders_)
     require(order >= 1 && static_cast<std::size_t>(order) <= histories_.order, "a level looks at ", order, " labels");
+  for (const std::int32_t order : orders_) strides_.push_back(histories_.size(static_cast<std::size_t>(order)));
   require(rows_.size() == level_.size() + 1, "rows must have one offset a test and one more");
   check_offsets(rows_, history_.size(), "tests");
   require(entries_.size() == history_.size() + 1, "entries must have one offset a row and one more");

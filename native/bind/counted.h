@@ -60,12 +60,13 @@ class CountedModel {
   const sequence::Histories& histories() const { return histories_; }
   std::size_t tests() const { return level_.size(); }
   std::size_t levels() const { return orders_.size(); }
-  sequence::CountTable table() const { return {level_, orders_, rows_, history_, entries_, label_, count_}; }
+  sequence::CountTable table() const { return {level_, orders_, strides_, rows_, history_, entries_, label_, count_}; }
   sequence::BackOff back_off() const { return {method_, strength_, min_count_, weights_, allowed_}; }
 
  private:
   sequence::Histories histories_;
   std::vector<std::int32_t> level_, orders_;
+  std::vector<std::size_t> strides_;
   std::vector<std::int64_t> rows_;
   std::vector<std::int32_t> history_;
   std::vector<std::int64_t> entries_;
@@ -138,18 +139,15 @@ class StepSource {
   std::size_t cells() const { return histories_.size(histories_.order) * histories_.labels; }
 
   // The steps of a sequence, in `scratch` where they have to be made.
-  const double* of(std::size_t s, std::vector<double>& scratch) const {
+  const double* of(std::size_t s, std::vector<double>& scratch, sequence::CoarseSteps& coarse) const {
     const auto first = static_cast<std::size_t>(offsets_[s]), last = static_cast<std::size_t>(offsets_[s + 1]);
     if (given_ != nullptr) return given_ + first * cells();
     scratch.resize(std::max(scratch.size(), (last - first) * cells()));
-    fill(s, scratch.data());
-    return scratch.data();
-  }
-  void fill(std::size_t s, double* out) const {
     if (is_joint_)
-      sequence::fill_joint_steps(table_, joint_, back_off_, histories_, tests_, s, out);
+      sequence::fill_joint_steps(table_, joint_, back_off_, histories_, tests_, s, scratch.data());
     else
-      sequence::fill_steps(table_, table_.count, back_off_, histories_, tests_, s, out);
+      sequence::fill_steps(table_, table_.count, back_off_, histories_, tests_, s, coarse, scratch.data());
+    return scratch.data();
   }
 
   // body(sequence, steps) for every sequence, in tasks of whole sequences.
@@ -158,10 +156,11 @@ class StepSource {
     const std::vector<std::size_t> begin = tasks_of(offsets_);
     base::parallel_for(begin.size() - 1, threads, [&](std::size_t task) {
       std::vector<double> scratch;
+      sequence::CoarseSteps coarse;
       for (std::size_t s = begin[task]; s < begin[task + 1]; ++s) {
         const auto first = static_cast<std::size_t>(offsets_[s]);
         const std::size_t length = static_cast<std::size_t>(offsets_[s + 1]) - first;
-        body(s, sequence::Steps{histories_, length, of(s, scratch),
+        body(s, sequence::Steps{histories_, length, of(s, scratch, coarse),
                                 allowed == nullptr ? nullptr : allowed + first * histories_.labels});
       }
     });

@@ -27,7 +27,7 @@ nb::tuple to_python(entities::Candidates&& found) {
 
 entities::PhraseLabels checked_phrase_labels(const sequence::Histories& histories, std::size_t begin,
                                              std::size_t inside, double least) {
-  require(begin < histories.labels && inside < histories.labels && begin != inside, "there are no such labels");
+  require(begin < histories.labels && inside <= histories.labels && begin != inside, "there are no such labels");
   require(least > 0.0 && least <= 1.0, "least must lie above 0 and at most 1");
   return {begin, inside};
 }
@@ -43,10 +43,12 @@ nb::tuple find_candidates(const StepSource& source, std::size_t begin, std::size
     std::vector<entities::Candidates> blocks(tasks.size() - 1);
     base::parallel_for(blocks.size(), threads, [&](std::size_t task) {
       std::vector<double> scratch;
+      sequence::CoarseSteps coarse;
       entities::Candidates block;
       for (std::size_t s = tasks[task]; s < tasks[task + 1]; ++s) {
         const auto length = static_cast<std::size_t>(source.offsets()[s + 1] - source.offsets()[s]);
-        entities::find_candidates({source.histories(), length, source.of(s, scratch), nullptr}, labels, least, block);
+        entities::find_candidates({source.histories(), length, source.of(s, scratch, coarse), nullptr}, labels, least,
+                                  block);
         block.offsets.push_back(static_cast<std::int64_t>(block.begin.size()));
       }
       blocks[task] = std::move(block);
@@ -83,10 +85,11 @@ nb::tuple jackknife_candidates(const CountedModel& model, const PyTokenTests& gi
       sequence::subtract_events(table, tests, events, histories, static_cast<std::size_t>(tests.offsets[first]),
                                 static_cast<std::size_t>(tests.offsets[last]), counts);
       entities::Candidates block;
+      sequence::CoarseSteps coarse;
       for (std::size_t s = first; s < last; ++s) {
         const auto length = static_cast<std::size_t>(tests.offsets[s + 1] - tests.offsets[s]);
         steps.resize(std::max(steps.size(), length * cells));
-        sequence::fill_steps(table, counts, back_off, histories, tests, s, steps.data());
+        sequence::fill_steps(table, counts, back_off, histories, tests, s, coarse, steps.data());
         entities::find_candidates({histories, length, steps.data(), nullptr}, labels, least, block);
         block.offsets.push_back(static_cast<std::int64_t>(block.begin.size()));
       }

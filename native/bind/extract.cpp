@@ -346,6 +346,7 @@ void bind_extract(nb::module_& m) {
       .def("add_columns", &Cells::add_columns, "columns"_a)
       .def("finish", &Cells::finish, "threads"_a)
       .def("distinct", &Cells::distinct, "slot"_a)
+      .def("ids", &Cells::ids, "slot"_a)
       .def_prop_ro("width", &Cells::width)
       .def("offsets", &Cells::offsets);
   nb::class_<Tests>(m, "Tests", "Tests and the numbers of their weights.")

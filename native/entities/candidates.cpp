@@ -1,7 +1,6 @@
 #include "entities/candidates.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/parallel.h"
 
@@ -10,15 +9,40 @@ namespace {
 
 constexpr std::size_t kBlockSentences = 256;  // what one task chooses from
 
-}  // namespace
+// Of a chain whose history is the label before: the sums over histories are short.
+void find_of_order_one(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
+  const std::size_t Y = steps.histories.labels, H = steps.histories.base, T = steps.length;
+  std::vector<double> before(H, 0.0), after(H);
+  before[steps.histories.start] = 1.0;
+  for (std::size_t s = 0; s < T; ++s) {
+    const double* step = steps.weights + s * H * Y;
+    std::ranges::fill(after, 0.0);
+    for (std::size_t h = 0; h < H; ++h)
+      for (std::size_t y = 0; y < Y; ++y) after[y] += before[h] * step[h * Y + y];
+    before.swap(after);
+    double mass = before[labels.begin];
+    std::size_t tag = labels.begin;
+    for (std::size_t e = s + 1; mass >= least; ++e) {  // phrases with the tokens s .. e - 1, and longer ones: mass
+      const bool longer = e < T && labels.inside < Y;
+      const double on = longer ? mass * steps.weights[(e * H + tag) * Y + labels.inside] : 0.0;
+      if (mass - on >= least) {
+        out.begin.push_back(static_cast<std::int32_t>(s));
+        out.end.push_back(static_cast<std::int32_t>(e));
+        out.probability.push_back(mass - on);
+      }
+      if (e == T) break;
+      mass = on;
+      tag = labels.inside;
+    }
+  }
+}
 
-void find_candidates(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
+void find_of_any_order(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
   const sequence::Histories& histories = steps.histories;
   const std::size_t Y = histories.labels, H = histories.size(histories.order), T = steps.length;
   const auto next = [&](std::size_t h, std::size_t y) { return (h * histories.base + y) % H; };
   std::vector<double> before(H, 0.0), after(H), phrase(H), longer(H);
   before[histories.begin()] = 1.0;
-  const std::size_t from = out.begin.size();
   for (std::size_t s = 0; s < T; ++s) {
     const double* step = steps.weights + s * H * Y;
     std::ranges::fill(after, 0.0);
@@ -34,7 +58,7 @@ void find_candidates(const sequence::Steps& steps, const PhraseLabels& labels, d
     for (std::size_t e = s + 1; mass >= least; ++e) {  // phrases with the tokens s .. e - 1, and longer ones: mass
       double on = 0.0;
       std::ranges::fill(longer, 0.0);
-      if (e < T) {
+      if (e < T && labels.inside < Y) {
         for (std::size_t h = 0; h < H; ++h) {
           if (phrase[h] == 0.0) continue;
           const double p = phrase[h] * steps.weights[(e * H + h) * Y + labels.inside];
@@ -52,23 +76,31 @@ void find_candidates(const sequence::Steps& steps, const PhraseLabels& labels, d
       mass = on;
     }
   }
-  // by end, then from short to long, as the choice wants them
-  const std::size_t size = out.begin.size() - from;
-  std::vector<std::size_t> order(size);
-  std::iota(order.begin(), order.end(), from);
-  std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) {
-    return out.end[i] != out.end[j] ? out.end[i] < out.end[j] : out.begin[i] > out.begin[j];
-  });
-  Candidates sorted;
-  for (const std::size_t i : order) {
-    sorted.begin.push_back(out.begin[i]);
-    sorted.end.push_back(out.end[i]);
-    sorted.probability.push_back(out.probability[i]);
+}
+
+}  // namespace
+
+void find_candidates(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
+  const sequence::Histories& histories = steps.histories;
+  const std::size_t from = out.begin.size();
+  if (histories.order == 1)
+    find_of_order_one(steps, labels, least, out);
+  else
+    find_of_any_order(steps, labels, least, out);
+  // by end, then from short to long, as the choice wants them; few are far from their place
+  for (std::size_t i = from + 1; i < out.begin.size(); ++i) {
+    const std::int32_t begin = out.begin[i], end = out.end[i];
+    const double probability = out.probability[i];
+    std::size_t j = i;
+    for (; j > from && (out.end[j - 1] > end || (out.end[j - 1] == end && out.begin[j - 1] < begin)); --j) {
+      out.begin[j] = out.begin[j - 1];
+      out.end[j] = out.end[j - 1];
+      out.probability[j] = out.probability[j - 1];
+    }
+    out.begin[j] = begin;
+    out.end[j] = end;
+    out.probability[j] = probability;
   }
-  const auto at = static_cast<std::ptrdiff_t>(from);
-  std::ranges::copy(sorted.begin, out.begin.begin() + at);
-  std::ranges::copy(sorted.end, out.end.begin() + at);
-  std::ranges::copy(sorted.probability, out.probability.begin() + at);
 }
 
 Candidates join_candidates(std::vector<Candidates>& blocks) {

@@ -28,7 +28,7 @@ struct Candidates {
 
 struct PhraseLabels {
   std::size_t begin;   // B
-  std::size_t inside;  // I
+  std::size_t inside;  // I; the number of labels where there is none
 };
 
 // Appends the candidates of one sentence; all of them end the lists of `out` but not its offsets.

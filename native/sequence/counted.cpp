@@ -89,28 +89,79 @@ std::int64_t find_entry(const CountTable& table, std::size_t test, std::size_t h
   return at != end && *at == label ? at - table.label.begin() : -1;
 }
 
+// Fetches the rows of the tests of the next tokens: what they hold of the one after this, where they are of the third.
+void prefetch(const CountTable& table, std::span<const double> counts, const TokenTests& tests, std::size_t t,
+              std::size_t last) {
+  if (t + 1 < last) {
+    for (std::int64_t i = tests.indptr[t + 1]; i < tests.indptr[t + 2]; ++i) {
+      const std::int64_t row = table.rows[static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)])];
+      const std::int64_t entry = table.entries[static_cast<std::size_t>(row)];
+      __builtin_prefetch(table.history.data() + row);
+      __builtin_prefetch(table.label.data() + entry);
+      __builtin_prefetch(counts.data() + entry);
+    }
+  }
+  if (t + 2 < last) {
+    for (std::int64_t i = tests.indptr[t + 2]; i < tests.indptr[t + 3]; ++i) {
+      const std::int64_t row = table.rows[static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)])];
+      __builtin_prefetch(table.entries.data() + row);
+    }
+  }
+  if (t + 3 < last) {
+    for (std::int64_t i = tests.indptr[t + 3]; i < tests.indptr[t + 4]; ++i)
+      __builtin_prefetch(table.rows.data() + tests.ids[static_cast<std::size_t>(i)]);
+  }
+}
+
 }  // namespace
 
 void fill_steps(const CountTable& table, std::span<const double> counts, const BackOff& back_off,
-                const Histories& histories, const TokenTests& tests, std::size_t sequence, double* steps) {
-  const std::size_t Y = histories.labels, H = histories.size(histories.order);
+                const Histories& histories, const TokenTests& tests, std::size_t sequence, CoarseSteps& coarse,
+                double* steps) {
+  constexpr std::size_t kLevels = CoarseSteps::kLevels, kSlots = CoarseSteps::kSlots;
+  const std::size_t Y = histories.labels, H = histories.size(histories.order), cells = H * Y;
   const auto first = static_cast<std::size_t>(tests.offsets[sequence]);
   const auto last = static_cast<std::size_t>(tests.offsets[sequence + 1]);
-  for (std::size_t t = first; t < last; ++t) {
-    double* step = steps + (t - first) * H * Y;
-    std::fill(step, step + H * Y, 1.0 / static_cast<double>(Y));
-    for (std::int64_t i = tests.indptr[t + 1]; i-- > tests.indptr[t];) {
+  if (coarse.tests_.empty()) {
+    coarse.tests_.assign(kSlots * kLevels, -1);
+    coarse.steps_.resize(kSlots * cells);
+  }
+  // the tests i with begin <= i < end, from the coarsest to the finest
+  const auto blend_all = [&](std::int64_t begin, std::int64_t end, double* step) {
+    for (std::int64_t i = end; i-- > begin;) {
       const auto test = static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)]);
       const auto level = static_cast<std::size_t>(table.level[test]);
-      const std::size_t stride = histories.size(static_cast<std::size_t>(table.orders[level]));
-      for (auto row = static_cast<std::size_t>(table.rows[test]); row < static_cast<std::size_t>(table.rows[test + 1]);
-           ++row) {
-        const auto begin = static_cast<std::size_t>(table.entries[row]);
-        const auto label = table.label.subspan(begin, static_cast<std::size_t>(table.entries[row + 1]) - begin);
+      const std::size_t stride = table.strides[level];
+      const auto rows_end = static_cast<std::size_t>(table.rows[test + 1]);
+      for (auto row = static_cast<std::size_t>(table.rows[test]); row < rows_end; ++row) {
+        const auto entry = static_cast<std::size_t>(table.entries[row]);
+        const auto label = table.label.subspan(entry, static_cast<std::size_t>(table.entries[row + 1]) - entry);
         for (auto h = static_cast<std::size_t>(table.history[row]); h < H; h += stride)
-          blend(back_off, level, label, counts.data() + begin, Y, step + h * Y);
+          blend(back_off, level, label, counts.data() + entry, Y, step + h * Y);
       }
     }
+  };
+  for (std::size_t t = first; t < last; ++t) {
+    double* step = steps + (t - first) * cells;
+    prefetch(table, counts, tests, t, last);
+    const std::int64_t begin = tests.indptr[t], end = tests.indptr[t + 1];
+    std::int64_t middle = end;  // from here on tests are coarse
+    if (end - begin > static_cast<std::int64_t>(kLevels)) {
+      middle = end - static_cast<std::int64_t>(kLevels);
+      const std::int32_t* ids = tests.ids.data() + middle;
+      const std::size_t slot = (static_cast<std::size_t>(ids[0]) * 31 + static_cast<std::size_t>(ids[1])) % kSlots;
+      std::int32_t* held = coarse.tests_.data() + slot * kLevels;
+      double* distribution = coarse.steps_.data() + slot * cells;
+      if (!std::equal(held, held + kLevels, ids)) {
+        std::copy(ids, ids + kLevels, held);
+        std::fill(distribution, distribution + cells, 1.0 / static_cast<double>(Y));
+        blend_all(middle, end, distribution);
+      }
+      std::copy(distribution, distribution + cells, step);
+    } else {
+      std::fill(step, step + cells, 1.0 / static_cast<double>(Y));
+    }
+    blend_all(begin, middle, step);
     for (std::size_t h = 0; h < H; ++h) restrict_to(back_off.allowed.data() + h * Y, Y, step + h * Y);
   }
 }

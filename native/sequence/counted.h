@@ -51,6 +51,7 @@ struct Histories {     // the labels before a token as a number: sum_i label_i b
 struct CountTable {                       // a view
   std::span<const std::int32_t> level;    // [tests]
   std::span<const std::int32_t> orders;   // [levels] number of labels before that a level looks at
+  std::span<const std::size_t> strides;   // [levels] number of histories of that order
   std::span<const std::int64_t> rows;     // [tests + 1]
   std::span<const std::int32_t> history;  // [rows] rising within a test
   std::span<const std::int64_t> entries;  // [rows + 1]
@@ -84,10 +85,24 @@ struct JointTests {                       // empty for a conditional model
   std::span<const double> distinct;       // [rows] r
 };
 
+// Distributions of the coarsest levels, which few different tests share: one for the counts in use.
+class CoarseSteps {
+ public:
+  static constexpr std::size_t kLevels = 3;  // tests at the end of a token's list
+  static constexpr std::size_t kSlots = 64;
+
+ private:
+  friend void fill_steps(const CountTable&, std::span<const double>, const BackOff&, const Histories&,
+                         const TokenTests&, std::size_t, CoarseSteps&, double*);
+  std::vector<std::int32_t> tests_;  // [kSlots][kLevels], -1 for an empty slot
+  std::vector<double> steps_;        // [kSlots][histories][Y]
+};
+
 // Fills steps [length][histories][Y] of one sequence, the distributions after every possible history; at the first token
 // only that of Histories::begin(). `counts` [entries] stands in the place of table.count.
 void fill_steps(const CountTable& table, std::span<const double> counts, const BackOff& back_off,
-                const Histories& histories, const TokenTests& tests, std::size_t sequence, double* steps);
+                const Histories& histories, const TokenTests& tests, std::size_t sequence, CoarseSteps& coarse,
+                double* steps);
 void fill_joint_steps(const CountTable& table, const JointTests& joint, const BackOff& back_off,
                       const Histories& histories, const TokenTests& tests, std::size_t sequence, double* steps);
 

@@ -7,7 +7,7 @@
 namespace textmill::sequence {
 namespace {
 
-constexpr std::size_t kBlockTokens = 4096;  // what one task extracts, at least: enough to outweigh its tables
+constexpr std::size_t kBlockTokens = 8192;  // what one task extracts, at least: enough to outweigh its tables
 
 // First sequence of every block, and at last the number of sequences.
 std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets) {
@@ -20,7 +20,7 @@ std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets) {
 
 constexpr std::uint32_t kNone = base::InternTable::kNone;
 constexpr std::uint32_t kUnset = kNone - 1;
-constexpr std::size_t kMostRemembered = std::size_t{1} << 16;  // answers kept per pattern: they fit the cache
+constexpr std::size_t kMostRemembered = std::size_t{1} << 17;  // answers kept per pattern: they fit the cache
 
 // The tests of one token after the other. Where a pattern has few distinct combinations of values (parts of speech, a
 // single word), the test of a combination is looked up once and then remembered; else its string is put together.
@@ -35,7 +35,7 @@ class Assembler {
       std::size_t combinations = 1;
       for (const Item& item : pattern.items) {
         if (item.source >= 0 && combinations <= kMostRemembered)
-          combinations *= program.sources[static_cast<std::size_t>(item.source)].pieces.size();
+          combinations *= program.sources[static_cast<std::size_t>(item.source)].size;
       }
       // whether a child is made depends on its parent, not on its own values alone
       const bool remembers = combinations <= kMostRemembered && pattern.parent < 0;
@@ -59,8 +59,9 @@ class Assembler {
         std::size_t key = 0;
         for (const Item& item : items) {
           if (item.source < 0) continue;
-          key = key * program_.sources[static_cast<std::size_t>(item.source)].pieces.size() +
-                piece(item, first, length, at);
+          const Source& source = program_.sources[static_cast<std::size_t>(item.source)];
+          const std::size_t at_piece = piece(item, first, length, at);
+          key = key * source.size + (source.codes.empty() ? at_piece : source.codes[at_piece]);
         }
         remembered = &remembered_[p][key];
         found_[p] = *remembered;

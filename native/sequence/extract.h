@@ -56,6 +56,8 @@ class Cells {
 struct Source {
   std::size_t slot;                      // among the columns of the cells
   std::vector<std::string_view> pieces;  // [distinct values of the column + boundaries]
+  std::vector<std::uint32_t> codes;      // [pieces] equal for equal strings, from 0; empty: every piece its own
+  std::size_t size;                      // number of codes
 };
 
 struct Item {

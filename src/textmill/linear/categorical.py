@@ -111,6 +111,52 @@ class CategoricalBayes(Classifier, Model):
         counted = self._count(X, y, sample_weight, classes)
         return self._take(_added(self._counted(), counted) if self.__sklearn_is_fitted__() else counted)
 
+    @classmethod
+    def from_counts(
+        cls,
+        classes: NDArray[Any],
+        features: tuple[Sequence[str], Ids, StringTable],
+        counts: Floats,
+        rows: Floats,
+        **parameters: Any,
+    ) -> CategoricalBayes:
+        """Make the model of counts that are at hand: [classes, features] and, of rows, [classes].
+
+        `features` are names of templates, sorted, the template of each feature, and its value; features are sorted by
+        template and value. `parameters` are those of the class.
+
+        >>> features = ["word"], np.zeros(2, np.int32), StringTable(["in", "on"])
+        >>> model = CategoricalBayes.from_counts(np.array(["a", "b"]), features, np.eye(2), np.ones(2))
+        >>> model.predict([{"word": "on"}]).tolist()
+        ['b']
+        """
+        model = cls(**parameters)
+        model._check_parameters()
+        templates, template_of, values = features
+        if len(template_of) != len(values) or counts.shape != (len(classes), len(values)) or len(rows) != len(classes):
+            raise DataError("classes, features, counts and rows do not belong together; give one count for each pair")
+        used = np.bincount(template_of, minlength=len(templates)) > 0
+        place = np.cumsum(used, dtype=np.int32) - 1
+        model.classes_, model.counts_, model.rows_ = classes, np.ascontiguousarray(counts, np.float64), rows
+        model.templates_ = StringTable([name for name, there in zip(templates, used, strict=True) if there])
+        model.template_of_, model.values_ = place[template_of].astype(np.int32), values
+        return model._smooth()
+
+    def decision_rows(self, offsets: Ints, ids: Ids) -> Floats:
+        """Return the decision function of rows given by the numbers of their features, those of row i from offsets[i].
+
+        >>> model = CategoricalBayes(smoothing=1.0).fit([{"word": "in"}, {"word": "on"}], ["a", "b"])
+        >>> model.decision_rows(np.array([0, 1]), np.array([0], np.int32)).round(3).tolist()
+        [[-1.386, -2.079]]
+        """
+        check_fitted(self)
+        scores = np.zeros((1, len(offsets) - 1, len(self.classes_)))
+        native.score_counts(
+            0, True, False, _NONE, _NONE, _NONE, self._weights(), offsets, ids, np.ones(len(ids)),
+            np.zeros(len(offsets) - 1), np.zeros(len(self.values_), np.int32), scores, effective_jobs(self.n_jobs),
+        )  # fmt: skip
+        return np.asarray(scores[0] + self._log_prior())
+
     def merge(self, other: CategoricalBayes) -> CategoricalBayes:
         """Return the model of the rows of both.
 
@@ -133,13 +179,7 @@ class CategoricalBayes(Classifier, Model):
         [[-1.386, -2.079], [-0.693, -0.693]]
         """
         check_fitted(self)
-        offsets, ids = self._encode(X)
-        scores = np.zeros((1, len(offsets) - 1, len(self.classes_)))
-        native.score_counts(
-            0, True, False, _NONE, _NONE, _NONE, self._weights(), offsets, ids, np.ones(len(ids)),
-            np.zeros(len(offsets) - 1), np.zeros(len(self.values_), np.int32), scores, effective_jobs(self.n_jobs),
-        )  # fmt: skip
-        return np.asarray(scores[0] + self._log_prior())
+        return self.decision_rows(*self._encode(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable label of each row."""
@@ -256,6 +296,11 @@ class CategoricalBayes(Classifier, Model):
         self.templates_ = StringTable(templates)
         self.values_ = StringTable([value for _, value in keys])
         self.template_of_ = np.array([places[template] for template, _ in keys], np.int32)
+        return self._smooth()
+
+    def _smooth(self) -> Self:
+        """Set the smoothing of every template, given or chosen."""
+        templates = self.templates_
         if self.smoothing is not None:
             self.smoothing_ = np.full(len(templates), float(self.smoothing))
         else:
@@ -284,6 +329,15 @@ class CategoricalBayes(Classifier, Model):
             gains[i] -= (totals * np.log(below)).sum(axis=0)
         return np.asarray(_SMOOTHINGS[gains.argmax(axis=0)])
 
+    def feature_weights(self) -> Floats:
+        """Return log P(v | t, c) of every feature, (F, K).
+
+        >>> CategoricalBayes(smoothing=1.0).fit([{"word": "in"}], ["a"]).feature_weights().round(3).tolist()
+        [[-0.405]]
+        """
+        check_fitted(self)
+        return self._weights()
+
     def _weights(self) -> Floats:
         """log P(v | t, c), (F, K)."""
         cached: Floats | None = vars(self).get("_cache")
@@ -292,6 +346,7 @@ class CategoricalBayes(Classifier, Model):
             below = totals + self.smoothing_ * (distinct + 1.0)
             cached = np.log(self.counts_ + self.smoothing_[self.template_of_])
             cached -= np.log(below)[:, self.template_of_]
+            cached[:, self.counts_.sum(axis=0) == 0] = 0.0  # never seen
             cached = np.ascontiguousarray(cached.T)
             self._cache = cached
         return cached

@@ -143,6 +143,19 @@ class ChainModel(Classifier, Model):
             raise DataError("a sequence has no tokens and so no chain; leave it out")
         return [MarkovLabels(part[0, 0], part[1:], flags) for part in parts]
 
+    def next_labels(self, X: Iterable[Any]) -> list[NDArray[np.float64]]:
+        """The chains as distributions of the next label, [tokens, labels before, labels] a sequence; P(y_0) in every
+        row of a first token.
+
+        >>> from textmill.sequence import CRF
+        >>> crf = CRF(patterns=["b", "u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["X", "O"]] * 3)
+        >>> crf.next_labels([[("a",), ("b",)]])[0].sum(axis=2).round(6).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+        """
+        data = self._encoded(X)
+        steps = markov_steps(self._scorer(), data, n_jobs=self.n_jobs)
+        return np.split(steps, data.offsets[1:-1].tolist()) if data.sequences else []
+
     def predict_best(
         self, X: Iterable[Any], k: int = 5, *, constraints: Constraints | None = None
     ) -> list[list[tuple[list[str], float, float]]]:

@@ -171,18 +171,35 @@ class CountedMarkov(StepChain, Model):
 
     def fit(self, X: Iterable[Any], y: _Labels) -> Self:
         """Count; labels that are None are found by EM."""
+        self.fit_encode(X, y)
+        return self
+
+    def cells(self, X: Iterable[Any]) -> Any:
+        """Intern the words of sequences, before or after `fit`; every method takes them in the place of X."""
+        if self.joint:
+            raise DataError("a joint model reads sequences twice; pass the sequences themselves")
+        encoder = self.encoder_ if self.__sklearn_is_fitted__() else self._encoder()
+        encoder.n_jobs = self.n_jobs
+        return encoder.cells(X)
+
+    def fit_encode(self, X: Any, y: _Labels | tuple[Ids, NDArray[Any]]) -> Encoded:
+        """Fit, and return the sequences as tests with their labels.
+
+        `y` may also be the numbers of the labels of all tokens, one sequence after the other, and the sorted labels.
+        """
         self._check_parameters()
         chain = self._chain()
-        X = list(X)
-        classes = classes_of(y)
-        self.encoder_ = Encoder(patterns=[pattern for _, pattern in chain], n_jobs=self.n_jobs)
+        X = list(X) if self.joint else X
+        numbered = isinstance(y, tuple) and len(y) == 2 and isinstance(y[0], np.ndarray)
+        classes: NDArray[Any] = y[1] if numbered else classes_of(y)  # type: ignore[assignment, arg-type]
+        self.encoder_ = self._encoder()
         data = self.encoder_.fit_encode(X)
         self.order_ = max(order for order, _ in chain)
         self.classes_, self.start_ = classes, start_number(classes, self.start_label)
         self.sequences_ = data.sequences
         self._allowed()  # an error before anything is counted
         self.level_ = self._levels(data)
-        labels = label_ids(y, data.offsets, classes)
+        labels: Ids = y[0] if numbered else label_ids(y, data.offsets, classes)  # type: ignore[assignment, arg-type]
         self._count(data, native.label_events(self._histories(), data.offsets, labels))
         self.joint_encoder_, self.before_of_, self.share_of_ = None, None, None
         if self.joint:
@@ -194,7 +211,7 @@ class CountedMarkov(StepChain, Model):
         self._smooth(data, labels)
         if (labels < 0).any():
             self._expect(data, labels)
-        return self
+        return data.with_labels(labels)
 
     def partial_fit(self, X: Iterable[Any], y: _Labels) -> Self:
         """Add sequences; labels and histories may be new. The model is that of all sequences so far.
@@ -268,7 +285,7 @@ class CountedMarkov(StepChain, Model):
             history = history * self._base() + (self.start_ if label is None else names.index(label))
         begin, end = data.bigram.indptr[token : token + 2]
         patterns, levels = self._patterns(), []
-        table = self._native()
+        table = self.table()
         for i in range(int(end) - 1, int(begin) - 1, -1):
             test = int(data.bigram.ids[i])
             level, tests = int(self.level_[test]), data.bigram.ids[i:end]
@@ -294,7 +311,7 @@ class CountedMarkov(StepChain, Model):
                 raise ModelFileError("levels, weights and tests do not belong together")
             if self.order_ != max(levels) or not 0 <= self.start_ <= len(self.classes_):
                 raise ModelFileError("the order or the label at the start does not fit the patterns")
-            self._native()
+            self.table()
         except ValueError as error:
             raise ModelFileError(str(error)) from None
 
@@ -331,6 +348,9 @@ class CountedMarkov(StepChain, Model):
             raise DataError("there are no patterns; write at least one, such as b:%x[0,0]")
         return chain
 
+    def _encoder(self) -> Encoder:
+        return Encoder(patterns=[pattern for _, pattern in self._chain()], n_jobs=self.n_jobs)
+
     def _orders(self) -> list[int]:
         return [order for order, _ in self._chain()]
 
@@ -356,7 +376,7 @@ class CountedMarkov(StepChain, Model):
         elif self.smoothing == "jelinek-mercer":
             events = native.label_events(self._histories(), data.offsets, labels)
             tests = data.offsets, data.bigram.indptr, data.bigram.ids
-            weights = native.interpolation_weights(self._native(), tests, events, _ROUNDS)
+            weights = native.interpolation_weights(self.table(), tests, events, _ROUNDS)
             self.weights_ = weights.reshape(-1, _BUCKETS)
         vars(self).pop("_model", None)
 
@@ -374,7 +394,7 @@ class CountedMarkov(StepChain, Model):
         trace: list[float] = []
         for _ in range(self.max_iter):
             log_z = np.empty(data.sequences)
-            source = native.StepSource(self._native(), tests, None)
+            source = native.StepSource(self.table(), tests, None)
             events = source.expected(allowed, _LEAST, log_z, effective_jobs(self.n_jobs))
             trace.append(float(log_z[np.isfinite(log_z)].sum()))
             self._count(data, events)
@@ -385,8 +405,8 @@ class CountedMarkov(StepChain, Model):
     def _allowed(self) -> Bytes:
         return allowed_steps(self.classes_, self.order_, self.start_, self.scheme)
 
-    def _native(self) -> native.CountedModel:
-        """The table as native code holds it."""
+    def table(self) -> native.CountedModel:
+        """Return the counts as native code holds them."""
         if getattr(self, "_model", None) is None:
             table = (
                 self.level_, np.array(self._orders(), np.int32), self.rows_, self.history_, self.entries_, self.label_,
@@ -398,8 +418,8 @@ class CountedMarkov(StepChain, Model):
             )  # fmt: skip
         return self._model
 
-    def _step_source(self, X: Iterable[Any]) -> tuple[native.StepSource, Ints]:
-        X = list(X)
+    def _step_source(self, X: Any) -> tuple[native.StepSource, Ints]:
+        X = list(X) if self.joint else X
         self.encoder_.n_jobs = self.n_jobs
         data = self.encoder_.encode(X)
         tests = data.offsets, data.bigram.indptr, data.bigram.ids
@@ -412,7 +432,7 @@ class CountedMarkov(StepChain, Model):
                 *joint_tests(self.joint_encoder_, X, data, self.level_, self.share_of_),
                 *before_totals(table, self.before_of_),
             )
-        return native.StepSource(self._native(), tests, joint), data.offsets
+        return native.StepSource(self.table(), tests, joint), data.offsets
 
     def _cells(self, whole: CountedMarkov, numbers: NDArray[Any]) -> tuple[Ints, Ints, Ints, Floats]:
         """Test, history, label and count of every entry in the numbers of a larger model."""

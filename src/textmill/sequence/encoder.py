@@ -34,6 +34,8 @@ from textmill.sequence.regexes import function_of
 
 __all__ = ["Encoder", "FeatureCounts"]
 
+_MOST_REMEMBERED = 1 << 20  # values of a function
+
 _Rows: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
@@ -122,7 +124,7 @@ class Encoder(Estimator, Model):
         self.fit_encode(X)
         return self
 
-    def fit_encode(self, X: Iterable[Any]) -> Encoded:
+    def fit_encode(self, X: Iterable[Any] | native.Cells) -> Encoded:
         """Learn the tests of the sequences, and encode them.
 
         >>> data = Encoder().fit_encode([[{"word": "the", "length": 3, "capital": False}, ["word:dog"]]])
@@ -135,8 +137,9 @@ class Encoder(Estimator, Model):
             check_range("hash_bits", self.hash_bits, at_least=1, at_most=30, whole=True)
             if self.min_count > 1:
                 raise DataError("hashed tests are not counted; use min_count=1 or hash_bits=None")
-        X = _sequences(X)
-        by_default = default_patterns_of(X) if self.syntax == "textmill" else None
+        if not isinstance(X, native.Cells):
+            X = _sequences(X)
+        by_default = default_patterns_of(X) if self.syntax == "textmill" and self.patterns is None else None
         chosen = by_default if self.patterns is None else self.patterns
         patterns = [] if chosen is None else parse_patterns(chosen, syntax=self.syntax, source=self.source)
         self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
@@ -149,10 +152,28 @@ class Encoder(Estimator, Model):
         self._take_tests()
         return data if self.min_count == 1 else self._cut(data)
 
-    def encode(self, X: Iterable[Any]) -> Encoded:
+    def encode(self, X: Iterable[Any] | native.Cells) -> Encoded:
         """Encode sequences by the tests that are known."""
         check_fitted(self)
         return self._encode(X, "known")
+
+    def cells(self, X: Iterable[Any]) -> native.Cells:
+        """Intern the columns that the patterns read; `fit_encode` and `encode` take the cells in the place of X.
+
+        For those who look at the words themselves, too, and would intern them again.
+
+        >>> encoder = Encoder(patterns=["u:%x[0,0]"])
+        >>> cells = encoder.cells([["a", "b"], ["a"]])
+        >>> cells.distinct(0), encoder.fit_encode(cells).unigram.ids.tolist()
+        (['a', 'b'], [0, 1, 0])
+        """
+        if self._compiled_patterns() is None:
+            raise DataError("without patterns there are no columns to intern; pass patterns")
+        sequences = _sequences(X)
+        try:
+            return self._cells(sequences)
+        except DataError as fault:
+            raise _data_error(fault, sequences) from None
 
     def extend_encode(
         self,
@@ -266,8 +287,8 @@ class Encoder(Estimator, Model):
         data, offsets, _, _ = self._tests.arrays()
         self.tests_ = StringTable.from_arrays(data, offsets)
 
-    def _encode(self, X: Iterable[Any], method: str, active: NDArray[np.bool_] | None = None) -> Encoded:
-        sequences = _sequences(X)
+    def _encode(self, X: Iterable[Any] | native.Cells, method: str, active: NDArray[np.bool_] | None = None) -> Encoded:
+        sequences = X if isinstance(X, native.Cells) else _sequences(X)
         if method == "known":
             self._table()
         try:
@@ -280,7 +301,7 @@ class Encoder(Estimator, Model):
                     lists, self._tests, grow=method == "fresh", bits=self.hash_bits or 0, kinds=kinds
                 )
         except DataError as fault:
-            raise _data_error(fault, sequences) from None
+            raise _data_error(fault, [] if isinstance(sequences, native.Cells) else sequences) from None
         if method == "fresh":
             sizes = (1 << self.hash_bits,) * 2 if self.hash_bits else self._tests.sizes()
         else:
@@ -291,28 +312,40 @@ class Encoder(Estimator, Model):
             Active(bigram[0], bigram[1], bigram[2] if len(bigram) > 2 else None, sizes[1]),
         )
 
-    def _by_patterns(
-        self, sequences: list[Any], method: str, active: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], _Rows, _Rows]:
+    def _compiled_patterns(self) -> _Compiled | None:
+        """The patterns as native code takes them; None for tokens with attributes of their own."""
         if getattr(self, "_compiled", None) is None:
-            patterns = parse_patterns(self.patterns_, syntax=self.syntax)
-            self._compiled = _Compiled(patterns, self.syntax, self.function)
-        compiled = self._compiled
+            chosen = getattr(self, "patterns_", self.patterns)
+            if chosen:
+                patterns = parse_patterns(chosen, syntax=self.syntax)
+                self._compiled = _Compiled(patterns, self.syntax, self.function)
+        return getattr(self, "_compiled", None)
+
+    def _cells(self, sequences: list[Any]) -> native.Cells:
+        compiled = self._compiled_patterns()
         assert compiled is not None
-        threads = effective_jobs(self.n_jobs)
         first = next((s for s in sequences if len(s)), None)
         width = 0 if first is None else _width(first)
         if width:
             self._check_width(width, first)
-            if method == "fresh":
-                self.width_ = max(width, self.width_)
         cells = native.Cells(compiled.columns)
         for sequence in sequences:
             if isinstance(sequence, Sentence):
                 cells.add_columns(sequence.columns)
             else:
                 cells.add_rows(sequence)
-        cells.finish(threads)
+        cells.finish(effective_jobs(self.n_jobs))
+        return cells
+
+    def _by_patterns(
+        self, sequences: list[Any] | native.Cells, method: str, active: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], _Rows, _Rows]:
+        compiled = self._compiled_patterns()
+        assert compiled is not None
+        threads = effective_jobs(self.n_jobs)
+        cells = sequences if isinstance(sequences, native.Cells) else self._cells(sequences)
+        if method == "fresh":
+            self.width_ = max(cells.width, self.width_)
         sources = compiled.sources(cells)
         if self.hash_bits is not None:
             rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)
@@ -327,14 +360,15 @@ class Encoder(Estimator, Model):
         """An error unless tokens have the columns learnt from, or fewer of them but all that the patterns read."""
         assert self._compiled is not None
         missing = self._compiled.missing(width)
-        if width <= (self.width_ or width) and missing is None:
+        learnt_from = getattr(self, "width_", 0)
+        if width <= (learnt_from or width) and missing is None:
             return
         fault = "" if missing is None else f"pattern {missing[0].place} asks for column {missing[1]}"
-        learnt = self.width_ not in (0, width)
+        learnt = learnt_from not in (0, width)
         if learnt:
             have = "one column" if width == 1 else f"{width} columns"
             more = f", and {fault}" if fault else ""
-            fault = f"tokens have {have}, but those learnt from had {self.width_}{more}; give the same columns"
+            fault = f"tokens have {have}, but those learnt from had {learnt_from}{more}; give the same columns"
         else:
             fault += ", but the tokens have " + ("only column 0" if width == 1 else f"columns 0 to {width - 1}")
         place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
@@ -389,6 +423,7 @@ class _Compiled:
                 else:
                     items.append((-1, 0, False, part))
             self.extractor.add_pattern(pattern.kind, parent, items)
+        self.memos = [_Memo(function) for _, function in self.functions]
 
     def missing(self, width: int) -> tuple[Pattern, int] | None:
         """A pattern and a column that it reads though tokens have fewer; None if there is none."""
@@ -398,12 +433,27 @@ class _Compiled:
     def sources(self, cells: native.Cells) -> list[tuple[int, list[str], bool]]:
         """Every function applied to the distinct values of its column, and to the boundaries."""
         distinct = {slot: cells.distinct(slot) for slot, function in self.functions if function is not None}
-        return [
-            (slot, self.boundaries, True)
-            if function is None
-            else (slot, [function(value) for value in (*distinct[slot], *self.boundaries)], False)
-            for slot, function in self.functions
-        ]
+        sources = []
+        for (slot, function), memo in zip(self.functions, self.memos, strict=True):
+            if function is None:
+                sources.append((slot, self.boundaries, True))
+                continue
+            if len(memo) > _MOST_REMEMBERED:
+                memo.clear()
+            sources.append((slot, list(map(memo.__getitem__, (*distinct[slot], *self.boundaries))), False))
+        return sources
+
+
+class _Memo(dict[str, str]):
+    """What a function gives for a value, found once."""
+
+    def __init__(self, function: Callable[[str], str] | None) -> None:
+        self.function = function
+
+    def __missing__(self, value: str) -> str:
+        assert self.function is not None
+        self[value] = result = self.function(value)
+        return result
 
 
 def _sequences(X: Iterable[Any]) -> list[Any]:

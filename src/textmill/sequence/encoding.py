@@ -12,8 +12,10 @@ other without gaps. A test that occurs twice at a position (two patterns made th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,5 +88,5 @@ def label_ids(
         at = int(wrong[0])
         tokens = int(offsets[at + 1] - offsets[at])
         raise DataError(f"sequence {at + 1} has {tokens} tokens but {lengths[at]} labels; give one label per token")
-    number: dict[str | None, int] = {label: i for i, label in enumerate(classes.tolist())}
-    return np.fromiter((number.get(label, -1) for labels in y for label in labels), np.int32, int(offsets[-1]))
+    number = defaultdict(lambda: -1, {label: i for i, label in enumerate(classes.tolist())})
+    return np.fromiter(map(number.__getitem__, chain.from_iterable(y)), np.int32, int(offsets[-1]))

@@ -52,7 +52,7 @@ class StepChain(Classifier):
             check_range("beam", beam, at_least=1, whole=True)
             if method == "posterior":
                 raise DataError("beam is a parameter of method='viterbi'; the posterior sums over all labelings")
-        source, offsets = self._steps(X)
+        source, offsets = self.steps(X)
         labels = np.empty(int(offsets[-1]), np.int32)
         if method == "viterbi":
             source.label(None, beam or 0, labels, np.empty(len(offsets) - 1), effective_jobs(self.n_jobs))
@@ -63,13 +63,13 @@ class StepChain(Classifier):
 
     def predict_marginals(self, X: Iterable[Any]) -> list[Floats]:
         """Return the probabilities of all labels at every token, one array [tokens, classes] a sequence."""
-        source, offsets = self._steps(X)
+        source, offsets = self.steps(X)
         return np.split(self._marginals(source, offsets), offsets[1:-1].tolist()) if len(offsets) > 1 else []
 
     def predict_best(self, X: Iterable[Any], k: int = 5) -> list[list[tuple[list[str], float]]]:
         """Return the k best labelings of every sequence with their probabilities, best first."""
         check_range("k", k, at_least=1, at_most=1_000_000, whole=True)
-        source, offsets = self._steps(X)
+        source, offsets = self.steps(X)
         threads = effective_jobs(self.n_jobs)
         log_z = np.zeros(len(offsets) - 1)
         source.marginals(None, np.empty((int(offsets[-1]), len(self.classes_))), log_z, threads)
@@ -84,7 +84,7 @@ class StepChain(Classifier):
 
         A history is the number that the module describes; at first tokens only what stands before counts.
         """
-        source, offsets = self._steps(X)
+        source, offsets = self.steps(X)
         out = np.empty((int(offsets[-1]), self._base() ** self.order_, len(self.classes_)))
         source.steps(out, effective_jobs(self.n_jobs))
         return np.split(out, offsets[1:-1].tolist()) if len(offsets) > 1 else []
@@ -107,7 +107,8 @@ class StepChain(Classifier):
         """The steps of sequences and where each begins."""
         raise NotImplementedError
 
-    def _steps(self, X: Iterable[Any]) -> tuple[native.StepSource, Ints]:
+    def steps(self, X: Iterable[Any]) -> tuple[native.StepSource, Ints]:
+        """Return the steps as native decoders take them, and where each sequence begins."""
         check_fitted(self)
         return self._step_source(X)
 

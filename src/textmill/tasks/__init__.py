@@ -3,6 +3,7 @@
 coherence    coherent documents told from blended, shuffled and generated ones
 correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
+entities     names of people, places and organizations: where they are, then what they are
 language     which languages a text is in, and where they change
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from textmill.tasks.coherence import CoherenceDetector, Forger
     from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
+    from textmill.tasks.entities import EntityRecognizer
     from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
@@ -40,6 +42,7 @@ __all__ = [
     "Collection",
     "Correction",
     "DependencyParser",
+    "EntityRecognizer",
     "Forger",
     "KanjiRestorer",
     "LanguageCounts",
@@ -69,6 +72,7 @@ __getattr__, __dir__ = deferred(
         "coherence": "CoherenceDetector Forger",
         "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
+        "entities": "EntityRecognizer",
         "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",

@@ -1,0 +1,231 @@
+"""Views of words, features of phrases, candidates and their choice: each against its definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from textmill._native import entities as native
+from textmill.errors import DataError, ModelFileError
+from textmill.sequence import CountedMarkov, Encoder
+from textmill.tasks.entities import PhraseFeatures, Phrases, strip_accents
+from textmill.tasks.entities.rescoring import Mixing, choose_spans, learn_mixing, score_types
+from textmill.tasks.entities.spans import bare_tags, document_starts, read_tags, tags_from_spans
+from textmill.tasks.entities.words import describe_words
+
+
+def test_accents_go_unless_they_are_kept():
+    assert strip_accents("Ñandú Übermut Åse") == "Nandu Ubermut Ase"
+    assert strip_accents("Ñandú", keep="Ññ") == "Ñandu"
+    assert strip_accents("n\u0303a", keep="ñ") == "ña"  # composed first
+    assert strip_accents("東京 plain") == "東京 plain"
+
+
+@pytest.mark.parametrize(
+    ("word", "initial", "letters", "shape"),
+    [
+        ("Lima", "upper", "upper", "Xx"),
+        ("lima", "lower", "lower", "x"),
+        ("iPod", "lower", "upper", "xXx"),
+        ("25", "neither", "neither", "d"),
+        ("1ª", "neither", "lower", "dx"),
+        ("", "neither", "neither", ""),
+        ("Álvarez-2", "upper", "upper", "Xx-d"),
+        ("東京", "neither", "neither", "x"),
+    ],
+)
+def test_properties_of_words(word, initial, letters, shape):
+    assert describe_words(["initial", "letters", "shape"])([word]) == [(initial, letters, shape, False)]
+
+
+def features_by_definition(words, begin, end, options):
+    """Names and values of the features of one phrase, from the words of the documentation."""
+    views = list(options["views"])
+    described = describe_words(views, keywords=options["keywords"])(words)
+    rows = [("length", str(min(end - begin, options["max_length"])))]
+    rows.append(("distance", str(min(begin, options["max_distance"]))))
+    rows += [("words", value) for value in {described[t][0] for t in range(begin, end)}]
+    rows.append(("phrase", " ".join(described[t][0] for t in range(begin, end))))
+    rows.append(("keyword", "yes" if any(one[-1] for one in described) else "no"))
+    for position in ("first", "last", "before", "after"):
+        for place in range(1, options[position] + 1):
+            at = {"first": begin + place - 1, "last": end - place, "before": begin - place, "after": end + place - 1}
+            inside = begin <= at[position] < end
+            if position in ("first", "last") and not inside:
+                continue
+            for number, view in enumerate(views):
+                name = f"{position}{place}" + (f".{view}" if number else "")
+                there = 0 <= at[position] < len(words)
+                rows.append((name, described[at[position]][number] if there else "_"))
+    return sorted(f"{name}={value}" for name, value in rows)
+
+
+def test_features_are_those_of_the_definition():
+    draw = np.random.default_rng(0)
+    sentences = [list(draw.choice(["Ana", "ana", "Peña", "25", "gol", ","], draw.integers(1, 9))) for _ in range(60)]
+    options = {"first": 3, "last": 2, "before": 2, "after": 1, "max_length": 4, "max_distance": 3}
+    options |= {"views": ("lower", "shape", "suffix"), "keywords": ("gol",)}
+    spans = []
+    for words in sentences:
+        pairs = list(itertools.combinations(range(len(words) + 1), 2))
+        spans.append([pairs[i] for i in sorted(draw.choice(len(pairs), min(3, len(pairs)), replace=False))])
+    flat = [pair for some in spans for pair in some]
+    phrases = Phrases(
+        np.cumsum([0, *map(len, spans)]),
+        np.array([a for a, _ in flat], np.int32),
+        np.array([b for _, b in flat], np.int32),
+    )
+    cells = Encoder(patterns=["u:%x[0,0]"]).cells(sentences)
+    features = PhraseFeatures(whole=True, **options)
+    fitted = features.fit_rows(cells, phrases)
+    again = features.rows(cells, phrases)
+    np.testing.assert_array_equal(fitted.ids, again.ids)
+    i = 0
+    for words, some in zip(sentences, spans, strict=True):
+        for begin, end in some:
+            ids = again.ids[again.offsets[i] : again.offsets[i + 1]]
+            assert sorted(map(features.feature, ids.tolist())) == features_by_definition(words, begin, end, options)
+            i += 1
+    named = [(int(t), v) for t, v in zip(features.template_of_, features.values_, strict=True)]
+    assert named == sorted(named)
+
+
+def test_features_from_a_damaged_file_are_refused():
+    cells = Encoder(patterns=["u:%x[0,0]"]).cells([["a", "b"]])
+    features = PhraseFeatures()
+    features.fit_rows(cells, Phrases(np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32)))
+    broken = PhraseFeatures()
+    broken.template_of_, broken.values_ = features.template_of_ + 99, features.values_
+    with pytest.raises(ModelFileError, match="no template"):
+        broken.verify()
+    with pytest.raises(ValueError, match="not in its sentence"):
+        features.rows(cells, Phrases(np.array([0, 1]), np.array([0], np.int32), np.array([3], np.int32)))
+    with pytest.raises(DataError, match="views"):
+        PhraseFeatures(views=["colour"]).fit_rows(cells, Phrases(np.zeros(2, int), *(np.empty(0, np.int32),) * 2))
+
+
+def test_probabilities_of_spans_are_sums_over_all_labelings():
+    draw = np.random.default_rng(1)
+    X = [list(draw.choice(list("abC"), 5)) for _ in range(30)]
+    y = []
+    for words in X:
+        tags, before = [], "O"
+        for _ in words:
+            before = str(draw.choice(["B", "O"] if before == "O" else ["B", "I", "O"]))
+            tags.append(before)
+        y.append(tags)
+    for chain in (["b:%x[0,0]", "b"], ["t:%x[0,0]", "b"]):
+        model = CountedMarkov(patterns=chain).fit(X, y)
+        names = model.classes_.tolist()
+        for sentence in X[:6]:
+            source, _ = model.steps([sentence])
+            offsets, begin, end, p = native.find_candidates(source, names.index("B"), names.index("I"), 1e-12, 1)
+            found = {(int(a), int(b)): float(q) for a, b, q in zip(begin, end, p, strict=True)}
+            expected = {}
+            for tags, q in model.predict_best([sentence], k=3**5)[0]:
+                spans = read_tags([tags]).phrases
+                for a, b in zip(spans.begin.tolist(), spans.end.tolist(), strict=True):
+                    expected[a, b] = expected.get((a, b), 0.0) + q
+            assert offsets.tolist() == [0, len(found)]
+            for span, q in expected.items():
+                assert found.get(span, 0.0) == pytest.approx(q, abs=1e-11)
+            assert sum(found.values()) == pytest.approx(sum(expected.values()))
+
+
+def test_a_jackknife_by_subtraction_is_one_by_training_anew():
+    draw = np.random.default_rng(2)
+    X = [list(draw.choice(list("abCDe"), draw.integers(1, 7))) for _ in range(40)]
+    y = [["B" if word.isupper() and draw.random() < 0.8 else "O" for word in words] for words in X]
+    y[0][0] = "B"
+    X.append(["C", "D"])
+    y.append(["B", "I"])
+    X.insert(0, ["C", "D"])
+    y.insert(0, ["B", "I"])
+    model = CountedMarkov()
+    data = model.fit_encode(model.cells(X), y)
+    names, folds = model.classes_.tolist(), np.array([0, 14, 28, len(X)])
+    letters = names.index("B"), names.index("I")
+    tests = data.offsets, data.bigram.indptr, data.bigram.ids
+    got = native.jackknife_candidates(model.table(), tests, data.labels, folds, *letters, 0.01, 2)
+    parts = []
+    for a, b in itertools.pairwise(folds.tolist()):
+        rest = CountedMarkov().fit(X[:a] + X[b:], y[:a] + y[b:])
+        parts.append(native.find_candidates(rest.steps(X[a:b])[0], *letters, 0.01, 1))
+    for i in (1, 2, 3):
+        np.testing.assert_allclose(got[i], np.concatenate([part[i] for part in parts]), rtol=1e-12)
+
+
+def test_the_chosen_set_is_the_best_of_all():
+    draw = np.random.default_rng(3)
+    for _ in range(60):
+        spans = sorted({tuple(sorted(draw.choice(8, 2, replace=False).tolist())) for _ in range(7)},
+                       key=lambda span: (span[1], -span[0]))  # fmt: skip
+        scores = draw.random(len(spans))
+        phrases = Phrases(np.array([0, len(spans)]), *(np.array([s[i] for s in spans], np.int32) for i in (0, 1)))
+        chosen = choose_spans(phrases, scores, 0.3, 1)
+        best = 0.0
+        for size in range(len(spans) + 1):
+            for some in itertools.combinations(range(len(spans)), size):
+                if all(
+                    spans[i][1] <= spans[j][0] or spans[j][1] <= spans[i][0] for i, j in itertools.combinations(some, 2)
+                ):
+                    best = max(best, sum(scores[i] - 0.3 for i in some))
+        assert (scores[chosen] - 0.3).sum() == pytest.approx(best)
+
+
+def test_mixing_finds_the_weights_that_made_the_data():
+    draw = np.random.default_rng(4)
+    n = 20_000
+    scores = draw.normal(size=(n, 3)) * 4  # O and two types
+    probability = draw.random(n) * 0.98 + 0.01
+    made = Mixing(0.3, 0.8, -0.4, 0.2, 0.0, 0.5)
+    truth = score_types(scores, 0, probability, None, made)
+    is_name = draw.random(n) < truth.name
+    second = draw.random(n) < np.exp(truth.types[:, 1])
+    gold = np.where(is_name, 1 + second, 0).astype(np.int32)
+    phrases = Phrases(np.arange(n + 1), np.zeros(n, np.int32), np.ones(n, np.int32))
+    learnt = learn_mixing(phrases, scores, 0, probability, gold, int(is_name.sum()), None)
+    assert learnt[:3] == pytest.approx(made[:3], abs=0.05)
+    assert learnt.temperature == 0.2
+    # the threshold is half of the F that it gives
+    best = truth.name * np.exp(truth.types.max(axis=1))
+    right = (1 + truth.types.argmax(axis=1)) == gold
+    chosen = best > learnt.threshold
+    assert learnt.threshold == pytest.approx((chosen & right).sum() / (chosen.sum() + is_name.sum()), abs=0.01)
+
+
+def test_equal_words_in_a_document_share_their_types():
+    scores = np.array([[-9.0, 4.0, 0.0], [-9.0, 0.0, 0.5], [-9.0, 0.0, 0.5]])
+    groups = np.array([0, 0, 1])
+    mixing = Mixing(1.0, 1.0, 0.0, 1.0, 1.0, 0.4)
+    types = score_types(scores, 0, np.full(3, 0.9), groups, mixing).types.argmax(axis=1)
+    assert types.tolist() == [0, 0, 1]
+    alone = score_types(scores, 0, np.full(3, 0.9), None, mixing).types.argmax(axis=1)
+    assert alone.tolist() == [0, 1, 1]
+
+
+def test_tags_are_read_as_conlleval_reads_them():
+    from textmill.corpus import spans_of, tags_of
+
+    draw = np.random.default_rng(5)
+    tags = ["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y", "L-Y", "U-Y", "B", "I"]
+    y = [list(map(str, draw.choice(tags, draw.integers(0, 9)))) for _ in range(400)]
+    spans = read_tags(y)
+    for s, row in enumerate(y):
+        some = range(*spans.phrases.offsets[s : s + 2])
+        read = [(int(spans.phrases.begin[i]), int(spans.phrases.end[i]), spans.labels[spans.label[i]]) for i in some]
+        assert read == spans_of(row, lenient=True)
+    lengths = np.array([len(row) for row in y])
+    written = tags_from_spans(spans.phrases, spans.label, spans.labels, lengths)
+    assert written == [tags_of(spans_of(row, lenient=True), len(row)) for row in y]
+    assert bare_tags(read_tags([["B-X", "B-X", "O"]]).phrases, np.array([3])) == [["B", "B", "O"]]
+
+
+def test_documents_begin_at_marks_or_date_lines():
+    from textmill.corpus import Sentence
+
+    assert document_starts([["Hoy", "llueve"]]) is None
+    line = ["Mérida", ",", "25", "may", "(", "EFE", ")", "."]
+    assert document_starts([["Hoy"], line, ["fin"]]).tolist() == [False, True, False]
+    marked = [Sentence((("a",),), document="-DOCSTART-"), Sentence((tuple(line),))]
+    assert document_starts(marked).tolist() == [True, False]
