@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   fst::ArcSort(b.get(), fst::ILabelCompare<StdArc>());
   if (job != "prepare") begin = milliseconds();
   if (job == "search") {
-    const fst::CacheOptions keep(false, 0);
+    const fst::CacheOptions keep(false, size_t{1} << 34);
     const Counted lazy(ahead, *b, keep);
     fst::StdVectorFst path;
     std::vector<StdArc::Weight> distance;

@@ -4,15 +4,17 @@ TEXTMILL_DATA=... python -m bench lookahead
 
 A lexicon of the words of the Brown corpus (letters to words, deterministic, so that words are written late) composed
 with a 3-gram back-off model of it: with look-ahead on the labels that the lexicon can write, weights and labels pushed,
-as OpenFst's machines with output look-ahead do. Then the best path of sentences without blanks through both of them,
-searched in the lazy composition: states that were written out stand beside the times. And composition with exact
-back-off (phi) beside that with epsilons. OpenFst's side is a small C++ program (bench/_openfst_lookahead.cpp), compiled
-here against the headers of libfst-dev, that times itself; our figures are processor time too.
+as OpenFst's machines with output look-ahead do. Then the best path of sentences without blanks, with letters confused
+at a cost, through both, searched in the lazy composition: states that were written out stand beside the times. And
+composition with exact back-off (phi) beside that with epsilons. OpenFst's side is a small C++ program
+(bench/_openfst_lookahead.cpp), compiled here against the headers of libfst-dev, that times itself; our figures are
+processor time too.
 """
 
 from __future__ import annotations
 
 import atexit
+import random
 import shutil
 import subprocess
 import tempfile
@@ -45,7 +47,7 @@ def jobs(options: Options) -> list[Job]:
     spelling = lexicon(words, blank=False)
     rows = [bench.compose("compose"), bench.compose("prepare")]
     for number in SENTENCES[: 2 if options.quick else None]:
-        letters = wfst.accep("".join(word for word in sentences[number] if word in words))
+        letters = confused("".join(word for word in sentences[number] if word in words), number)
         bench.add(f"sentence {number}", wfst.arcsort(wfst.compose(letters, spelling), "olabel"))
         rows += bench.search(f"sentence {number}")
     exact, phi = made.backing_off(model, len(model.words_) + 1), len(model.words_) + 1
@@ -62,6 +64,22 @@ def lexicon(words: dict[str, int], *, blank: bool) -> wfst.Fst:
     rows = [([*map(ord, word), *([32] if blank else [])], [number]) for word, number in words.items()]
     tree = wfst.determinize(made.paths(rows), det_type="nonfunctional")
     return wfst.arcsort(wfst.rmepsilon(wfst.closure(tree)), "olabel" if blank else "ilabel")
+
+
+def confused(text: str, seed: int) -> wfst.Fst:
+    """A text in which each letter may be one of three others, at a cost, or left out."""
+    dice = random.Random(seed)
+    fst = wfst.Fst()
+    fst.add_states(len(text) + 1)
+    fst.start = 0
+    fst.set_final(len(text))
+    for place, letter in enumerate(text):
+        fst.add_arc(place, ord(letter), ord(letter), 0.0, place + 1)
+        fst.add_arc(place, ord(letter), 0, 4.0, place + 1)
+        for other in dice.sample("etaoinshrdlu", 3):
+            if other != letter:
+                fst.add_arc(place, ord(letter), ord(other), 2.0, place + 1)
+    return fst
 
 
 class Bench:

@@ -29,6 +29,8 @@ class Composer {
     pairs_.of(PairKey(a_.start(), b_.start(), 0));
     for (std::size_t q = 0; q < pairs_.size();) {
       const std::size_t known = pairs_.size(), first = out_.arcs();
+      if (right_) fetch(*right_, q, known, [](const PairKey& key) { return key.second(); });
+      if (left_) fetch(*left_, q, known, [](const PairKey& key) { return key.first(); });
       for (std::size_t i = 0; i < kTogether && targets_.size() < 8 * kTogether && q < known; ++i) expand(q++);
       for (const auto target : targets_) pairs_.fetch_key(target);
       const auto arcs = out_.arcs_from(first);
@@ -40,6 +42,14 @@ class Composer {
 
  private:
   static constexpr std::size_t kTogether = 32;  // states whose arcs are made before they are told where they lead
+
+  template <class Special, class Of>
+  void fetch(const Special& special, std::size_t q, std::size_t known, Of of) {
+    std::int32_t states[kTogether];
+    const std::size_t n = std::min(kTogether, known - q);
+    for (std::size_t i = 0; i < n; ++i) states[i] = of(pairs_[q + i]);
+    special.fetch(std::span(states, n));
+  }
 
   void expand(std::size_t q) {
     const PairKey key = pairs_[q];
