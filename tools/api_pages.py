@@ -134,6 +134,8 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how incoherence shows": "how/coherence.md",
             "A pronunciation model from a word list": "tutorials/pronunciation.md",
             "how letters become sounds": "how/pronunciation.md",
+            "Who called?": "tutorials/who-called.md",
+            "how callers and numbers are found": "how/voicemail.md",
         },
     ),
     "metrics": (["metrics"], {"Scoring results": "tutorials/metrics.md"}),

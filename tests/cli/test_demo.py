@@ -34,7 +34,7 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, str, Path]) -> None:
     missing, said, folder = tour
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<h2 ") == 22
+    assert page.count("<h2 ") == 23
     assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
     assert page.count("<figure>") == (1 if missing else 9)  # a transducer is drawn without Matplotlib
@@ -66,5 +66,7 @@ def test_the_tour_shows_what_it_says(tour: tuple[str, str, Path]) -> None:
     assert re.search(r"\bball\b", boundaries)
     spoken = page.split("<caption>Both ways")[1].split("</table>")[0]
     assert "three dollars and fifty cents" in spoken
+    calls = page.split("<caption>Messages, and whom to call back")[1].split("</table>")[0]
+    assert calls.count('<th scope="row">') == 6
     if not missing:
         assert "<title>Why the Moon shows one face (astronomy)</title>" in page

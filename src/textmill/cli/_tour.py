@@ -20,7 +20,7 @@ import textmill
 from textmill import plot
 from textmill.cli._tour_learning import show_bursts, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
-from textmill.cli._tour_texts import show_numbers_as_words, show_sounds, topic_boundaries
+from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
 from textmill.corpus import (
     Document,
     Tokenizer,
@@ -82,6 +82,7 @@ def tour(folder: Path) -> Path:
         show_transducers,
         show_numbers_as_words,
         show_sounds,
+        show_callers,
         show_words_that_decide,
         show_bursts,
         show_parser,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from textmill.metrics import edit_table
@@ -57,8 +56,7 @@ class CallbackNumber(NamedTuple):
     repaired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class VoicemailAnswer:
+class VoicemailAnswer(NamedTuple):
     """Who called, and which numbers to call back. `anonymous`: the caller says "it's me" and no name."""
 
     caller: FoundSpan | None = None
@@ -121,6 +119,29 @@ def merge_numbers(
     >>> [(number.written, round(number.confidence, 2)) for number in merge_numbers(said, read_locale("us"))]
     [('555-1212', 0.95)]
     """
+    groups = [[numbers[0]]] if len(numbers) == 1 else _groups(numbers, locale)
+    merged = []
+    for group in groups:
+        first = group[0]
+        digits, extension, places = first.digits, first.extension, [(first.start, first.end)]
+        missed = 1.0 - first.confidence
+        if len(group) > 1:
+            digits = _agreed([number.digits for number in group], locale)
+            extension = next((number.extension for number in group if number.extension), "")
+            places = [(number.start, number.end) for number in group]
+            for number in group[1:]:
+                missed *= 1.0 - number.confidence
+        if others and len(digits) == 7 and (area := _area_code(first, others, tokens, locale)) is not None:
+            digits = area.digits + digits
+            places.insert(0, (area.start, area.end))
+        repaired = all(digits != number.digits for number in group)
+        written = format_number(digits, extension, locale)
+        merged.append(CallbackNumber(digits, extension, written, 1.0 - missed, tuple(places), repaired))
+    return tuple(merged)
+
+
+def _groups(numbers: Sequence[FoundNumber], locale: Locale) -> list[list[FoundNumber]]:
+    """Numbers that are readings of one number, together."""
     groups: list[list[FoundNumber]] = []
     for number in numbers:
         group = next((own for own in groups if any(_same(number, other, locale) for other in own)), None)
@@ -133,29 +154,7 @@ def merge_numbers(
         if majority is not None:
             majority += single
             groups.remove(single)
-    merged = []
-    for group in groups:
-        digits = _agreed([number.digits for number in group], locale)
-        extension = next((number.extension for number in group if number.extension), "")
-        places = [(number.start, number.end) for number in group]
-        area = _area_code(digits, group[0], others, tokens, locale)
-        if area is not None:
-            digits = area.digits + digits
-            places.insert(0, (area.start, area.end))
-        missed = 1.0
-        for number in group:
-            missed *= 1.0 - number.confidence
-        merged.append(
-            CallbackNumber(
-                digits,
-                extension,
-                format_number(digits, extension, locale),
-                1.0 - missed,
-                tuple(places),
-                all(digits != number.digits for number in group),
-            )
-        )
-    return tuple(merged)
+    return groups
 
 
 def _usual(digits: str, locale: Locale) -> bool:
@@ -164,8 +163,10 @@ def _usual(digits: str, locale: Locale) -> bool:
 
 def _same(one: FoundNumber, other: FoundNumber, locale: Locale) -> bool:
     """Are two numbers readings of one? Equal, one the end of the other, or a digit is missing in an unusual one."""
+    if one.digits == other.digits:
+        return True
     a, b = sorted((one.digits, other.digits), key=len)
-    if a == b or (len(a) >= 7 and b.endswith(a)):
+    if len(a) >= 7 and b.endswith(a):
         return True
     if len(a) < 5 or len(b) - len(a) > 2 or (_usual(a, locale) and _usual(b, locale)):
         return False
@@ -178,6 +179,8 @@ def _one_wrong(number: FoundNumber, group: list[FoundNumber]) -> bool:
 
 
 def _agreed(readings: list[str], locale: Locale) -> str:
+    if len(set(readings)) == 1:
+        return readings[0]
     usual = [digits for digits in readings if _usual(digits, locale)] or readings
     longest = max(map(len, usual))
     same = [digits for digits in usual if len(digits) == longest]
@@ -185,14 +188,15 @@ def _agreed(readings: list[str], locale: Locale) -> str:
 
 
 def _area_code(
-    digits: str, number: FoundNumber, others: Sequence[SpokenNumber], tokens: Sequence[str], locale: Locale
+    number: FoundNumber, others: Sequence[SpokenNumber], tokens: Sequence[str], locale: Locale
 ) -> SpokenNumber | None:
     """Three digits said before a local number, behind the words for an area code."""
-    if len(digits) != 7 or "10" not in locale.formats:
+    if "10" not in locale.formats:
         return None
-    area = {word for word, (kind, _) in locale.spoken.items() if kind == "area"}
     for other in reversed(others):
+        if len(other.digits) != 3 or other.end > number.start:
+            continue
         before = [token.lower() for token in tokens[max(0, other.start - 4) : other.start]]
-        if other.end <= number.start and len(other.digits) == 3 and (other.cue or not area.isdisjoint(before)):
+        if other.cue or any(locale.spoken.get(word, ("", 0))[0] == "area" for word in before):
             return other
     return None

@@ -23,7 +23,7 @@ import numpy as np
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
-from textmill.tasks.voicemail.answers import FoundNumber, FoundSpan, VoicemailAnswer, merge_numbers
+from textmill.tasks.voicemail.answers import CallbackNumber, FoundNumber, FoundSpan, VoicemailAnswer, merge_numbers
 from textmill.tasks.voicemail.callers import CallerTrees
 from textmill.tasks.voicemail.candidates import FAMILIES, learn_numbers, number_probabilities
 from textmill.tasks.voicemail.locale import Locale, read_locale
@@ -161,7 +161,7 @@ class VoicemailExtractor(Estimator, Model):
         check_fitted(self)
         messages = list(X)
         texts = message_texts(messages)
-        phrases, names, candidates, probabilities, nodes, anonymous = self.locale_.native.extract(
+        phrases, names, candidates, probabilities, nodes, anonymous = self._locale.native.extract(
             texts,
             *self._callers,
             self.number_.walker(),
@@ -172,40 +172,43 @@ class VoicemailExtractor(Estimator, Model):
             effective_jobs(self.n_jobs),
         )
         numbers = FoundNumbers(candidates)
-        callers = [_found_spans(arrays) for arrays in (phrases, names)]
-        spoken, ends = numbers.numbers, numbers.offsets.tolist()
-        likely, at = probabilities.tolist(), nodes.tolist()
+        callers, owners = _found_spans(phrases), _found_spans(names)
+        ends, likely, at = numbers.offsets.tolist(), probabilities.tolist(), nodes.tolist()
         least = float(self.thresholds_[2])
         why = self._reasons if reasons else None
+        locale = self._locale
+        near = (numbers.n_digits == 3).tolist()  # may be area codes
         answers = []
-        for i, secret in enumerate(anonymous.tolist()):
-            own = range(ends[i], ends[i + 1])
-            caller, name = callers[0][i], callers[1][i]
-            chosen = [k for k in own if likely[k] >= least]
+        for i, secret in enumerate(anonymous.astype(bool).tolist()):
+            caller, name = callers[i], owners[i]
+            chosen = [k for k in range(ends[i], ends[i + 1]) if likely[k] >= least]
             if caller is None and name is None and not chosen:
-                answers.append(_NOTHING[bool(secret)])
+                answers.append(_NOTHING[secret])
                 continue
             message = messages[i]
-            tokens: Sequence[str] = message.tokens if isinstance(message, Message) else message.split()
-            to_call = tuple(
-                FoundNumber(
-                    spoken[k].start,
-                    spoken[k].end,
-                    spoken[k].digits,
-                    spoken[k].extension,
-                    likely[k],
-                    () if why is None else why["number"][at[k]],
+            last = max(0 if caller is None else caller[1], 0 if name is None else name[1])
+            tokens: Sequence[str] = message.tokens if isinstance(message, Message) else message.split(None, last)
+            to_call: tuple[FoundNumber, ...] = ()
+            callbacks: tuple[CallbackNumber, ...] = ()
+            if chosen:
+                to_call = tuple(
+                    [
+                        FoundNumber(*numbers.one(k), likely[k], () if why is None else why["number"][at[k]])
+                        for k in chosen
+                    ]
                 )
-                for k in chosen
-            )
-            others: list[SpokenNumber] = [spoken[k] for k in own if likely[k] < least]
+                codes = [k for k in range(ends[i], ends[i + 1]) if near[k] and likely[k] < least]
+                others = [SpokenNumber(*numbers.one(k), bool(numbers.cue[k])) for k in codes]
+                if others:
+                    tokens = message.tokens if isinstance(message, Message) else message.split()
+                callbacks = merge_numbers(to_call, locale, others=others, tokens=tokens)
             answers.append(
                 VoicemailAnswer(
                     None if caller is None else _span(caller, tokens, why, "caller"),
                     None if name is None else _span(name, tokens, why, "name"),
-                    bool(secret),
+                    secret,
                     to_call,
-                    merge_numbers(to_call, self.locale_, others=others, tokens=tokens) if to_call else (),
+                    callbacks,
                 )
             )
         return answers

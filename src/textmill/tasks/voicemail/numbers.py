@@ -20,6 +20,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from textmill.arrays import Ints
 from textmill.errors import DataError
 from textmill.fst import Fst
@@ -48,8 +50,8 @@ def message_texts(messages: Iterable[str | Message]) -> list[str]:
     """
     texts = []
     for number, message in enumerate(messages):
-        text = message.text if isinstance(message, Message) else message
-        if not isinstance(text, str):
+        text = message if isinstance(message, str) else message.text if isinstance(message, Message) else None
+        if text is None:
             raise DataError(f"message {number} is {message!r}; pass texts or messages")
         texts.append(text if text.isascii() else " ".join(text.lower().replace("\u2019", "'").split()))
     return texts
@@ -71,15 +73,27 @@ class FoundNumbers(Sequence[list[SpokenNumber]]):
         return len(self.offsets) - 1
 
     @cached_property
+    def _columns(self) -> tuple[list[int], ...]:
+        """Start, end, first digit, first digit of the extension, and end of the digits of each number."""
+        sizes = np.stack([self.n_digits, self.n_extension], axis=1).ravel()
+        places = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        columns = (self.start, self.end, places[:-1:2], places[1::2], places[2::2])
+        return tuple(column.tolist() for column in columns)
+
+    def one(self, number: int) -> tuple[int, int, str, str]:
+        """Start, end, digits and extension of one number by its place among those of all messages."""
+        start, end, first, middle, last = self._columns
+        at = middle[number]
+        return start[number], end[number], self.text[first[number] : at], self.text[at : last[number]]
+
+    @cached_property
     def numbers(self) -> list[SpokenNumber]:
         """The numbers of all messages."""
-        text, at, out = self.text, 0, []
-        columns = (self.start, self.end, self.n_digits, self.n_extension, self.cue.astype(bool))
-        for start, end, main, extra, cue in zip(*(column.tolist() for column in columns), strict=True):
-            middle, last = at + main, at + main + extra
-            out.append(SpokenNumber(start, end, text[at:middle], text[middle:last], cue))
-            at = last
-        return out
+        text = self.text
+        return [
+            SpokenNumber(start, end, text[first:middle], text[middle:last], cue)
+            for start, end, first, middle, last, cue in zip(*self._columns, self.cue.astype(bool).tolist(), strict=True)
+        ]
 
     @overload
     def __getitem__(self, message: int) -> list[SpokenNumber]: ...
@@ -162,10 +176,7 @@ def format_number(digits: str, extension: str = "", locale: str | os.PathLike[st
     """
     formats = read_locale(locale).formats
     form = formats.get(str(len(digits)))
-    written = digits
-    if form is not None:
-        following = iter(digits)
-        written = "".join(next(following) if letter == "d" else letter for letter in form)
+    written = digits if form is None else form.replace("d", "%s") % tuple(digits)
     return f"{written}{formats['extension']}{extension}" if extension else written
 
 
