@@ -149,7 +149,7 @@ def appendix() -> str:
     if options.only:
         return ""
     start = time.process_time()
-    trees = _model(options)
+    trees = VoicemailExtractor(n_jobs=1).fit(_train(options))
     lines = [f"training of five trees: {time.process_time() - start:.1f} s; thresholds {trees.thresholds_.round(2)}"]
     taggers = {label: SpanTagger(label, n_jobs=1).fit(_train(options)) for label in ("caller", "name", "telno")}
     collapsed = SpanTagger("telno", collapse=True, n_jobs=1).fit(_train(options))

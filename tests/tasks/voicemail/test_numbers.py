@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from bench._speech import speak
 
+from bench._speech import speak
 from textmill.errors import DataError
 from textmill.fst import Fst, SymbolTable, compile_text
 from textmill.tasks.voicemail import (
